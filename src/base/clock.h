@@ -1,0 +1,21 @@
+/* Time. Every duration and every deadline is CLOCK_MONOTONIC; CLOCK_REALTIME only enters and leaves
+ * with messages. */
+#ifndef CRN_CLOCK_H
+#define CRN_CLOCK_H
+
+#include <stdint.h>
+
+#define CRN_NS_PER_US INT64_C(1000)
+#define CRN_NS_PER_MS INT64_C(1000000)
+#define CRN_NS_PER_S  INT64_C(1000000000)
+
+/* No time at all: later than any other. */
+#define CRN_NEVER_NS INT64_MAX
+
+/* Nanoseconds on CLOCK_MONOTONIC. */
+int64_t crn_now_ns(void);
+
+/* Nanoseconds since 1970 on CLOCK_REALTIME. */
+int64_t crn_realtime_ns(void);
+
+#endif

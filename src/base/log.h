@@ -1,0 +1,32 @@
+/* The log: one line an event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing logs once
+ * per view. */
+#ifndef CRN_LOG_H
+#define CRN_LOG_H
+
+#include <stdint.h>
+
+typedef enum crn_log_level {
+    CRN_LOG_ERROR,
+    CRN_LOG_WARNING,
+    CRN_LOG_INFO,
+    CRN_LOG_DEBUG,
+} crn_log_level;
+
+/* Lines above this level are dropped; CRN_LOG_INFO until set. Set it before threads start. */
+void crn_log_set_level(crn_log_level level);
+
+/* One line; safe from any thread. */
+__attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format, ...);
+
+/*
+ * At most one line a second for one reason: false while the last one is younger. *ret_held is the
+ * number of events kept silent since the last line. A gate belongs to one thread and starts zeroed.
+ */
+typedef struct crn_log_gate {
+    int64_t next_ns;
+    uint64_t held;
+} crn_log_gate;
+
+_Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
+
+#endif

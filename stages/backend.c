@@ -1,0 +1,22 @@
+#include "stages/backend.h"
+
+#include "gpu/gpu.h"
+
+const char *const crn_backend_names[] = {"auto", "serial", "openmp", "cuda", NULL};
+
+static const crn_ops serial_ops = {.name = "serial", .contours = crn_contours_serial};
+static const crn_ops openmp_ops = {.name = "openmp", .contours = crn_contours_openmp};
+
+const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)
+{
+    switch (backend) {
+    case CRN_BACKEND_SERIAL:
+        return &serial_ops;
+    case CRN_BACKEND_AUTO:
+    case CRN_BACKEND_OPENMP:
+        return &openmp_ops;
+    case CRN_BACKEND_CUDA:
+        break;
+    }
+    return crn_gpu_ops(ret_why);
+}

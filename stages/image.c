@@ -1,0 +1,40 @@
+#include "stages/image.h"
+
+#include <string.h>
+
+float crn_f16_to_f32(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+    uint32_t exponent = (half >> 10) & 0x1fu;
+    uint32_t fraction = half & 0x3ffu;
+    uint32_t bits;
+    if (exponent == 0x1f) {
+        bits = sign | 0x7f800000u | fraction << 13;
+    } else if (exponent != 0) {
+        bits = sign | (exponent + 112) << 23 | fraction << 13;
+    } else {
+        float magnitude =
+            (float)fraction * 0x1p-24f; /* a subnormal half is exact as a normal float */
+        memcpy(&bits, &magnitude, sizeof bits);
+        bits |= sign;
+    }
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    ptrdiff_t index = crn_image_index(image, plane, y, x);
+    switch (image->type) {
+    case CRN_U8:
+        return ((const uint8_t *)image->data)[index];
+    case CRN_U16:
+        return ((const uint16_t *)image->data)[index];
+    case CRN_F16:
+        return crn_f16_to_f32(((const uint16_t *)image->data)[index]);
+    case CRN_F32:
+        break;
+    }
+    return ((const float *)image->data)[index];
+}

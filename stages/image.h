@@ -1,0 +1,70 @@
+/*
+ * What an image is: planes x height x width elements of one type, wherever they lie.
+ *
+ * Strides count elements, not bytes, so that one formula serves planar pictures (step 1, CHW),
+ * interleaved ones (step C, HWC: what CNNs emit and cameras store) and a window into either.
+ */
+#ifndef CRN_IMAGE_H
+#define CRN_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The numbers of u8, f16 and f32 are those of the view message's `dtype` byte. */
+typedef enum crn_type {
+    CRN_U8 = 1,  /* a probability is value / 255 */
+    CRN_F16 = 2, /* IEEE binary16; widens exactly to f32 */
+    CRN_F32 = 3,
+    CRN_U16 = 4, /* files only, never on the wire */
+} crn_type;
+
+/* The numbers are those of the view message's `layout` byte. */
+typedef enum crn_layout {
+    CRN_CHW = 1, /* planar */
+    CRN_HWC = 2, /* interleaved */
+} crn_layout;
+
+typedef struct crn_image {
+    void *data; /* element (plane 0, row 0, column 0); not owned */
+    crn_type type;
+    int32_t planes, height, width;
+    ptrdiff_t plane_stride, row_stride, step; /* in elements; any sign, never overlapping */
+} crn_image;
+
+/* Bytes of one element; 0 for a number that is no type. */
+static inline size_t crn_type_bytes(crn_type type)
+{
+    return type == CRN_U8 ? 1 : type == CRN_F16 || type == CRN_U16 ? 2 : type == CRN_F32 ? 4 : 0;
+}
+
+/* An image over dense memory in the given layout. The memory stays the caller's. */
+static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
+                                        int32_t planes, int32_t height, int32_t width)
+{
+    crn_image image = {data, type, planes, height, width, 0, 0, 0};
+    if (layout == CRN_HWC) {
+        image.step = planes;
+        image.row_stride = (ptrdiff_t)width * planes;
+        image.plane_stride = 1;
+    } else {
+        image.step = 1;
+        image.row_stride = width;
+        image.plane_stride = (ptrdiff_t)width * height;
+    }
+    return image;
+}
+
+/* Index, in elements from `data`, of one element. */
+static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    return plane * image->plane_stride + y * image->row_stride + x * image->step;
+}
+
+/* binary16 to f32, exactly (subnormals, infinities and NaN included). */
+float crn_f16_to_f32(uint16_t half);
+
+/* One element as f32: u8 and u16 as the whole numbers they are, f16 widened. */
+float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
+
+#endif
