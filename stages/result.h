@@ -35,4 +35,35 @@ typedef struct crn_contours {
     bool truncated;
 } crn_contours;
 
+/*
+ * One contour as the line reports it: geometry in double, in point order, by the stage that asked
+ * for the contours.
+ */
+typedef struct crn_defect {
+    int32_t channel; /* class, in channel order */
+    int32_t
+        parent; /* index, within this view's defects, of the nearest enclosing contour; -1: none */
+    bool closed;
+    bool hole; /* closed, and it encloses low values, whatever the orientation asked for */
+    uint32_t first_point, point_count;
+    double area_px;        /* >= 0, shoelace; an open contour's is closed by its chord */
+    double perimeter_px;   /* length as drawn: an open contour's without its chord */
+    double x0, y0, x1, y1; /* bounding box of the points */
+    double centroid_x, centroid_y;
+    double mean_probability; /* of the map as received, over pixel centres inside this outline alone
+                                (even-odd) */
+} crn_defect;
+
+/*
+ * The defects of one view, in the order of class, then contour. The arrays are the caller's; what
+ * did not fit is left out in canonical order and `truncated` is set.
+ */
+typedef struct crn_defects {
+    crn_defect *defects;
+    float *xy; /* x, y pairs */
+    uint32_t defect_capacity, point_capacity;
+    uint32_t defect_count, point_count;
+    bool truncated;
+} crn_defects;
+
 #endif

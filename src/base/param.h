@@ -1,0 +1,41 @@
+/*
+ * Parameters as tables: one row a key. The YAML parser, the range checks, the defaults,
+ * `--print-config` and the README's reference all come from the same rows, so they cannot disagree.
+ */
+#ifndef CRN_PARAM_H
+#define CRN_PARAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CRN_TEXT_BYTES 256
+#define CRN_TEXTS_MAX  16
+
+/* A list of texts, as `bind: [a, b]`. */
+typedef struct crn_texts {
+    int32_t count;
+    char item[CRN_TEXTS_MAX][CRN_TEXT_BYTES];
+} crn_texts;
+
+/* What a value is, and as which C type it stands in the settings struct. */
+typedef enum crn_param_type {
+    CRN_PARAM_BOOL,    /* bool */
+    CRN_PARAM_INTEGER, /* int64_t */
+    CRN_PARAM_REAL,    /* double */
+    CRN_PARAM_CHOICE,  /* int32_t, index into `choices` */
+    CRN_PARAM_TEXT,    /* char[CRN_TEXT_BYTES] */
+    CRN_PARAM_TEXTS,   /* crn_texts; a single text is a list of one */
+} crn_param_type;
+
+typedef struct crn_param {
+    const char *key; /* NULL ends a table */
+    crn_param_type type;
+    size_t offset; /* of the value in the settings struct */
+    const char
+        *fallback;   /* the default, as it would stand in the file; NULL: the key is required */
+    double min, max; /* INTEGER and REAL: inclusive */
+    const char *const *choices; /* CHOICE: NULL-ended */
+    const char *help; /* one clause, without a full stop; units in it where the key has none */
+} crn_param;
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * A machine's YAML file as typed settings. The only user of libyaml.
+ *
+ * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
+ * `file:line:column: what is wrong, what was meant`, and all of a file's errors are told at once.
+ */
+#ifndef CRN_CONFIG_H
+#define CRN_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "src/base/param.h"
+#include "stages/classes.h"
+#include "stages/stage.h"
+
+#define CRN_STAGES_MAX         16
+#define CRN_STAGE_SETTINGS_MAX 1024
+
+typedef enum crn_format {
+    CRN_FORMAT_MSGPACK,
+    CRN_FORMAT_JSON,
+} crn_format;
+
+/* One step of the chain as the file asks for it. */
+typedef struct crn_step {
+    const crn_stage *stage; /* static */
+    bool optional;          /* skipped for a view when the time left is less than its recent p99 */
+    _Alignas(16) unsigned char settings[CRN_STAGE_SETTINGS_MAX]; /* the stage's settings struct */
+} crn_step;
+
+typedef struct crn_socket_settings {
+    char bind[CRN_TEXT_BYTES];
+    int32_t format; /* crn_format */
+    int64_t high_water_mark;
+} crn_socket_settings;
+
+typedef struct crn_config {
+    struct {
+        crn_texts bind;
+        int64_t high_water_mark;
+    } ingest;
+    struct {
+        int64_t lanes, view_mib, views, slots, open_fruits, points,
+            defects; /* slots 0: 4 x workers + 16 */
+    } limits;
+    crn_classes classes;
+    int32_t steps;
+    crn_step chain[CRN_STAGES_MAX];
+    struct {
+        int32_t backend; /* crn_backend */
+        int64_t workers, threads,
+            stop_ms; /* workers, threads 0: by the cores, see crn_config_resolve */
+    } run;
+    struct {
+        int64_t budget_ms, assemble_ms, guard_ms;
+    } latency;
+    struct {
+        crn_socket_settings grader, viewers;
+    } publish;
+    struct {
+        char dir[CRN_TEXT_BYTES]; /* empty: nothing is recorded */
+        int64_t segment_mib;
+    } record;
+    struct {
+        int32_t level; /* crn_log_level */
+    } log;
+} crn_config;
+
+/*
+ * Reads and checks a file. Every fault is one line on `faults` (a stream, or NULL for silence).
+ * Returns 0, the number of faults as a negative count is never returned: -EINVAL for a bad file,
+ * -errno when it cannot be read (also told as a line). *ret_config is untouched on failure.
+ */
+int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
+
+/*
+ * Replaces the zeros that mean "by the machine": workers = cores - 1 (at least 1), threads = cores
+ * / workers (at least 1), slots = 4 x workers + 16.
+ */
+void crn_config_resolve(crn_config *config, int32_t cores);
+
+/* The settings in full, defaults included, as a YAML file that crn_config_load reads back to the
+ * same settings. */
+void crn_config_print(const crn_config *config, FILE *out);
+
+/* The reference of all keys as a Markdown table (key, type, default, range, meaning), stages
+ * included. */
+void crn_config_print_reference(FILE *out);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * Fruits and time: which views belong together, when a fruit closes, when it must be judged, and
+ * which view runs next. Pure logic under a clock that the caller passes in; one thread owns it;
+ * nothing is allocated after creation.
+ *
+ * A fruit is (lane, epoch, fruit id). It closes on its last expected view, or assemble_ns after its
+ * first. Its deadline is close + budget_ns, or its views' earliest header deadline where that comes
+ * first (one already past closes the fruit and makes it due at once). It is due as soon as it is
+ * closed and no view of it is queued or running, at the latest at deadline - guard_ns. Exactly one
+ * verdict per fruit.
+ *
+ * The caller's loop, per message:          and in between:
+ *   crn_fruits_arrive                        crn_fruits_next   until CRN_NEXT_NONE (while the
+ * engine has room) wanted: take a slot                      crn_fruits_done   for every view the
+ * engine gives back none free: crn_fruits_evict            crn_fruits_due    publish, then
+ * crn_fruits_judge got one: crn_fruits_queue              wait until crn_fruits_wake_ns none:
+ * crn_fruits_lose
+ */
+#ifndef CRN_FRUIT_H
+#define CRN_FRUIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/config.h"
+#include "src/lane.h"
+#include "src/view.h"
+
+#define CRN_FRUIT_VIEWS_MAX 64 /* limits.views goes up to this */
+
+typedef struct crn_fruit_rules {
+    int32_t open_fruits; /* at most so many are open; one more, and the oldest is due at once */
+    int32_t views;       /* views per fruit, at most CRN_FRUIT_VIEWS_MAX */
+    int32_t workers; /* how many views run side by side: for judging what can still be finished */
+    int64_t budget_ns, assemble_ns, guard_ns;
+} crn_fruit_rules;
+
+typedef enum crn_view_state {
+    CRN_VIEW_ABSENT,  /* not received */
+    CRN_VIEW_ARRIVED, /* received, waiting for the caller's queue or lose */
+    CRN_VIEW_QUEUED,  /* in a slot, not begun */
+    CRN_VIEW_RUNNING, /* handed to the engine */
+    CRN_VIEW_JUDGED,  /* done */
+    CRN_VIEW_LOST,    /* received but never to be judged: no slot, discarded, failed */
+} crn_view_state;
+
+/* What the engine says of a view it finished. */
+typedef struct crn_judgement {
+    int64_t queue_ns;                 /* from reception to its start */
+    int64_t cost_ns;                  /* from its start to its end */
+    int64_t stage_ns[CRN_STAGES_MAX]; /* one per step of the chain; 0 for a skipped one */
+    uint32_t skipped;                 /* bit per step of the chain */
+    uint32_t defect_count;
+    uint32_t result; /* handle in the store of results, which whoever judges the fruit gives back */
+    bool truncated;
+} crn_judgement;
+
+typedef struct crn_fruit_view {
+    crn_view_state state;
+    uint32_t slot;           /* while queued or running */
+    crn_judgement judgement; /* when judged */
+} crn_fruit_view;
+
+typedef struct crn_fruit {
+    crn_lane *lane;
+    uint64_t epoch, fruit;
+    uint64_t encoder;     /* of the lowest view received */
+    uint64_t captured_ns; /* of the lowest view received */
+    uint16_t expected;    /* views; 0 unknown */
+    uint16_t received;    /* distinct views whose message arrived, slots or not */
+    uint16_t judged;
+    int64_t opened_ns;
+    int64_t closed_ns;   /* CRN_NEVER_NS while open; a fruit judged before it closed closes then */
+    int64_t deadline_ns; /* once closed: its deadline; before: the latest it could be */
+    const crn_fruit_view *views; /* by view index, crn_fruit_rules.views of them */
+} crn_fruit;
+
+typedef struct crn_fruit_stats {
+    uint64_t opened;
+    uint64_t complete, partial, late; /* verdicts */
+    uint64_t duplicates;              /* a view that was there already */
+    uint64_t stragglers;              /* views of a fruit judged before */
+    uint64_t views_mismatch;          /* `views` other than the fruit's first message said */
+    uint64_t lanes;                   /* a lane beyond limits.lanes */
+    uint64_t no_slot;                 /* views lost for want of a slot, evicted ones included */
+    uint64_t discarded;  /* queued views given up: they could not finish in time, or their fruit was
+                            judged */
+    uint64_t unfinished; /* views that ended after their fruit was judged */
+    uint64_t failed;     /* views whose chain reported an error */
+    uint64_t forced;     /* fruits judged early because open_fruits was reached */
+} crn_fruit_stats;
+
+typedef enum crn_arrival {
+    CRN_ARRIVAL_WANTED,
+    CRN_ARRIVAL_DUPLICATE,
+    CRN_ARRIVAL_STRAGGLER,
+    CRN_ARRIVAL_VIEWS_MISMATCH,
+    CRN_ARRIVAL_NO_LANE,
+} crn_arrival;
+
+typedef enum crn_next {
+    CRN_NEXT_NONE,    /* nothing is queued */
+    CRN_NEXT_RUN,     /* hand this view to the engine; it counts as running */
+    CRN_NEXT_DISCARD, /* give this view's slot back and ask again */
+} crn_next;
+
+typedef enum crn_verdict_kind {
+    CRN_VERDICT_COMPLETE, /* every received view judged whole, and none missing */
+    CRN_VERDICT_PARTIAL,  /* views missing or unfinished, stages skipped, or a limit cut it */
+    CRN_VERDICT_LATE,     /* nothing ready */
+} crn_verdict_kind;
+
+extern const char *const crn_verdict_kind_names[]; /* "complete", "partial", "late" */
+
+typedef struct crn_fruits crn_fruits;
+
+/* `lanes` is the caller's and outlives the fruits. 0, -EINVAL, -ENOMEM. */
+int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits);
+void crn_fruits_free(crn_fruits **fruits);
+
+/*
+ * A good message arrived. deadline_ns is its header's deadline on CLOCK_MONOTONIC, CRN_NEVER_NS
+ * without one. Counts the message on its lane, opens or credits its fruit. On CRN_ARRIVAL_WANTED
+ * *ret_ticket names the view and exactly one of queue or lose must follow. A fruit may be due
+ * afterwards (forced, or a deadline already past).
+ */
+crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
+                              int64_t deadline_ns, int64_t now_ns, crn_ticket *ret_ticket);
+
+/*
+ * No slot is free for `ticket`: gives up the queued view of least worth if it is worth less than
+ * the new one. Worth: a fruit that lost a view already is worth less than an intact one; of two
+ * alike the younger is worth less. True: *ret_slot is the slot freed.
+ */
+bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot);
+
+void crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot);
+void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket);
+
+/*
+ * The view to run next: intact fruits first, among them the earliest deadline. Views that by recent
+ * cost cannot end before their fruit is due are discarded; a fruit whose remaining views cannot all
+ * end in time counts as no longer intact. On RUN and DISCARD *ret_slot is the view's slot, on RUN
+ * *ret_deadline_ns its fruit's deadline - guard.
+ */
+crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
+                         uint32_t *ret_slot, int64_t *ret_deadline_ns);
+
+/*
+ * The engine gave a view back: judged (judgement non-NULL) or failed (NULL). False: its fruit was
+ * judged meanwhile, and the result is the caller's to give back.
+ */
+bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement);
+
+/* A fruit that must be judged now, earliest deadline first; NULL: none. It stays until
+ * crn_fruits_judge. */
+const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);
+
+crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
+
+/*
+ * The verdict of the fruit last returned by due was given: it is remembered on its lane and
+ * forgotten here. The caller has given back its queued views' slots (state QUEUED) and its results
+ * (state JUDGED) before.
+ */
+void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit);
+
+/* When, without any further event, the next fruit falls due or closes; CRN_NEVER_NS: nothing is
+ * open. */
+int64_t crn_fruits_wake_ns(const crn_fruits *fruits);
+
+/* No more views will come: every open fruit closes now, and no deadline lies beyond latest_ns. */
+void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns);
+
+int32_t crn_fruits_open(const crn_fruits *fruits);
+const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits);
+
+#endif

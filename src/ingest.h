@@ -1,0 +1,55 @@
+/*
+ * ZeroMQ in: a PULL socket bound to every ingest endpoint. The only inbound socket, and with wire.c
+ * the only reader of the message's bytes. Owned and used by one thread.
+ */
+#ifndef CRN_INGEST_H
+#define CRN_INGEST_H
+
+#include "src/base/error.h"
+#include "src/config.h"
+#include "src/wire.h"
+
+typedef struct crn_ingest crn_ingest;
+
+typedef struct crn_ingest_stats {
+    uint64_t messages;                /* whole multipart messages read, good and bad */
+    uint64_t faults[CRN_WIRE_FAULTS]; /* refused, by reason */
+    uint64_t connected, disconnected; /* peers, from the socket's monitor */
+} crn_ingest_stats;
+
+/*
+ * Binds every endpoint of config->ingest.bind; an ipc path is guarded by a lock file beside it
+ * (`<path>.lock`, flock), because libzmq lets a second bind steal it. `zmq` is the caller's context
+ * and must outlive the ingest. 0 or negative errno with the endpoint and the cure in *error.
+ */
+int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error);
+
+/* Unbinds, closes and nulls; NULL is fine. */
+void crn_ingest_close(crn_ingest **ingest);
+
+/*
+ * Reads the next good message without waiting. 1: *ret_header describes it and its parts stay
+ * inside until crn_ingest_copy or the next receive; 0: nothing (more) to read; negative errno: the
+ * socket failed for good. Bad messages are read, counted and logged at most once a second per
+ * reason; at most 64 of them per call, so that a flood of them never holds the caller (0 is then
+ * returned with crn_ingest_pending true).
+ */
+int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header);
+
+/* Whether a receive right away may find more, although the descriptor does not say so. */
+bool crn_ingest_pending(crn_ingest *ingest);
+
+/* The one copy: the parts of the message last received, into maps (payload_bytes) and intensity
+ * (may be NULL). */
+void crn_ingest_copy(crn_ingest *ingest, void *maps, void *intensity);
+
+/* Descriptors to poll for reading before waiting: the socket's and its monitor's. Returns their
+ * number (<= 2). */
+int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2]);
+
+/* Reads the monitor's events (peers that come and go) without waiting. */
+void crn_ingest_service(crn_ingest *ingest);
+
+const crn_ingest_stats *crn_ingest_get_stats(const crn_ingest *ingest);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Lanes: what each sender's numbering says about lost, repeated and reordered messages, the
+ * verdicts' numbering, and which fruits were judged already. Pure bookkeeping, no clock, no memory
+ * after creation.
+ */
+#ifndef CRN_LANE_H
+#define CRN_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/wire.h"
+
+#define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
+
+typedef struct crn_lane_stats {
+    uint64_t views;   /* good messages */
+    uint64_t missing; /* sequence numbers that never came (so far: a reordered one is taken back) */
+    uint64_t reordered;  /* came after a later one */
+    uint64_t duplicates; /* a sequence number seen before */
+    uint64_t restarts;   /* changes to an epoch that is not the previous one */
+} crn_lane_stats;
+
+typedef struct crn_lane crn_lane;
+typedef struct crn_lanes crn_lanes;
+
+int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes);
+void crn_lanes_free(crn_lanes **lanes);
+
+/* The lane of that number, opened at first sight; NULL when `capacity` others are open already. */
+crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
+
+int32_t crn_lanes_count(const crn_lanes *lanes);
+crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index); /* in order of first sight */
+
+/* Accounts for one good message's epoch and sequence. */
+void crn_lane_count(crn_lane *lane, const crn_view_header *header);
+
+/* Remembers a verdict given; the oldest of CRN_LANE_JUDGED_MAX is forgotten. */
+void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit);
+bool crn_lane_has_judged(const crn_lane *lane, uint64_t epoch, uint64_t fruit);
+
+/* The number of the lane's next verdict: 0, 1, 2, … */
+uint64_t crn_lane_next_sequence(crn_lane *lane);
+/* Verdicts numbered so far. */
+uint64_t crn_lane_verdicts(const crn_lane *lane);
+
+uint32_t crn_lane_number(const crn_lane *lane);
+const crn_lane_stats *crn_lane_get_stats(const crn_lane *lane);
+
+#endif

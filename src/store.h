@@ -1,0 +1,35 @@
+/*
+ * Results of judged views, kept until their fruit is published: a fixed number of equal blocks,
+ * linked per view, so that a view with three defects costs little and one with thousands fits too.
+ * One thread owns it.
+ */
+#ifndef CRN_STORE_H
+#define CRN_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stages/result.h"
+
+#define CRN_STORE_NONE UINT32_MAX /* the handle of no defects */
+
+typedef struct crn_store crn_store;
+
+/* Reserves at least `bytes`; untouched blocks cost nothing. 0, -EINVAL, -ENOMEM. */
+int crn_store_create(size_t bytes, crn_store **ret_store);
+void crn_store_free(crn_store **store);
+
+/* Copies the defects in; *ret_handle names them until crn_store_give. 0, or -ENOBUFS when the
+ * blocks are used up. */
+int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_handle);
+
+/* Copies them out again; `into` has the capacities the defects had. CRN_STORE_NONE reads as no
+ * defects. */
+void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into);
+
+/* Gives the blocks back; CRN_STORE_NONE is fine. */
+void crn_store_give(crn_store *store, uint32_t handle);
+
+size_t crn_store_blocks_free(const crn_store *store);
+
+#endif

@@ -1,0 +1,19 @@
+/* The classes of a CNN, in channel order, and at which probability each is outlined. */
+#ifndef CRN_CLASSES_H
+#define CRN_CLASSES_H
+
+#include <stdint.h>
+
+#define CRN_CLASSES_MAX    64
+#define CRN_CLASS_NAME_MAX 48
+
+typedef struct crn_classes {
+    int32_t count;
+    char name[CRN_CLASSES_MAX][CRN_CLASS_NAME_MAX];
+    double level[CRN_CLASSES_MAX]; /* a probability, 0 to 1; NaN: no outline is asked for */
+} crn_classes;
+
+/* FNV-1a 64 of the names joined by '\n': the view message's class_set. */
+uint64_t crn_classes_hash(const crn_classes *classes);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * A stage is one step of the chain that a machine's file lists: one const struct, two halves.
+ *
+ * `enqueue` asks the operators for what the stage needs, on images that live where the engine
+ * lives; `finish`, on the host once all is done, reads the results (geometry, filters, features).
+ * The CPU engine runs all enqueues of a chain, then all finishes, on its workers; a stage does not
+ * know which engine runs it. The runner times and counts stages; they do neither themselves.
+ */
+#ifndef CRN_STAGE_H
+#define CRN_STAGE_H
+
+#include "src/base/error.h"
+#include "src/base/param.h"
+#include "stages/classes.h"
+#include "stages/ops.h"
+
+/* A chain is image stages, then exactly one contours stage, then feature stages. */
+typedef enum crn_stage_kind {
+    CRN_STAGE_IMAGE,
+    CRN_STAGE_CONTOURS,
+    CRN_STAGE_FEATURE,
+} crn_stage_kind;
+
+/* Scratch slots of the context: 0 to 7 are the operators', 8 to 15 the stages'. */
+#define CRN_STAGE_SCRATCH 8
+
+/* One view on its way through the chain. All memory is the engine's; nothing may be kept past
+ * finish. */
+typedef struct crn_job {
+    const crn_ops *ops;
+    crn_context *context;
+    const crn_classes *classes;
+    crn_image received;    /* the maps as they came; never written */
+    crn_image maps;        /* what the next image stage reads and replaces; starts as `received` */
+    crn_image intensity;   /* one u8 plane; data NULL when the view came without */
+    crn_contours contours; /* the contours stage's enqueue fills it */
+    crn_defects *defects;  /* its finish fills it */
+} crn_job;
+
+typedef struct crn_stage {
+    const char *name;
+    const char *help; /* one line */
+    crn_stage_kind kind;
+    const crn_param *params; /* over the settings struct, ended by a NULL key */
+    size_t settings_bytes;
+    /* What a table of parameters cannot say; NULL: nothing. 0 or -EINVAL with one clause in *error.
+     */
+    int (*check)(const void *settings, const crn_classes *classes, crn_error *error);
+    /* Either half may be NULL. 0 or negative errno: the view then counts as unjudged. */
+    int (*enqueue)(const void *settings, crn_job *job);
+    int (*finish)(const void *settings, crn_job *job);
+} crn_stage;
+
+/* All stages, in their usual running order, NULL-ended. */
+extern const crn_stage *const crn_stages[];
+
+/* The stage of that name, or NULL. */
+const crn_stage *crn_stage_find(const char *name);
+
+#endif
