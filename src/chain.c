@@ -1,0 +1,169 @@
+#include "src/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/store.h"
+
+/* So many of a step's latest durations stand for "recent". */
+#define RECENT 128
+
+typedef struct recent_costs {
+    uint32_t count; /* of all time */
+    int64_t ns[RECENT];
+} recent_costs;
+
+struct crn_chain {
+    const crn_config *config;
+    const crn_ops *ops;
+    crn_context *context;
+    crn_contours contours;
+    recent_costs recent[CRN_STAGES_MAX];
+};
+
+/* A contour has at least two points, so this many is all that the points allow. */
+static uint32_t contour_capacity(const crn_config *config)
+{
+    return (uint32_t)(config->limits.points / 2 + 1);
+}
+
+size_t crn_chain_bytes(const crn_config *config)
+{
+    return (size_t)config->limits.points * sizeof(crn_point) +
+           contour_capacity(config) * sizeof(crn_contour);
+}
+
+int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain)
+{
+    crn_chain *chain = calloc(1, sizeof *chain);
+    if (!chain)
+        return -ENOMEM;
+    chain->config = config;
+    chain->ops = ops;
+    chain->contours.point_capacity = (uint32_t)config->limits.points;
+    chain->contours.contour_capacity = contour_capacity(config);
+    chain->contours.points = malloc(chain->contours.point_capacity * sizeof(crn_point));
+    chain->contours.contours = malloc(chain->contours.contour_capacity * sizeof(crn_contour));
+    int r = crn_context_create((int32_t)config->run.threads, &chain->context);
+    if (r == 0 && (!chain->contours.points || !chain->contours.contours))
+        r = -ENOMEM;
+    if (r < 0) {
+        crn_chain_free(&chain);
+        return r;
+    }
+    *ret_chain = chain;
+    return 0;
+}
+
+void crn_chain_free(crn_chain **chain)
+{
+    if (!*chain)
+        return;
+    crn_context_free(&(*chain)->context);
+    free((*chain)->contours.points);
+    free((*chain)->contours.contours);
+    free(*chain);
+    *chain = NULL;
+}
+
+/* The 99th percentile of the latest costs: with fewer than 200 of them, the second largest at most.
+ */
+static int64_t recent_p99_ns(const recent_costs *recent)
+{
+    uint32_t count = recent->count < RECENT ? recent->count : RECENT;
+    int64_t largest = 0, second = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t ns = recent->ns[i];
+        if (ns > largest) {
+            second = largest;
+            largest = ns;
+        } else if (ns > second) {
+            second = ns;
+        }
+    }
+    return count < 100 ? largest : second;
+}
+
+static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects *defects,
+                       crn_job *job)
+{
+    const crn_view_header *header = &view->header;
+    memset(job, 0, sizeof *job);
+    job->ops = chain->ops;
+    job->context = chain->context;
+    job->classes = &chain->config->classes;
+    job->received =
+        crn_image_dense(view->maps, header->type, header->layout, (int32_t)header->channels,
+                        (int32_t)header->height, (int32_t)header->width);
+    job->maps = job->received;
+    if (view->intensity)
+        job->intensity = crn_image_dense(view->intensity, CRN_U8, CRN_CHW, 1,
+                                         (int32_t)header->height, (int32_t)header->width);
+    job->contours = chain->contours;
+    job->defects = defects;
+    defects->defect_count = defects->point_count = 0;
+    defects->truncated = false;
+}
+
+static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
+                        crn_judgement *judgement)
+{
+    const crn_config *config = chain->config;
+    int64_t now_ns = crn_now_ns();
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        if (step->optional && view->deadline_ns - now_ns < recent_p99_ns(&chain->recent[i])) {
+            judgement->skipped |= UINT32_C(1) << i;
+            continue;
+        }
+        int r = step->stage->enqueue ? step->stage->enqueue(step->settings, job) : 0;
+        int64_t end_ns = crn_now_ns();
+        judgement->stage_ns[i] = end_ns - now_ns;
+        now_ns = end_ns;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int run_finishes(crn_chain *chain, crn_job *job, crn_judgement *judgement)
+{
+    const crn_config *config = chain->config;
+    int64_t now_ns = crn_now_ns();
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        if (judgement->skipped & UINT32_C(1) << i)
+            continue;
+        int r = step->stage->finish ? step->stage->finish(step->settings, job) : 0;
+        int64_t end_ns = crn_now_ns();
+        judgement->stage_ns[i] += end_ns - now_ns;
+        now_ns = end_ns;
+        if (r < 0)
+            return r;
+        recent_costs *recent = &chain->recent[i];
+        recent->ns[recent->count++ % RECENT] = judgement->stage_ns[i];
+    }
+    return 0;
+}
+
+int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
+                  crn_judgement *ret_judgement)
+{
+    crn_job job;
+    set_up_job(chain, view, defects, &job);
+    crn_judgement judgement = {.result = CRN_STORE_NONE};
+    int64_t start_ns = crn_now_ns();
+    judgement.queue_ns = start_ns - view->received_ns;
+    int r = run_enqueues(chain, view, &job, &judgement);
+    if (r == 0)
+        r = run_finishes(chain, &job, &judgement);
+    if (r < 0)
+        return r;
+    judgement.cost_ns = crn_now_ns() - start_ns;
+    judgement.defect_count = defects->defect_count;
+    judgement.truncated = defects->truncated;
+    *ret_judgement = judgement;
+    return 0;
+}

@@ -1,0 +1,76 @@
+#include "src/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct crn_pool {
+    uint32_t slots;
+    uint32_t free_slots;
+    size_t slot_bytes; /* whole pages */
+    unsigned char *memory;
+    crn_view *views;
+    uint32_t
+        *stack; /* numbers of the free slots; the one given back last is warm and goes out first */
+};
+
+int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool)
+{
+    if (slots == 0 || bytes == 0)
+        return -EINVAL;
+    crn_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return -ENOMEM;
+    pool->slots = pool->free_slots = slots;
+    pool->slot_bytes = (bytes + 64 + 4095) / 4096 * 4096;
+    pool->views = calloc(slots, sizeof *pool->views);
+    pool->stack = calloc(slots, sizeof *pool->stack);
+    void *memory = mmap(NULL, slots * pool->slot_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pool->memory = memory == MAP_FAILED ? NULL : memory;
+    if (!pool->views || !pool->stack || !pool->memory) {
+        crn_pool_free(&pool);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < slots; i++) {
+        pool->views[i].slot = i;
+        pool->views[i].maps = pool->memory + i * pool->slot_bytes;
+        pool->stack[i] = slots - 1 - i;
+    }
+    *ret_pool = pool;
+    return 0;
+}
+
+void crn_pool_free(crn_pool **pool)
+{
+    if (!*pool)
+        return;
+    if ((*pool)->memory)
+        munmap((*pool)->memory, (*pool)->slots * (*pool)->slot_bytes);
+    free((*pool)->views);
+    free((*pool)->stack);
+    free(*pool);
+    *pool = NULL;
+}
+
+crn_view *crn_pool_take(crn_pool *pool)
+{
+    if (pool->free_slots == 0)
+        return NULL;
+    return &pool->views[pool->stack[--pool->free_slots]];
+}
+
+void crn_pool_give(crn_pool *pool, crn_view *view)
+{
+    pool->stack[pool->free_slots++] = view->slot;
+}
+
+crn_view *crn_pool_at(crn_pool *pool, uint32_t slot)
+{
+    return &pool->views[slot];
+}
+
+uint32_t crn_pool_free_slots(const crn_pool *pool)
+{
+    return pool->free_slots;
+}

@@ -1,0 +1,206 @@
+/* The CPU engine: every view comes back once, cancelled ones are left, a lost or stuck worker is
+ * noticed. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/clock.h"
+#include "src/engine.h"
+
+static sem_t gate;
+static atomic_int begun;
+
+/* Counts, then waits for the test to open the gate, so that nothing depends on timing. */
+static int enqueue_gated(const void *settings, crn_job *job)
+{
+    (void)settings;
+    atomic_fetch_add(&begun, 1);
+    while (sem_wait(&gate) != 0)
+        continue;
+    return *(const float *)job->maps.data < 0 ? -EDOM : 0;
+}
+
+static int enqueue_leaving(const void *settings, crn_job *job)
+{
+    (void)settings;
+    (void)job;
+    pthread_exit(NULL);
+}
+
+static const crn_stage stage_gated = {.name = "gated", .enqueue = enqueue_gated};
+static const crn_stage stage_leaving = {.name = "leaving", .enqueue = enqueue_leaving};
+
+static crn_config config;
+static float map_good = 1, map_bad = -1;
+static crn_view views[8];
+
+static crn_engine *engine_with(const crn_stage *stage, int64_t workers)
+{
+    memset(&config, 0, sizeof config);
+    config.steps = 1;
+    config.chain[0].stage = stage;
+    config.limits.points = 16;
+    config.limits.defects = 4;
+    config.run.workers = workers;
+    config.run.threads = 1;
+    sem_init(&gate, 0, 0);
+    atomic_store(&begun, 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        views[i].slot = i;
+        views[i].header = (crn_view_header){
+            .fruit = i, .height = 1, .width = 1, .channels = 1, .type = CRN_F32, .layout = CRN_CHW};
+        views[i].maps = (unsigned char *)&map_good;
+        views[i].deadline_ns = CRN_NEVER_NS;
+        atomic_store(&views[i].cancelled, false);
+    }
+    crn_error error;
+    crn_engine *engine = NULL;
+    assert_int_equal(crn_engine_open(&config, &engine, &error), 0);
+    return engine;
+}
+
+static crn_output *wait_for_one(crn_engine *engine)
+{
+    for (;;) {
+        crn_engine_rearm(engine);
+        crn_output *output = crn_engine_collect(engine);
+        if (output)
+            return output;
+        struct pollfd polled = {.fd = crn_engine_descriptor(engine), .events = POLLIN};
+        assert_int_equal(poll(&polled, 1, 60000), 1);
+    }
+}
+
+static void open_gate(int times)
+{
+    for (int i = 0; i < times; i++)
+        sem_post(&gate);
+}
+
+static void every_view_comes_back_once(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_gated, 2);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(crn_engine_submit(engine, &views[i]), 0);
+    assert_false(crn_engine_has_room(engine));
+    assert_int_equal(crn_engine_submit(engine, &views[4]), -EAGAIN);
+    open_gate(4);
+    uint32_t seen = 0;
+    for (int i = 0; i < 4; i++) {
+        crn_output *output = wait_for_one(engine);
+        assert_int_equal(output->status, 0);
+        assert_int_equal(seen & 1u << output->view->slot, 0);
+        seen |= 1u << output->view->slot;
+        crn_engine_release(engine, output);
+    }
+    assert_int_equal(seen, 0xf);
+    assert_true(crn_engine_has_room(engine));
+    assert_null(crn_engine_collect(engine));
+    crn_engine_close(&engine);
+}
+
+static void a_failing_view_says_why_and_the_next_one_runs(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_gated, 1);
+    views[0].maps = (unsigned char *)&map_bad;
+    crn_engine_submit(engine, &views[0]);
+    crn_engine_submit(engine, &views[1]);
+    open_gate(2);
+    crn_output *output = wait_for_one(engine);
+    assert_ptr_equal(output->view, &views[0]);
+    assert_int_equal(output->status, -EDOM);
+    crn_engine_release(engine, output);
+    output = wait_for_one(engine);
+    assert_int_equal(output->status, 0);
+    crn_engine_release(engine, output);
+    crn_engine_close(&engine);
+}
+
+static void a_cancelled_view_is_not_begun(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_gated, 1);
+    crn_engine_submit(engine, &views[0]);
+    crn_engine_submit(engine, &views[1]);
+    atomic_store(&views[1].cancelled, true);
+    open_gate(1);
+    crn_output *output = wait_for_one(engine);
+    assert_int_equal(output->status, 0);
+    crn_engine_release(engine, output);
+    output = wait_for_one(engine);
+    assert_ptr_equal(output->view, &views[1]);
+    assert_int_equal(output->status, -ECANCELED);
+    assert_int_equal(atomic_load(&begun), 1);
+    crn_engine_release(engine, output);
+    crn_engine_close(&engine);
+}
+
+static void closing_leaves_what_waits(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_gated, 1);
+    crn_engine_submit(engine, &views[0]);
+    crn_engine_submit(engine, &views[1]);
+    open_gate(
+        1); /* for the first, if it is begun before the close; the second finds the gate shut */
+    crn_engine_close(&engine);
+    assert_true(atomic_load(&begun) <= 1);
+}
+
+static void a_stuck_worker_is_noticed(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_gated, 1);
+    crn_error error;
+    crn_engine_submit(engine, &views[3]);
+    while (atomic_load(&begun) == 0)
+        sched_yield();
+    int64_t now_ns = crn_now_ns();
+    assert_int_equal(crn_engine_check(engine, now_ns, 10 * CRN_NS_PER_S, &error), 0);
+    assert_int_equal(
+        crn_engine_check(engine, now_ns + 11 * CRN_NS_PER_S, 10 * CRN_NS_PER_S, &error), -EIO);
+    assert_non_null(strstr(error.text, "worker 0 has been at lane 0 fruit 3"));
+    open_gate(1);
+    crn_output *output = wait_for_one(engine);
+    assert_int_equal(
+        crn_engine_check(engine, now_ns + 11 * CRN_NS_PER_S, 10 * CRN_NS_PER_S, &error), 0);
+    crn_engine_release(engine, output);
+    crn_engine_close(&engine);
+}
+
+static void a_worker_that_leaves_is_noticed(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_leaving, 1);
+    crn_error error;
+    crn_engine_submit(engine, &views[0]);
+    struct pollfd polled = {.fd = crn_engine_descriptor(engine), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 60000), 1);
+    assert_int_equal(crn_engine_check(engine, crn_now_ns(), 10 * CRN_NS_PER_S, &error), -EIO);
+    assert_non_null(strstr(error.text, "worker 0 ended by itself"));
+    crn_engine_close(&engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_view_comes_back_once),
+        cmocka_unit_test(a_failing_view_says_why_and_the_next_one_runs),
+        cmocka_unit_test(a_cancelled_view_is_not_begun),
+        cmocka_unit_test(closing_leaves_what_waits),
+        cmocka_unit_test(a_stuck_worker_is_noticed),
+        cmocka_unit_test(a_worker_that_leaves_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
