@@ -1,0 +1,406 @@
+#include "src/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/base/param.h"
+
+/* A peer that answers no ping for this long is gone. It must be longer than any pause in which this
+ * side's high water mark may stop the reading, because a peer's answer waits behind its data. */
+#define HEARTBEAT_INTERVAL_MS 1000
+#define HEARTBEAT_TIMEOUT_MS  5000
+#define HANDSHAKE_MS          5000
+#define KEEPALIVE_IDLE_S      10
+#define KEEPALIVE_INTERVAL_S  3
+#define KEEPALIVE_COUNT       3
+#define CLOSE_MS              1000
+#define SOCKET_FILE_MODE      0660
+#define IPC_PREFIX            "ipc://"
+#define HANDSHAKE_FAILED_EVENTS                                                                    \
+    (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
+     ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+
+typedef struct binding {
+    char address[CRN_TEXT_BYTES];
+    int lock; /* descriptor of the ipc path's lock file, -1 without */
+} binding;
+
+struct crn_endpoint {
+    void *socket, *monitor;
+    char key[64];
+    uint64_t failed_handshakes; /* whose disconnection is still to come */
+    int bindings;
+    binding binding[CRN_TEXTS_MAX];
+};
+
+int crn_endpoint_set(crn_endpoint *endpoint, int option, int value)
+{
+    return zmq_setsockopt(endpoint->socket, option, &value, sizeof value) == 0 ? 0 : -errno;
+}
+
+static int set_shared_options(crn_endpoint *endpoint)
+{
+    static const struct {
+        int option, value;
+    } shared[] = {
+        {ZMQ_LINGER, 0},
+        {ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
+        {ZMQ_HEARTBEAT_IVL, HEARTBEAT_INTERVAL_MS},
+        {ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
+        {ZMQ_HEARTBEAT_TTL, HEARTBEAT_TIMEOUT_MS},
+        {ZMQ_TCP_KEEPALIVE, 1},
+        {ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_IDLE_S},
+        {ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_INTERVAL_S},
+        {ZMQ_TCP_KEEPALIVE_CNT, KEEPALIVE_COUNT},
+    };
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
+        int r = crn_endpoint_set(endpoint, shared[i].option, shared[i].value);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int open_monitor(crn_endpoint *endpoint, void *zmq)
+{
+    char name[64];
+    snprintf(name, sizeof name, "inproc://cernita.monitor.%p", (void *)endpoint);
+    int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                 HANDSHAKE_FAILED_EVENTS;
+    if (zmq_socket_monitor(endpoint->socket, name, events) < 0)
+        return -errno;
+    endpoint->monitor = zmq_socket(zmq, ZMQ_PAIR);
+    if (!endpoint->monitor)
+        return -errno;
+    /* Without a bound, or a storm of events would block libzmq's I/O thread, and data with it. */
+    int none = 0;
+    if (zmq_setsockopt(endpoint->monitor, ZMQ_RCVHWM, &none, sizeof none) < 0 ||
+        zmq_setsockopt(endpoint->monitor, ZMQ_LINGER, &none, sizeof none) < 0 ||
+        zmq_connect(endpoint->monitor, name) < 0)
+        return -errno;
+    return 0;
+}
+
+int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_endpoint,
+                      crn_error *error)
+{
+    int r = -ENOMEM;
+    crn_endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (!endpoint)
+        goto fail;
+    snprintf(endpoint->key, sizeof endpoint->key, "%s", key);
+    endpoint->socket = zmq_socket(zmq, type);
+    if (!endpoint->socket) {
+        r = -errno;
+        goto fail;
+    }
+    r = set_shared_options(endpoint);
+    if (r == 0)
+        r = open_monitor(endpoint, zmq);
+    if (r < 0)
+        goto fail;
+    *ret_endpoint = endpoint;
+    return 0;
+
+fail:
+    crn_endpoint_close(&endpoint, 0);
+    return crn_error_set(error, r, "%s: no ZeroMQ socket: %s", key, zmq_strerror(-r));
+}
+
+/* The file's path, or NULL for what has none: other transports, abstract names, a wildcard. */
+static const char *ipc_path(const char *address)
+{
+    size_t prefix = strlen(IPC_PREFIX);
+    if (strncmp(address, IPC_PREFIX, prefix) != 0)
+        return NULL;
+    const char *path = address + prefix;
+    return *path == '\0' || *path == '@' || *path == '*' ? NULL : path;
+}
+
+static int make_parents(const char *path)
+{
+    char folder[CRN_TEXT_BYTES];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        *slash = '/';
+    }
+    return 0;
+}
+
+/* Who holds the lock, for a person to look at; 0 when the file does not say. */
+static long read_holder(int lock)
+{
+    char text[32] = "";
+    ssize_t size = pread(lock, text, sizeof text - 1, 0);
+    return size > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+static int take_lock(const crn_endpoint *endpoint, const char *path, int *ret_lock,
+                     crn_error *error)
+{
+    char name[CRN_TEXT_BYTES + 8];
+    snprintf(name, sizeof name, "%s.lock", path);
+    int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
+    if (lock < 0) {
+        int r = -errno;
+        return crn_error_set(error, r,
+                             "%s: cannot make the lock file %s: %s; give a path in a folder that "
+                             "this user may write to",
+                             endpoint->key, name, strerror(-r));
+    }
+    if (flock(lock, LOCK_EX | LOCK_NB) < 0) {
+        int r = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+        long holder = read_holder(lock);
+        close(lock);
+        return crn_error_set(error, r,
+                             "%s: %s%s is taken by another program (process %ld holds %s): stop "
+                             "it, or give this one another path",
+                             endpoint->key, IPC_PREFIX, path, holder, name);
+    }
+    char text[32];
+    int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    /* The number only helps a person; the lock holds without it. */
+    if (ftruncate(lock, 0) == 0 && pwrite(lock, text, (size_t)size, 0) != size)
+        errno = 0;
+    *ret_lock = lock;
+    return 0;
+}
+
+/* Whether a program without our lock listens there: libzmq would unlink its socket file. */
+static bool somebody_listens(const char *path)
+{
+    struct sockaddr_un peer = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof peer.sun_path)
+        return false;
+    memcpy(peer.sun_path, path, strlen(path) + 1);
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return false;
+    bool listens = connect(probe, (struct sockaddr *)&peer, sizeof peer) == 0 || errno == EAGAIN;
+    close(probe);
+    return listens;
+}
+
+/* libzmq removes whatever has the path's name before it binds: only a dead socket may be there. */
+static int check_path_free(const crn_endpoint *endpoint, const char *path, crn_error *error)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0)
+        return 0;
+    if (!S_ISSOCK(status.st_mode))
+        return crn_error_set(error, -EEXIST,
+                             "%s: %s is there and no socket: move it away, or give another path",
+                             endpoint->key, path);
+    if (somebody_listens(path))
+        return crn_error_set(error, -EADDRINUSE,
+                             "%s: %s%s is taken by a program that listens on it: stop it, or give "
+                             "another path",
+                             endpoint->key, IPC_PREFIX, path);
+    return 0;
+}
+
+static int guard_path(const crn_endpoint *endpoint, const char *path, int *ret_lock,
+                      crn_error *error)
+{
+    int r = make_parents(path);
+    if (r < 0)
+        return crn_error_set(error, r,
+                             "%s: cannot make the folder of %s: %s; make it, or give "
+                             "another path",
+                             endpoint->key, path, strerror(-r));
+    int lock;
+    r = take_lock(endpoint, path, &lock, error);
+    if (r < 0)
+        return r;
+    r = check_path_free(endpoint, path, error);
+    if (r < 0) {
+        close(lock);
+        return r;
+    }
+    *ret_lock = lock;
+    return 0;
+}
+
+static const char *bind_cure(int fault)
+{
+    switch (fault) {
+    case EADDRINUSE:
+        return "the port is in use: stop the program that has it (ss -ltnp), or give another";
+    case EADDRNOTAVAIL:
+        return "this machine has no such address: see `ip address`, or bind tcp://*:PORT";
+    case ENODEV:
+        return "neither an address nor an interface of this machine: see `ip address`";
+    case EACCES:
+        return "not allowed: give a port above 1023 or a path in a folder this user may write to";
+    case ENAMETOOLONG:
+        return "the path is too long for a socket (107 bytes): give a shorter one";
+    case EINVAL:
+    case EPROTONOSUPPORT:
+        return "not an address to bind: write tcp://ADDRESS:PORT or ipc:///PATH";
+    default:
+        return zmq_strerror(fault);
+    }
+}
+
+int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error)
+{
+    if (endpoint->bindings == CRN_TEXTS_MAX)
+        return crn_error_set(error, -E2BIG, "%s: more than %d addresses", endpoint->key,
+                             CRN_TEXTS_MAX);
+    binding *bound = &endpoint->binding[endpoint->bindings];
+    int lock = -1;
+    const char *path = ipc_path(address);
+    if (path) {
+        int r = guard_path(endpoint, path, &lock, error);
+        if (r < 0)
+            return r;
+    }
+    int r = crn_endpoint_set(endpoint, ZMQ_IPV6, strncmp(address, "tcp://[", 7) == 0);
+    if (r == 0 && zmq_bind(endpoint->socket, address) < 0)
+        r = -errno;
+    if (r < 0) {
+        if (lock >= 0)
+            close(lock);
+        return crn_error_set(error, r, "%s: cannot bind %s: %s", endpoint->key, address,
+                             bind_cure(-r));
+    }
+    size_t size = sizeof bound->address;
+    if (zmq_getsockopt(endpoint->socket, ZMQ_LAST_ENDPOINT, bound->address, &size) < 0)
+        snprintf(bound->address, sizeof bound->address, "%s", address);
+    bound->lock = lock;
+    endpoint->bindings++; /* from here on, closing the endpoint undoes it */
+    if (path && chmod(path, SOCKET_FILE_MODE) < 0) {
+        r = -errno;
+        return crn_error_set(error, r, "%s: cannot set the mode of %s: %s", endpoint->key, path,
+                             strerror(-r));
+    }
+    return 0;
+}
+
+const char *crn_endpoint_bound(const crn_endpoint *endpoint, int i)
+{
+    return i >= 0 && i < endpoint->bindings ? endpoint->binding[i].address : NULL;
+}
+
+void *crn_endpoint_socket(const crn_endpoint *endpoint)
+{
+    return endpoint->socket;
+}
+
+static int descriptor_of(void *socket)
+{
+    int descriptor = -1;
+    size_t size = sizeof descriptor;
+    return zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) == 0 ? descriptor : -1;
+}
+
+void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2])
+{
+    descriptors[0] = descriptor_of(endpoint->socket);
+    descriptors[1] = descriptor_of(endpoint->monitor);
+}
+
+/* One monitor message: a frame of event (16 bits) and value (32), and a frame with the address. */
+static int read_event(crn_endpoint *endpoint, uint16_t *ret_event, char *address, size_t size)
+{
+    unsigned char frame[6];
+    int r;
+    do
+        r = zmq_recv(endpoint->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
+    while (r < 0 && errno == EINTR);
+    if (r != (int)sizeof frame)
+        return 0;
+    r = zmq_recv(endpoint->monitor, address, size - 1, ZMQ_DONTWAIT);
+    size_t length = r < 0 ? 0 : (size_t)r < size ? (size_t)r : size - 1;
+    address[length] = '\0';
+    memcpy(ret_event, frame, sizeof *ret_event);
+    return 1;
+}
+
+int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind)
+{
+    uint16_t event;
+    char address[CRN_TEXT_BYTES];
+    while (read_event(endpoint, &event, address, sizeof address)) {
+        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            *ret_kind = CRN_ENDPOINT_CONNECTED;
+            return 1;
+        }
+        if (event & HANDSHAKE_FAILED_EVENTS) {
+            endpoint->failed_handshakes++;
+            *ret_kind = CRN_ENDPOINT_REFUSED;
+            return 1;
+        }
+        if (event == ZMQ_EVENT_DISCONNECTED) {
+            /* libzmq reports a disconnection after every failed handshake too. */
+            if (endpoint->failed_handshakes) {
+                endpoint->failed_handshakes--;
+                continue;
+            }
+            *ret_kind = CRN_ENDPOINT_DISCONNECTED;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * libzmq's I/O thread stops listening some time after zmq_close returns. The lock is kept until it
+ * says so, or a daemon that starts next would find the path still answered.
+ */
+static void wait_closed(crn_endpoint *endpoint, int listeners)
+{
+    int64_t until_ns = crn_now_ns() + CLOSE_MS * CRN_NS_PER_MS;
+    for (int64_t now_ns; listeners > 0 && (now_ns = crn_now_ns()) < until_ns;) {
+        uint16_t event;
+        char address[CRN_TEXT_BYTES];
+        while (read_event(endpoint, &event, address, sizeof address))
+            listeners -= event == ZMQ_EVENT_CLOSED && ipc_path(address);
+        if (listeners > 0) {
+            zmq_pollitem_t item = {.socket = endpoint->monitor, .events = ZMQ_POLLIN};
+            zmq_poll(&item, 1, (long)((until_ns - now_ns) / CRN_NS_PER_MS) + 1);
+        }
+    }
+}
+
+void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
+{
+    crn_endpoint *closing = *endpoint;
+    if (!closing)
+        return;
+    int locks = 0;
+    for (int i = 0; i < closing->bindings; i++)
+        locks += closing->binding[i].lock >= 0;
+    if (closing->socket) {
+        crn_endpoint_set(closing, ZMQ_LINGER, linger_ms);
+        zmq_close(closing->socket);
+    }
+    if (closing->monitor && locks)
+        wait_closed(closing, locks);
+    for (int i = 0; i < closing->bindings; i++) {
+        if (closing->binding[i].lock < 0)
+            continue;
+        unlink(ipc_path(closing->binding[i].address));
+        close(closing->binding[i].lock);
+    }
+    if (closing->monitor)
+        zmq_close(closing->monitor);
+    free(closing);
+    *endpoint = NULL;
+}

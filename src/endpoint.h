@@ -1,0 +1,67 @@
+/*
+ * A bound ZeroMQ socket, as ingest and publish both need it: the options that tell a dead peer from
+ * a silent one, ipc paths that nobody can steal, faults told with their cure, and peers that come
+ * and go. Owned and used by one thread. Only ingest.c, publish.c and tools that bind include it.
+ *
+ *   crn_endpoint_open      the socket, with the shared options; not bound yet
+ *   crn_endpoint_set       high water mark and whatever else the user's kind of socket needs
+ *   crn_endpoint_bind      once per address
+ *   crn_endpoint_socket    for zmq_msg_send and zmq_msg_recv
+ *   crn_endpoint_event     until 0, whenever the monitor's descriptor is ready
+ *   crn_endpoint_close
+ */
+#ifndef CRN_ENDPOINT_H
+#define CRN_ENDPOINT_H
+
+#include "src/base/error.h"
+
+typedef struct crn_endpoint crn_endpoint;
+
+/* What the socket's monitor tells; peers over inproc:// are not seen. */
+typedef enum crn_endpoint_event_kind {
+    CRN_ENDPOINT_CONNECTED,    /* a peer finished its handshake */
+    CRN_ENDPOINT_DISCONNECTED, /* one that had finished it is gone */
+    CRN_ENDPOINT_REFUSED,      /* something connected that does not speak ZeroMQ, or gave up */
+} crn_endpoint_event_kind;
+
+/*
+ * Creates a socket of ZeroMQ type `type` (ZMQ_PULL, …) with the shared options: heartbeats, TCP
+ * keepalive, a bounded handshake, linger 0, IPv4. `zmq` is the caller's context and outlives the
+ * endpoint. `key` names the setting in error lines ("ingest.bind") and is copied. 0 or negative
+ * errno with *error.
+ */
+int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_endpoint,
+                      crn_error *error);
+
+/* Sets an option that takes an int, before the bind it shall hold for. 0 or negative errno. */
+int crn_endpoint_set(crn_endpoint *endpoint, int option, int value);
+
+/*
+ * Binds one address more, at most CRN_TEXTS_MAX. An ipc path gets its missing parent folders and a
+ * lock file `<path>.lock` beside it, which stays behind when the endpoint is closed: removing it
+ * could take it from under a daemon that is just starting. The socket file of a dead program is
+ * taken over; one that somebody listens on, or a file that is no socket, is not. Its mode becomes
+ * 0660. 0 or negative errno with one line in *error that names the address and the cure.
+ */
+int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error);
+
+/* The i-th address as bound (a wildcard port replaced by the real one); NULL past the last. */
+const char *crn_endpoint_bound(const crn_endpoint *endpoint, int i);
+
+/* The ZeroMQ socket; the endpoint's. */
+void *crn_endpoint_socket(const crn_endpoint *endpoint);
+
+/* Descriptors to poll for reading: the socket's, then its monitor's. Edge-triggered, as ZMQ_FD is:
+ * drain before waiting. */
+void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2]);
+
+/* The next of the monitor's events, without waiting: 1 with *ret_kind, 0 when there are no more. */
+int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind);
+
+/*
+ * Unbinds, gives the locks back, closes, nulls; NULL is fine. What libzmq holds for its peers goes
+ * out within linger_ms in the background (zmq_ctx_term waits for it).
+ */
+void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms);
+
+#endif
