@@ -1,0 +1,168 @@
+#include "src/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BLOCK_BYTES 4096
+
+/* A view's results are one run of bytes over its blocks: this, the defects, the points. */
+typedef struct preamble {
+    uint32_t defect_count, point_count;
+    bool truncated;
+} preamble;
+
+typedef struct block {
+    uint32_t next; /* of the same view, or of the free ones; CRN_STORE_NONE ends both */
+    unsigned char bytes[BLOCK_BYTES - sizeof(uint32_t)];
+} block;
+
+_Static_assert(sizeof(block) == BLOCK_BYTES, "blocks are whole pages");
+
+struct crn_store {
+    block *blocks;
+    uint32_t count;
+    uint32_t fresh; /* blocks from here on were never used, so that their memory is not touched */
+    uint32_t given; /* first of those given back, the latest first: the warmest */
+    uint32_t used;
+};
+
+/* Where the next byte of a view goes or comes from. */
+typedef struct cursor {
+    block *at;
+    size_t offset;
+} cursor;
+
+int crn_store_create(size_t bytes, crn_store **ret_store)
+{
+    size_t count = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0);
+    if (count == 0 || count >= CRN_STORE_NONE)
+        return -EINVAL;
+    crn_store *store = calloc(1, sizeof *store);
+    if (!store)
+        return -ENOMEM;
+    store->count = (uint32_t)count;
+    store->given = CRN_STORE_NONE;
+    store->blocks = mmap(NULL, count * BLOCK_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (store->blocks == MAP_FAILED) {
+        store->blocks = NULL;
+        crn_store_free(&store);
+        return -ENOMEM;
+    }
+    *ret_store = store;
+    return 0;
+}
+
+void crn_store_free(crn_store **store)
+{
+    if (!store || !*store)
+        return;
+    if ((*store)->blocks)
+        munmap((*store)->blocks, (size_t)(*store)->count * BLOCK_BYTES);
+    free(*store);
+    *store = NULL;
+}
+
+static uint32_t take_block(crn_store *store)
+{
+    uint32_t taken = store->given;
+    if (taken != CRN_STORE_NONE)
+        store->given = store->blocks[taken].next;
+    else
+        taken = store->fresh++;
+    store->used++;
+    return taken;
+}
+
+/* A chain of `count` blocks, which are there. */
+static uint32_t take_chain(crn_store *store, size_t count)
+{
+    uint32_t first = CRN_STORE_NONE;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t taken = take_block(store);
+        store->blocks[taken].next = first;
+        first = taken;
+    }
+    return first;
+}
+
+/* Moves `size` bytes between memory and a view's blocks: into the blocks, or with `out` from them.
+ */
+static void move(const crn_store *store, cursor *cursor, void *memory, size_t size, bool out)
+{
+    unsigned char *bytes = memory;
+    while (size > 0) {
+        if (cursor->offset == sizeof cursor->at->bytes) {
+            cursor->at = &store->blocks[cursor->at->next];
+            cursor->offset = 0;
+        }
+        size_t room = sizeof cursor->at->bytes - cursor->offset;
+        size_t part = size < room ? size : room;
+        unsigned char *place = cursor->at->bytes + cursor->offset;
+        memcpy(out ? bytes : place, out ? place : bytes, part);
+        cursor->offset += part;
+        bytes += part;
+        size -= part;
+    }
+}
+
+int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_handle)
+{
+    if (defects->defect_count == 0 && !defects->truncated) {
+        *ret_handle = CRN_STORE_NONE;
+        return 0;
+    }
+    preamble head = {defects->defect_count, defects->point_count, defects->truncated};
+    size_t defect_bytes = (size_t)head.defect_count * sizeof *defects->defects;
+    size_t point_bytes = (size_t)head.point_count * 2 * sizeof *defects->xy;
+    size_t payload = sizeof store->blocks->bytes;
+    size_t blocks = (sizeof head + defect_bytes + point_bytes + payload - 1) / payload;
+    if (blocks > crn_store_blocks_free(store))
+        return -ENOBUFS;
+    uint32_t first = take_chain(store, blocks);
+    cursor cursor = {&store->blocks[first], 0};
+    move(store, &cursor, &head, sizeof head, false);
+    move(store, &cursor, defects->defects, defect_bytes, false);
+    move(store, &cursor, defects->xy, point_bytes, false);
+    *ret_handle = first;
+    return 0;
+}
+
+void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
+{
+    into->defect_count = 0;
+    into->point_count = 0;
+    into->truncated = false;
+    if (handle == CRN_STORE_NONE)
+        return;
+    preamble head;
+    cursor cursor = {&store->blocks[handle], 0};
+    move(store, &cursor, &head, sizeof head, true);
+    into->truncated = head.truncated;
+    if (head.defect_count > into->defect_capacity || head.point_count > into->point_capacity) {
+        into->truncated = true;
+        return;
+    }
+    into->defect_count = head.defect_count;
+    into->point_count = head.point_count;
+    move(store, &cursor, into->defects, head.defect_count * sizeof *into->defects, true);
+    move(store, &cursor, into->xy, (size_t)head.point_count * 2 * sizeof *into->xy, true);
+}
+
+void crn_store_give(crn_store *store, uint32_t handle)
+{
+    while (handle != CRN_STORE_NONE) {
+        uint32_t next = store->blocks[handle].next;
+        store->blocks[handle].next = store->given;
+        store->given = handle;
+        store->used--;
+        handle = next;
+    }
+}
+
+size_t crn_store_blocks_free(const crn_store *store)
+{
+    return store->count - store->used;
+}

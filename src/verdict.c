@@ -1,0 +1,293 @@
+#include "src/verdict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "src/base/clock.h"
+
+#define STEP_NAME_BYTES 72
+
+typedef struct class_total {
+    uint64_t count; /* contours that are no holes */
+    double area_px;
+} class_total;
+
+/* What is known of a fruit before its defects are written, and has to stand before them. */
+typedef struct summary {
+    uint64_t defects;
+    uint32_t skipped; /* bit per step */
+    bool truncated;
+    int64_t queue_ns;
+    int64_t stage_ns[CRN_STAGES_MAX];
+    class_total totals[CRN_CLASSES_MAX];
+} summary;
+
+struct crn_verdict {
+    const crn_config *config;
+    char step_names[CRN_STAGES_MAX][STEP_NAME_BYTES];
+    crn_defects view; /* one view's defects, read from the store */
+    void *memory;     /* of `view` */
+    size_t memory_bytes;
+};
+
+/* A stage that stands in the chain a second time is told apart by a number: keys are unique. */
+static void name_steps(crn_verdict *verdict)
+{
+    const crn_config *config = verdict->config;
+    for (int32_t i = 0; i < config->steps; i++) {
+        const char *name = config->chain[i].stage->name;
+        int before = 0;
+        for (int32_t j = 0; j < i; j++)
+            before += config->chain[j].stage == config->chain[i].stage;
+        if (before)
+            snprintf(verdict->step_names[i], STEP_NAME_BYTES, "%s_%d", name, before + 1);
+        else
+            snprintf(verdict->step_names[i], STEP_NAME_BYTES, "%s", name);
+    }
+}
+
+int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
+{
+    crn_verdict *verdict = calloc(1, sizeof *verdict);
+    if (!verdict)
+        return -ENOMEM;
+    verdict->config = config;
+    name_steps(verdict);
+    verdict->view.defect_capacity = (uint32_t)config->limits.defects;
+    verdict->view.point_capacity = (uint32_t)config->limits.points;
+    size_t defect_bytes = verdict->view.defect_capacity * sizeof(crn_defect);
+    size_t point_bytes = verdict->view.point_capacity * 2 * sizeof(float);
+    /* Mapped, so that what no verdict ever needs is never touched. */
+    verdict->memory_bytes = defect_bytes + point_bytes;
+    verdict->memory = mmap(NULL, verdict->memory_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (verdict->memory == MAP_FAILED) {
+        verdict->memory = NULL;
+        crn_verdict_free(&verdict);
+        return -ENOMEM;
+    }
+    verdict->view.defects = verdict->memory;
+    verdict->view.xy = (float *)((unsigned char *)verdict->memory + defect_bytes);
+    *ret_verdict = verdict;
+    return 0;
+}
+
+void crn_verdict_free(crn_verdict **verdict)
+{
+    if (!verdict || !*verdict)
+        return;
+    if ((*verdict)->memory)
+        munmap((*verdict)->memory, (*verdict)->memory_bytes);
+    free(*verdict);
+    *verdict = NULL;
+}
+
+static void longest(int64_t *longest_ns, int64_t ns)
+{
+    if (ns > *longest_ns)
+        *longest_ns = ns;
+}
+
+static void sum_judgement(const crn_config *config, const crn_judgement *judgement, summary *sum)
+{
+    sum->skipped |= judgement->skipped;
+    sum->truncated |= judgement->truncated;
+    longest(&sum->queue_ns, judgement->queue_ns);
+    for (int32_t step = 0; step < config->steps; step++)
+        longest(&sum->stage_ns[step], judgement->stage_ns[step]);
+}
+
+static void sum_defects(const crn_defects *view, summary *sum)
+{
+    sum->truncated |= view->truncated;
+    sum->defects += view->defect_count;
+    for (uint32_t i = 0; i < view->defect_count; i++) {
+        const crn_defect *defect = &view->defects[i];
+        class_total *total = &sum->totals[defect->channel];
+        total->count += !defect->hole;
+        total->area_px += defect->hole ? -defect->area_px : defect->area_px;
+    }
+}
+
+static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_verdict_facts *facts,
+                      const crn_store *store, summary *ret_sum)
+{
+    summary sum = {.truncated = facts->without_defects};
+    for (int64_t v = 0; v < verdict->config->limits.views; v++) {
+        const crn_fruit_view *view = &fruit->views[v];
+        if (view->state != CRN_VIEW_JUDGED)
+            continue;
+        sum_judgement(verdict->config, &view->judgement, &sum);
+        if (facts->without_defects)
+            continue;
+        crn_store_read(store, view->judgement.result, &verdict->view);
+        sum_defects(&verdict->view, &sum);
+    }
+    *ret_sum = sum;
+}
+
+static void put_text(crn_emit *emit, const char *key, const char *value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_text(emit, value);
+}
+
+static void put_unsigned(crn_emit *emit, const char *key, uint64_t value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_unsigned(emit, value);
+}
+
+static void put_bool(crn_emit *emit, const char *key, bool value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_bool(emit, value);
+}
+
+static void put_real(crn_emit *emit, const char *key, double value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_real(emit, value);
+}
+
+static void put_reals(crn_emit *emit, const char *key, const double *values, uint32_t count)
+{
+    crn_emit_text(emit, key);
+    crn_emit_array(emit, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_emit_real(emit, values[i]);
+    crn_emit_array_end(emit);
+}
+
+static void put_ms(crn_emit *emit, const char *key, int64_t ns)
+{
+    put_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
+}
+
+static void put_skipped(const crn_verdict *verdict, crn_emit *emit, uint32_t skipped)
+{
+    crn_emit_text(emit, "skipped");
+    crn_emit_array(emit, (uint32_t)__builtin_popcount(skipped));
+    for (int32_t step = 0; step < verdict->config->steps; step++)
+        if (skipped >> step & 1)
+            crn_emit_text(emit, verdict->step_names[step]);
+    crn_emit_array_end(emit);
+}
+
+static void put_latency(const crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
+                        const crn_verdict_facts *facts, const summary *sum)
+{
+    int32_t steps = verdict->config->steps;
+    crn_emit_text(emit, "latency_ms");
+    crn_emit_map(emit, (uint32_t)steps + 2);
+    put_ms(emit, "queue", sum->queue_ns);
+    for (int32_t step = 0; step < steps; step++)
+        put_ms(emit, verdict->step_names[step], sum->stage_ns[step]);
+    /* A fruit that is judged before it closed closes now. */
+    bool closed = fruit->closed_ns < facts->now_ns;
+    put_ms(emit, "total", closed ? facts->now_ns - fruit->closed_ns : 0);
+    crn_emit_map_end(emit);
+}
+
+/* Every class with a level has an entry, so that a reader needs no case distinction. */
+static void put_totals(const crn_classes *classes, crn_emit *emit, const summary *sum)
+{
+    uint32_t outlined = 0;
+    for (int32_t i = 0; i < classes->count; i++)
+        outlined += !isnan(classes->level[i]);
+    crn_emit_text(emit, "totals");
+    crn_emit_map(emit, outlined);
+    for (int32_t i = 0; i < classes->count; i++) {
+        if (isnan(classes->level[i]))
+            continue;
+        crn_emit_text(emit, classes->name[i]);
+        crn_emit_map(emit, 2);
+        put_unsigned(emit, "count", sum->totals[i].count);
+        put_real(emit, "area_px", sum->totals[i].area_px);
+        crn_emit_map_end(emit);
+    }
+    crn_emit_map_end(emit);
+}
+
+/* `before`: defects of the views before this one; parents count from the verdict's first. */
+static void put_defect(const crn_classes *classes, crn_emit *emit, const crn_defects *view,
+                       const crn_defect *defect, uint32_t view_index, uint64_t before)
+{
+    const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
+    const double centroid[] = {defect->centroid_x, defect->centroid_y};
+    crn_emit_map(emit, 12);
+    put_unsigned(emit, "view", view_index);
+    put_text(emit, "class", classes->name[defect->channel]);
+    put_real(emit, "level", classes->level[defect->channel]);
+    put_bool(emit, "closed", defect->closed);
+    put_bool(emit, "hole", defect->hole);
+    crn_emit_text(emit, "parent");
+    crn_emit_integer(emit, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
+    put_real(emit, "area_px", defect->area_px);
+    put_real(emit, "perimeter_px", defect->perimeter_px);
+    put_reals(emit, "bbox", bbox, 4);
+    put_reals(emit, "centroid", centroid, 2);
+    put_real(emit, "mean_probability", defect->mean_probability);
+    crn_emit_text(emit, "xy");
+    crn_emit_points(emit, view->xy + (size_t)defect->first_point * 2, defect->point_count);
+    crn_emit_map_end(emit);
+}
+
+static void put_defects(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
+                        const crn_store *store, uint64_t count)
+{
+    const crn_classes *classes = &verdict->config->classes;
+    uint64_t written = 0;
+    crn_emit_text(emit, "defects");
+    crn_emit_array(emit, (uint32_t)count);
+    for (uint32_t v = 0; written < count; v++) {
+        if (fruit->views[v].state != CRN_VIEW_JUDGED)
+            continue;
+        crn_store_read(store, fruit->views[v].judgement.result, &verdict->view);
+        for (uint32_t i = 0; i < verdict->view.defect_count; i++)
+            put_defect(classes, emit, &verdict->view, &verdict->view.defects[i], v, written);
+        written += verdict->view.defect_count;
+    }
+    crn_emit_array_end(emit);
+}
+
+int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
+                     const crn_verdict_facts *facts, const crn_store *store,
+                     crn_verdict_bytes *ret_bytes)
+{
+    summary sum;
+    summarize(verdict, fruit, facts, store, &sum);
+    bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
+    crn_emit_begin(emit);
+    crn_emit_map(emit, 20);
+    put_unsigned(emit, "v", CRN_VERDICT_VERSION);
+    put_text(emit, "run", facts->run);
+    put_unsigned(emit, "lane", facts->lane);
+    put_unsigned(emit, "epoch", fruit->epoch);
+    put_unsigned(emit, "fruit", fruit->fruit);
+    put_unsigned(emit, "sequence", facts->sequence);
+    crn_emit_text(emit, "stale");
+    size_t stale_at = crn_emit_later_bool(emit);
+    put_unsigned(emit, "encoder", fruit->encoder);
+    put_unsigned(emit, "captured_ns", fruit->captured_ns);
+    put_unsigned(emit, "published_ns", facts->published_ns);
+    put_text(emit, "verdict", crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
+    put_unsigned(emit, "views_expected", fruit->expected);
+    put_unsigned(emit, "views_received", fruit->received);
+    put_unsigned(emit, "views_judged", fruit->judged);
+    put_skipped(verdict, emit, sum.skipped);
+    put_bool(emit, "truncated", sum.truncated);
+    put_unsigned(emit, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
+    put_latency(verdict, emit, fruit, facts, &sum);
+    put_totals(&verdict->config->classes, emit, &sum);
+    put_defects(verdict, emit, fruit, store, sum.defects);
+    crn_emit_map_end(emit);
+    int r = crn_emit_end(emit, &ret_bytes->bytes, &ret_bytes->size);
+    if (r == 0)
+        ret_bytes->stale_at = stale_at;
+    return r;
+}
