@@ -1,33 +1,72 @@
 /*
  * Verdicts out: PUSH to the one grader, XPUB to any number of viewers. The only outbound sockets.
- * Owned and used by one thread; no call waits.
+ * Owned and used by one thread; no call waits, but for close.
+ *
+ * Every message has two parts: the topic (`fruit/<lane>`; on the viewers' socket also `status`) and
+ * the verdict or the status, in the socket's own format.
+ *
+ * With no grader, or one that does not keep up, verdicts wait in a queue of
+ * publish.grader.high_water_mark (and CRN_PUBLISH_QUEUE_BYTES); a full one drops its oldest. They
+ * go out in order once there is a grader again, `stale` true when past their deadline; published_ns
+ * stays the moment of packing. What libzmq had taken for a grader that left is lost: the lanes'
+ * sequence numbers show which.
+ *
+ * PUSH cannot refuse a second peer: from then on it deals verdicts out to both in turn, so that
+ * each misses half of them. That is an error in the log and in the counters, until one of them is
+ * stopped.
  */
 #ifndef CRN_PUBLISH_H
 #define CRN_PUBLISH_H
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/config.h"
 #include "src/fruit.h"
+#include "src/lane.h"
 #include "src/store.h"
+
+#define CRN_PUBLISH_QUEUE_BYTES (256u << 20)
+
+/* A grader that breaks off may have missed what was sent since so long ago: longer than the
+ * heartbeats need to find a dead peer. */
+#define CRN_PUBLISH_DOUBT_NS (10 * CRN_NS_PER_S)
+
+typedef enum crn_outlet {
+    CRN_OUTLET_GRADER,
+    CRN_OUTLET_VIEWERS,
+    CRN_OUTLETS,
+} crn_outlet;
 
 typedef struct crn_publish crn_publish;
 
 typedef struct crn_publish_stats {
-    uint64_t verdicts; /* packed, one per fruit */
+    uint64_t verdicts; /* given, one per fruit: waiting + sent + dropped + failed */
     uint64_t sent;     /* taken by libzmq for the grader */
     uint64_t stale;    /* of those, past their deadline */
     uint64_t dropped;  /* oldest ones pushed out of the full queue */
+    uint64_t failed;   /* without memory even for a verdict that has no defects */
+    uint64_t bare;     /* given without their defects, for want of memory */
     uint64_t waiting;  /* in the queue now */
-    uint64_t graders;  /* connected now; a second one is alarmed */
+    uint64_t graders;  /* connected now */
     uint64_t grader_connects, grader_disconnects;
+    uint64_t extra_graders; /* connects while another grader was there */
+    /* Of `sent`, those that may not have reached a grader that left: sent CRN_PUBLISH_DOUBT_NS or
+     * less before it was seen to leave, or while or shortly before it was not reading. */
+    uint64_t possibly_lost;
+    uint64_t viewers;              /* connected now */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
 } crn_publish_stats;
 
-/* `zmq` is the caller's context, `config` and `lanes` the caller's; all outlive the publisher. */
+/* `zmq` is the caller's context, `config` (resolved) and `lanes` the caller's; all outlive the
+ * publisher. 0 or negative errno with the endpoint and the cure in *error. */
 int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
                      crn_publish **ret_publish, crn_error *error);
 
-/* Closes both sockets, lets libzmq linger for linger_ms, nulls; NULL is fine. */
+/*
+ * Gives what waits to a grader that is there, then closes both sockets and nulls; NULL is fine.
+ * Takes at most linger_ms itself; what libzmq then still holds goes out in the background within
+ * what is left of them (zmq_ctx_term waits for it).
+ */
 void crn_publish_close(crn_publish **publish, int linger_ms);
 
 /*
@@ -41,7 +80,8 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
 /*
  * What is to be done between verdicts, without waiting: queued verdicts to a grader that came,
  * peers' comings and goings, subscriptions, the status message once a second. `state` is the
- * daemon's word for itself.
+ * daemon's word for itself. It leaves nothing unread, so that the descriptors, which only tell of
+ * news, may be polled afterwards.
  */
 void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns);
 
@@ -52,5 +92,11 @@ int crn_publish_descriptors(const crn_publish *publish, int descriptors[4]);
 int64_t crn_publish_wake_ns(const crn_publish *publish);
 
 const crn_publish_stats *crn_publish_get_stats(const crn_publish *publish);
+
+/* The id of this start, as in every verdict: the start's CLOCK_REALTIME in ns, 16 hex digits. */
+const char *crn_publish_run(const crn_publish *publish);
+
+/* The endpoint as bound: a wildcard port replaced by the real one. */
+const char *crn_publish_endpoint(const crn_publish *publish, crn_outlet which);
 
 #endif

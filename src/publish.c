@@ -1,0 +1,499 @@
+#include "src/publish.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zmq.h>
+
+#include "src/backlog.h"
+#include "src/base/log.h"
+#include "src/emit.h"
+#include "src/endpoint.h"
+#include "src/verdict.h"
+
+/* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */
+#define TOPIC_BYTES 32
+
+#define STATUS_TOPIC     "status"
+#define STATUS_PERIOD_NS CRN_NS_PER_S
+
+/* What libzmq and the kernel hold for a grader that dies is lost: they get little to hold. */
+#define GRADER_SEND_MESSAGES 8
+#define GRADER_SEND_BYTES    65536
+
+/* Viewers only ever send subscriptions. */
+#define SUBSCRIPTION_BYTES 1024
+
+/* Events and subscriptions read in one go, so that a storm of them never holds the caller. */
+#define READS_AT_ONCE 256
+
+/* ZMTP before 3.0 has no handshake, so that anything that opens a connection (a port scanner, a
+ * browser) would count as a peer and be dealt verdicts. libzmq refuses it where a ZAP domain is
+ * set; no handler of that domain has to exist. */
+#define ZAP_DOMAIN "cernita"
+
+typedef struct out_socket {
+    crn_endpoint *endpoint;
+    void *socket; /* the endpoint's */
+    crn_format format;
+    bool unread; /* more events or subscriptions than one go reads */
+    crn_log_gate refused;
+} out_socket;
+
+struct crn_publish {
+    const crn_config *config;
+    crn_lanes *lanes;
+    char run[17];
+    out_socket sockets[CRN_OUTLETS];
+    crn_emit *emits[CRN_FORMAT_JSON + 1]; /* by format, those in use */
+    crn_verdict *packer;
+    crn_backlog *backlog;   /* of the grader */
+    uint64_t subscriptions; /* alive */
+    int64_t next_status_ns;
+    crn_log_gate dropped, came, extra, left, bare;
+    crn_publish_stats stats;
+};
+
+static int open_outlet(crn_publish *publish, void *zmq, crn_outlet which, crn_error *error)
+{
+    bool grader = which == CRN_OUTLET_GRADER;
+    const crn_config *config = publish->config;
+    const crn_socket_settings *settings =
+        grader ? &config->publish.grader : &config->publish.viewers;
+    const char *key = grader ? "publish.grader.bind" : "publish.viewers.bind";
+    out_socket *out = &publish->sockets[which];
+    out->format = (crn_format)settings->format;
+    if (!publish->emits[out->format] &&
+        crn_emit_create(out->format, &publish->emits[out->format]) < 0)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for packing", key);
+    int r = crn_endpoint_open(zmq, grader ? ZMQ_PUSH : ZMQ_XPUB, key, &out->endpoint, error);
+    if (r < 0)
+        return r;
+    out->socket = crn_endpoint_socket(out->endpoint);
+    int64_t messages = settings->high_water_mark;
+    if (grader && messages > GRADER_SEND_MESSAGES)
+        messages = GRADER_SEND_MESSAGES;
+    r = crn_endpoint_set(out->endpoint, ZMQ_SNDHWM, (int)messages);
+    if (r == 0 && grader)
+        r = crn_endpoint_set(out->endpoint, ZMQ_SNDBUF, GRADER_SEND_BYTES);
+    int64_t longest = SUBSCRIPTION_BYTES;
+    if (r == 0 && (zmq_setsockopt(out->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0 ||
+                   zmq_setsockopt(out->socket, ZMQ_ZAP_DOMAIN, ZAP_DOMAIN, strlen(ZAP_DOMAIN)) < 0))
+        r = -errno;
+    if (r < 0)
+        return crn_error_set(error, r, "%s: an option of the socket was refused: %s", key,
+                             zmq_strerror(-r));
+    return crn_endpoint_bind(out->endpoint, settings->bind, error);
+}
+
+int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
+                     crn_publish **ret_publish, crn_error *error)
+{
+    crn_publish *publish = calloc(1, sizeof *publish);
+    if (!publish)
+        return crn_error_set(error, -ENOMEM, "publish: no memory");
+    publish->config = config;
+    publish->lanes = lanes;
+    snprintf(publish->run, sizeof publish->run, "%016" PRIx64, (uint64_t)crn_realtime_ns());
+    int64_t waiting = config->publish.grader.high_water_mark;
+    int r = crn_backlog_create((size_t)waiting, CRN_PUBLISH_QUEUE_BYTES, CRN_PUBLISH_DOUBT_NS,
+                               &publish->backlog);
+    if (r == 0)
+        r = crn_verdict_create(config, &publish->packer);
+    if (r < 0) {
+        crn_error_set(error, r,
+                      "publish: no memory for packing and %" PRId64 " waiting verdicts: lower "
+                      "publish.grader.high_water_mark, limits.points or limits.defects",
+                      waiting);
+        goto fail;
+    }
+    for (crn_outlet which = 0; which < CRN_OUTLETS; which++) {
+        r = open_outlet(publish, zmq, which, error);
+        if (r < 0)
+            goto fail;
+    }
+    *ret_publish = publish;
+    return 0;
+
+fail:
+    crn_publish_close(&publish, 0);
+    return r;
+}
+
+/* Also reads the socket's own news, which its descriptor then no longer tells. */
+static bool is_writable(void *socket)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT);
+}
+
+/* Topic and body. True: libzmq took both; false: the body is still the caller's, errno says why. */
+static bool send_message(void *socket, const char *topic, zmq_msg_t *body)
+{
+    return zmq_send(socket, topic, strlen(topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
+           zmq_msg_send(body, socket, ZMQ_DONTWAIT) >= 0;
+}
+
+static void write_topic(char topic[TOPIC_BYTES], uint32_t lane)
+{
+    snprintf(topic, TOPIC_BYTES, "fruit/%" PRIu32, lane);
+}
+
+static void grader_came(crn_publish *publish, int64_t now_ns)
+{
+    const char *endpoint = crn_publish_endpoint(publish, CRN_OUTLET_GRADER);
+    publish->stats.grader_connects++;
+    publish->stats.graders++;
+    bool extra = publish->stats.graders > 1;
+    publish->stats.extra_graders += extra;
+    uint64_t held;
+    if (!crn_log_gate_open(extra ? &publish->extra : &publish->came, now_ns, &held))
+        return;
+    if (extra)
+        crn_log(CRN_LOG_ERROR,
+                "publish.grader: %" PRIu64 " graders are connected to %s: each now gets only a "
+                "part of the verdicts; stop all but one",
+                publish->stats.graders, endpoint);
+    else
+        crn_log(CRN_LOG_INFO, "publish.grader: a grader connected to %s; %zu verdicts wait for it",
+                endpoint, crn_backlog_count(publish->backlog));
+}
+
+static void grader_left(crn_publish *publish, int64_t now_ns)
+{
+    if (publish->stats.graders == 0)
+        return;
+    publish->stats.graders--;
+    publish->stats.grader_disconnects++;
+    uint64_t doubtful = crn_backlog_take_doubtful(publish->backlog, now_ns);
+    publish->stats.possibly_lost += doubtful;
+    uint64_t held;
+    if (crn_log_gate_open(&publish->left, now_ns, &held))
+        crn_log(CRN_LOG_ERROR,
+                "publish.grader: a grader left %s, %" PRIu64 " remain; of the last %" PRIu64
+                " verdicts some may not have reached it (the lanes' sequence numbers show which); "
+                "%" PRIu64 " departures before this one were not logged",
+                crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, doubtful,
+                held);
+}
+
+static void count_viewer(crn_publish *publish, crn_endpoint_event_kind kind)
+{
+    if (kind == CRN_ENDPOINT_CONNECTED)
+        publish->stats.viewers++;
+    else if (kind == CRN_ENDPOINT_DISCONNECTED && publish->stats.viewers > 0)
+        publish->stats.viewers--;
+}
+
+static void read_events(crn_publish *publish, crn_outlet which, int64_t now_ns)
+{
+    out_socket *out = &publish->sockets[which];
+    crn_endpoint_event_kind kind;
+    int reads = 0;
+    while (reads < READS_AT_ONCE && crn_endpoint_event(out->endpoint, &kind)) {
+        reads++;
+        uint64_t held;
+        if (kind == CRN_ENDPOINT_REFUSED) {
+            if (crn_log_gate_open(&out->refused, now_ns, &held))
+                crn_log(CRN_LOG_WARNING,
+                        "publish: something that does not speak ZeroMQ connected to %s and was "
+                        "refused (%" PRIu64 " more like it were not logged)",
+                        crn_publish_endpoint(publish, which), held);
+        } else if (which == CRN_OUTLET_VIEWERS) {
+            count_viewer(publish, kind);
+        } else if (kind == CRN_ENDPOINT_CONNECTED) {
+            grader_came(publish, now_ns);
+        } else {
+            grader_left(publish, now_ns);
+        }
+    }
+    out->unread |= reads == READS_AT_ONCE;
+}
+
+/* Waiting verdicts to the grader, in order, as long as libzmq takes them. Comings and goings are
+ * read first. */
+static void flush_backlog(crn_publish *publish, int64_t now_ns)
+{
+    const out_socket *grader = &publish->sockets[CRN_OUTLET_GRADER];
+    read_events(publish, CRN_OUTLET_GRADER, now_ns);
+    crn_waiting *first;
+    while ((first = crn_backlog_front(publish->backlog)) != NULL) {
+        bool stale = now_ns > first->deadline_ns;
+        unsigned char *body = zmq_msg_data(&first->body);
+        crn_emit_set_bool(grader->format, body + first->stale_at, stale);
+        char topic[TOPIC_BYTES];
+        write_topic(topic, first->lane);
+        if (send_message(grader->socket, topic, &first->body)) {
+            crn_backlog_sent(publish->backlog, now_ns);
+            publish->stats.sent++;
+            publish->stats.stale += stale;
+            /* libzmq tells of a departure a moment before it lets go of the peer. */
+            publish->stats.possibly_lost +=
+                publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
+        } else if (errno != EINTR && !(errno == EAGAIN && is_writable(grader->socket))) {
+            if (publish->stats.graders > 0)
+                crn_backlog_blocked(publish->backlog, now_ns);
+            return;
+        }
+    }
+}
+
+static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
+{
+    flush_backlog(publish, now_ns); /* the oldest rather goes out than be dropped */
+    size_t dropped = crn_backlog_push(publish->backlog, item);
+    publish->stats.dropped += dropped;
+    uint64_t held;
+    if (dropped > 0 && crn_log_gate_open(&publish->dropped, now_ns, &held))
+        crn_log(CRN_LOG_ERROR,
+                "publish.grader: the queue is full, the oldest verdicts are dropped (%" PRIu64
+                " so far): start a grader on %s, or see why it does not keep up",
+                publish->stats.dropped, crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
+    flush_backlog(publish, now_ns);
+}
+
+/* libzmq passes on the first subscription to a topic and the end of its last. */
+static void read_subscriptions(crn_publish *publish)
+{
+    out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
+    int reads = 0;
+    while (reads < READS_AT_ONCE) {
+        unsigned char kind = 2;
+        int r = zmq_recv(viewers->socket, &kind, sizeof kind, ZMQ_DONTWAIT);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            break;
+        reads++;
+        if (r > 0 && kind == 1) {
+            publish->subscriptions++;
+            publish->stats.viewer_subscriptions++;
+        } else if (r > 0 && kind == 0 && publish->subscriptions > 0) {
+            publish->subscriptions--;
+        }
+    }
+    viewers->unread |= reads == READS_AT_ONCE;
+}
+
+/* Reads all news of both sockets and sends what can be sent. */
+static void settle(crn_publish *publish, int64_t now_ns)
+{
+    publish->sockets[CRN_OUTLET_GRADER].unread = false;
+    publish->sockets[CRN_OUTLET_VIEWERS].unread = false;
+    is_writable(publish->sockets[CRN_OUTLET_GRADER].socket);
+    flush_backlog(publish, now_ns);
+    read_subscriptions(publish);
+    read_events(publish, CRN_OUTLET_VIEWERS, now_ns);
+    publish->stats.waiting = crn_backlog_count(publish->backlog);
+}
+
+/*
+ * The verdict as a message, packed once per format. Where memory is short the fruit still gets its
+ * verdict, without the defects.
+ */
+static int make_message(crn_publish *publish, crn_format format, const crn_fruit *fruit,
+                        crn_verdict_facts *facts, const crn_store *store, crn_verdict_bytes *packed,
+                        zmq_msg_t *ret_body)
+{
+    for (;;) {
+        int r = packed->bytes ? 0
+                              : crn_verdict_pack(publish->packer, publish->emits[format], fruit,
+                                                 facts, store, packed);
+        if (r == 0 && zmq_msg_init_size(ret_body, packed->size) == 0) {
+            unsigned char *body = zmq_msg_data(ret_body);
+            memcpy(body, packed->bytes, packed->size);
+            crn_emit_set_bool(format, body + packed->stale_at, facts->now_ns > fruit->deadline_ns);
+            return 0;
+        }
+        if (facts->without_defects)
+            return -ENOMEM;
+        facts->without_defects = true;
+        packed->bytes = NULL;
+    }
+}
+
+static void tell_bare(crn_publish *publish, int64_t now_ns)
+{
+    publish->stats.bare++;
+    uint64_t held;
+    if (crn_log_gate_open(&publish->bare, now_ns, &held))
+        crn_log(CRN_LOG_ERROR, "publish: no memory for whole verdicts, their defects are left out");
+}
+
+void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn_store *store,
+                         int64_t now_ns)
+{
+    const out_socket *grader = &publish->sockets[CRN_OUTLET_GRADER];
+    const out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
+    crn_verdict_facts facts = {
+        .run = publish->run,
+        .lane = crn_lane_number(fruit->lane),
+        .sequence = crn_lane_next_sequence(fruit->lane),
+        .kind = crn_fruit_verdict(fruit),
+        .published_ns = (uint64_t)crn_realtime_ns(),
+        .now_ns = now_ns,
+    };
+    crn_verdict_bytes packed[CRN_FORMAT_JSON + 1] = {{NULL, 0, 0}, {NULL, 0, 0}};
+    publish->stats.verdicts++;
+
+    crn_waiting item = {.deadline_ns = fruit->deadline_ns, .lane = facts.lane};
+    if (make_message(publish, grader->format, fruit, &facts, store, &packed[grader->format],
+                     &item.body) == 0) {
+        item.stale_at = packed[grader->format].stale_at;
+        give_grader(publish, &item, now_ns);
+    } else {
+        publish->stats.failed++;
+    }
+
+    if (facts.without_defects)
+        tell_bare(publish, now_ns);
+
+    read_subscriptions(publish);
+    zmq_msg_t body;
+    if (publish->subscriptions > 0 && make_message(publish, viewers->format, fruit, &facts, store,
+                                                   &packed[viewers->format], &body) == 0) {
+        char topic[TOPIC_BYTES];
+        write_topic(topic, facts.lane);
+        send_message(viewers->socket, topic, &body);
+        zmq_msg_close(&body);
+    }
+    settle(publish, now_ns);
+}
+
+static void emit_counter(crn_emit *emit, const char *key, uint64_t value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_unsigned(emit, value);
+}
+
+static void emit_lanes(crn_emit *emit, crn_lanes *lanes)
+{
+    int32_t count = crn_lanes_count(lanes);
+    crn_emit_text(emit, "lanes");
+    crn_emit_array(emit, (uint32_t)count);
+    for (int32_t i = 0; i < count; i++) {
+        const crn_lane *lane = crn_lanes_at(lanes, i);
+        uint64_t verdicts = crn_lane_verdicts(lane);
+        crn_emit_map(emit, 2);
+        emit_counter(emit, "lane", crn_lane_number(lane));
+        crn_emit_text(emit, "sequence");
+        if (verdicts > 0)
+            crn_emit_unsigned(emit, verdicts - 1);
+        else
+            crn_emit_null(emit);
+        crn_emit_map_end(emit);
+    }
+    crn_emit_array_end(emit);
+}
+
+static void send_status(crn_publish *publish, const char *state)
+{
+    const out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
+    const crn_publish_stats *stats = &publish->stats;
+    crn_emit *emit = publish->emits[viewers->format];
+    crn_emit_begin(emit);
+    crn_emit_map(emit, 13);
+    emit_counter(emit, "v", CRN_VERDICT_VERSION);
+    crn_emit_text(emit, "run");
+    crn_emit_text(emit, publish->run);
+    crn_emit_text(emit, "state");
+    crn_emit_text(emit, state);
+    emit_counter(emit, "published_ns", (uint64_t)crn_realtime_ns());
+    emit_lanes(emit, publish->lanes);
+    emit_counter(emit, "verdicts", stats->verdicts);
+    emit_counter(emit, "sent", stats->sent);
+    emit_counter(emit, "stale", stats->stale);
+    emit_counter(emit, "dropped", stats->dropped);
+    emit_counter(emit, "waiting", crn_backlog_count(publish->backlog));
+    emit_counter(emit, "graders", stats->graders);
+    emit_counter(emit, "possibly_lost", stats->possibly_lost);
+    emit_counter(emit, "viewers", stats->viewers);
+    crn_emit_map_end(emit);
+    const unsigned char *bytes;
+    size_t size;
+    zmq_msg_t body;
+    if (crn_emit_end(emit, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
+        return;
+    memcpy(zmq_msg_data(&body), bytes, size);
+    send_message(viewers->socket, STATUS_TOPIC, &body);
+    zmq_msg_close(&body);
+}
+
+void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns)
+{
+    if (now_ns >= publish->next_status_ns) {
+        send_status(publish, state);
+        publish->next_status_ns = now_ns + STATUS_PERIOD_NS;
+    }
+    settle(publish, now_ns);
+}
+
+int crn_publish_descriptors(const crn_publish *publish, int descriptors[4])
+{
+    crn_endpoint_descriptors(publish->sockets[CRN_OUTLET_GRADER].endpoint, descriptors);
+    crn_endpoint_descriptors(publish->sockets[CRN_OUTLET_VIEWERS].endpoint, descriptors + 2);
+    return 4;
+}
+
+int64_t crn_publish_wake_ns(const crn_publish *publish)
+{
+    bool unread =
+        publish->sockets[CRN_OUTLET_GRADER].unread || publish->sockets[CRN_OUTLET_VIEWERS].unread;
+    return unread ? 0 : publish->next_status_ns;
+}
+
+const crn_publish_stats *crn_publish_get_stats(const crn_publish *publish)
+{
+    return &publish->stats;
+}
+
+const char *crn_publish_run(const crn_publish *publish)
+{
+    return publish->run;
+}
+
+const char *crn_publish_endpoint(const crn_publish *publish, crn_outlet which)
+{
+    return crn_endpoint_bound(publish->sockets[which].endpoint, 0);
+}
+
+/* What waits goes to a grader that is there; returns the milliseconds left. */
+static int drain_backlog(crn_publish *publish, int linger_ms)
+{
+    int64_t until_ns = crn_now_ns() + linger_ms * CRN_NS_PER_MS;
+    for (;;) {
+        int64_t now_ns = crn_now_ns();
+        flush_backlog(publish, now_ns);
+        int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / CRN_NS_PER_MS) : 0;
+        if (left_ms == 0 || !crn_backlog_front(publish->backlog) || publish->stats.graders == 0)
+            return left_ms;
+        zmq_pollitem_t item = {.socket = publish->sockets[CRN_OUTLET_GRADER].socket,
+                               .events = ZMQ_POLLOUT};
+        zmq_poll(&item, 1, left_ms);
+    }
+}
+
+void crn_publish_close(crn_publish **publish, int linger_ms)
+{
+    if (!publish || !*publish)
+        return;
+    crn_publish *closing = *publish;
+    if (closing->sockets[CRN_OUTLET_GRADER].socket)
+        linger_ms = drain_backlog(closing, linger_ms);
+    size_t left = closing->backlog ? crn_backlog_count(closing->backlog) : 0;
+    if (left > 0)
+        crn_log(CRN_LOG_ERROR, "publish.grader: %zu verdicts still waited when the daemon stopped",
+                left);
+    for (crn_outlet which = 0; which < CRN_OUTLETS; which++)
+        crn_endpoint_close(&closing->sockets[which].endpoint, linger_ms);
+    for (size_t i = 0; i < sizeof closing->emits / sizeof closing->emits[0]; i++)
+        crn_emit_free(&closing->emits[i]);
+    crn_verdict_free(&closing->packer);
+    crn_backlog_free(&closing->backlog);
+    free(closing);
+    *publish = NULL;
+}
