@@ -1,0 +1,181 @@
+#include "tools/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/progress.h"
+
+#define OPTIONS_MAX  32
+#define CODE_HELP    1000 /* above every index into a table of options */
+#define CODE_VERSION 1001
+
+static void print_line(const crn_tool *tool, const char *format, va_list arguments,
+                       const char *after)
+{
+    char text[1400];
+    vsnprintf(text, sizeof text, format, arguments);
+    crn_progress_hide();
+    fprintf(stderr, "%s: %s%s\n", tool->name, text, after);
+}
+
+void crn_usage_error(const crn_tool *tool, const char *format, ...)
+{
+    char after[128];
+    snprintf(after, sizeof after, "; see %s --help", tool->name);
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(tool, format, arguments, after);
+    va_end(arguments);
+    exit(CRN_EXIT_USAGE);
+}
+
+int crn_tool_fail(const crn_tool *tool, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(tool, format, arguments, "");
+    va_end(arguments);
+    return CRN_EXIT_FAILED;
+}
+
+void crn_tool_note(const crn_tool *tool, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(tool, format, arguments, "");
+    va_end(arguments);
+}
+
+/* One row of the help: the option in a column of its own, further lines below one another. */
+static void print_row(const char *name, const char *value, const char *help)
+{
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", name, value ? " " : "", value ? value : "");
+    printf("  %-24s ", left);
+    if (strlen(left) > 24)
+        printf("\n%27s", "");
+    for (; *help; help++) {
+        putchar(*help);
+        if (*help == '\n')
+            printf("%27s", "");
+    }
+    putchar('\n');
+}
+
+static void print_help(const crn_tool *tool)
+{
+    bool any = tool->options && tool->options[0].name;
+    printf("usage: %s%s%s%s\n\n%s\n\n", tool->name, any ? " [options]" : "",
+           *tool->operands ? " " : "", tool->operands, tool->about);
+    for (const crn_option *option = tool->options; any && option->name; option++)
+        print_row(option->name, option->value, option->help);
+    print_row("help", NULL, "this text");
+    print_row("version", NULL, "the version");
+    printf("\nexit status: 0 done, 1 failed, 2 asked wrongly\n");
+}
+
+static void check_operands(const crn_tool *tool, int argc, char **argv)
+{
+    int count = argc - optind;
+    if (count > tool->operands_max)
+        crn_usage_error(tool, "'%s' is one operand too many: expected %s",
+                        argv[optind + tool->operands_max],
+                        *tool->operands ? tool->operands : "none");
+    if (count < tool->operands_min)
+        crn_usage_error(tool, "an operand is missing: expected %s", tool->operands);
+}
+
+int crn_options_next(const crn_tool *tool, int argc, char **argv, const char **ret_value)
+{
+    struct option rows[OPTIONS_MAX + 3] = {0};
+    int count = 0;
+    for (; tool->options && tool->options[count].name && count < OPTIONS_MAX; count++)
+        rows[count] = (struct option){tool->options[count].name,
+                                      tool->options[count].value ? required_argument : no_argument,
+                                      NULL, count + 1};
+    rows[count] = (struct option){"help", no_argument, NULL, CODE_HELP};
+    rows[count + 1] = (struct option){"version", no_argument, NULL, CODE_VERSION};
+
+    int reading = optind < 1 ? 1 : optind;
+    int code = getopt_long(argc, argv, ":", rows, NULL);
+    const char *wrong = argv[optind > reading ? optind - 1 : reading];
+    switch (code) {
+    case -1:
+        check_operands(tool, argc, argv);
+        return CRN_OPTIONS_END;
+    case CODE_HELP:
+        print_help(tool);
+        exit(0);
+    case CODE_VERSION:
+        printf("%s %s\n", tool->name, CRN_VERSION);
+        exit(0);
+    case ':':
+        crn_usage_error(tool, "%s needs a value", wrong);
+    case '?':
+        if (optopt > 0 && optopt <= count)
+            crn_usage_error(tool, "--%s takes no value", rows[optopt - 1].name);
+        crn_usage_error(tool, "'%s' is no option of this tool", wrong);
+    default:
+        *ret_value = optarg;
+        return code - 1;
+    }
+}
+
+int64_t crn_option_integer(const crn_tool *tool, const char *name, const char *text, int64_t min,
+                           int64_t max)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || value < min || value > max)
+        crn_usage_error(tool, "--%s '%s' is not a whole number from %lld to %lld", name, text,
+                        (long long)min, (long long)max);
+    return value;
+}
+
+double crn_option_real(const crn_tool *tool, const char *name, const char *text, double min,
+                       double max)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < min || value > max)
+        crn_usage_error(tool, "--%s '%s' is not a number from %g to %g", name, text, min, max);
+    return value;
+}
+
+void crn_option_size(const crn_tool *tool, const char *name, const char *text, int64_t min,
+                     int64_t max, int32_t *ret_width, int32_t *ret_height)
+{
+    char *end;
+    errno = 0;
+    long long width = strtoll(text, &end, 10), height = width;
+    bool good = end != text;
+    if (good && *end == 'x') {
+        const char *second = end + 1;
+        height = strtoll(second, &end, 10);
+        good = end != second;
+    }
+    if (!good || *end || errno || width < min || width > max || height < min || height > max)
+        crn_usage_error(tool, "--%s '%s' is not N or WxH with sides from %lld to %lld", name, text,
+                        (long long)min, (long long)max);
+    *ret_width = (int32_t)width;
+    *ret_height = (int32_t)height;
+}
+
+int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
+                      const char *const *choices)
+{
+    char list[400] = "";
+    for (int i = 0; choices[i]; i++) {
+        if (!strcmp(choices[i], text))
+            return i;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
+    }
+    crn_usage_error(tool, "--%s '%s' is none of %s", name, text, list);
+}
