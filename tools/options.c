@@ -14,8 +14,8 @@
 #define CODE_HELP    1000 /* above every index into a table of options */
 #define CODE_VERSION 1001
 
-static void print_line(const crn_tool *tool, const char *format, va_list arguments,
-                       const char *after)
+__attribute__((format(printf, 2, 0))) static void
+print_line(const crn_tool *tool, const char *format, va_list arguments, const char *after)
 {
     char text[1400];
     vsnprintf(text, sizeof text, format, arguments);
