@@ -1,0 +1,224 @@
+#include "src/recording_format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_tree.h>
+
+#define TILE 64 /* two tiles of 4-byte elements fit the first-level cache */
+
+static const char *const type_names[] = {[CRN_U8] = "u8", [CRN_F16] = "f16", [CRN_F32] = "f32"};
+static const char *const layout_names[] = {[CRN_CHW] = "CHW", [CRN_HWC] = "HWC"};
+
+/* The header's whole numbers by name; height, width and channels stand in the shape too, for the
+ * viewers that know nothing of us. */
+typedef struct number {
+    const char *name;
+    size_t offset; /* in crn_recorded_view */
+    uint64_t max;  /* of its C type: tells the width as well */
+} number;
+
+#define IN_HEADER(field) offsetof(crn_recorded_view, header.field)
+static const number numbers[] = {
+    {"sequence", IN_HEADER(sequence), UINT64_MAX},
+    {"epoch", IN_HEADER(epoch), UINT64_MAX},
+    {"fruit", IN_HEADER(fruit), UINT64_MAX},
+    {"captured_ns", IN_HEADER(captured_ns), UINT64_MAX},
+    {"deadline_ns", IN_HEADER(deadline_ns), UINT64_MAX},
+    {"encoder", IN_HEADER(encoder), UINT64_MAX},
+    {"lane", IN_HEADER(lane), UINT32_MAX},
+    {"view", IN_HEADER(view), UINT16_MAX},
+    {"views", IN_HEADER(views), UINT16_MAX},
+    {"height", IN_HEADER(height), UINT32_MAX},
+    {"width", IN_HEADER(width), UINT32_MAX},
+    {"channels", IN_HEADER(channels), UINT32_MAX},
+    {"flags", IN_HEADER(flags), UINT16_MAX},
+    {"class_set", IN_HEADER(class_set), UINT64_MAX},
+    {"arrived_ns", offsetof(crn_recorded_view, arrived_ns), UINT64_MAX},
+};
+#undef IN_HEADER
+
+static uint64_t number_get(const crn_recorded_view *view, const number *row)
+{
+    const unsigned char *at = (const unsigned char *)view + row->offset;
+    uint64_t u64 = 0;
+    uint32_t u32 = 0;
+    uint16_t u16 = 0;
+    if (row->max == UINT64_MAX)
+        return memcpy(&u64, at, sizeof u64), u64;
+    if (row->max == UINT32_MAX)
+        return memcpy(&u32, at, sizeof u32), u32;
+    return memcpy(&u16, at, sizeof u16), u16;
+}
+
+static void number_set(crn_recorded_view *view, const number *row, uint64_t value)
+{
+    unsigned char *at = (unsigned char *)view + row->offset;
+    uint32_t u32 = (uint32_t)value;
+    uint16_t u16 = (uint16_t)value;
+    if (row->max == UINT64_MAX)
+        memcpy(at, &value, sizeof value);
+    else if (row->max == UINT32_MAX)
+        memcpy(at, &u32, sizeof u32);
+    else
+        memcpy(at, &u16, sizeof u16);
+}
+
+void crn_describe_view(const crn_recorded_view *view, char text[CRN_DESCRIPTION_BYTES])
+{
+    const crn_view_header *header = &view->header;
+    size_t room = CRN_DESCRIPTION_BYTES;
+    int used = snprintf(text, room,
+                        "{\"shape\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32
+                        "], \"axes\": \"CYX\", \"dtype\": \"%s\", \"layout\": \"%s\"",
+                        header->channels, header->height, header->width, type_names[header->type],
+                        layout_names[header->layout]);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        used += snprintf(text + used, room - (size_t)used, ", \"%s\": %" PRIu64, numbers[i].name,
+                         number_get(view, &numbers[i]));
+    snprintf(text + used, room - (size_t)used, "}");
+}
+
+void crn_describe_intensity(const crn_view_header *header, char text[CRN_DESCRIPTION_BYTES])
+{
+    snprintf(text, CRN_DESCRIPTION_BYTES,
+             "{\"shape\": [%" PRIu32 ", %" PRIu32 "], \"axes\": \"YX\", \"intensity\": true}",
+             header->height, header->width);
+}
+
+uint64_t crn_payload_bytes(const crn_view_header *header)
+{
+    uint64_t bytes = crn_type_bytes(header->type);
+    if (__builtin_mul_overflow(bytes, (uint64_t)header->height, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)header->width, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)header->channels, &bytes))
+        return 0;
+    return bytes;
+}
+
+/* A whole number exactly: yajl keeps its text, because a double holds only 53 bits. */
+static bool read_number(yajl_val value, uint64_t max, uint64_t *ret_value)
+{
+    if (!YAJL_IS_NUMBER(value))
+        return false;
+    const char *text = YAJL_GET_NUMBER(value);
+    char *end;
+    errno = 0;
+    unsigned long long whole = strtoull(text, &end, 10);
+    if (*text == '-' || *end || errno || whole > max)
+        return false;
+    *ret_value = whole;
+    return true;
+}
+
+/* Index of the text in names[1..2 or 3], 0 when it is none of them. */
+static int read_name(yajl_val root, const char *key, const char *const *names, int count)
+{
+    yajl_val value = yajl_tree_get(root, (const char *[]){key, NULL}, yajl_t_string);
+    const char *text = YAJL_GET_STRING(value);
+    for (int i = 1; text && i < count; i++)
+        if (!strcmp(text, names[i]))
+            return i;
+    return 0;
+}
+
+static bool shape_agrees(yajl_val root, const crn_view_header *header)
+{
+    yajl_val shape = yajl_tree_get(root, (const char *[]){"shape", NULL}, yajl_t_array);
+    const uint64_t sides[3] = {header->channels, header->height, header->width};
+    if (!shape || YAJL_GET_ARRAY(shape)->len != 3)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        uint64_t side = 0;
+        if (!read_number(YAJL_GET_ARRAY(shape)->values[i], UINT32_MAX, &side) || side != sides[i])
+            return false;
+    }
+    return true;
+}
+
+static int read_view(yajl_val root, crn_recorded_view *view, crn_error *fault)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *path[] = {numbers[i].name, NULL};
+        uint64_t value = 0;
+        if (!read_number(yajl_tree_get(root, path, yajl_t_number), numbers[i].max, &value))
+            return crn_error_set(fault, -EBADMSG,
+                                 "its JSON has no whole number \"%s\" from 0 to %" PRIu64,
+                                 numbers[i].name, numbers[i].max);
+        number_set(view, &numbers[i], value);
+    }
+    crn_view_header *header = &view->header;
+    header->type = (crn_type)read_name(root, "dtype", type_names, 4);
+    header->layout = (crn_layout)read_name(root, "layout", layout_names, 3);
+    if (!header->type)
+        return crn_error_set(fault, -EBADMSG, "its JSON's \"dtype\" is not u8, f16 or f32");
+    if (!header->layout)
+        return crn_error_set(fault, -EBADMSG, "its JSON's \"layout\" is not CHW or HWC");
+    if (header->flags & ~CRN_WIRE_FLAG_INTENSITY)
+        return crn_error_set(fault, -EBADMSG, "its JSON's \"flags\" %u has a flag nobody knows",
+                             header->flags);
+    if (!shape_agrees(root, header))
+        return crn_error_set(fault, -EBADMSG,
+                             "its JSON's \"shape\" is not [channels, height, width]");
+    header->payload_bytes = crn_payload_bytes(header);
+    if (!header->payload_bytes)
+        return crn_error_set(fault, -EBADMSG, "its JSON's \"shape\" is empty or too large");
+    return 0;
+}
+
+int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_error *fault)
+{
+    if (strlen(text) > CRN_DESCRIPTION_MAX)
+        return crn_error_set(fault, -EBADMSG, "its ImageDescription is too long for a view's");
+    yajl_val root = yajl_tree_parse(text, NULL, 0);
+    if (!root)
+        return crn_error_set(fault, -EBADMSG, "its ImageDescription is not JSON");
+    crn_recorded_view view = {0};
+    int r = read_view(root, &view, fault);
+    yajl_tree_free(root);
+    if (!r)
+        *ret_view = view;
+    return r;
+}
+
+bool crn_is_intensity_description(const char *text)
+{
+    if (strlen(text) > CRN_DESCRIPTION_MAX)
+        return false;
+    yajl_val root = yajl_tree_parse(text, NULL, 0);
+    yajl_val value =
+        root ? yajl_tree_get(root, (const char *[]){"intensity", NULL}, yajl_t_true) : NULL;
+    bool is = value != NULL;
+    yajl_tree_free(root);
+    return is;
+}
+
+/* Inlined with a constant element size, so that each copy is one load and one store. */
+static inline __attribute__((always_inline)) void transpose_tiles(const unsigned char *from,
+                                                                  unsigned char *to, size_t rows,
+                                                                  size_t columns, size_t size)
+{
+    for (size_t row0 = 0; row0 < rows; row0 += TILE) {
+        size_t row_end = row0 + TILE < rows ? row0 + TILE : rows;
+        for (size_t column0 = 0; column0 < columns; column0 += TILE) {
+            size_t column_end = column0 + TILE < columns ? column0 + TILE : columns;
+            for (size_t column = column0; column < column_end; column++)
+                for (size_t row = row0; row < row_end; row++)
+                    memcpy(to + (column * rows + row) * size,
+                           from + (row * columns + column) * size, size);
+        }
+    }
+}
+
+void crn_transpose(const void *from, void *to, size_t rows, size_t columns, size_t element_bytes)
+{
+    if (element_bytes == 1)
+        transpose_tiles(from, to, rows, columns, 1);
+    else if (element_bytes == 2)
+        transpose_tiles(from, to, rows, columns, 2);
+    else
+        transpose_tiles(from, to, rows, columns, 4);
+}

@@ -1,0 +1,454 @@
+/*
+ * Each view is a small TIFF of its own to libtiff, laid out in memory behind what the file holds
+ * already; then its bytes go out in one call, and last the eight bytes that link it to the view
+ * before. libtiff alone would walk all earlier pages to link each new one.
+ */
+#include "src/recording.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <tiffio.h>
+#include <unistd.h>
+
+#include "src/recording_format.h"
+
+_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
+               "pages and links are written as they lie in memory");
+
+#define HEADER_BYTES 16  /* of a BigTIFF */
+#define FIRST_LINK   8   /* where the header names the first directory */
+#define PAGE_BYTES   512 /* more than a page's directory takes, its JSON aside */
+#define EXTENTS_MORE 8
+#define IOV_BATCH    512
+
+/* A run of the view's bytes: in `small` (what libtiff writes) or elsewhere (pixels, never copied).
+ */
+typedef struct extent {
+    uint64_t offset; /* in the file */
+    size_t bytes;
+    unsigned char *memory;
+    bool pixels;
+} extent;
+
+struct crn_recording_writer {
+    int fd;
+    char *path, *part;
+    uint64_t end;  /* of the file's good bytes */
+    uint64_t link; /* where the offset of the next view's first directory belongs */
+    uint64_t views;
+
+    /* The view being laid out, as libtiff's file. */
+    unsigned char header[HEADER_BYTES];
+    uint64_t position, top; /* libtiff's place in the file; the file's end so far */
+    extent *extents;
+    size_t extents_used, extents_room;
+    unsigned char *small;
+    size_t small_used, small_room;
+    const unsigned char *pixels; /* what a write of pixels comes from; */
+    size_t pixels_bytes;         /* telling it from a directory */
+    unsigned char *planes;       /* scratch for interleaved maps */
+    size_t planes_room;
+    crn_error tiff_error;
+};
+
+/* --- libtiff's file, in memory ------------------------------------------------------------- */
+
+static extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
+{
+    for (size_t i = writer->extents_used; i-- > 0;) {
+        extent *e = &writer->extents[i];
+        if (offset >= e->offset && offset + bytes <= e->offset + e->bytes)
+            return e;
+    }
+    return NULL;
+}
+
+/* Appends bytes at the end: pixels by reference, anything else copied into `small`; NULL makes a
+ * hole, because libtiff writes what a directory refers to before the directory. */
+static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
+{
+    bool pixels = data && data == writer->pixels && bytes == writer->pixels_bytes;
+    extent *last = writer->extents_used ? &writer->extents[writer->extents_used - 1] : NULL;
+    unsigned char *memory = (unsigned char *)(uintptr_t)data;
+    if (!pixels) {
+        if (bytes > writer->small_room - writer->small_used)
+            return false;
+        memory = writer->small + writer->small_used;
+        if (data)
+            memcpy(memory, data, bytes);
+        else
+            memset(memory, 0, bytes);
+        writer->small_used += bytes;
+    }
+    if (last && !pixels && !last->pixels) {
+        last->bytes += bytes; /* small runs follow one another in memory as in the file */
+    } else {
+        if (writer->extents_used == writer->extents_room)
+            return false;
+        writer->extents[writer->extents_used++] = (extent){writer->top, bytes, memory, pixels};
+    }
+    writer->top += bytes;
+    return true;
+}
+
+static tmsize_t tiff_write(thandle_t handle, void *data, tmsize_t size)
+{
+    crn_recording_writer *writer = handle;
+    size_t bytes = (size_t)size;
+    uint64_t at = writer->position;
+    if (at + bytes <= HEADER_BYTES) {
+        memcpy(writer->header + at, data, bytes);
+    } else if (at >= writer->top) {
+        if ((at > writer->top && !append(writer, NULL, (size_t)(at - writer->top))) ||
+            !append(writer, data, bytes))
+            return 0;
+    } else {
+        extent *e = find_extent(writer, at, bytes);
+        if (!e || e->pixels)
+            return 0;
+        memcpy(e->memory + (at - e->offset), data, bytes);
+    }
+    writer->position = at + bytes;
+    return size;
+}
+
+static tmsize_t tiff_read(thandle_t handle, void *data, tmsize_t size)
+{
+    crn_recording_writer *writer = handle;
+    size_t bytes = (size_t)size;
+    uint64_t at = writer->position;
+    extent *e = find_extent(writer, at, bytes);
+    if (at + bytes <= HEADER_BYTES)
+        memcpy(data, writer->header + at, bytes);
+    else if (e)
+        memcpy(data, e->memory + (at - e->offset), bytes);
+    else
+        return 0;
+    writer->position = at + bytes;
+    return size;
+}
+
+static toff_t tiff_seek(thandle_t handle, toff_t offset, int whence)
+{
+    crn_recording_writer *writer = handle;
+    uint64_t from = whence == SEEK_END ? writer->top : whence == SEEK_CUR ? writer->position : 0;
+    return writer->position = from + offset;
+}
+
+static toff_t tiff_size(thandle_t handle)
+{
+    return ((crn_recording_writer *)handle)->top;
+}
+
+static int tiff_close(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+static int keep_tiff_error(TIFF *tiff, void *user, const char *module, const char *format,
+                           va_list arguments)
+{
+    (void)tiff;
+    (void)module;
+    crn_error *error = user;
+    if (!*error->text)
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+    return 1; /* nothing is printed */
+}
+
+static TIFF *open_view(crn_recording_writer *writer)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options)
+        return NULL;
+    *writer->tiff_error.text = '\0';
+    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_tiff_error, &writer->tiff_error);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, keep_tiff_error, &writer->tiff_error);
+    TIFF *tiff = TIFFClientOpenExt(writer->part, "w8l", writer, tiff_read, tiff_write, tiff_seek,
+                                   tiff_close, tiff_size, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return tiff;
+}
+
+/* --- one view -------------------------------------------------------------------------------- */
+
+static bool write_page(crn_recording_writer *writer, TIFF *tiff, const crn_view_header *header,
+                       crn_type type, const unsigned char *pixels, const char *description)
+{
+    writer->pixels = pixels;
+    writer->pixels_bytes = (size_t)header->height * header->width * crn_type_bytes(type);
+    return TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, header->width) &&
+           TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, header->height) &&
+           TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)crn_type_bytes(type) * 8) &&
+           TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT,
+                        type == CRN_U8 ? SAMPLEFORMAT_UINT : SAMPLEFORMAT_IEEEFP) &&
+           TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1) &&
+           TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
+           TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
+           TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+           TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, header->height) &&
+           (!description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description)) &&
+           TIFFWriteRawStrip(tiff, 0, (void *)(uintptr_t)pixels, (tmsize_t)writer->pixels_bytes) >=
+               0 &&
+           TIFFWriteDirectory(tiff);
+}
+
+static bool write_pages(crn_recording_writer *writer, TIFF *tiff, const crn_recorded_view *view,
+                        const unsigned char *planes)
+{
+    char text[CRN_DESCRIPTION_BYTES];
+    crn_describe_view(view, text);
+    size_t plane_bytes = (size_t)(view->header.payload_bytes / view->header.channels);
+    for (uint32_t c = 0; c < view->header.channels; c++)
+        if (!write_page(writer, tiff, &view->header, view->header.type, planes + c * plane_bytes,
+                        c ? NULL : text))
+            return false;
+    crn_describe_intensity(&view->header, text);
+    return !view->intensity ||
+           write_page(writer, tiff, &view->header, CRN_U8, view->intensity, text);
+}
+
+static int grow(void *memory, size_t *room, size_t need, size_t element_bytes)
+{
+    void **at = memory;
+    if (need <= *room)
+        return 0;
+    void *larger = realloc(*at, need * element_bytes);
+    if (!larger)
+        return -ENOMEM;
+    *at = larger;
+    *room = need;
+    return 0;
+}
+
+static int reserve(crn_recording_writer *writer, const crn_view_header *header)
+{
+    size_t pages = (size_t)header->channels + 1;
+    int r = grow(&writer->extents, &writer->extents_room, 2 * pages + EXTENTS_MORE,
+                 sizeof *writer->extents);
+    if (!r)
+        r = grow(&writer->small, &writer->small_room,
+                 pages * PAGE_BYTES + 2 * CRN_DESCRIPTION_BYTES, 1);
+    if (!r && header->layout == CRN_HWC)
+        r = grow(&writer->planes, &writer->planes_room, (size_t)header->payload_bytes, 1);
+    return r;
+}
+
+/* Lays the view out in memory, behind the file's end. */
+static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, crn_error *error)
+{
+    const crn_view_header *header = &view->header;
+    if (reserve(writer, header))
+        return crn_error_set(error, -ENOMEM, "%s: no memory for a view", writer->part);
+    const unsigned char *planes = view->maps;
+    if (header->layout == CRN_HWC) {
+        crn_transpose(view->maps, writer->planes, (size_t)header->height * header->width,
+                      header->channels, crn_type_bytes(header->type));
+        planes = writer->planes;
+    }
+    writer->top = writer->end;
+    writer->position = 0;
+    writer->extents_used = writer->small_used = 0;
+    writer->pixels = NULL;
+    TIFF *tiff = open_view(writer);
+    bool good = tiff && write_pages(writer, tiff, view, planes);
+    if (tiff)
+        TIFFClose(tiff);
+    if (!good)
+        return crn_error_set(error, -EIO, "%s: libtiff: %s", writer->part,
+                             *writer->tiff_error.text ? writer->tiff_error.text : "no memory");
+    return 0;
+}
+
+static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
+{
+    struct iovec iov = {(void *)(uintptr_t)data, bytes};
+    while (iov.iov_len) {
+        ssize_t n = pwritev(fd, &iov, 1, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n ? -errno : -EIO;
+        iov.iov_base = (unsigned char *)iov.iov_base + n;
+        iov.iov_len -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return 0;
+}
+
+/* The extents follow one another in the file without gaps. What a call leaves over (rare: a full
+ * disk, a signal) goes out piece by piece. */
+static int write_extents(crn_recording_writer *writer)
+{
+    for (size_t i = 0; i < writer->extents_used;) {
+        struct iovec iov[IOV_BATCH];
+        int count = 0;
+        for (; count < IOV_BATCH && i + (size_t)count < writer->extents_used; count++) {
+            const extent *e = &writer->extents[i + (size_t)count];
+            iov[count] = (struct iovec){e->memory, e->bytes};
+        }
+        ssize_t n = pwritev(writer->fd, iov, count, (off_t)writer->extents[i].offset);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        size_t done = n < 0 ? 0 : (size_t)n;
+        for (; count--; i++) {
+            const extent *e = &writer->extents[i];
+            size_t whole = done < e->bytes ? done : e->bytes;
+            done -= whole;
+            int r = whole == e->bytes ? 0
+                                      : write_at(writer->fd, e->memory + whole, e->bytes - whole,
+                                                 e->offset + whole);
+            if (r)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* Where the last page laid out names the page after it. */
+static uint64_t last_link(crn_recording_writer *writer, uint64_t directory)
+{
+    for (uint64_t next = directory;; directory = next) {
+        uint64_t entries = 0;
+        extent *e = find_extent(writer, directory, sizeof entries);
+        if (!e)
+            return 0;
+        memcpy(&entries, e->memory + (directory - e->offset), sizeof entries);
+        uint64_t link = directory + 8 + entries * 20;
+        e = find_extent(writer, link, sizeof next);
+        if (!e)
+            return 0;
+        memcpy(&next, e->memory + (link - e->offset), sizeof next);
+        if (!next)
+            return link;
+    }
+}
+
+static int check_view(const crn_recording_writer *writer, const crn_recorded_view *view,
+                      crn_error *error)
+{
+    const crn_view_header *header = &view->header;
+    bool type = header->type == CRN_U8 || header->type == CRN_F16 || header->type == CRN_F32;
+    bool layout = header->layout == CRN_CHW || header->layout == CRN_HWC;
+    uint64_t bytes = crn_payload_bytes(header);
+    bool flag = header->flags & CRN_WIRE_FLAG_INTENSITY;
+    if (type && layout && bytes && bytes == header->payload_bytes && view->maps &&
+        header->flags <= CRN_WIRE_FLAG_INTENSITY && flag == (view->intensity != NULL))
+        return 0;
+    return crn_error_set(error, -EINVAL, "%s: view %llu does not fit its header", writer->part,
+                         (unsigned long long)header->sequence);
+}
+
+int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *view,
+                        crn_error *error)
+{
+    int r = check_view(writer, view, error);
+    if (!r)
+        r = lay_out(writer, view, error);
+    if (r)
+        return r;
+    uint64_t first, link;
+    memcpy(&first, writer->header + FIRST_LINK, sizeof first);
+    link = last_link(writer, first);
+    if (!link)
+        return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->part);
+    r = write_extents(writer);
+    if (!r)
+        r = write_at(writer->fd, &first, sizeof first, writer->link);
+    if (r)
+        return crn_error_set(error, r, "%s: cannot write: %s", writer->part, strerror(-r));
+    writer->end = writer->top;
+    writer->link = link;
+    writer->views++;
+    return 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static void writer_free(crn_recording_writer *writer)
+{
+    if (writer->fd >= 0)
+        close(writer->fd);
+    free(writer->extents);
+    free(writer->small);
+    free(writer->planes);
+    free(writer->part);
+    free(writer->path);
+    free(writer);
+}
+
+int crn_recording_create(const char *path, crn_recording_writer **ret_writer, crn_error *error)
+{
+    static const unsigned char empty[HEADER_BYTES] = {'I', 'I', 43, 0, 8};
+    int r = -ENOMEM;
+    crn_recording_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return crn_error_set(error, r, "%s: no memory", path);
+    writer->fd = -1;
+    writer->path = strdup(path);
+    if (!writer->path || asprintf(&writer->part, "%s.part", path) < 0) {
+        writer->part = NULL;
+        crn_error_set(error, r, "%s: no memory", path);
+        goto fail;
+    }
+    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    r = writer->fd < 0 ? -errno : write_at(writer->fd, empty, sizeof empty, 0);
+    if (r) {
+        crn_error_set(error, r, "%s: cannot write: %s", writer->part, strerror(-r));
+        if (writer->fd >= 0)
+            unlink(writer->part);
+        goto fail;
+    }
+    writer->end = HEADER_BYTES;
+    writer->link = FIRST_LINK;
+    *ret_writer = writer;
+    return 0;
+fail:
+    writer_free(writer);
+    return r;
+}
+
+uint64_t crn_recording_bytes(const crn_recording_writer *writer)
+{
+    return writer->end;
+}
+
+uint64_t crn_recording_views(const crn_recording_writer *writer)
+{
+    return writer->views;
+}
+
+int crn_recording_close(crn_recording_writer **writer, crn_error *error)
+{
+    crn_recording_writer *w = *writer;
+    *writer = NULL;
+    if (!w)
+        return 0;
+    /* What a failed write left behind the last view goes. */
+    int r = ftruncate(w->fd, (off_t)w->end) < 0 ? -errno : 0;
+    if (close(w->fd) < 0 && !r)
+        r = -errno;
+    w->fd = -1;
+    if (!r && rename(w->part, w->path) < 0)
+        r = -errno;
+    if (r)
+        crn_error_set(error, r, "%s: cannot finish %s: %s", w->path, w->part, strerror(-r));
+    writer_free(w);
+    return r;
+}
+
+void crn_recording_discard(crn_recording_writer **writer)
+{
+    if (!*writer)
+        return;
+    unlink((*writer)->part);
+    writer_free(*writer);
+    *writer = NULL;
+}
