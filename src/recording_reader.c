@@ -101,8 +101,8 @@ static int tiff_close(thandle_t handle)
     return 0;
 }
 
-static int keep_error(TIFF *tiff, void *user, const char *module, const char *format,
-                      va_list arguments)
+__attribute__((format(printf, 4, 0))) static int
+keep_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
 {
     (void)tiff;
     (void)module;

@@ -152,8 +152,8 @@ static int tiff_close(thandle_t handle)
     return 0;
 }
 
-static int keep_tiff_error(TIFF *tiff, void *user, const char *module, const char *format,
-                           va_list arguments)
+__attribute__((format(printf, 4, 0))) static int
+keep_tiff_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
 {
     (void)tiff;
     (void)module;
