@@ -1,0 +1,328 @@
+/* Verdicts as they come, in MessagePack and in JSON, good and bad (tools/packed.h, decode.h). */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/decode.h"
+
+static void put_text(msgpack_packer *packer, const char *text)
+{
+    msgpack_pack_str_with_body(packer, text, strlen(text));
+}
+
+static void put_reals(msgpack_packer *packer, const double *values, size_t count)
+{
+    msgpack_pack_array(packer, count);
+    for (size_t i = 0; i < count; i++)
+        msgpack_pack_double(packer, values[i]);
+}
+
+static void put_defect(msgpack_packer *packer, const char *class, bool hole)
+{
+    static const float xy[] = {1, 2, 3.25f, 4, 1, 2};
+    msgpack_pack_map(packer, 9);
+    put_text(packer, "view");
+    msgpack_pack_uint8(packer, 1);
+    put_text(packer, "class");
+    put_text(packer, class);
+    put_text(packer, "closed");
+    msgpack_pack_true(packer);
+    put_text(packer, "hole");
+    hole ? msgpack_pack_true(packer) : msgpack_pack_false(packer);
+    put_text(packer, "area_px");
+    msgpack_pack_double(packer, 0.1);
+    put_text(packer, "mean_probability");
+    msgpack_pack_double(packer, hole ? NAN : 0.75);
+    put_text(packer, "bbox");
+    put_reals(packer, (const double[]){1, 2, 3.25, 4}, 4);
+    put_text(packer, "centroid");
+    put_reals(packer, (const double[]){2, 3}, 2);
+    put_text(packer, "xy");
+    msgpack_pack_bin_with_body(packer, xy, sizeof xy);
+}
+
+/* What the message below is made of; `run` and `defect_class` may be of any bytes. */
+static void pack_verdict(msgpack_sbuffer *buffer, const char *word, const char *defect_class)
+{
+    msgpack_packer packer;
+    msgpack_sbuffer_init(buffer);
+    msgpack_packer_init(&packer, buffer, msgpack_sbuffer_write);
+    msgpack_pack_map(&packer, 17);
+    static const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {{"v", 1},
+                  {"lane", 3},
+                  {"epoch", UINT64_MAX},
+                  {"fruit", 17},
+                  {"sequence", 40},
+                  {"captured_ns", 1700000000000000001},
+                  {"published_ns", 1700000000100000001},
+                  {"views_expected", 4},
+                  {"views_received", 3},
+                  {"views_judged", 2},
+                  {"budget_ms", 100}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        put_text(&packer, counts[i].key);
+        msgpack_pack_uint64(&packer, counts[i].value);
+    }
+    put_text(&packer, "run");
+    put_text(&packer, "0011223344556677");
+    put_text(&packer, "verdict");
+    put_text(&packer, word);
+    put_text(&packer, "skipped");
+    msgpack_pack_array(&packer, 1);
+    put_text(&packer, "ranklet");
+    put_text(&packer, "latency_ms");
+    msgpack_pack_map(&packer, 2);
+    put_text(&packer, "queue");
+    msgpack_pack_double(&packer, 0.5);
+    put_text(&packer, "total");
+    msgpack_pack_double(&packer, 12.25);
+    put_text(&packer, "totals");
+    msgpack_pack_map(&packer, 1);
+    put_text(&packer, "rot");
+    msgpack_pack_map(&packer, 2);
+    put_text(&packer, "count");
+    msgpack_pack_uint8(&packer, 1);
+    put_text(&packer, "area_px");
+    msgpack_pack_double(&packer, 0.1);
+    put_text(&packer, "defects");
+    msgpack_pack_array(&packer, 2);
+    put_defect(&packer, defect_class, false);
+    put_defect(&packer, defect_class, true);
+}
+
+static int decode(const void *bytes, size_t size, crn_decoded **ret_decoded, crn_error *error)
+{
+    crn_packed packed;
+    int r = crn_packed_init(&packed, bytes, size, error);
+    if (r < 0)
+        return r;
+    r = crn_decode(&packed, ret_decoded, error);
+    crn_packed_done(&packed);
+    return r;
+}
+
+static int decode_text(const char *json, crn_error *error)
+{
+    crn_decoded *decoded = NULL;
+    int r = decode(json, strlen(json), &decoded, error);
+    crn_decoded_free(&decoded);
+    return r;
+}
+
+/* The message as JSON text, the caller's. */
+static char *print(const void *bytes, size_t size)
+{
+    crn_packed packed;
+    assert_int_equal(crn_packed_init(&packed, bytes, size, NULL), 0);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(crn_packed_print(&packed, out), 0);
+    fclose(out);
+    crn_packed_done(&packed);
+    return text;
+}
+
+static void check_verdict(const crn_decoded *decoded)
+{
+    assert_string_equal(decoded->run, "0011223344556677");
+    assert_int_equal(decoded->lane, 3);
+    assert_true(decoded->epoch == UINT64_MAX);
+    assert_int_equal(decoded->fruit, 17);
+    assert_int_equal(decoded->sequence, 40);
+    assert_int_equal(decoded->kind, CRN_VERDICT_PARTIAL);
+    assert_false(decoded->stale);
+    assert_true(decoded->captured_ns == 1700000000000000001);
+    assert_int_equal(decoded->views_expected, 4);
+    assert_int_equal(decoded->views_received, 3);
+    assert_int_equal(decoded->views_judged, 2);
+    assert_true(decoded->budget_ms == 100);
+    assert_true(decoded->total_ms == 12.25);
+    assert_int_equal(decoded->time_count, 2);
+    assert_string_equal(decoded->times[0].name, "queue");
+    assert_int_equal(decoded->skipped_count, 1);
+    assert_string_equal(decoded->skipped[0], "ranklet");
+    assert_int_equal(decoded->total_count, 1);
+    assert_string_equal(decoded->totals[0].name, "rot");
+    assert_true(decoded->totals[0].area_px == 0.1);
+    assert_int_equal(decoded->defect_count, 2);
+    assert_int_equal(decoded->point_count, 6);
+    const crn_decoded_defect *hole = &decoded->defects[1];
+    assert_true(hole->hole && hole->closed);
+    assert_int_equal(hole->view, 1);
+    assert_string_equal(hole->name, "rot");
+    assert_true(isnan(hole->mean_probability));
+    assert_true(decoded->defects[0].mean_probability == 0.75);
+    assert_true(hole->bbox[3] == 4 && hole->centroid[0] == 2);
+    assert_int_equal(hole->first_point, 3);
+    assert_int_equal(hole->point_count, 3);
+    assert_true(decoded->xy[8] == 3.25f && decoded->xy[9] == 4);
+}
+
+static void msgpack_and_json_decode_alike(void **state)
+{
+    (void)state;
+    msgpack_sbuffer buffer;
+    pack_verdict(&buffer, "partial", "rot");
+    crn_decoded *decoded = NULL;
+    assert_int_equal(decode(buffer.data, buffer.size, &decoded, NULL), 0);
+    check_verdict(decoded);
+    crn_decoded_free(&decoded);
+    assert_null(decoded);
+
+    char *json = print(buffer.data, buffer.size);
+    assert_non_null(strstr(json, "\"xy\":[[1,2],[3.25,4],[1,2]]"));
+    assert_non_null(strstr(json, "\"epoch\":18446744073709551615"));
+    assert_non_null(strstr(json, "\"area_px\":0.1,\"mean_probability\":null"));
+    assert_int_equal(decode(json, strlen(json), &decoded, NULL), 0);
+    check_verdict(decoded);
+    crn_decoded_free(&decoded);
+
+    char *again = print(json, strlen(json)); /* JSON in, the same JSON out */
+    assert_string_equal(again, json);
+    free(again);
+    free(json);
+    msgpack_sbuffer_destroy(&buffer);
+}
+
+static void every_cut_message_is_refused(void **state)
+{
+    (void)state;
+    msgpack_sbuffer buffer;
+    pack_verdict(&buffer, "complete", "rot");
+    char *json = print(buffer.data, buffer.size);
+    crn_decoded *decoded = NULL;
+    crn_error error;
+    for (size_t size = 0; size < buffer.size; size++) {
+        char *cut = malloc(size ? size : 1); /* no longer: a sanitizer sees every read past it */
+        memcpy(cut, buffer.data, size);
+        assert_int_equal(decode(cut, size, &decoded, &error), -EBADMSG);
+        free(cut);
+    }
+    for (size_t size = 1; size < strlen(json) - 1; size++)
+        assert_int_equal(decode(json, size, &decoded, &error), -EBADMSG);
+    assert_null(decoded);
+    msgpack_sbuffer_write(&buffer, "\0", 1);
+    assert_int_equal(decode(buffer.data, buffer.size, &decoded, &error), -EBADMSG);
+    assert_string_equal(error.text, "1 bytes follow the MessagePack value");
+    free(json);
+    msgpack_sbuffer_destroy(&buffer);
+}
+
+#define HEAD "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"sequence\":2,\"verdict\":\"late\""
+#define DEFECT                                                                                     \
+    "{\"view\":0,\"class\":\"rot\",\"closed\":true,\"hole\":false,\"bbox\":[0,0,1,1],\"xy\":"
+
+static void the_key_at_fault_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *fault;
+    } cases[] = {
+        {"{}", "not a verdict of version 1 ('v')"},
+        {"{\"v\":2}", "not a verdict of version 1 ('v')"},
+        {"{\"v\":1,\"run\":\"a\"}", "'lane' is missing"},
+        {"{\"v\":1,\"run\":\"a\",\"lane\":-1}", "'lane' is of another kind than expected"},
+        {"{\"v\":1,\"run\":\"a\",\"lane\":1.5}", "'lane' is of another kind than expected"},
+        {"{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"sequence\":2,\"verdict\":\"good\"}",
+         "'verdict' is 'good': complete, partial or late expected"},
+        {HEAD ",\"latency_ms\":[1]}", "'latency_ms' is of another kind than expected"},
+        {HEAD ",\"latency_ms\":{\"queue\":\"1\"}}",
+         "'latency_ms' holds something without a number"},
+        {HEAD ",\"totals\":{\"rot\":{\"count\":1}}}", "'area_px' is missing"},
+        {HEAD ",\"totals\":{\"rot\":3}}", "a map of 'count' and more is something else"},
+        {HEAD ",\"skipped\":[[]]}", "'skipped' holds something that is no text"},
+        {HEAD ",\"defects\":[1]}", "a defect without good 'xy'"},
+        {HEAD ",\"defects\":[" DEFECT "[[0]]}]}", "'xy' holds a point that is none"},
+        {HEAD ",\"defects\":[" DEFECT "[[0,null]]}]}", "'xy' holds a point that is none"},
+        {HEAD ",\"defects\":[" DEFECT "[[0,1e300]]}]}", "'xy' holds a point that is none"},
+        {HEAD ",\"defects\":[{\"xy\":[]}]}", "'view' is missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        crn_error error = {""};
+        assert_int_equal(decode_text(cases[i].json, &error), -EBADMSG);
+        assert_string_equal(error.text, cases[i].fault);
+    }
+    assert_int_equal(decode_text(HEAD "}", NULL), 0); /* the least that a verdict is */
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    (void)state;
+    enum { DEPTH = 200000 };
+    char *json = malloc(2 * DEPTH + 8);
+    memset(json, '[', 2 * DEPTH);
+    memcpy(json, "{\"v\":", 5);
+    memset(json + DEPTH, ']', DEPTH - 1);
+    strcpy(json + 2 * DEPTH - 10, "}");
+    crn_error error;
+    assert_int_equal(decode_text(json, &error), -EBADMSG);
+    assert_non_null(strstr(error.text, "nested more than"));
+    free(json);
+    assert_int_equal(
+        decode_text(HEAD ",\"x\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[\"}", NULL), 0);
+}
+
+static void texts_are_safe_to_print(void **state)
+{
+    (void)state;
+    msgpack_sbuffer buffer;
+    pack_verdict(&buffer, "complete",
+                 "\033[2Ja\xff\xc3\xa4\xed\xa0\x80\xc0\x80 \xe2\x82\xac \xf0\x9f\x8d\x91");
+    crn_decoded *decoded = NULL;
+    assert_int_equal(decode(buffer.data, buffer.size, &decoded, NULL), 0);
+    assert_string_equal(decoded->defects[0].name,
+                        "?[2Ja?\xc3\xa4????? \xe2\x82\xac \xf0\x9f\x8d\x91");
+    crn_decoded_free(&decoded);
+    char *json = print(buffer.data, buffer.size);
+    assert_non_null(strstr(json, "\"class\":\"?\""));
+    free(json);
+    msgpack_sbuffer_destroy(&buffer);
+
+    char name[100]; /* cut between characters, never within one */
+    memset(name, 'a', sizeof name);
+    strcpy(name + CRN_DECODED_TEXT_BYTES - 2, "\xc3\xa4");
+    pack_verdict(&buffer, "complete", name);
+    assert_int_equal(decode(buffer.data, buffer.size, &decoded, NULL), 0);
+    assert_int_equal(strlen(decoded->defects[0].name), CRN_DECODED_TEXT_BYTES - 2);
+    crn_decoded_free(&decoded);
+    msgpack_sbuffer_destroy(&buffer);
+}
+
+static void the_status_says_the_last_sequences(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"lanes\":[{\"lane\":0,\"sequence\":7},"
+        "{\"lane\":1,\"sequence\":null},5,{\"lane\":9,\"sequence\":0}]}";
+    crn_packed packed;
+    crn_decoded_status status;
+    assert_int_equal(crn_packed_init(&packed, json, strlen(json), NULL), 0);
+    assert_int_equal(crn_decode_status(&packed, &status, NULL), 0);
+    crn_packed_done(&packed);
+    assert_string_equal(status.state, "running");
+    assert_int_equal(status.lane_count, 2);
+    assert_int_equal(status.lanes[0].sequence, 7);
+    assert_int_equal(status.lanes[1].lane, 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(msgpack_and_json_decode_alike),
+        cmocka_unit_test(every_cut_message_is_refused),
+        cmocka_unit_test(the_key_at_fault_is_named),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(texts_are_safe_to_print),
+        cmocka_unit_test(the_status_says_the_last_sequences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,451 @@
+/*
+ * cernita-tail: verdicts as lines, as JSON, as pictures, as a table of latencies. The only socket
+ * of the tools that listens to verdicts.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "tools/decode.h"
+#include "tools/follow.h"
+#include "tools/latency.h"
+#include "tools/options.h"
+#include "tools/pictures.h"
+#include "tools/tell.h"
+
+#define BATCH_MAX    1000 /* messages read before what they say is shown */
+#define WAIT_MS      200
+#define RECEIVED_MAX 1000 /* parts that libzmq holds for us while we draw or print */
+#define ALL_LANES    (-1)
+#define OVER_MAX     16
+
+typedef enum option_number {
+    OPTION_GRADER,
+    OPTION_JSON,
+    OPTION_COUNT,
+    OPTION_LANE,
+    OPTION_TIMEOUT,
+    OPTION_TABLE,
+    OPTION_DRAW,
+    OPTION_OVER,
+    OPTION_LAST,
+} option_number;
+
+static const crn_option options[] = {
+    [OPTION_GRADER] = {"grader", NULL,
+                       "take the grader's place: every verdict comes here, none to a\n"
+                       "grader that is connected too; not on a machine that sorts"},
+    [OPTION_JSON] = {"json", NULL, "one line of JSON a verdict; all else goes to stderr"},
+    [OPTION_COUNT] = {"count", "N", "end after N verdicts"},
+    [OPTION_LANE] = {"lane", "N", "only this lane's verdicts"},
+    [OPTION_TIMEOUT] = {"timeout", "S", "end, with status 1, when no verdict came for S seconds"},
+    [OPTION_TABLE] = {"table", NULL, "at the end, latencies per stage and what was lost"},
+    [OPTION_DRAW] = {"draw", "DIR", "a picture of each verdict, DIR/fruit_<lane>_<fruit>.png"},
+    [OPTION_OVER] = {"over", "REC.tif",
+                     "lay the recording's photographs under the outlines;\n"
+                     "may be given several times"},
+    [OPTION_LAST] = {"last", "N", "draw only the last N verdicts (1 to 16), at the end"},
+    {NULL, NULL, NULL},
+};
+
+static const crn_tool tool = {
+    .name = "cernita-tail",
+    .operands = "ENDPOINT",
+    .about = "Shows the verdicts that a line gives, a line each. ENDPOINT is where the daemon\n"
+             "publishes: publish.viewers of its file (or publish.grader, with --grader).\n"
+             "Viewers may come and go: a slow one loses verdicts, says so, and holds up nothing.",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+typedef struct settings {
+    const char *endpoint;
+    bool grader, json, table;
+    uint64_t count; /* 0: no end */
+    int64_t lane;
+    int64_t timeout_ns; /* CRN_NEVER_NS: none */
+    const char *draw;
+    const char *over[OVER_MAX];
+    int32_t over_count, last;
+} settings;
+
+typedef struct tail {
+    const settings *set;
+    void *zmq, *socket;
+    crn_follow *follow;
+    crn_latency *latency;
+    crn_pictures *pictures; /* NULL: nothing is drawn */
+    crn_screen screen;
+    crn_log_gate unreadable;
+    char state[CRN_DECODED_TEXT_BYTES]; /* the daemon's word for itself; empty before the first */
+    uint64_t verdicts;
+    int64_t last_ns; /* when the last one came */
+} tail;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void read_option(settings *set, int option, const char *value)
+{
+    switch ((option_number)option) {
+    case OPTION_GRADER:
+        set->grader = true;
+        break;
+    case OPTION_JSON:
+        set->json = true;
+        break;
+    case OPTION_COUNT:
+        set->count = (uint64_t)crn_option_integer(&tool, "count", value, 1, INT64_MAX);
+        break;
+    case OPTION_LANE:
+        set->lane = crn_option_integer(&tool, "lane", value, 0, UINT32_MAX);
+        break;
+    case OPTION_TIMEOUT:
+        set->timeout_ns = (int64_t)(crn_option_real(&tool, "timeout", value, 0.001, 1e6) * 1e9);
+        break;
+    case OPTION_TABLE:
+        set->table = true;
+        break;
+    case OPTION_DRAW:
+        set->draw = value;
+        break;
+    case OPTION_OVER:
+        if (set->over_count == OVER_MAX)
+            crn_usage_error(&tool, "--over is given more than %d times", OVER_MAX);
+        set->over[set->over_count++] = value;
+        break;
+    case OPTION_LAST:
+        set->last = (int32_t)crn_option_integer(&tool, "last", value, 1, CRN_PICTURES_MAX);
+        break;
+    }
+}
+
+static void read_options(int argc, char **argv, settings *ret_set)
+{
+    settings set = {.lane = ALL_LANES, .timeout_ns = CRN_NEVER_NS};
+    const char *value;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END)
+        read_option(&set, option, value);
+    if (!set.draw && (set.over_count || set.last))
+        crn_usage_error(&tool, "--%s needs --draw DIR", set.last ? "last" : "over");
+    set.endpoint = argv[optind];
+    *ret_set = set;
+}
+
+static int set_socket(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+static int subscribe(void *socket, int64_t lane)
+{
+    char topic[32] = "fruit/";
+    if (lane != ALL_LANES)
+        snprintf(topic, sizeof topic, "fruit/%" PRId64, lane);
+    if (zmq_setsockopt(socket, ZMQ_SUBSCRIBE, topic, strlen(topic)) < 0)
+        return -1;
+    return zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "status", 6);
+}
+
+static int open_socket(tail *t, crn_error *error)
+{
+    const settings *set = t->set;
+    t->zmq = zmq_ctx_new();
+    t->socket = t->zmq ? zmq_socket(t->zmq, set->grader ? ZMQ_PULL : ZMQ_SUB) : NULL;
+    if (!t->socket)
+        return crn_error_set(error, -zmq_errno(), "no socket: %s", zmq_strerror(zmq_errno()));
+    /* Heartbeats: a peer whose power went is otherwise waited for forever. */
+    if (set_socket(t->socket, ZMQ_LINGER, 0) < 0 ||
+        set_socket(t->socket, ZMQ_RCVHWM, RECEIVED_MAX) < 0 ||
+        set_socket(t->socket, ZMQ_HEARTBEAT_IVL, 1000) < 0 ||
+        set_socket(t->socket, ZMQ_HEARTBEAT_TIMEOUT, 5000) < 0 ||
+        set_socket(t->socket, ZMQ_RECONNECT_IVL_MAX, 1000) < 0 ||
+        (!set->grader && subscribe(t->socket, set->lane) < 0))
+        return crn_error_set(error, -zmq_errno(), "cannot set the socket up: %s",
+                             zmq_strerror(zmq_errno()));
+    if (zmq_connect(t->socket, set->endpoint) < 0)
+        return crn_error_set(error, -zmq_errno(),
+                             "cannot connect to '%s': %s; expected tcp://HOST:PORT or ipc://PATH",
+                             set->endpoint, zmq_strerror(zmq_errno()));
+    return 0;
+}
+
+/*
+ * Connects first and reads photographs then, so that nothing published meanwhile is missed.
+ * Negative errno with *error; tail_done cleans up in any case.
+ */
+static int tail_init(tail *t, const settings *set, crn_error *error)
+{
+    t->set = set;
+    crn_screen_init(&t->screen, set->json ? stderr : stdout);
+    int r = open_socket(t, error);
+    if (r < 0)
+        return r;
+    if (crn_follow_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
+        return crn_error_set(error, -ENOMEM, "no memory");
+    if (set->draw)
+        r = crn_pictures_create(set->draw, set->last, &t->pictures, error);
+    for (int32_t i = 0; i < set->over_count && r >= 0; i++) {
+        error->text[0] = '\0';
+        r = crn_pictures_over(t->pictures, set->over[i], error);
+        if (r >= 0 && *error->text)
+            crn_tool_note(&tool, "%s", error->text);
+    }
+    return r;
+}
+
+static void tail_done(tail *t)
+{
+    crn_pictures_free(&t->pictures);
+    crn_latency_free(&t->latency);
+    crn_follow_free(&t->follow);
+    if (t->socket)
+        zmq_close(t->socket);
+    if (t->zmq)
+        zmq_ctx_term(t->zmq);
+}
+
+static void tell_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
+{
+    char which[128];
+    crn_follow_name_gap(first, last, which, sizeof which);
+    crn_screen_add(&t->screen, "lane %" PRIu64 ": %" PRIu64 " verdict%s lost (sequence %s)", lane,
+                   last - first + 1, last == first ? "" : "s", which);
+}
+
+static void tell_run(tail *t, const char *run)
+{
+    if (crn_follow_run(t->follow, run))
+        crn_screen_add(&t->screen, "the daemon started anew (run %s)", run);
+}
+
+static void tell_sequence(tail *t, const crn_decoded *verdict)
+{
+    uint64_t first;
+    tell_run(t, verdict->run);
+    crn_followed followed = crn_follow_verdict(t->follow, verdict->lane, verdict->sequence, &first);
+    if (followed == CRN_FOLLOWED_GAP)
+        tell_lost(t, verdict->lane, first, verdict->sequence - 1);
+    else if (followed == CRN_FOLLOWED_OLD)
+        crn_screen_add(&t->screen, "lane %" PRIu64 ": sequence %" PRIu64 " again or out of order",
+                       verdict->lane, verdict->sequence);
+}
+
+/* The daemon's word once a second: also shows verdicts lost after which none came any more. */
+static int handle_status(tail *t, const crn_packed *packed, crn_error *error)
+{
+    crn_decoded_status status;
+    int r = crn_decode_status(packed, &status, error);
+    if (r < 0)
+        return r;
+    tell_run(t, status.run);
+    for (uint32_t i = 0; i < status.lane_count; i++) {
+        uint64_t first, lane = status.lanes[i].lane, last = status.lanes[i].sequence;
+        if (crn_follow_last(t->follow, lane, last, &first))
+            tell_lost(t, lane, first, last);
+    }
+    if (*t->state && strcmp(t->state, status.state))
+        crn_screen_add(&t->screen, "the daemon is %s, no longer %s", status.state, t->state);
+    memcpy(t->state, status.state, sizeof t->state);
+    return 0;
+}
+
+static int handle_verdict(tail *t, const crn_packed *packed, crn_error *error)
+{
+    crn_decoded *verdict = NULL;
+    int r = crn_decode(packed, &verdict, error);
+    if (r < 0)
+        return r;
+    if (t->set->lane == ALL_LANES || verdict->lane == (uint64_t)t->set->lane) {
+        t->verdicts++;
+        t->last_ns = crn_now_ns();
+        tell_sequence(t, verdict);
+        r = crn_latency_add(t->latency, verdict);
+        if (t->set->json) {
+            crn_packed_print(packed, stdout);
+        } else {
+            char line[CRN_LINE_BYTES];
+            crn_tell_verdict(verdict, t->screen.color, line);
+            crn_screen_add(&t->screen, "%s", line);
+        }
+        if (t->pictures)
+            crn_pictures_offer(t->pictures, &verdict);
+    }
+    crn_decoded_free(&verdict);
+    return r;
+}
+
+/* One message's parts; those past the second are read and left. 1, 0: none waits, -errno. */
+static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
+{
+    zmq_msg_t part;
+    zmq_msg_init(&part);
+    int parts = 0, more = 1;
+    *topic = '\0';
+    while (more) {
+        zmq_msg_t *into = parts == 1 ? body : &part;
+        if (zmq_msg_recv(into, t->socket, parts ? 0 : ZMQ_DONTWAIT) < 0) {
+            int code = zmq_errno();
+            if (parts && code == EINTR) /* a message's further parts are there: ask again */
+                continue;
+            zmq_msg_close(&part);
+            return code == EAGAIN || code == EINTR ? 0 : -code;
+        }
+        if (!parts)
+            snprintf(topic, topic_size, "%.*s", (int)zmq_msg_size(&part),
+                     (const char *)zmq_msg_data(&part));
+        more = zmq_msg_more(into);
+        parts++;
+    }
+    zmq_msg_close(&part);
+    return 1;
+}
+
+/* A message that cannot be read is said, at most once a second, and passed over. */
+static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
+{
+    crn_packed packed;
+    crn_error error = {""};
+    int r = crn_packed_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
+    if (!r) {
+        r = strcmp(topic, "status") ? handle_verdict(t, &packed, &error)
+                                    : handle_status(t, &packed, &error);
+        crn_packed_done(&packed);
+    }
+    uint64_t held;
+    if (r == -EBADMSG && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
+        char others[48] = "";
+        if (held)
+            snprintf(others, sizeof others, ", nor %" PRIu64 " before it", held);
+        crn_tool_note(&tool, "a message '%.40s' cannot be read%s: %s", topic, others, error.text);
+    }
+    return r == -EBADMSG ? 0 : r;
+}
+
+static bool is_counted(const tail *t)
+{
+    return t->set->count && t->verdicts == t->set->count;
+}
+
+/* Reads and handles what waits. The number of messages, or -errno. */
+static int read_batch(tail *t)
+{
+    int count = 0, r = 1;
+    while (r > 0 && count < BATCH_MAX && !is_counted(t) && !interrupted) {
+        char topic[64];
+        zmq_msg_t body;
+        zmq_msg_init(&body);
+        r = receive(t, topic, sizeof topic, &body);
+        if (r > 0) {
+            count++;
+            int handled = handle_message(t, topic, &body);
+            r = handled < 0 ? handled : r;
+        }
+        zmq_msg_close(&body);
+    }
+    crn_screen_flush(&t->screen);
+    if (t->set->json)
+        fflush(stdout);
+    if (ferror(stdout) && !interrupted)
+        return -EIO;
+    return r < 0 ? r : count;
+}
+
+/* Waits for something to read, or draws meanwhile. 0 or -errno with *error. */
+static int pass_time(tail *t, crn_error *error)
+{
+    if (t->pictures && crn_pictures_waiting(t->pictures)) {
+        int r = crn_pictures_draw(t->pictures, error);
+        return r < 0 ? r : 0;
+    }
+    zmq_pollitem_t item = {.socket = t->socket, .events = ZMQ_POLLIN};
+    zmq_poll(&item, 1, WAIT_MS);
+    return 0;
+}
+
+/* Until the count is reached, a signal, or the time without a verdict. 0 or -errno with *error. */
+static int follow_line(tail *t, crn_error *error)
+{
+    t->last_ns = crn_now_ns();
+    while (!is_counted(t) && !interrupted) {
+        int read = read_batch(t);
+        if (read < 0)
+            return crn_error_set(error, read, "%s: %s",
+                                 read == -EIO ? "cannot write" : t->set->endpoint, strerror(-read));
+        if (read)
+            continue;
+        int64_t silent_ns = crn_now_ns() - t->last_ns;
+        if (silent_ns >= t->set->timeout_ns)
+            return crn_error_set(error, -ETIMEDOUT,
+                                 "%s: no verdict for %.3g s (%" PRIu64 " came before)",
+                                 t->set->endpoint, (double)t->set->timeout_ns / 1e9, t->verdicts);
+        int r = pass_time(t, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Draws what waits and prints the table. 0 or -errno with *error. */
+static int conclude(tail *t, crn_error *error)
+{
+    int r = t->pictures ? 1 : 0;
+    while (r > 0)
+        r = crn_pictures_draw(t->pictures, error);
+    if (t->pictures) {
+        uint64_t drawn, missed;
+        crn_pictures_count(t->pictures, &drawn, &missed);
+        if (missed)
+            crn_tool_note(&tool,
+                          "%" PRIu64 " pictures drawn; %" PRIu64
+                          " verdicts came too fast to be drawn (--last N draws the last ones)",
+                          drawn, missed);
+    }
+    if (t->set->table)
+        crn_latency_print(t->latency, crn_follow_get_stats(t->follow),
+                          t->set->json ? stderr : stdout);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    settings set;
+    read_options(argc, argv, &set);
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting ends at once */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+
+    static tail t; /* static: the screen's lines are large */
+    crn_error error = {""}, late_error = {""};
+    int r = tail_init(&t, &set, &error);
+    if (r >= 0) {
+        if (isatty(STDERR_FILENO))
+            crn_tool_note(&tool, "waiting for verdicts from %s", set.endpoint);
+        r = follow_line(&t, &error);
+        int concluded = conclude(&t, &late_error);
+        if (concluded < 0 && r >= 0) {
+            error = late_error;
+            r = concluded;
+        }
+    }
+    bool short_of_count = set.count && t.verdicts < set.count;
+    tail_done(&t);
+    if (r < 0)
+        return crn_tool_fail(&tool, "%s", error.text);
+    return short_of_count ? CRN_EXIT_FAILED : 0;
+}

@@ -1,0 +1,398 @@
+#include "tools/decode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands under a key, and as which C type it goes into a struct. */
+typedef enum field_type {
+    FIELD_BOOL,  /* bool */
+    FIELD_COUNT, /* uint64_t */
+    FIELD_REAL,  /* double; null reads as NaN */
+    FIELD_TEXT,  /* char[CRN_DECODED_TEXT_BYTES]; a whole number reads as its text */
+    FIELD_PAIR,  /* double[2] */
+    FIELD_BOX,   /* double[4] */
+} field_type;
+
+typedef struct field {
+    const char *key;
+    field_type type;
+    size_t offset;
+    bool required; /* else it keeps what the struct held */
+} field;
+
+static const field verdict_fields[] = {
+    {"run", FIELD_TEXT, offsetof(crn_decoded, run), true},
+    {"lane", FIELD_COUNT, offsetof(crn_decoded, lane), true},
+    {"epoch", FIELD_COUNT, offsetof(crn_decoded, epoch), false},
+    {"fruit", FIELD_COUNT, offsetof(crn_decoded, fruit), true},
+    {"sequence", FIELD_COUNT, offsetof(crn_decoded, sequence), true},
+    {"stale", FIELD_BOOL, offsetof(crn_decoded, stale), false},
+    {"truncated", FIELD_BOOL, offsetof(crn_decoded, truncated), false},
+    {"captured_ns", FIELD_COUNT, offsetof(crn_decoded, captured_ns), false},
+    {"published_ns", FIELD_COUNT, offsetof(crn_decoded, published_ns), false},
+    {"views_expected", FIELD_COUNT, offsetof(crn_decoded, views_expected), false},
+    {"views_received", FIELD_COUNT, offsetof(crn_decoded, views_received), false},
+    {"views_judged", FIELD_COUNT, offsetof(crn_decoded, views_judged), false},
+    {"budget_ms", FIELD_REAL, offsetof(crn_decoded, budget_ms), false},
+    {NULL, 0, 0, false},
+};
+
+static const field status_fields[] = {
+    {"run", FIELD_TEXT, offsetof(crn_decoded_status, run), true},
+    {"state", FIELD_TEXT, offsetof(crn_decoded_status, state), true},
+    {NULL, 0, 0, false},
+};
+
+static const field total_fields[] = {
+    {"count", FIELD_COUNT, offsetof(crn_decoded_total, count), true},
+    {"area_px", FIELD_REAL, offsetof(crn_decoded_total, area_px), true},
+    {NULL, 0, 0, false},
+};
+
+static const field defect_fields[] = {
+    {"view", FIELD_COUNT, offsetof(crn_decoded_defect, view), true},
+    {"class", FIELD_TEXT, offsetof(crn_decoded_defect, name), true},
+    {"closed", FIELD_BOOL, offsetof(crn_decoded_defect, closed), true},
+    {"hole", FIELD_BOOL, offsetof(crn_decoded_defect, hole), true},
+    {"area_px", FIELD_REAL, offsetof(crn_decoded_defect, area_px), false},
+    {"mean_probability", FIELD_REAL, offsetof(crn_decoded_defect, mean_probability), false},
+    {"bbox", FIELD_BOX, offsetof(crn_decoded_defect, bbox), true},
+    {"centroid", FIELD_PAIR, offsetof(crn_decoded_defect, centroid), false},
+    {NULL, 0, 0, false},
+};
+
+/* Bytes of the UTF-8 character at the text's start; 0 for a control character or none at all. */
+static size_t character_bytes(const unsigned char *text, size_t left)
+{
+    if (text[0] < 0x80)
+        return text[0] >= 0x20 && text[0] != 0x7f;
+    size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4 || bytes > left)
+        return 0;
+    uint32_t code = text[0] & (0x7f >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    /* No overlong forms, no halves of pairs, no controls of Latin-1, nothing past Unicode. */
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
+    bool good = code >= least[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return good ? bytes : 0;
+}
+
+static void copy_text(char to[CRN_DECODED_TEXT_BYTES], const msgpack_object_str *from)
+{
+    size_t written = 0;
+    for (size_t at = 0; at < from->size;) {
+        size_t bytes = character_bytes((const unsigned char *)from->ptr + at, from->size - at);
+        size_t room = CRN_DECODED_TEXT_BYTES - 1 - written;
+        if (room < (bytes ? bytes : 1))
+            break;
+        if (bytes)
+            memcpy(to + written, from->ptr + at, bytes);
+        else
+            to[written] = '?';
+        written += bytes ? bytes : 1;
+        at += bytes ? bytes : 1;
+    }
+    to[written] = '\0';
+}
+
+static bool read_real(const msgpack_object *value, double *ret_real)
+{
+    switch (value->type) {
+    case MSGPACK_OBJECT_FLOAT32:
+    case MSGPACK_OBJECT_FLOAT64:
+        *ret_real = value->via.f64;
+        return true;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        *ret_real = (double)value->via.u64;
+        return true;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        *ret_real = (double)value->via.i64;
+        return true;
+    case MSGPACK_OBJECT_NIL:
+        *ret_real = NAN;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool read_reals(const msgpack_object *value, uint32_t count, double *ret_reals)
+{
+    if (value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_real(&value->via.array.ptr[i], &ret_reals[i]))
+            return false;
+    return true;
+}
+
+static bool read_text(const msgpack_object *value, char *ret_text)
+{
+    if (value->type == MSGPACK_OBJECT_STR)
+        copy_text(ret_text, &value->via.str);
+    else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+        snprintf(ret_text, CRN_DECODED_TEXT_BYTES, "%" PRIu64, value->via.u64);
+    else
+        return false;
+    return true;
+}
+
+static bool read_field(const msgpack_object *value, field_type type, void *target)
+{
+    switch (type) {
+    case FIELD_BOOL:
+        if (value->type == MSGPACK_OBJECT_BOOLEAN)
+            *(bool *)target = value->via.boolean;
+        return value->type == MSGPACK_OBJECT_BOOLEAN;
+    case FIELD_COUNT:
+        if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+            *(uint64_t *)target = value->via.u64;
+        return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+    case FIELD_REAL:
+        return read_real(value, target);
+    case FIELD_TEXT:
+        return read_text(value, target);
+    case FIELD_PAIR:
+        return read_reals(value, 2, target);
+    case FIELD_BOX:
+        return read_reals(value, 4, target);
+    }
+    return false;
+}
+
+static int read_fields(const msgpack_object *map, const field *fields, void *target,
+                       crn_error *error)
+{
+    if (map->type != MSGPACK_OBJECT_MAP)
+        return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
+                             fields[0].key);
+    for (const field *f = fields; f->key; f++) {
+        const msgpack_object *value = crn_packed_get(map, f->key);
+        if (!value && f->required)
+            return crn_error_set(error, -EBADMSG, "'%s' is missing", f->key);
+        if (value && !read_field(value, f->type, (char *)target + f->offset))
+            return crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", f->key);
+    }
+    return 0;
+}
+
+static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_error *error)
+{
+    const msgpack_object *value = crn_packed_get(map, "verdict");
+    char text[CRN_DECODED_TEXT_BYTES];
+    if (!value || !read_text(value, text))
+        return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
+    for (int kind = CRN_VERDICT_COMPLETE; kind <= CRN_VERDICT_LATE; kind++) {
+        if (strcmp(text, crn_verdict_kind_names[kind]))
+            continue;
+        *ret_kind = (crn_verdict_kind)kind;
+        return 0;
+    }
+    return crn_error_set(error, -EBADMSG, "'verdict' is '%s': complete, partial or late expected",
+                         text);
+}
+
+/* The map or array under a key, an empty one where the key is missing; NULL with *error else. */
+static const msgpack_object *find_many(const msgpack_object *map, const char *key,
+                                       msgpack_object_type type, crn_error *error)
+{
+    static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
+    static const msgpack_object empty_array = {.type = MSGPACK_OBJECT_ARRAY};
+    const msgpack_object *value = crn_packed_get(map, key);
+    if (!value)
+        return type == MSGPACK_OBJECT_MAP ? &empty_map : &empty_array;
+    if (value->type == type)
+        return value;
+    crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", key);
+    return NULL;
+}
+
+static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *times = find_many(map, "latency_ms", MSGPACK_OBJECT_MAP, error);
+    if (!times)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < times->via.map.size; i++) {
+        if (decoded->time_count == CRN_DECODED_TIMES_MAX)
+            break;
+        crn_decoded_time *time = &decoded->times[decoded->time_count];
+        const msgpack_object_kv *entry = &times->via.map.ptr[i];
+        if (!read_text(&entry->key, time->name) || !read_real(&entry->val, &time->ms))
+            return crn_error_set(error, -EBADMSG, "'latency_ms' holds something without a number");
+        decoded->time_count++;
+        if (!strcmp(time->name, "total"))
+            decoded->total_ms = time->ms;
+    }
+    return 0;
+}
+
+static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *totals = find_many(map, "totals", MSGPACK_OBJECT_MAP, error);
+    if (!totals)
+        return -EBADMSG;
+    int r = 0;
+    for (uint32_t i = 0; !r && i < totals->via.map.size; i++) {
+        if (decoded->total_count == CRN_CLASSES_MAX)
+            break;
+        crn_decoded_total *total = &decoded->totals[decoded->total_count++];
+        const msgpack_object_kv *entry = &totals->via.map.ptr[i];
+        if (!read_text(&entry->key, total->name))
+            return crn_error_set(error, -EBADMSG, "'totals' holds a class without a name");
+        r = read_fields(&entry->val, total_fields, total, error);
+    }
+    return r;
+}
+
+static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *skipped = find_many(map, "skipped", MSGPACK_OBJECT_ARRAY, error);
+    if (!skipped)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < skipped->via.array.size && i < CRN_STAGES_MAX; i++)
+        if (!read_text(&skipped->via.array.ptr[i], decoded->skipped[decoded->skipped_count++]))
+            return crn_error_set(error, -EBADMSG, "'skipped' holds something that is no text");
+    return 0;
+}
+
+/* Points of an outline: a bin of f32 pairs, or [[x, y], …] where it came as JSON. */
+static int64_t count_points(const msgpack_object *xy)
+{
+    if (xy && xy->type == MSGPACK_OBJECT_BIN && xy->via.bin.size % 8 == 0)
+        return xy->via.bin.size / 8;
+    return xy && xy->type == MSGPACK_OBJECT_ARRAY ? (int64_t)xy->via.array.size : -1;
+}
+
+static int read_points(const msgpack_object *xy, float *points, crn_error *error)
+{
+    size_t count = (size_t)count_points(xy);
+    bool good = true;
+    if (xy->type == MSGPACK_OBJECT_BIN) {
+        if (count) /* an empty bin's pointer may be NULL */
+            memcpy(points, xy->via.bin.ptr, xy->via.bin.size);
+    } else {
+        for (size_t i = 0; i < count && good; i++) {
+            double pair[2];
+            good = read_reals(&xy->via.array.ptr[i], 2, pair);
+            points[2 * i] = good ? (float)pair[0] : 0;
+            points[2 * i + 1] = good ? (float)pair[1] : 0;
+        }
+    }
+    for (size_t i = 0; i < 2 * count && good; i++)
+        good = isfinite(points[i]);
+    return good ? 0 : crn_error_set(error, -EBADMSG, "'xy' holds a point that is none");
+}
+
+static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *defects = find_many(map, "defects", MSGPACK_OBJECT_ARRAY, error);
+    if (!defects)
+        return -EBADMSG;
+    uint64_t points = 0;
+    for (uint32_t i = 0; i < defects->via.array.size; i++) {
+        const msgpack_object *defect = &defects->via.array.ptr[i];
+        int64_t count =
+            defect->type == MSGPACK_OBJECT_MAP ? count_points(crn_packed_get(defect, "xy")) : -1;
+        if (count < 0)
+            return crn_error_set(error, -EBADMSG, "a defect without good 'xy'");
+        points += (uint64_t)count;
+    }
+    if (points > UINT32_MAX / 2)
+        return crn_error_set(error, -EBADMSG, "more points than a verdict can have");
+    decoded->defects = calloc(defects->via.array.size + 1u, sizeof *decoded->defects);
+    decoded->xy = malloc((points + 1) * 2 * sizeof *decoded->xy);
+    if (!decoded->defects || !decoded->xy)
+        return crn_error_set(error, -ENOMEM, "no memory for %" PRIu64 " points", points);
+
+    int r = 0;
+    for (uint32_t i = 0; i < defects->via.array.size && !r; i++) {
+        const msgpack_object *source = &defects->via.array.ptr[i];
+        const msgpack_object *xy = crn_packed_get(source, "xy");
+        crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
+        defect->mean_probability = NAN;
+        defect->first_point = decoded->point_count;
+        defect->point_count = (uint32_t)count_points(xy);
+        decoded->point_count += defect->point_count;
+        r = read_fields(source, defect_fields, defect, error);
+        if (!r)
+            r = read_points(xy, decoded->xy + 2 * (size_t)defect->first_point, error);
+    }
+    return r;
+}
+
+int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *error)
+{
+    crn_decoded *decoded = calloc(1, sizeof *decoded);
+    if (!decoded)
+        return crn_error_set(error, -ENOMEM, "no memory for a verdict");
+    decoded->budget_ms = decoded->total_ms = NAN;
+
+    const msgpack_object *map = &packed->tree.data;
+    const msgpack_object *version = crn_packed_get(map, "v");
+    int r = 0;
+    if (!version || version->type != MSGPACK_OBJECT_POSITIVE_INTEGER || version->via.u64 != 1)
+        r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
+    if (!r)
+        r = read_fields(map, verdict_fields, decoded, error);
+    if (!r)
+        r = read_kind(map, &decoded->kind, error);
+    if (!r)
+        r = read_times(map, decoded, error);
+    if (!r)
+        r = read_totals(map, decoded, error);
+    if (!r)
+        r = read_skipped(map, decoded, error);
+    if (!r)
+        r = read_defects(map, decoded, error);
+    if (r < 0)
+        goto fail;
+    *ret_decoded = decoded;
+    return 0;
+
+fail:
+    crn_decoded_free(&decoded);
+    return r;
+}
+
+void crn_decoded_free(crn_decoded **decoded)
+{
+    if (!*decoded)
+        return;
+    free((*decoded)->defects);
+    free((*decoded)->xy);
+    free(*decoded);
+    *decoded = NULL;
+}
+
+int crn_decode_status(const crn_packed *packed, crn_decoded_status *ret_status, crn_error *error)
+{
+    crn_decoded_status status = {.lane_count = 0};
+    const msgpack_object *map = &packed->tree.data;
+    int r = read_fields(map, status_fields, &status, error);
+    if (r < 0)
+        return r;
+    const msgpack_object *lanes = find_many(map, "lanes", MSGPACK_OBJECT_ARRAY, error);
+    if (!lanes)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < lanes->via.array.size; i++) {
+        const msgpack_object *entry = &lanes->via.array.ptr[i];
+        if (entry->type != MSGPACK_OBJECT_MAP || status.lane_count == CRN_DECODED_LANES_MAX)
+            continue;
+        const msgpack_object *lane = crn_packed_get(entry, "lane");
+        const msgpack_object *sequence = crn_packed_get(entry, "sequence"); /* null: none yet */
+        uint32_t at = status.lane_count;
+        if (lane && sequence && read_field(lane, FIELD_COUNT, &status.lanes[at].lane) &&
+            read_field(sequence, FIELD_COUNT, &status.lanes[at].sequence))
+            status.lane_count++;
+    }
+    *ret_status = status;
+    return 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * A received verdict as a plain struct: what a tool shows, draws and counts of it. MessagePack and
+ * JSON verdicts decode to the same.
+ */
+#ifndef CRN_DECODE_H
+#define CRN_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/error.h"
+#include "src/fruit.h"
+#include "stages/classes.h"
+#include "tools/packed.h"
+
+#define CRN_DECODED_TIMES_MAX 32
+#define CRN_DECODED_LANES_MAX 256
+
+/*
+ * Texts are cut to this and made safe to print: control characters and bytes that are no UTF-8
+ * become '?'.
+ */
+#define CRN_DECODED_TEXT_BYTES CRN_CLASS_NAME_MAX
+
+typedef struct crn_decoded_time {
+    char name[CRN_DECODED_TEXT_BYTES]; /* "queue", a stage, "total" */
+    double ms;
+} crn_decoded_time;
+
+typedef struct crn_decoded_total {
+    char name[CRN_DECODED_TEXT_BYTES]; /* of a class */
+    uint64_t count;
+    double area_px;
+} crn_decoded_total;
+
+typedef struct crn_decoded_defect {
+    uint64_t view;
+    char name[CRN_DECODED_TEXT_BYTES]; /* of its class */
+    bool closed, hole;
+    double area_px, mean_probability;
+    double bbox[4];     /* x0, y0, x1, y1 */
+    double centroid[2]; /* x, y */
+    uint32_t first_point, point_count;
+} crn_decoded_defect;
+
+typedef struct crn_decoded {
+    char run[CRN_DECODED_TEXT_BYTES]; /* a number's decimal text where it came as one */
+    uint64_t lane, epoch, fruit, sequence;
+    crn_verdict_kind kind;
+    bool stale, truncated;
+    uint64_t captured_ns, published_ns;
+    uint64_t views_expected, views_received, views_judged;
+    double budget_ms, total_ms; /* NaN when not said */
+    uint32_t time_count, total_count, skipped_count, defect_count, point_count;
+    crn_decoded_time times[CRN_DECODED_TIMES_MAX]; /* in the message's order; "total" among them */
+    crn_decoded_total totals[CRN_CLASSES_MAX];     /* in the message's order */
+    char skipped[CRN_STAGES_MAX][CRN_DECODED_TEXT_BYTES];
+    crn_decoded_defect *defects; /* in the message's order */
+    float *xy;                   /* point_count x, y pairs; always finite */
+} crn_decoded;
+
+/*
+ * Reads the verdict in a message's tree. The caller owns *ret_decoded. 0, -EBADMSG with one clause
+ * in *error that names the key, or -ENOMEM.
+ */
+int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *error);
+
+/* Frees and nulls *decoded; NULL is fine. */
+void crn_decoded_free(crn_decoded **decoded);
+
+/* What the daemon says of itself once a second under the topic `status`, as far as tools use it. */
+typedef struct crn_decoded_status {
+    char run[CRN_DECODED_TEXT_BYTES], state[CRN_DECODED_TEXT_BYTES];
+    uint32_t lane_count; /* those with a verdict so far */
+    struct {
+        uint64_t lane, sequence; /* of its last verdict */
+    } lanes[CRN_DECODED_LANES_MAX];
+} crn_decoded_status;
+
+int crn_decode_status(const crn_packed *packed, crn_decoded_status *ret_status, crn_error *error);
+
+#endif

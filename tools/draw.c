@@ -1,0 +1,411 @@
+/*
+ * The layout, from top to bottom: a header of two lines, the views below one another (beside one
+ * another when they are taller than wide), the legend. All lengths are pixels of the picture; a
+ * pixel of a view is SCALE of them.
+ */
+#include "tools/draw.h"
+
+#include <cairo.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/labels.h"
+
+#define SCALE          2
+#define SCALE_WIDE_MAX 1280 /* a view larger than this is drawn pixel by pixel */
+#define SIDE_MAX       4096 /* of a view whose size only its outlines tell */
+#define MARGIN         20
+#define GAP            8
+#define HEADER_HEIGHT  62
+#define LEGEND_ROW     22
+#define WIDTH_MIN      720
+#define FONT           "DejaVu Sans"
+
+/*
+ * Colours that stand out from grey and from one another, neighbours most of all. More classes than
+ * these begin again at the first.
+ */
+static const crn_color palette_colors[] = {
+    {1.00, 0.32, 0.32}, /* red */
+    {0.20, 0.80, 1.00}, /* sky */
+    {1.00, 0.78, 0.10}, /* amber */
+    {0.28, 0.90, 0.50}, /* green */
+    {0.76, 0.56, 1.00}, /* violet */
+    {1.00, 0.55, 0.20}, /* orange */
+    {1.00, 0.48, 0.80}, /* pink */
+    {0.10, 0.82, 0.74}, /* teal */
+    {0.80, 1.00, 0.40}, /* lime */
+    {0.48, 0.64, 1.00}, /* blue */
+    {0.88, 0.68, 0.50}, /* sand */
+    {0.98, 0.98, 0.62}, /* straw */
+};
+#define PALETTE_COLORS ((int32_t)(sizeof palette_colors / sizeof *palette_colors))
+
+static const crn_color ground_color = {0.082, 0.090, 0.106};
+static const crn_color text_color = {0.93, 0.94, 0.95};
+static const crn_color dim_color = {0.62, 0.65, 0.69};
+static const crn_color verdict_colors[] = {
+    [CRN_VERDICT_COMPLETE] = {0.28, 0.80, 0.46},
+    [CRN_VERDICT_PARTIAL] = {0.98, 0.76, 0.18},
+    [CRN_VERDICT_LATE] = {0.96, 0.36, 0.33},
+};
+
+typedef struct layout {
+    int32_t view_count;
+    crn_photo views[CRN_DRAW_VIEWS_MAX]; /* with a size each */
+    bool beside;                         /* views stand side by side */
+    double scale;
+    double width, height; /* of the picture */
+} layout;
+
+crn_color crn_palette_color(crn_palette *palette, const char *name)
+{
+    int32_t i = 0;
+    while (i < palette->count && strcmp(palette->name[i], name))
+        i++;
+    if (i == palette->count && i < CRN_CLASSES_MAX)
+        snprintf(palette->name[palette->count++], CRN_DECODED_TEXT_BYTES, "%s", name);
+    return palette_colors[i % PALETTE_COLORS];
+}
+
+static void set_color(cairo_t *cairo, crn_color color, double alpha)
+{
+    cairo_set_source_rgba(cairo, color.red, color.green, color.blue, alpha);
+}
+
+/* Text with its baseline's left end at x, y (its right end when `right`); returns its width. */
+static double show_text(cairo_t *cairo, double x, double y, bool right, const char *text)
+{
+    cairo_text_extents_t extents;
+    cairo_text_extents(cairo, text, &extents);
+    cairo_move_to(cairo, right ? x - extents.x_advance : x, y);
+    cairo_show_text(cairo, text);
+    return extents.x_advance;
+}
+
+static void set_font(cairo_t *cairo, double size, bool bold)
+{
+    cairo_select_font_face(cairo, FONT, CAIRO_FONT_SLANT_NORMAL,
+                           bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(cairo, size);
+}
+
+static int32_t clamp_side(double side)
+{
+    return side < 1 ? 1 : side > SIDE_MAX ? SIDE_MAX : (int32_t)side;
+}
+
+void crn_draw_extent(const crn_decoded *verdict, crn_photo *size)
+{
+    for (uint32_t i = 0; i < verdict->point_count; i++) {
+        /* Outlines that close around the border reach one pixel past the last. */
+        int32_t width = clamp_side(ceil(verdict->xy[2 * i]));
+        int32_t height = clamp_side(ceil(verdict->xy[2 * i + 1]));
+        size->width = width > size->width ? width : size->width;
+        size->height = height > size->height ? height : size->height;
+    }
+}
+
+/* One entry of the legend's row; returns the x after it. */
+static double draw_legend_entry(cairo_t *cairo, double x, double y, crn_color color, bool dashed,
+                                const char *text)
+{
+    set_color(cairo, color, 1);
+    cairo_set_line_width(cairo, 3);
+    if (dashed)
+        cairo_set_dash(cairo, (const double[]){4, 3}, 2, 0);
+    cairo_move_to(cairo, x, y - 4.5);
+    cairo_line_to(cairo, x + 18, y - 4.5);
+    cairo_stroke(cairo);
+    cairo_set_dash(cairo, NULL, 0, 0);
+    set_color(cairo, text_color, 1);
+    return x + 24 + show_text(cairo, x + 24, y, false, text) + 22;
+}
+
+static bool has_holes(const crn_decoded *verdict)
+{
+    for (uint32_t i = 0; i < verdict->defect_count; i++)
+        if (verdict->defects[i].hole)
+            return true;
+    return false;
+}
+
+/*
+ * The legend from y on, over as many rows as it takes: every class that has something, with its
+ * count and area. Returns the rows; with cairo's `draw` false it only counts them.
+ */
+static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palette *palette,
+                           double y, double width, bool draw)
+{
+    set_font(cairo, 13, false);
+    double x = MARGIN;
+    int32_t rows = 1;
+    for (uint32_t i = 0; i <= verdict->total_count; i++) {
+        char text[CRN_DECODED_TEXT_BYTES + 64] = "hole";
+        bool hole = i == verdict->total_count;
+        if (hole ? !has_holes(verdict) : !verdict->totals[i].count)
+            continue;
+        if (!hole)
+            snprintf(text, sizeof text, "%s %" PRIu64 " (%.0f px)", verdict->totals[i].name,
+                     verdict->totals[i].count, verdict->totals[i].area_px);
+        cairo_text_extents_t extents;
+        cairo_text_extents(cairo, text, &extents);
+        if (x > MARGIN && x + 24 + extents.x_advance > width - MARGIN) {
+            x = MARGIN;
+            rows++;
+        }
+        crn_color color = hole ? dim_color : crn_palette_color(palette, verdict->totals[i].name);
+        if (draw)
+            x = draw_legend_entry(cairo, x, y + LEGEND_ROW * rows - 6, color, hole, text);
+        else
+            x += 24 + extents.x_advance + 22;
+    }
+    if (x == MARGIN && draw) {
+        set_color(cairo, dim_color, 1);
+        show_text(cairo, x, y + LEGEND_ROW - 6, false,
+                  verdict->kind == CRN_VERDICT_LATE ? "nothing was ready: the fail-safe decides"
+                                                    : "no defects");
+    }
+    return rows;
+}
+
+/* The verdict's word in a filled frame; returns the x after it. */
+static double draw_badge(cairo_t *cairo, double x, double y, crn_verdict_kind kind)
+{
+    set_font(cairo, 13, true);
+    cairo_text_extents_t extents;
+    cairo_text_extents(cairo, crn_verdict_kind_names[kind], &extents);
+    crn_label_frame(cairo, x, y - 16, extents.x_advance + 20, 22, 11);
+    set_color(cairo, verdict_colors[kind], 1);
+    cairo_fill(cairo);
+    set_color(cairo, ground_color, 1);
+    show_text(cairo, x + 10, y - 0.5, false, crn_verdict_kind_names[kind]);
+    return x + extents.x_advance + 20;
+}
+
+static void describe(const crn_decoded *verdict, char *text, size_t size)
+{
+    size_t used = 0;
+    uint64_t expected = verdict->views_expected ? verdict->views_expected : verdict->views_received;
+    used += (size_t)snprintf(text, size, "%" PRIu64 " of %" PRIu64 " view%s judged, %u outline%s",
+                             verdict->views_judged, expected, expected == 1 ? "" : "s",
+                             verdict->defect_count, verdict->defect_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < verdict->skipped_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ", skipped ",
+                                 verdict->skipped[i]);
+    if (used < size)
+        snprintf(text + used, size - used, "%s%s", verdict->truncated ? ", truncated" : "",
+                 verdict->stale ? ", stale" : "");
+}
+
+static void draw_header(cairo_t *cairo, const crn_decoded *verdict, const layout *plan)
+{
+    char text[512];
+    set_font(cairo, 19, true);
+    set_color(cairo, text_color, 1);
+    snprintf(text, sizeof text, "lane %" PRIu64 "  fruit %" PRIu64, verdict->lane, verdict->fruit);
+    double x = MARGIN + show_text(cairo, MARGIN, 32, false, text) + 16;
+    draw_badge(cairo, x, 31, verdict->kind);
+
+    if (isfinite(verdict->total_ms)) {
+        bool over = verdict->total_ms > verdict->budget_ms;
+        set_font(cairo, 19, true);
+        set_color(cairo, over ? verdict_colors[CRN_VERDICT_LATE] : text_color, 1);
+        snprintf(text, sizeof text, "%.1f ms", verdict->total_ms);
+        show_text(cairo, plan->width - MARGIN, 32, true, text);
+    }
+    set_font(cairo, 13, false);
+    set_color(cairo, dim_color, 1);
+    if (isfinite(verdict->budget_ms)) {
+        snprintf(text, sizeof text, "of a budget of %g ms", verdict->budget_ms);
+        show_text(cairo, plan->width - MARGIN, 52, true, text);
+    }
+    describe(verdict, text, sizeof text);
+    show_text(cairo, MARGIN, 52, false, text);
+}
+
+/* The photograph, or plain grey, in the view's own pixels. */
+static void draw_ground(cairo_t *cairo, const crn_photo *photo)
+{
+    cairo_rectangle(cairo, 0, 0, photo->width, photo->height);
+    cairo_surface_t *picture = NULL;
+    if (photo->pixels)
+        picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, photo->width, photo->height);
+    if (!picture || cairo_surface_status(picture)) {
+        cairo_set_source_rgb(cairo, 0.36, 0.375, 0.40);
+        cairo_fill(cairo);
+        cairo_surface_destroy(picture);
+        return;
+    }
+    unsigned char *rows = cairo_image_surface_get_data(picture);
+    int stride = cairo_image_surface_get_stride(picture);
+    for (int32_t y = 0; y < photo->height; y++) {
+        uint32_t *row = (uint32_t *)(void *)(rows + (ptrdiff_t)y * stride);
+        for (int32_t x = 0; x < photo->width; x++)
+            row[x] = photo->pixels[(ptrdiff_t)y * photo->width + x] * 0x010101u;
+    }
+    cairo_surface_mark_dirty(picture);
+    cairo_set_source_surface(cairo, picture, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_BILINEAR);
+    cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
+    cairo_fill(cairo);
+    cairo_surface_destroy(picture);
+}
+
+/* The outline as cairo's path; pixel centres are at whole numbers. */
+static void add_path(cairo_t *cairo, const crn_decoded *verdict, const crn_decoded_defect *defect)
+{
+    const float *xy = verdict->xy + 2 * (size_t)defect->first_point;
+    cairo_new_sub_path(cairo);
+    for (uint32_t i = 0; i < defect->point_count; i++)
+        cairo_line_to(cairo, xy[2 * i] + 0.5, xy[2 * i + 1] + 0.5);
+    if (defect->closed)
+        cairo_close_path(cairo);
+}
+
+static void draw_outline(cairo_t *cairo, const crn_decoded *verdict,
+                         const crn_decoded_defect *defect, crn_color color, double scale)
+{
+    add_path(cairo, verdict, defect);
+    /* A dark rim, so that no colour drowns in a bright photograph. */
+    cairo_set_line_width(cairo, (defect->hole ? 3.0 : 3.6) / scale);
+    cairo_set_source_rgba(cairo, 0, 0, 0, 0.5);
+    cairo_stroke_preserve(cairo);
+    if (defect->hole)
+        cairo_set_dash(cairo, (const double[]){5 / scale, 4 / scale}, 2, 0);
+    cairo_set_line_width(cairo, 1.8 / scale);
+    set_color(cairo, color, 1);
+    cairo_stroke(cairo);
+    cairo_set_dash(cairo, NULL, 0, 0);
+}
+
+/* A class's areas, holes left out, as a light tint. */
+static void tint_class(cairo_t *cairo, const crn_decoded *verdict, uint64_t view, const char *name,
+                       crn_color color)
+{
+    cairo_set_fill_rule(cairo, CAIRO_FILL_RULE_EVEN_ODD);
+    for (uint32_t i = 0; i < verdict->defect_count; i++) {
+        const crn_decoded_defect *defect = &verdict->defects[i];
+        if (defect->view == view && defect->closed && !strcmp(defect->name, name))
+            add_path(cairo, verdict, defect);
+    }
+    set_color(cairo, color, 0.20);
+    cairo_fill(cairo);
+}
+
+/* One view with its left top at x, y. */
+static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *plan, int32_t view,
+                      crn_palette *palette, double x, double y)
+{
+    const crn_photo *photo = &plan->views[view];
+    double width = photo->width * plan->scale, height = photo->height * plan->scale;
+    cairo_save(cairo);
+    crn_label_frame(cairo, x, y, width, height, 5);
+    cairo_clip(cairo);
+    cairo_translate(cairo, x, y);
+    cairo_scale(cairo, plan->scale, plan->scale);
+    draw_ground(cairo, photo);
+    for (int32_t class = 0; class < palette->count; class ++)
+        tint_class(cairo, verdict, (uint64_t)view, palette->name[class],
+                   crn_palette_color(palette, palette->name[class]));
+    cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+    for (uint32_t i = 0; i < verdict->defect_count; i++)
+        if (verdict->defects[i].view == (uint64_t)view)
+            draw_outline(cairo, verdict, &verdict->defects[i],
+                         crn_palette_color(palette, verdict->defects[i].name), plan->scale);
+    cairo_scale(cairo, 1 / plan->scale, 1 / plan->scale);
+    set_font(cairo, 12, false);
+    crn_labels_draw(cairo, verdict, view, palette, plan->scale, width, height);
+    cairo_restore(cairo);
+}
+
+/* Sizes, counts and where things go; the legend's rows are added by the caller. */
+static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
+                        crn_photo least, layout *plan)
+{
+    uint64_t views = verdict->views_expected;
+    for (uint32_t i = 0; i < verdict->defect_count; i++)
+        views = verdict->defects[i].view >= views ? verdict->defects[i].view + 1 : views;
+    if (!views)
+        views = verdict->views_received ? verdict->views_received : 1;
+    plan->view_count = views < CRN_DRAW_VIEWS_MAX ? (int32_t)views : CRN_DRAW_VIEWS_MAX;
+    if (!least.width || !least.height)
+        least.width = least.height = 64;
+    least.pixels = NULL;
+    crn_draw_extent(verdict, &least);
+
+    int32_t widest = 0, tallest = 0, sum_width = 0, sum_height = 0;
+    for (int32_t i = 0; i < plan->view_count; i++) {
+        crn_photo *view = &plan->views[i];
+        *view = i < photo_count && photos[i].width > 0 && photos[i].height > 0 ? photos[i] : least;
+        widest = view->width > widest ? view->width : widest;
+        tallest = view->height > tallest ? view->height : tallest;
+        sum_width += view->width;
+        sum_height += view->height;
+    }
+    plan->beside = tallest > widest;
+    plan->scale = widest > SCALE_WIDE_MAX || tallest > SCALE_WIDE_MAX ? 1 : SCALE;
+    double gaps = GAP * (plan->view_count - 1);
+    double inner = plan->beside ? sum_width * plan->scale + gaps : widest * plan->scale;
+    plan->width = fmax(inner + 2 * MARGIN, WIDTH_MIN);
+    plan->height =
+        HEADER_HEIGHT + (plan->beside ? tallest * plan->scale : sum_height * plan->scale + gaps);
+}
+
+static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
+{
+    cairo_surface_t *surface = cairo_get_target(cairo);
+    cairo_status_t status = cairo_status(cairo);
+    errno = 0;
+    if (!status)
+        status = cairo_surface_write_to_png(surface, path);
+    if (!status)
+        return 0;
+    if (status == CAIRO_STATUS_WRITE_ERROR && errno)
+        return crn_error_set(error, -errno, "%s: cannot write the picture: %s", path,
+                             strerror(errno));
+    return crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
+                         "%s: cannot draw the picture: %s", path, cairo_status_to_string(status));
+}
+
+int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
+                     crn_photo least, crn_palette *palette, const char *path, crn_error *error)
+{
+    layout plan = {0};
+    plan_layout(verdict, photos, photo_count, least, &plan);
+    for (uint32_t i = 0; i < verdict->total_count; i++) /* the classes' own order comes first */
+        crn_palette_color(palette, verdict->totals[i].name);
+    for (uint32_t i = 0; i < verdict->defect_count; i++)
+        crn_palette_color(palette, verdict->defects[i].name);
+
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+    cairo_t *cairo = cairo_create(surface);
+    int32_t rows = draw_legend(cairo, verdict, palette, 0, plan.width, false);
+    cairo_destroy(cairo);
+    cairo_surface_destroy(surface);
+
+    double legend_y = plan.height + 6;
+    plan.height = legend_y + rows * LEGEND_ROW + 10;
+    surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)plan.width, (int)plan.height);
+    cairo = cairo_create(surface);
+    set_color(cairo, ground_color, 1);
+    cairo_paint(cairo);
+    draw_header(cairo, verdict, &plan);
+    double x = MARGIN, y = HEADER_HEIGHT;
+    for (int32_t i = 0; i < plan.view_count; i++) {
+        draw_view(cairo, verdict, &plan, i, palette, x, y);
+        if (plan.beside)
+            x += plan.views[i].width * plan.scale + GAP;
+        else
+            y += plan.views[i].height * plan.scale + GAP;
+    }
+    draw_legend(cairo, verdict, palette, legend_y, plan.width, true);
+    int r = write_picture(cairo, path, error);
+    cairo_destroy(cairo);
+    cairo_surface_destroy(surface);
+    return r;
+}

@@ -1,0 +1,39 @@
+/*
+ * A verdict as a picture: the fruit's views with every defect outlined over the photograph.
+ */
+#ifndef CRN_DRAW_H
+#define CRN_DRAW_H
+
+#include "src/base/error.h"
+#include "tools/decode.h"
+#include "tools/photos.h"
+
+#define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX
+
+/*
+ * Which class has which colour: the same in every picture of one palette. Classes take the colours
+ * in the order in which they are first named; a zeroed palette has named none.
+ */
+typedef struct crn_palette {
+    int32_t count;
+    char name[CRN_CLASSES_MAX][CRN_DECODED_TEXT_BYTES];
+} crn_palette;
+
+typedef struct crn_color {
+    double red, green, blue; /* 0 to 1 */
+} crn_color;
+
+crn_color crn_palette_color(crn_palette *palette, const char *name);
+
+/*
+ * Draws a verdict into a PNG. photos[i] is the ground of view i, photo_count of them; a view
+ * without one stands on plain grey, large enough for its outlines and for `least`, a size that
+ * other views had (zeros: none known). 0, -ENOMEM, or negative errno with the path in *error.
+ */
+int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
+                     crn_photo least, crn_palette *palette, const char *path, crn_error *error);
+
+/* Widens *size so that every outline of the verdict lies within it. */
+void crn_draw_extent(const crn_decoded *verdict, crn_photo *size);
+
+#endif

@@ -1,0 +1,128 @@
+#include "tools/tell.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+
+static const char *const kind_colors[] = {
+    [CRN_VERDICT_COMPLETE] = "\033[32m", /* green */
+    [CRN_VERDICT_PARTIAL] = "\033[33m",  /* yellow */
+    [CRN_VERDICT_LATE] = "\033[31m",     /* red */
+};
+
+/* A line as it grows; what does not fit is cut. */
+typedef struct line_end {
+    char *text;
+    size_t used;
+} line_end;
+
+__attribute__((format(printf, 2, 3))) static void append(line_end *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    size_t room = CRN_LINE_BYTES - line->used;
+    int written = vsnprintf(line->text + line->used, room, format, arguments);
+    va_end(arguments);
+    if (written > 0)
+        line->used += (size_t)written < room ? (size_t)written : room - 1;
+}
+
+static void append_clock(line_end *line, uint64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / (uint64_t)CRN_NS_PER_S);
+    unsigned ms = (unsigned)(realtime_ns % (uint64_t)CRN_NS_PER_S / (uint64_t)CRN_NS_PER_MS);
+    struct tm local;
+    if (!realtime_ns || !localtime_r(&seconds, &local))
+        append(line, "%12s", "--:--:--");
+    else
+        append(line, "%02d:%02d:%02d.%03u", local.tm_hour, local.tm_min, local.tm_sec, ms);
+}
+
+static void append_latency(line_end *line, const crn_decoded *verdict)
+{
+    if (isfinite(verdict->total_ms))
+        append(line, "  %7.1f", verdict->total_ms);
+    else
+        append(line, "  %7s", "-");
+    if (isfinite(verdict->budget_ms))
+        append(line, " of %g", verdict->budget_ms);
+    append(line, " ms");
+}
+
+static void append_found(line_end *line, const crn_decoded *verdict)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < verdict->total_count; i++) {
+        const crn_decoded_total *total = &verdict->totals[i];
+        if (!total->count)
+            continue;
+        append(line, "%s%s %" PRIu64 " (%.0f px)", any ? ", " : "  ", total->name, total->count,
+               total->area_px);
+        any = true;
+    }
+    if (!any)
+        append(line, verdict->kind == CRN_VERDICT_LATE ? "  nothing was ready" : "  no defects");
+}
+
+static void append_special(line_end *line, const crn_decoded *verdict)
+{
+    for (uint32_t i = 0; i < verdict->skipped_count; i++)
+        append(line, "%s%s", i ? ", " : "  [skipped ", verdict->skipped[i]);
+    if (verdict->skipped_count)
+        append(line, "]");
+    if (verdict->truncated)
+        append(line, "  [truncated]");
+    if (verdict->stale)
+        append(line, "  [stale]");
+}
+
+void crn_tell_verdict(const crn_decoded *verdict, bool color, char text[CRN_LINE_BYTES])
+{
+    line_end line = {text, 0};
+    append_clock(&line, verdict->published_ns);
+    append(&line, "  lane %-2" PRIu64 "  fruit %6" PRIu64, verdict->lane, verdict->fruit);
+    append(&line, "  %s%-8s%s", color ? kind_colors[verdict->kind] : "",
+           crn_verdict_kind_names[verdict->kind], color ? "\033[0m" : "");
+    uint64_t expected = verdict->views_expected ? verdict->views_expected : verdict->views_received;
+    append(&line, "  views %" PRIu64 "/%" PRIu64, verdict->views_judged, expected);
+    append_latency(&line, verdict);
+    append_found(&line, verdict);
+    append_special(&line, verdict);
+}
+
+void crn_screen_init(crn_screen *ret_screen, FILE *out)
+{
+    const char *no_color = getenv("NO_COLOR");
+    ret_screen->out = out;
+    ret_screen->terminal = isatty(fileno(out));
+    ret_screen->color = ret_screen->terminal && !(no_color && *no_color);
+    ret_screen->added = ret_screen->flushed = 0;
+}
+
+void crn_screen_add(crn_screen *screen, const char *format, ...)
+{
+    if (!screen->terminal && screen->added - screen->flushed == CRN_SCREEN_LINES)
+        crn_screen_flush(screen);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(screen->line[screen->added++ % CRN_SCREEN_LINES], CRN_LINE_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+void crn_screen_flush(crn_screen *screen)
+{
+    if (screen->added - screen->flushed > CRN_SCREEN_LINES) {
+        uint64_t first = screen->added - CRN_SCREEN_LINES;
+        fprintf(screen->out, "(%" PRIu64 " lines not shown: more than a terminal can follow)\n",
+                first - screen->flushed);
+        screen->flushed = first;
+    }
+    for (; screen->flushed < screen->added; screen->flushed++)
+        fprintf(screen->out, "%s\n", screen->line[screen->flushed % CRN_SCREEN_LINES]);
+    fflush(screen->out);
+}
