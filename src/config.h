@@ -1,5 +1,5 @@
 /*
- * A machine's YAML file as typed settings. The only user of libyaml.
+ * A machine's YAML file as typed settings. The only user of libyaml (config_tree.c).
  *
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
  * `file:line:column: what is wrong, what was meant`, and all of a file's errors are told at once.
@@ -68,12 +68,19 @@ typedef struct crn_config {
     } log;
 } crn_config;
 
+/* A larger file is no line file. */
+#define CRN_CONFIG_BYTES_MAX (1 << 20)
+
 /*
- * Reads and checks a file. Every fault is one line on `faults` (a stream, or NULL for silence).
- * Returns 0, the number of faults as a negative count is never returned: -EINVAL for a bad file,
- * -errno when it cannot be read (also told as a line). *ret_config is untouched on failure.
+ * Reads and checks a file. Every fault is one line on `faults` (the caller's stream, or NULL for
+ * silence), in file order. 0; -EINVAL for a bad file; another negative errno when it cannot be
+ * read, also told as a line. *ret_config (plain memory, nothing to free) is untouched on failure.
  */
 int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
+
+/* The same from memory; `file` is what the faults call it. */
+int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
+                     crn_config *ret_config);
 
 /*
  * Replaces the zeros that mean "by the machine": workers = cores - 1 (at least 1), threads = cores
@@ -85,7 +92,7 @@ void crn_config_resolve(crn_config *config, int32_t cores);
  * same settings. */
 void crn_config_print(const crn_config *config, FILE *out);
 
-/* The reference of all keys as a Markdown table (key, type, default, range, meaning), stages
+/* The reference of all keys as a Markdown table (key, default, range or choices, meaning), stages
  * included. */
 void crn_config_print_reference(FILE *out);
 

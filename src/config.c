@@ -1,0 +1,290 @@
+/* A machine's file: bytes, tree, settings. The walk over maps and their keys is here. */
+#include "src/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/config_parts.h"
+
+#define PATH_BYTES 128
+
+/* All keys that a map may have: sections first, then the rows of its tables. */
+typedef struct key_set {
+    crn_names names;
+    const crn_section *section[CRN_NAMES_MAX]; /* or NULL: */
+    const crn_param *row[CRN_NAMES_MAX];
+    void *settings[CRN_NAMES_MAX];
+    crn_place seen[CRN_NAMES_MAX]; /* line 0: not yet */
+} key_set;
+
+static void collect_keys(key_set *keys, const crn_table tables[2], const crn_section *sections)
+{
+    crn_names *names = &keys->names;
+    for (const crn_section *s = sections; s && s->key && names->count < CRN_NAMES_MAX; s++) {
+        keys->section[names->count] = s;
+        names->item[names->count++] = s->key;
+    }
+    for (int t = 0; t < 2; t++) {
+        const crn_param *row = tables ? tables[t].rows : NULL;
+        for (; row && row->key && names->count < CRN_NAMES_MAX; row++) {
+            keys->row[names->count] = row;
+            keys->settings[names->count] = tables[t].settings;
+            names->item[names->count++] = row->key;
+        }
+    }
+}
+
+/* The section that has a key of that name, for one that was written at the wrong place. */
+static const char *section_with(const crn_section *sections, const char *key)
+{
+    for (const crn_section *section = sections; section && section->key; section++) {
+        for (const crn_section *s = section->sections; s && s->key; s++)
+            if (strcmp(s->key, key) == 0)
+                return section->key;
+        for (const crn_param *row = section->rows; row && row->key; row++)
+            if (strcmp(row->key, key) == 0)
+                return section->key;
+        const char *below = section_with(section->sections, key);
+        if (below)
+            return below;
+    }
+    return NULL;
+}
+
+static void tell_unknown_key(crn_reader *reader, const char *path, const crn_node *key,
+                             const crn_names *names)
+{
+    crn_shown shown = crn_show(key->text, key->length, '\'');
+    const char *in = path[0] ? " in " : "";
+    const char *nearest = crn_names_nearest(names, key->text);
+    const char *section = section_with(crn_sections, key->text);
+    char known[1024];
+    crn_names_join(names, "and", known, sizeof known);
+    if (nearest)
+        crn_faults_add(reader->faults, key->place, "unknown key %s%s%s, did you mean '%s'?",
+                       shown.text, in, path, nearest);
+    else if (section)
+        crn_faults_add(reader->faults, key->place,
+                       "unknown key %s%s%s, it is a key of '%s' (indent it below)", shown.text, in,
+                       path, section);
+    else
+        crn_faults_add(reader->faults, key->place, "unknown key %s%s%s, known: %s", shown.text, in,
+                       path, known);
+}
+
+/* The key's number in the set, or -1 with the fault told. */
+static int32_t find_key(crn_reader *reader, const char *path, const crn_node *key, key_set *keys)
+{
+    if (key->kind == CRN_NODE_REFUSED)
+        return -1;
+    if (key->kind != CRN_NODE_SCALAR) {
+        crn_faults_add(reader->faults, key->place, "%s as a key, a word meant", crn_node_noun(key));
+        return -1;
+    }
+    int32_t found = 0;
+    while (found < keys->names.count &&
+           (strcmp(keys->names.item[found], key->text) != 0 || strlen(key->text) != key->length))
+        found++;
+    if (found == keys->names.count) {
+        tell_unknown_key(reader, path, key, &keys->names);
+        return -1;
+    }
+    if (keys->seen[found].line) {
+        crn_faults_add(reader->faults, key->place, "'%s' again%s%s, first on line %d, one meant",
+                       key->text, path[0] ? " in " : "", path, keys->seen[found].line);
+        return -1;
+    }
+    keys->seen[found] = key->place;
+    return found;
+}
+
+static void read_scalar(crn_reader *reader, const char *path, const crn_param *row,
+                        const crn_node *node, void *value)
+{
+    crn_error error = {""};
+    if (node->kind == CRN_NODE_REFUSED)
+        return;
+    if (node->kind != CRN_NODE_SCALAR) {
+        char meant[600];
+        crn_param_meant(row, meant, sizeof meant);
+        crn_faults_add(reader->faults, node->place, "%s: %s given, %s meant", path,
+                       crn_node_noun(node), meant);
+        return;
+    }
+    crn_scalar scalar = {.text = node->text, .length = node->length, .plain = node->plain};
+    if (crn_scalar_read(row, &scalar, value, &error) < 0)
+        crn_faults_add(reader->faults, node->place, "%s: %s", path, error.text);
+}
+
+static void read_texts(crn_reader *reader, const char *path, const crn_param *row,
+                       const crn_node *node, crn_texts *texts)
+{
+    memset(texts, 0, sizeof *texts);
+    if (node->kind != CRN_NODE_LIST) {
+        read_scalar(reader, path, row, node, texts->item[0]);
+        texts->count = 1;
+        return;
+    }
+    bool may_be_empty = row->fallback && !row->fallback[0];
+    if (!node->first && !may_be_empty)
+        crn_faults_add(reader->faults, node->place, "%s: an empty list, at least one text meant",
+                       path);
+    for (const crn_node *item = node->first; item; item = item->next) {
+        if (texts->count == CRN_TEXTS_MAX) {
+            crn_faults_add(reader->faults, item->place, "%s: too many texts, at most %d meant",
+                           path, CRN_TEXTS_MAX);
+            return;
+        }
+        read_scalar(reader, path, row, item, texts->item[texts->count++]);
+    }
+}
+
+/* `node` NULL: the section does not stand in the file. */
+static void read_section(crn_reader *reader, const char *path, crn_place place,
+                         const crn_section *section, const crn_node *node)
+{
+    const crn_table tables[2] = {{.rows = section->rows, .settings = reader->config}};
+    if (section->kind == CRN_SECTION_CLASSES)
+        crn_read_classes(reader, section, place, node);
+    else if (section->kind == CRN_SECTION_CHAIN)
+        crn_read_chain(reader, section, place, node);
+    else
+        crn_read_keys(reader, path, place, node, tables, section->sections);
+}
+
+static void read_pairs(crn_reader *reader, const char *path, const crn_node *map, key_set *keys)
+{
+    for (const crn_node *key = map->first; key && key->next; key = key->next->next) {
+        int32_t k = find_key(reader, path, key, keys);
+        if (k < 0)
+            continue;
+        char below[PATH_BYTES];
+        snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "." : "", keys->names.item[k]);
+        const crn_param *row = keys->row[k];
+        if (keys->section[k])
+            read_section(reader, below, key->place, keys->section[k], key->next);
+        else if (row->type == CRN_PARAM_TEXTS)
+            read_texts(reader, below, row, key->next,
+                       (crn_texts *)((char *)keys->settings[k] + row->offset));
+        else
+            read_scalar(reader, below, row, key->next, (char *)keys->settings[k] + row->offset);
+    }
+}
+
+void crn_read_keys(crn_reader *reader, const char *path, crn_place place, const crn_node *map,
+                   const crn_table tables[2], const crn_section *sections)
+{
+    key_set keys = {.names = {0}};
+    collect_keys(&keys, tables, sections);
+    for (int32_t k = 0; k < keys.names.count; k++)
+        if (keys.row[k])
+            crn_param_fall_back(keys.row[k], keys.settings[k], NULL);
+    if (map && map->kind == CRN_NODE_MAP) {
+        read_pairs(reader, path, map, &keys);
+    } else if (map && map->kind != CRN_NODE_REFUSED && !crn_node_empty(map)) {
+        char known[1024];
+        crn_names_join(&keys.names, "and", known, sizeof known);
+        crn_faults_add(reader->faults, map->place, "%s%s%s given, keys meant: %s", path,
+                       path[0] ? ": " : "", crn_node_noun(map), known);
+        return;
+    }
+    bool refused = map && map->kind == CRN_NODE_REFUSED;
+    for (int32_t k = 0; k < keys.names.count && !refused; k++) {
+        char below[PATH_BYTES];
+        snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "." : "", keys.names.item[k]);
+        if (keys.seen[k].line)
+            continue;
+        if (keys.section[k])
+            read_section(reader, below, place, keys.section[k], NULL);
+        else if (!keys.row[k]->fallback)
+            crn_faults_add(reader->faults, place, "%s is missing, it has no default", below);
+    }
+}
+
+/* The tree's values into *config, its faults told. */
+static void read_tree(const crn_tree *tree, crn_faults *faults, crn_config *config)
+{
+    crn_reader reader = {.faults = faults, .root = tree->root, .config = config};
+    if (!tree->root || crn_node_empty(tree->root)) {
+        crn_faults_add(faults, (crn_place){1, 1}, "nothing in the file, classes and a chain meant");
+        return;
+    }
+    crn_read_keys(&reader, "", tree->root->place, tree->root, NULL, crn_sections);
+    crn_check_config(&reader);
+}
+
+int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults_out,
+                     crn_config *ret_config)
+{
+    crn_faults faults = {.file = file};
+    crn_tree tree = {0};
+    crn_config *config = calloc(1, sizeof *config);
+    int r = config ? crn_tree_read(&tree, bytes, length, &faults) : -ENOMEM;
+    if (r == 0)
+        read_tree(&tree, &faults, config);
+    if (r == -ENOMEM && faults_out)
+        fprintf(faults_out, "%s: not enough memory to read it\n", file);
+    crn_faults_print(&faults, faults_out);
+    if (r == 0 && (faults.count || faults.untold))
+        r = -EINVAL;
+    if (r == 0)
+        memcpy(ret_config, config, sizeof *config);
+    free(config);
+    crn_tree_done(&tree);
+    crn_faults_done(&faults);
+    return r;
+}
+
+/* The whole file; the caller frees *ret_bytes. 0 or negative errno. */
+static int read_file(const char *path, char **ret_bytes, size_t *ret_length)
+{
+    int r = 0;
+    char *bytes = malloc(CRN_CONFIG_BYTES_MAX + 1);
+    FILE *file = fopen(path, "rbe");
+    if (!bytes || !file) {
+        r = bytes ? -errno : -ENOMEM;
+        goto fail;
+    }
+    size_t length = fread(bytes, 1, CRN_CONFIG_BYTES_MAX + 1, file);
+    if (ferror(file))
+        r = errno ? -errno : -EIO;
+    else if (length > CRN_CONFIG_BYTES_MAX)
+        r = -EFBIG;
+    if (r < 0)
+        goto fail;
+    fclose(file);
+    *ret_bytes = bytes;
+    *ret_length = length;
+    return 0;
+fail:
+    if (file)
+        fclose(file);
+    free(bytes);
+    return r;
+}
+
+int crn_config_load(const char *path, FILE *faults, crn_config *ret_config)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    int r = read_file(path, &bytes, &length);
+    if (r < 0) {
+        if (faults)
+            fprintf(faults, "%s: cannot be read: %s\n", path, strerror(-r));
+        return r;
+    }
+    r = crn_config_parse(path, bytes, length, faults, ret_config);
+    free(bytes);
+    return r;
+}
+
+void crn_config_resolve(crn_config *config, int32_t cores)
+{
+    if (config->run.workers == 0)
+        config->run.workers = cores > 2 ? cores - 1 : 1;
+    if (config->run.threads == 0)
+        config->run.threads = cores > config->run.workers ? cores / config->run.workers : 1;
+    if (config->limits.slots == 0)
+        config->limits.slots = 4 * config->run.workers + 16;
+}

@@ -1,0 +1,197 @@
+/* The two lists of a line's file: the classes, and the chain of stages. */
+#include <math.h>
+#include <string.h>
+
+#include "src/config_parts.h"
+
+/* False, told: there is no list to go through. */
+static bool is_list(crn_reader *reader, const crn_section *section, crn_place place,
+                    const crn_node *list, const char *meant)
+{
+    bool missing = !list || crn_node_empty(list) || (list->kind == CRN_NODE_LIST && !list->first);
+    if (missing)
+        crn_faults_add(reader->faults, list ? list->place : place, "%s %s, a list such as %s meant",
+                       section->key, list ? "is empty" : "is missing", meant);
+    else if (list->kind != CRN_NODE_LIST && list->kind != CRN_NODE_REFUSED)
+        crn_faults_add(reader->faults, list->place, "%s: %s given, a list such as %s meant",
+                       section->key, crn_node_noun(list), meant);
+    return !missing && list->kind == CRN_NODE_LIST;
+}
+
+/* Whether the name may stand as the next class; `places` are the earlier ones'. */
+static bool name_is_good(crn_reader *reader, const crn_class_settings *settings, crn_place place,
+                         const crn_place *places)
+{
+    const crn_classes *classes = &reader->config->classes;
+    size_t length = strlen(settings->name);
+    if (length == 0) {
+        crn_faults_add(reader->faults, place, "classes.name: an empty text, a name meant");
+        return false;
+    }
+    if (length >= CRN_CLASS_NAME_MAX) {
+        crn_faults_add(reader->faults, place,
+                       "classes.name: %s is %zu bytes long, at most %d meant",
+                       crn_show(settings->name, length, '\'').text, length, CRN_CLASS_NAME_MAX - 1);
+        return false;
+    }
+    for (int32_t i = 0; i < classes->count; i++) {
+        if (strcmp(classes->name[i], settings->name) == 0) {
+            crn_faults_add(reader->faults, place,
+                           "classes.name: '%s' again, first on line %d, names of their own meant",
+                           settings->name, places[i].line);
+            return false;
+        }
+    }
+    return true;
+}
+
+void crn_read_classes(crn_reader *reader, const crn_section *section, crn_place place,
+                      const crn_node *list)
+{
+    crn_classes *classes = &reader->config->classes;
+    crn_place places[CRN_CLASSES_MAX];
+    size_t before = reader->faults->count;
+    if (!is_list(reader, section, place, list, "'- {name: rot, level: 0.5}'"))
+        return;
+    for (const crn_node *item = list->first; item; item = item->next) {
+        if (classes->count == CRN_CLASSES_MAX) {
+            crn_faults_add(reader->faults, item->place, "classes: too many, at most %d meant",
+                           CRN_CLASSES_MAX);
+            break;
+        }
+        if (item->kind != CRN_NODE_MAP) {
+            if (item->kind != CRN_NODE_REFUSED)
+                crn_faults_add(
+                    reader->faults, item->place,
+                    "classes: %s given, '{name: ...}' or '{name: ..., level: ...}' meant",
+                    crn_node_noun(item));
+            continue;
+        }
+        crn_class_settings settings = {.name = ""};
+        const crn_table tables[2] = {{.rows = section->rows, .settings = &settings}};
+        size_t item_before = reader->faults->count;
+        crn_read_keys(reader, "classes", item->place, item, tables, NULL);
+        const crn_node *name = crn_node_value(item, "name");
+        if (!name || name->kind != CRN_NODE_SCALAR ||
+            (!settings.name[0] && reader->faults->count > item_before) ||
+            !name_is_good(reader, &settings, name->place, places))
+            continue;
+        places[classes->count] = name->place;
+        memcpy(classes->name[classes->count], settings.name, CRN_CLASS_NAME_MAX);
+        classes->level[classes->count++] = settings.level;
+    }
+    reader->classes_good = reader->faults->count == before;
+}
+
+static void tell_unknown_stage(crn_reader *reader, const crn_node *name)
+{
+    crn_names names = {0};
+    for (int32_t i = 0; crn_stages[i] && names.count < CRN_NAMES_MAX; i++)
+        names.item[names.count++] = crn_stages[i]->name;
+    crn_shown shown = crn_show(name->text, name->length, '\'');
+    const char *nearest = crn_names_nearest(&names, name->text);
+    char known[1024];
+    crn_names_join(&names, "and", known, sizeof known);
+    if (nearest)
+        crn_faults_add(reader->faults, name->place, "chain: unknown stage %s, did you mean '%s'?",
+                       shown.text, nearest);
+    else
+        crn_faults_add(reader->faults, name->place, "chain: unknown stage %s, known: %s",
+                       shown.text, known);
+}
+
+/* The node with the step's name, *ret_map its parameters (or NULL); NULL: told, or told before. */
+static const crn_node *step_name(crn_reader *reader, const crn_node *item, const crn_node **ret_map)
+{
+    const crn_node *name = item->kind == CRN_NODE_MAP ? item->first : item;
+    if (item->kind == CRN_NODE_REFUSED || (name && name->kind == CRN_NODE_REFUSED))
+        return NULL;
+    if (!name || name->kind != CRN_NODE_SCALAR) {
+        crn_faults_add(reader->faults, item->place,
+                       "chain: %s given, a stage with its parameters meant, such as '- contours: "
+                       "{...}'",
+                       name ? crn_node_noun(name) : "an empty map");
+        return NULL;
+    }
+    const crn_node *second = name == item ? NULL : name->next->next;
+    if (second && second->kind == CRN_NODE_SCALAR)
+        crn_faults_add(reader->faults, second->place,
+                       "chain: %s beside the stage %s, one stage a step meant (a parameter "
+                       "stands indented below its stage)",
+                       crn_show(second->text, second->length, '\'').text,
+                       crn_show(name->text, name->length, '\'').text);
+    *ret_map = name == item ? NULL : name->next;
+    return name;
+}
+
+/* False: no stage of that name, or no name at all; told. */
+static bool read_step(crn_reader *reader, const crn_section *section, const crn_node *item)
+{
+    const crn_node *map = NULL;
+    const crn_node *name = step_name(reader, item, &map);
+    bool whole = name && strlen(name->text) == name->length;
+    const crn_stage *stage = whole ? crn_stage_find(name->text) : NULL;
+    if (!stage) {
+        if (name)
+            tell_unknown_stage(reader, name);
+        return false;
+    }
+    int32_t index = reader->config->steps++;
+    crn_step *step = &reader->config->chain[index];
+    size_t before = reader->faults->count;
+    const crn_table tables[2] = {{.rows = stage->params, .settings = step->settings},
+                                 {.rows = section->rows, .settings = step}};
+    step->stage = stage;
+    crn_read_keys(reader, stage->name, name->place, map, tables, NULL);
+    reader->step_place[index] = name->place;
+    reader->step_good[index] = reader->faults->count == before;
+    return true;
+}
+
+/* Image stages, then exactly one contours, then feature stages. */
+static void check_order(crn_reader *reader, crn_place place, bool all_known)
+{
+    const crn_config *config = reader->config;
+    const crn_place *places = reader->step_place;
+    int32_t first = 0;
+    while (first < config->steps && config->chain[first].stage->kind != CRN_STAGE_CONTOURS)
+        first++;
+    if (first == config->steps) {
+        /* A misspelt step may have been the contours: one fault is enough then. */
+        if (all_known)
+            crn_faults_add(reader->faults, place, "chain: no contours stage, exactly one meant");
+        return;
+    }
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_stage *stage = config->chain[i].stage;
+        if (stage->kind == CRN_STAGE_CONTOURS && i > first)
+            crn_faults_add(reader->faults, places[i],
+                           "chain: '%s' again, first on line %d, exactly one meant", stage->name,
+                           places[first].line);
+        else if (stage->kind == CRN_STAGE_IMAGE && i > first)
+            crn_faults_add(reader->faults, places[i],
+                           "chain: '%s' works on the maps, a place before contours (line %d) meant",
+                           stage->name, places[first].line);
+        else if (stage->kind == CRN_STAGE_FEATURE && i < first)
+            crn_faults_add(reader->faults, places[i],
+                           "chain: '%s' works on contours, a place after contours (line %d) meant",
+                           stage->name, places[first].line);
+    }
+}
+
+void crn_read_chain(crn_reader *reader, const crn_section *section, crn_place place,
+                    const crn_node *list)
+{
+    bool all_known = true;
+    if (!is_list(reader, section, place, list, "'- contours: {...}'"))
+        return;
+    for (const crn_node *item = list->first; item; item = item->next) {
+        if (reader->config->steps == CRN_STAGES_MAX) {
+            crn_faults_add(reader->faults, item->place, "chain: too many stages, at most %d meant",
+                           CRN_STAGES_MAX);
+            break;
+        }
+        all_known &= read_step(reader, section, item);
+    }
+    check_order(reader, place, all_known);
+}

@@ -1,0 +1,194 @@
+/* What a table of rows cannot say: keys that depend on each other, endpoints, the stages' checks.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/config_parts.h"
+
+#define IPC_PATH_MAX 107 /* sockaddr_un.sun_path less its zero */
+
+/* One endpoint of the file; `node` NULL: the default stands. */
+typedef struct endpoint {
+    const char *key;
+    const char *text;
+    const crn_node *node;
+} endpoint;
+
+#define ENDPOINTS_MAX (CRN_TEXTS_MAX + 2)
+
+static const crn_node *value_of(const crn_reader *reader, const char *section, const char *key)
+{
+    return crn_node_value(crn_node_value(reader->root, section), key);
+}
+
+/* Whether "1" to "65535" stands there, and nothing else. */
+static bool is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= 5 && !text[digits] && text[0] != '0' && atoi(text) <= 65535;
+}
+
+/* A name, an IPv4 address, an interface, `*`, or an IPv6 address in brackets. */
+static bool is_host(const char *text, size_t length)
+{
+    if (length == 1 && text[0] == '*')
+        return true;
+    bool bracketed = length > 2 && text[0] == '[' && text[length - 1] == ']';
+    for (size_t i = bracketed; i < length - bracketed; i++) {
+        bool other = strchr(bracketed ? ":.%" : ".-_", text[i]) && text[i];
+        if (!isalnum((unsigned char)text[i]) && !other)
+            return false;
+    }
+    return length > 0;
+}
+
+/* What is wrong with an endpoint, or NULL. */
+static const char *endpoint_fault(const char *text)
+{
+    if (strncmp(text, "ipc://", 6) == 0) {
+        const char *path = text + 6;
+        if (!path[0] || path[0] == '*' || path[0] == '@')
+            return "has no path, ipc://PATH meant";
+        return strlen(path) > IPC_PATH_MAX ? "has a path over 107 bytes, a shorter one meant"
+                                           : NULL;
+    }
+    if (strncmp(text, "tcp://", 6) != 0)
+        return "is not an endpoint, tcp://HOST:PORT or ipc://PATH meant";
+    const char *host = text + 6;
+    const char *colon = strrchr(host, ':');
+    if (!colon || colon[1 + strcspn(colon + 1, "]")])
+        return "has no port, tcp://HOST:PORT meant";
+    if (!is_port(colon + 1))
+        return "has no such port, tcp://HOST:PORT with 1 to 65535 meant";
+    if (!is_host(host, (size_t)(colon - host)))
+        return "has no such host, a name, an IPv4 address, [an IPv6 address] or * meant";
+    return NULL;
+}
+
+static bool is_any_host(const char *host, size_t length)
+{
+    static const char *const any[] = {"*", "0.0.0.0", "[::]", NULL};
+    for (const char *const *a = any; *a; a++)
+        if (strlen(*a) == length && strncmp(host, *a, length) == 0)
+            return true;
+    return false;
+}
+
+/* Whether two good endpoints cannot both be bound. */
+static bool clash(const char *a, const char *b)
+{
+    if (strcmp(a, b) == 0)
+        return true;
+    if (strncmp(a, "tcp://", 6) != 0 || strncmp(b, "tcp://", 6) != 0)
+        return false;
+    const char *a_port = strrchr(a, ':'), *b_port = strrchr(b, ':');
+    return strcmp(a_port, b_port) == 0 && (is_any_host(a + 6, (size_t)(a_port - a) - 6) ||
+                                           is_any_host(b + 6, (size_t)(b_port - b) - 6));
+}
+
+static bool is_before(const endpoint *a, const endpoint *b)
+{
+    if (!a->node || !b->node)
+        return !a->node;
+    return a->node->place.line != b->node->place.line
+               ? a->node->place.line < b->node->place.line
+               : a->node->place.column < b->node->place.column;
+}
+
+static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b)
+{
+    if (!clash(a->text, b->text) || (!a->node && !b->node))
+        return;
+    const endpoint *first = is_before(a, b) ? a : b, *later = first == a ? b : a;
+    char where[32] = "'s default";
+    if (first->node)
+        snprintf(where, sizeof where, " on line %d", first->node->place.line);
+    crn_faults_add(reader->faults, later->node->place,
+                   "%s: '%.100s' is taken by %s%s, an endpoint of its own meant", later->key,
+                   later->text, first->key, where);
+}
+
+/* Adds one unless a fault was told of it already. */
+static void add_endpoint(const crn_reader *reader, endpoint *list, int *count, endpoint one)
+{
+    if (!one.node ||
+        (one.node->kind == CRN_NODE_SCALAR && !crn_faults_at(reader->faults, one.node->place)))
+        list[(*count)++] = one;
+}
+
+static void check_endpoints(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    endpoint list[ENDPOINTS_MAX];
+    int count = 0;
+    const crn_node *publish = crn_node_value(reader->root, "publish");
+    const crn_node *bind = value_of(reader, "ingest", "bind");
+    const crn_node *item = bind && bind->kind == CRN_NODE_LIST ? bind->first : bind;
+    for (int32_t i = 0; i < config->ingest.bind.count; i++) {
+        add_endpoint(reader, list, &count,
+                     (endpoint){"ingest.bind", config->ingest.bind.item[i], item});
+        item = item ? item->next : NULL;
+    }
+    add_endpoint(reader, list, &count,
+                 (endpoint){"publish.grader.bind", config->publish.grader.bind,
+                            crn_node_value(crn_node_value(publish, "grader"), "bind")});
+    add_endpoint(reader, list, &count,
+                 (endpoint){"publish.viewers.bind", config->publish.viewers.bind,
+                            crn_node_value(crn_node_value(publish, "viewers"), "bind")});
+    for (int i = 0; i < count; i++) {
+        const char *fault = endpoint_fault(list[i].text);
+        if (fault && list[i].node)
+            crn_faults_add(reader->faults, list[i].node->place, "%s: %s %s", list[i].key,
+                           crn_show(list[i].text, strlen(list[i].text), '\'').text, fault);
+        for (int j = 0; j < i && !fault; j++)
+            if (!endpoint_fault(list[j].text))
+                check_clash(reader, &list[j], &list[i]);
+    }
+}
+
+/* Whether the key has a value that was read. */
+static bool is_given(const crn_reader *reader, const crn_node *node)
+{
+    return node && !crn_faults_at(reader->faults, node->place);
+}
+
+static void check_numbers(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    const crn_node *slots = value_of(reader, "limits", "slots");
+    if (is_given(reader, slots) && config->limits.slots == 1)
+        crn_faults_add(reader->faults, slots->place,
+                       "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 meant");
+    const crn_node *budget = value_of(reader, "latency", "budget_ms");
+    const crn_node *guard = value_of(reader, "latency", "guard_ms");
+    /* A value that could not be read is not compared. */
+    bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
+    if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
+        crn_faults_add(reader->faults, guard ? guard->place : budget->place,
+                       "latency.guard_ms: %" PRId64 " is not below budget_ms, which is %" PRId64
+                       ", less meant",
+                       config->latency.guard_ms, config->latency.budget_ms);
+}
+
+static void check_stages(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        crn_error error = {""};
+        if (!reader->step_good[i] || !reader->classes_good || !step->stage->check)
+            continue;
+        if (step->stage->check(step->settings, &config->classes, &error) < 0)
+            crn_faults_add(reader->faults, reader->step_place[i], "%s: %s", step->stage->name,
+                           error.text);
+    }
+}
+
+void crn_check_config(crn_reader *reader)
+{
+    check_numbers(reader);
+    check_endpoints(reader);
+    check_stages(reader);
+}

@@ -1,0 +1,192 @@
+/* The faults of one file, and how they show values and guess names. */
+#include "src/config_parts.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file with more faults is no line file; the rest is only counted. */
+#define FAULTS_MAX 1000
+
+#define SHOWN_MAX 60 /* bytes of a value that a fault shows */
+#define WORD_MAX  64 /* bytes of a word that is compared */
+
+void crn_faults_add(crn_faults *faults, crn_place place, const char *format, ...)
+{
+    if (faults->count == faults->capacity && faults->count < FAULTS_MAX) {
+        size_t capacity = faults->capacity ? 2 * faults->capacity : 16;
+        crn_fault *item = realloc(faults->item, capacity * sizeof *item);
+        if (item) {
+            faults->item = item;
+            faults->capacity = capacity;
+        }
+    }
+    char *text = NULL;
+    if (faults->count < faults->capacity && faults->count < FAULTS_MAX) {
+        va_list arguments;
+        va_start(arguments, format);
+        if (vasprintf(&text, format, arguments) < 0)
+            text = NULL;
+        va_end(arguments);
+    }
+    if (!text) {
+        faults->untold++;
+        return;
+    }
+    faults->item[faults->count] =
+        (crn_fault){.place = place, .number = faults->count, .text = text};
+    faults->count++;
+}
+
+bool crn_faults_at(const crn_faults *faults, crn_place place)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (faults->item[i].place.line == place.line &&
+            faults->item[i].place.column == place.column)
+            return true;
+    return false;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const crn_fault *a = left, *b = right;
+    if (a->place.line != b->place.line)
+        return a->place.line < b->place.line ? -1 : 1;
+    if (a->place.column != b->place.column)
+        return a->place.column < b->place.column ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void crn_faults_print(crn_faults *faults, FILE *out)
+{
+    if (!out)
+        return;
+    if (faults->count)
+        qsort(faults->item, faults->count, sizeof *faults->item, by_place);
+    for (size_t i = 0; i < faults->count; i++)
+        fprintf(out, "%s:%d:%d: %s\n", faults->file, faults->item[i].place.line,
+                faults->item[i].place.column, faults->item[i].text);
+    if (faults->untold)
+        fprintf(out, "%s: %zu more faults are not shown\n", faults->file, faults->untold);
+}
+
+void crn_faults_done(crn_faults *faults)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        free(faults->item[i].text);
+    free(faults->item);
+    *faults = (crn_faults){.file = faults->file};
+}
+
+int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t bytes = byte[0] < 0x80 ? 1 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int32_t character = bytes == 1 ? byte[0] : byte[0] & (0x7f >> bytes);
+    *ret_length = 1;
+    if ((byte[0] >= 0x80 && byte[0] < 0xc0) || byte[0] >= 0xf8 || bytes > length)
+        return -1;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((byte[i] & 0xc0) != 0x80)
+            return -1;
+        character = character << 6 | (byte[i] & 0x3f);
+    }
+    if (character < least[bytes] || character > 0x10ffff ||
+        (character >= 0xd800 && character < 0xe000))
+        return -1;
+    *ret_length = bytes;
+    return character;
+}
+
+bool crn_utf8_prints(int32_t character)
+{
+    if (character < 0x20 || (character >= 0x7f && character < 0xa0))
+        return false;
+    if ((character >= 0x2028 && character <= 0x202e) ||
+        (character >= 0x2066 && character <= 0x2069))
+        return false;
+    return character != 0xfeff && (character & 0xfffe) != 0xfffe;
+}
+
+crn_shown crn_show(const char *text, size_t length, char mark)
+{
+    crn_shown shown;
+    size_t used = 0, at = 0;
+    shown.text[used++] = mark;
+    while (at < length && at < SHOWN_MAX) {
+        size_t bytes;
+        int32_t character = crn_utf8_read(text + at, length - at, &bytes);
+        if (character >= 0 && crn_utf8_prints(character)) {
+            memcpy(shown.text + used, text + at, bytes);
+            used += bytes;
+        } else {
+            for (size_t i = 0; i < bytes; i++)
+                used += (size_t)sprintf(shown.text + used, "\\x%02x", (unsigned char)text[at + i]);
+        }
+        at += bytes;
+    }
+    snprintf(shown.text + used, sizeof shown.text - used, "%s%c", at < length ? "..." : "", mark);
+    return shown;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, drop, change or swap with their neighbour (optimal string alignment), case
+ * apart. */
+static int distance(const char *a, const char *b)
+{
+    size_t length = strlen(b);
+    int before[WORD_MAX + 1] = {0}, above[WORD_MAX + 1], row[WORD_MAX + 1];
+    for (size_t j = 0; j <= length; j++)
+        above[j] = (int)j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        row[0] = (int)i;
+        for (size_t j = 1; j <= length; j++) {
+            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+            row[j] = least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
+                y == tolower((unsigned char)a[i - 2]))
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+        memcpy(before, above, sizeof before);
+        memcpy(above, row, sizeof above);
+    }
+    return above[length];
+}
+
+const char *crn_names_nearest(const crn_names *names, const char *word)
+{
+    size_t length = strlen(word);
+    if (!length || length > WORD_MAX)
+        return NULL;
+    const char *nearest = NULL;
+    int nearest_distance = (int)(length + 2) / 3 + 1;
+    for (int32_t i = 0; i < names->count; i++) {
+        if (strlen(names->item[i]) > WORD_MAX)
+            continue;
+        int d = distance(word, names->item[i]);
+        if (d < nearest_distance) {
+            nearest = names->item[i];
+            nearest_distance = d;
+        }
+    }
+    return nearest;
+}
+
+void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes)
+{
+    out[0] = '\0';
+    for (int32_t i = 0; i < names->count; i++) {
+        size_t used = strlen(out);
+        const char *between = i == 0 ? "" : i + 1 < names->count ? ", " : NULL;
+        if (between)
+            snprintf(out + used, out_bytes - used, "%s%s", between, names->item[i]);
+        else
+            snprintf(out + used, out_bytes - used, " %s %s", last, names->item[i]);
+    }
+}

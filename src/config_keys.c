@@ -1,0 +1,240 @@
+/* The keys of a line's file: one row each, from which parsing, printing and the reference come. */
+#include "src/config_parts.h"
+
+#include "stages/backend.h"
+
+static const crn_param ingest[] = {
+    {.key = "bind",
+     .type = CRN_PARAM_TEXTS,
+     .offset = offsetof(crn_config, ingest.bind),
+     .fallback = "tcp://127.0.0.1:5555",
+     .help = "endpoints to take views at (PULL): tcp://HOST:PORT or ipc://PATH"},
+    {.key = "high_water_mark",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, ingest.high_water_mark),
+     .fallback = "16",
+     .min = 1,
+     .max = 100000,
+     .help = "views that ZeroMQ holds per sender before the sender has to wait"},
+    {0}};
+
+static const crn_param limits[] = {
+    {.key = "lanes",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.lanes),
+     .fallback = "64",
+     .min = 1,
+     .max = 1024,
+     .help = "distinct lanes; the views of further ones are dropped"},
+    {.key = "view_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.view_mib),
+     .fallback = "16",
+     .min = 1,
+     .max = 1024,
+     .help = "largest view, class maps and photograph together"},
+    {.key = "views",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.views),
+     .fallback = "16",
+     .min = 1,
+     .max = 64,
+     .help = "most views of a fruit"},
+    {.key = "slots",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.slots),
+     .fallback = "0",
+     .min = 0,
+     .max = 4096,
+     .help = "views held in memory at once, at least 2; 0: 4 x workers + 16"},
+    {.key = "open_fruits",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.open_fruits),
+     .fallback = "256",
+     .min = 1,
+     .max = 65536,
+     .help = "fruits without a verdict at once; past it the oldest is judged first"},
+    {.key = "points",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.points),
+     .fallback = "262144",
+     .min = 16,
+     .max = 16777216,
+     .help = "contour points of a view; past it the verdict says truncated"},
+    {.key = "defects",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.defects),
+     .fallback = "4096",
+     .min = 1,
+     .max = 1048576,
+     .help = "defects of a view; past it the verdict says truncated"},
+    {0}};
+
+static const crn_param classes[] = {
+    {.key = "name",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_class_settings, name),
+     .help = "the class, at most 47 bytes, no two alike; the order is that of the channels"},
+    {.key = "level",
+     .type = CRN_PARAM_REAL,
+     .offset = offsetof(crn_class_settings, level),
+     .fallback = "",
+     .min = 0,
+     .max = 1,
+     .help = "probability at which the class is outlined; without it, it is not"},
+    {0}};
+
+static const crn_param chain[] = {
+    {.key = "optional",
+     .type = CRN_PARAM_BOOL,
+     .offset = offsetof(crn_step, optional),
+     .fallback = "false",
+     .help = "skipped for a view when the time left is less than its recent p99"},
+    {0}};
+
+static const crn_param run[] = {
+    {.key = "backend",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, run.backend),
+     .fallback = "auto",
+     .choices = crn_backend_names,
+     .help = "which operators compute; auto: the fastest that the machine has"},
+    {.key = "workers",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, run.workers),
+     .fallback = "0",
+     .min = 0,
+     .max = 256,
+     .help = "views judged at once; 0: cores - 1, at least 1"},
+    {.key = "threads",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, run.threads),
+     .fallback = "0",
+     .min = 0,
+     .max = 256,
+     .help = "threads per worker; 0: cores / workers, at least 1"},
+    {.key = "stop_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, run.stop_ms),
+     .fallback = "1000",
+     .min = 0,
+     .max = 60000,
+     .help = "time that open fruits have for their verdict when the daemon stops"},
+    {0}};
+
+static const crn_param latency[] = {
+    {.key = "budget_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, latency.budget_ms),
+     .fallback = "100",
+     .min = 1,
+     .max = 60000,
+     .help = "from a fruit's last view to its verdict, at the latest"},
+    {.key = "assemble_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, latency.assemble_ms),
+     .fallback = "400",
+     .min = 1,
+     .max = 60000,
+     .help = "from a fruit's first view until it is judged without the missing ones"},
+    {.key = "guard_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, latency.guard_ms),
+     .fallback = "2",
+     .min = 0,
+     .max = 1000,
+     .help = "how long before its deadline a verdict leaves, finished or not; below budget_ms"},
+    {0}};
+
+static const char *const formats[] = {"msgpack", "json", NULL};
+
+static const crn_param grader[] = {
+    {.key = "bind",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, publish.grader.bind),
+     .fallback = "tcp://127.0.0.1:5556",
+     .help = "endpoint of the one grader (PUSH), which drives the ejector"},
+    {.key = "format",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, publish.grader.format),
+     .fallback = "msgpack",
+     .choices = formats,
+     .help = "of the verdicts"},
+    {.key = "high_water_mark",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.grader.high_water_mark),
+     .fallback = "1000",
+     .min = 1,
+     .max = 100000,
+     .help = "verdicts that wait for an absent grader; past it the oldest is dropped"},
+    {0}};
+
+static const crn_param viewers[] = {
+    {.key = "bind",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, publish.viewers.bind),
+     .fallback = "tcp://127.0.0.1:5557",
+     .help = "endpoint of any number of viewers (XPUB)"},
+    {.key = "format",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, publish.viewers.format),
+     .fallback = "msgpack",
+     .choices = formats,
+     .help = "of the verdicts"},
+    {.key = "high_water_mark",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.viewers.high_water_mark),
+     .fallback = "100",
+     .min = 1,
+     .max = 100000,
+     .help = "verdicts that wait for a slow viewer; past it that viewer loses some"},
+    {0}};
+
+static const crn_param record[] = {
+    {.key = "dir",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, record.dir),
+     .fallback = "",
+     .help = "folder to record every accepted view in; empty: nothing is recorded"},
+    {.key = "segment_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, record.segment_mib),
+     .fallback = "2048",
+     .min = 16,
+     .max = 2048,
+     .help = "size at which a recording goes on in the next file"},
+    {0}};
+
+/* By crn_log_level. */
+static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+
+static const crn_param logging[] = {{.key = "level",
+                                     .type = CRN_PARAM_CHOICE,
+                                     .offset = offsetof(crn_config, log.level),
+                                     .fallback = "info",
+                                     .choices = levels,
+                                     .help = "least important lines that are logged"},
+                                    {0}};
+
+static const crn_section publish[] = {
+    {.key = "grader", .rows = grader}, {.key = "viewers", .rows = viewers}, {0}};
+
+const crn_section crn_sections[] = {
+    {.key = "ingest", .rows = ingest},
+    {.key = "limits", .rows = limits},
+    {.key = "classes", .kind = CRN_SECTION_CLASSES, .rows = classes},
+    {.key = "chain", .kind = CRN_SECTION_CHAIN, .rows = chain},
+    {.key = "run", .rows = run},
+    {.key = "latency", .rows = latency},
+    {.key = "publish", .sections = publish},
+    {.key = "record", .rows = record},
+    {.key = "log", .rows = logging},
+    {0}};
+
+const crn_section *crn_section_of(crn_section_kind kind)
+{
+    const crn_section *section = crn_sections;
+    while (section->key && section->kind != kind)
+        section++;
+    return section;
+}

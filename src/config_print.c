@@ -1,0 +1,177 @@
+/* The settings as a file, and the reference of all keys, from the tables that the parser reads. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/config_parts.h"
+
+/* In double quotes, whatever it holds. */
+static void print_text(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (const char *c = text; *c; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '"' || byte == '\\')
+            fprintf(out, "\\%c", byte);
+        else if (byte < 0x20 || byte == 0x7f)
+            fprintf(out, "\\x%02x", byte);
+        else
+            fputc(byte, out);
+    }
+    fputc('"', out);
+}
+
+/* The shortest of 15 to 17 digits that reads back to the same number. */
+static void print_real(double value, FILE *out)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, out);
+}
+
+static void print_value(const crn_param *row, const void *settings, FILE *out)
+{
+    const char *value = (const char *)settings + row->offset;
+    const crn_texts *texts = (const crn_texts *)value;
+    switch (row->type) {
+    case CRN_PARAM_BOOL:
+        fputs(*(const bool *)value ? "true" : "false", out);
+        break;
+    case CRN_PARAM_INTEGER:
+        fprintf(out, "%" PRId64, *(const int64_t *)value);
+        break;
+    case CRN_PARAM_REAL:
+        print_real(*(const double *)value, out);
+        break;
+    case CRN_PARAM_CHOICE:
+        fputs(row->choices[*(const int32_t *)value], out);
+        break;
+    case CRN_PARAM_TEXT:
+        print_text(value, out);
+        break;
+    case CRN_PARAM_TEXTS:
+        for (int32_t i = 0; i < texts->count; i++) {
+            fputs(i ? ", " : "[", out);
+            print_text(texts->item[i], out);
+        }
+        fputs(texts->count ? "]" : "[]", out);
+        break;
+    }
+}
+
+/* A number without a value has no key in the file. */
+static bool has_value(const crn_param *row, const void *settings)
+{
+    const char *value = (const char *)settings + row->offset;
+    return row->type != CRN_PARAM_REAL || !isnan(*(const double *)value);
+}
+
+/* `key: value, key: value`; returns how many, `before` of which stood there already. */
+static int print_flow(const crn_param *rows, const void *settings, int before, FILE *out)
+{
+    for (const crn_param *row = rows; row && row->key; row++) {
+        if (!has_value(row, settings))
+            continue;
+        fprintf(out, "%s%s: ", before++ ? ", " : "", row->key);
+        print_value(row, settings, out);
+    }
+    return before;
+}
+
+static void print_classes(const crn_classes *classes, const crn_section *section, FILE *out)
+{
+    for (int32_t i = 0; i < classes->count; i++) {
+        crn_class_settings settings = {.level = classes->level[i]};
+        memcpy(settings.name, classes->name[i], CRN_CLASS_NAME_MAX);
+        fputs("  - {", out);
+        print_flow(section->rows, &settings, 0, out);
+        fputs("}\n", out);
+    }
+}
+
+static void print_chain(const crn_config *config, const crn_section *section, FILE *out)
+{
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        fprintf(out, "  - %s: {", step->stage->name);
+        int printed = print_flow(step->stage->params, step->settings, 0, out);
+        print_flow(section->rows, step, printed, out);
+        fputs("}\n", out);
+    }
+}
+
+static void print_sections(const crn_config *config, const crn_section *sections, int indent,
+                           FILE *out)
+{
+    for (const crn_section *section = sections; section && section->key; section++) {
+        fprintf(out, "%*s%s:\n", indent, "", section->key);
+        if (section->kind == CRN_SECTION_CLASSES) {
+            print_classes(&config->classes, section, out);
+            continue;
+        }
+        if (section->kind == CRN_SECTION_CHAIN) {
+            print_chain(config, section, out);
+            continue;
+        }
+        for (const crn_param *row = section->rows; row && row->key; row++) {
+            if (!has_value(row, config))
+                continue;
+            fprintf(out, "%*s%s: ", indent + 2, "", row->key);
+            print_value(row, config, out);
+            fputc('\n', out);
+        }
+        print_sections(config, section->sections, indent + 2, out);
+    }
+}
+
+void crn_config_print(const crn_config *config, FILE *out)
+{
+    print_sections(config, crn_sections, 0, out);
+}
+
+static void print_reference_rows(const char *path, const crn_param *rows, FILE *out)
+{
+    for (const crn_param *row = rows; row && row->key; row++) {
+        char meant[600];
+        crn_param_meant(row, meant, sizeof meant);
+        fprintf(out, "| `%s.%s` | ", path, row->key);
+        if (!row->fallback)
+            fputs("required", out);
+        else if (row->fallback[0])
+            fprintf(out, "`%s`", row->fallback);
+        else
+            fputs(row->type == CRN_PARAM_REAL ? "none" : "empty", out);
+        fprintf(out, " | %s | %s |\n", meant, row->help);
+    }
+}
+
+static void print_reference_sections(const char *above, const crn_section *sections, FILE *out)
+{
+    for (const crn_section *section = sections; section && section->key; section++) {
+        char path[256];
+        bool list = section->kind != CRN_SECTION_KEYS;
+        snprintf(path, sizeof path, "%s%s%s%s", above, above[0] ? "." : "", section->key,
+                 list ? "[]" : "");
+        if (section->kind != CRN_SECTION_CHAIN)
+            print_reference_rows(path, section->rows, out);
+        print_reference_sections(path, section->sections, out);
+        for (int32_t i = 0; section->kind == CRN_SECTION_CHAIN && crn_stages[i]; i++) {
+            char stage[300];
+            snprintf(stage, sizeof stage, "%s.%s", path, crn_stages[i]->name);
+            fprintf(out, "| `%s` | | | %s |\n", stage, crn_stages[i]->help);
+            print_reference_rows(stage, crn_stages[i]->params, out);
+            print_reference_rows(stage, section->rows, out);
+        }
+    }
+}
+
+void crn_config_print_reference(FILE *out)
+{
+    fputs("| Key | Default | Range or choices | Meaning |\n|---|---|---|---|\n", out);
+    print_reference_sections("", crn_sections, out);
+}

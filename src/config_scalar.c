@@ -1,0 +1,262 @@
+/* One scalar of the file as a bool, a number, a choice or a text. Nothing is guessed. */
+#include "src/config_parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t skip_digits(const char *text, size_t at)
+{
+    while (text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at;
+}
+
+/* The length of a plain whole number at the start of the text: -?(0|[1-9][0-9]*), but not -0. */
+static size_t integer_length(const char *text)
+{
+    size_t start = text[0] == '-';
+    size_t end = skip_digits(text, start);
+    if (end == start || (text[start] == '0' && (end > start + 1 || start)))
+        return 0;
+    return end;
+}
+
+/* The length of a plain number at the start: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+static size_t real_length(const char *text)
+{
+    size_t start = text[0] == '-';
+    size_t end = skip_digits(text, start);
+    if (end == start || (text[start] == '0' && end > start + 1))
+        return 0;
+    if (text[end] == '.') {
+        size_t fraction = skip_digits(text, end + 1);
+        if (fraction > end + 1)
+            end = fraction;
+    }
+    if (text[end] == 'e' || text[end] == 'E') {
+        size_t sign = text[end + 1] == '+' || text[end + 1] == '-';
+        size_t exponent = skip_digits(text, end + 1 + sign);
+        if (exponent > end + 1 + sign)
+            end = exponent;
+    }
+    return end;
+}
+
+/* The unit that a key's name ends with, or NULL. */
+static const char *unit_of(const char *key)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s", "px", "bytes", "mib", NULL};
+    const char *last = strrchr(key, '_');
+    for (const char *const *unit = units; last && *unit; unit++)
+        if (strcmp(last + 1, *unit) == 0)
+            return *unit;
+    return NULL;
+}
+
+/* Whether the text is a number and letters after it, as in 10ms or 1.5 s. */
+static bool has_unit(const char *text)
+{
+    size_t at = real_length(text);
+    if (!at)
+        return false;
+    at += text[at] == ' ';
+    return isalpha((unsigned char)text[at]);
+}
+
+static const char *noun_of(crn_param_type type)
+{
+    switch (type) {
+    case CRN_PARAM_BOOL:
+        return "true or false";
+    case CRN_PARAM_INTEGER:
+        return "a plain whole number";
+    case CRN_PARAM_REAL:
+        return "a plain number";
+    default:
+        return "a text";
+    }
+}
+
+static int read_number(const crn_param *row, const char *text, size_t length, void *value,
+                       crn_error *error)
+{
+    crn_shown shown = crn_show(text, length, '\'');
+    char range[160];
+    crn_param_range(row, range, sizeof range);
+    bool whole = row->type == CRN_PARAM_INTEGER;
+    size_t good = whole ? integer_length(text) : real_length(text);
+    if (good == 0 || good != length) {
+        if (unit_of(row->key) && has_unit(text))
+            return crn_error_set(error, -EINVAL,
+                                 "%s has a unit, the bare number meant (the unit, %s, is in the "
+                                 "key's name)",
+                                 shown.text, unit_of(row->key));
+        return crn_error_set(error, -EINVAL, "%s is not %s, %s meant", shown.text,
+                             noun_of(row->type), range);
+    }
+    errno = 0;
+    int64_t integer = whole ? strtoll(text, NULL, 10) : 0;
+    bool overflow = whole && errno == ERANGE;
+    double real = whole ? (double)integer : strtod(text, NULL);
+    /* 1e999 is an infinity to strtod, which no range takes in. */
+    if (overflow || isinf(real) || real < row->min || real > row->max)
+        return crn_error_set(error, -EINVAL, "%.60s is out of range, %s meant", text, range);
+    if (whole)
+        memcpy(value, &integer, sizeof integer);
+    else
+        memcpy(value, &real, sizeof real);
+    return 0;
+}
+
+static int read_bool(const char *text, size_t length, void *value, crn_error *error)
+{
+    bool is_true = strcmp(text, "true") == 0;
+    if (length != strlen(text) || (!is_true && strcmp(text, "false") != 0))
+        return crn_error_set(error, -EINVAL, "%s given, true or false meant",
+                             crn_show(text, length, '\'').text);
+    memcpy(value, &is_true, sizeof is_true);
+    return 0;
+}
+
+static crn_names choices_of(const crn_param *row)
+{
+    crn_names names = {0};
+    while (names.count < CRN_NAMES_MAX && row->choices[names.count]) {
+        names.item[names.count] = row->choices[names.count];
+        names.count++;
+    }
+    return names;
+}
+
+static int read_choice(const crn_param *row, const char *text, size_t length, void *value,
+                       crn_error *error)
+{
+    crn_names names = choices_of(row);
+    for (int32_t i = 0; i < names.count; i++) {
+        if (strlen(names.item[i]) == length && memcmp(text, names.item[i], length) == 0) {
+            memcpy(value, &i, sizeof i);
+            return 0;
+        }
+    }
+    const char *nearest = crn_names_nearest(&names, text);
+    if (nearest)
+        return crn_error_set(error, -EINVAL, "unknown %s, did you mean '%s'?",
+                             crn_show(text, length, '\'').text, nearest);
+    char known[512];
+    crn_names_join(&names, "or", known, sizeof known);
+    return crn_error_set(error, -EINVAL, "unknown %s, %s meant", crn_show(text, length, '\'').text,
+                         known);
+}
+
+static int read_text(const crn_scalar *scalar, char *value, crn_error *error)
+{
+    crn_shown shown = crn_show(scalar->text, scalar->length, '\'');
+    for (size_t at = 0, bytes; at < scalar->length; at += bytes) {
+        int32_t character = crn_utf8_read(scalar->text + at, scalar->length - at, &bytes);
+        if (character < 0 || !crn_utf8_prints(character))
+            return crn_error_set(error, -EINVAL,
+                                 "%s has a character that does not print, a line "
+                                 "of printable text meant",
+                                 shown.text);
+    }
+    if (scalar->length >= CRN_TEXT_BYTES)
+        return crn_error_set(error, -EINVAL, "%s is %zu bytes long, at most %d meant", shown.text,
+                             scalar->length, CRN_TEXT_BYTES - 1);
+    memset(value, 0, CRN_TEXT_BYTES);
+    memcpy(value, scalar->text, scalar->length);
+    return 0;
+}
+
+/* What YAML reads as no value at all. */
+static bool is_null(const crn_scalar *scalar)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+    for (const char *const *null = nulls; scalar->plain && *null; null++)
+        if (strcmp(scalar->text, *null) == 0)
+            return true;
+    return false;
+}
+
+int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error)
+{
+    bool text = row->type == CRN_PARAM_TEXT || row->type == CRN_PARAM_TEXTS;
+    if (is_null(scalar)) {
+        char meant[600];
+        crn_param_meant(row, meant, sizeof meant);
+        return crn_error_set(error, -EINVAL, "no value, %s meant%s", meant,
+                             text ? " (in quotes where it is empty or null)" : "");
+    }
+    if (text)
+        return read_text(scalar, value, error);
+    if (row->type == CRN_PARAM_CHOICE)
+        return read_choice(row, scalar->text, scalar->length, value, error);
+    if (!scalar->plain)
+        return crn_error_set(error, -EINVAL, "%s is a text, %s without quotes meant",
+                             crn_show(scalar->text, scalar->length, '"').text, noun_of(row->type));
+    if (row->type == CRN_PARAM_BOOL)
+        return read_bool(scalar->text, scalar->length, value, error);
+    return read_number(row, scalar->text, scalar->length, value, error);
+}
+
+int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
+{
+    char *value = (char *)settings + row->offset;
+    if (!row->fallback)
+        return 0;
+    if (!row->fallback[0] && row->type == CRN_PARAM_REAL) {
+        double none = NAN;
+        memcpy(value, &none, sizeof none);
+        return 0;
+    }
+    /* A text's fallback stands in the table without quotes, whatever it holds. */
+    crn_scalar scalar = {.text = row->fallback,
+                         .length = strlen(row->fallback),
+                         .plain = row->type != CRN_PARAM_TEXT && row->type != CRN_PARAM_TEXTS};
+    if (row->type != CRN_PARAM_TEXTS)
+        return crn_scalar_read(row, &scalar, value, error);
+    crn_texts texts = {.count = row->fallback[0] != '\0'};
+    int r = crn_scalar_read(row, &scalar, texts.item[0], error);
+    if (r == 0)
+        memcpy(value, &texts, sizeof texts);
+    return r;
+}
+
+void crn_param_range(const crn_param *row, char *out, size_t out_bytes)
+{
+    /* Past these a bound says nothing to a person. */
+    bool least = row->min > -1e300, most = row->max < 1e300;
+    if (least && most)
+        snprintf(out, out_bytes, "%.15g to %.15g", row->min, row->max);
+    else if (least)
+        snprintf(out, out_bytes, "at least %.15g", row->min);
+    else if (most)
+        snprintf(out, out_bytes, "at most %.15g", row->max);
+    else
+        snprintf(out, out_bytes, "a finite one");
+}
+
+void crn_param_meant(const crn_param *row, char *out, size_t out_bytes)
+{
+    char range[160];
+    crn_names names;
+    switch (row->type) {
+    case CRN_PARAM_INTEGER:
+    case CRN_PARAM_REAL:
+        crn_param_range(row, range, sizeof range);
+        snprintf(out, out_bytes, "a %snumber%s%s", row->type == CRN_PARAM_INTEGER ? "whole " : "",
+                 row->min > -1e300 && row->max < 1e300 ? " from " : ", ", range);
+        return;
+    case CRN_PARAM_CHOICE:
+        names = choices_of(row);
+        crn_names_join(&names, "or", out, out_bytes);
+        return;
+    case CRN_PARAM_TEXTS:
+        snprintf(out, out_bytes, "a text or a list of at most %d", CRN_TEXTS_MAX);
+        return;
+    default:
+        snprintf(out, out_bytes, "%s", noun_of(row->type));
+    }
+}

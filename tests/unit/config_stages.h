@@ -1,0 +1,122 @@
+/*
+ * A registry of stages for the tests of the configuration, in place of the real one: one of each
+ * kind and every type of parameter. Included by one file of a program, which then links no other.
+ */
+#ifndef CRN_TEST_CONFIG_STAGES_H
+#define CRN_TEST_CONFIG_STAGES_H
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "stages/stage.h"
+
+typedef struct convolve_settings {
+    char kernel[CRN_TEXT_BYTES];
+    int64_t size, shift;
+    double gain;
+} convolve_settings;
+
+static const crn_param convolve_params[] = {{.key = "kernel",
+                                             .type = CRN_PARAM_TEXT,
+                                             .offset = offsetof(convolve_settings, kernel),
+                                             .help = "name or file"},
+                                            {.key = "size",
+                                             .type = CRN_PARAM_INTEGER,
+                                             .offset = offsetof(convolve_settings, size),
+                                             .fallback = "3",
+                                             .min = 1,
+                                             .max = 99,
+                                             .help = "side"},
+                                            {.key = "shift",
+                                             .type = CRN_PARAM_INTEGER,
+                                             .offset = offsetof(convolve_settings, shift),
+                                             .fallback = "-1",
+                                             .min = -9e15,
+                                             .max = 9e15,
+                                             .help = "added"},
+                                            {.key = "gain",
+                                             .type = CRN_PARAM_REAL,
+                                             .offset = offsetof(convolve_settings, gain),
+                                             .fallback = "1",
+                                             .min = -INFINITY,
+                                             .max = INFINITY,
+                                             .help = "factor"},
+                                            {0}};
+
+static const crn_stage convolve = {.name = "convolve",
+                                   .help = "lays a kernel over the maps",
+                                   .kind = CRN_STAGE_IMAGE,
+                                   .params = convolve_params,
+                                   .settings_bytes = sizeof(convolve_settings)};
+
+typedef struct contours_settings {
+    int32_t border;
+    double min_area_px;
+} contours_settings;
+
+static const char *const borders[] = {"open", "closed", NULL};
+
+static const crn_param contours_params[] = {{.key = "border",
+                                             .type = CRN_PARAM_CHOICE,
+                                             .offset = offsetof(contours_settings, border),
+                                             .fallback = "closed",
+                                             .choices = borders,
+                                             .help = "of the picture"},
+                                            {.key = "min_area_px",
+                                             .type = CRN_PARAM_REAL,
+                                             .offset = offsetof(contours_settings, min_area_px),
+                                             .fallback = "0",
+                                             .min = 0,
+                                             .max = INFINITY,
+                                             .help = "smaller ones are left out"},
+                                            {0}};
+
+static int contours_check(const void *settings, const crn_classes *classes, crn_error *error)
+{
+    (void)settings;
+    for (int32_t i = 0; i < classes->count; i++)
+        if (!isnan(classes->level[i]))
+            return 0;
+    return crn_error_set(error, -EINVAL, "no class has a level");
+}
+
+static const crn_stage contours = {.name = "contours",
+                                   .help = "outlines",
+                                   .kind = CRN_STAGE_CONTOURS,
+                                   .params = contours_params,
+                                   .settings_bytes = sizeof(contours_settings),
+                                   .check = contours_check};
+
+typedef struct ranklet_settings {
+    bool square;
+} ranklet_settings;
+
+static const crn_param ranklet_params[] = {{.key = "square",
+                                            .type = CRN_PARAM_BOOL,
+                                            .offset = offsetof(ranklet_settings, square),
+                                            .fallback = "true",
+                                            .help = "windows"},
+                                           {0}};
+
+static const crn_stage ranklet = {.name = "ranklet",
+                                  .help = "features",
+                                  .kind = CRN_STAGE_FEATURE,
+                                  .params = ranklet_params,
+                                  .settings_bytes = sizeof(ranklet_settings)};
+
+/* A stage without any parameters. */
+static const crn_stage shape = {.name = "shape", .help = "features too", .kind = CRN_STAGE_FEATURE};
+
+const crn_stage *const crn_stages[] = {&convolve, &contours, &ranklet, &shape, NULL};
+
+const crn_stage *crn_stage_find(const char *name)
+{
+    for (const crn_stage *const *stage = crn_stages; *stage; stage++)
+        if (strcmp((*stage)->name, name) == 0)
+            return *stage;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * Faults of a line's file: each case is a file and exactly the lines that it gives. The longer ones
+ * are tests/data/config/bad_*.yaml, whose expected lines stand at their end after `#! `.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/config.h"
+#include "tests/unit/config_stages.h"
+
+#define GOOD "classes: [{name: rot, level: 0.5}]\nchain: [contours]\n"
+
+typedef struct fault_case {
+    const char *bytes;
+    size_t length; /* 0: up to the zero */
+    const char *faults;
+} fault_case;
+
+static const fault_case cases[] = {
+    {.bytes = GOOD, .faults = ""},
+    {.bytes = "", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
+    {.bytes = "# no keys\n\n", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
+    {.bytes = "---\n...\n", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
+    {.bytes = "\n  text\n",
+     .faults = "f:2:3: a value given, keys meant: ingest, limits, classes, chain, run, latency, "
+               "publish, record and log\n"},
+    {.bytes = "[]",
+     .faults = "f:1:1: a list given, keys meant: ingest, limits, classes, chain, run, latency, "
+               "publish, record and log\n"},
+    {.bytes = "!x {}",
+     .faults = "f:1:1: a tag (!...) is not taken, the bare value meant\n"
+               "f:1:1: classes is missing, a list such as '- {name: rot, level: 0.5}' meant\n"
+               "f:1:1: chain is missing, a list such as '- contours: {...}' meant\n"},
+    {.bytes = "\nlimits: {lanes: 1}\n",
+     .faults = "f:2:1: classes is missing, a list such as '- {name: rot, level: 0.5}' meant\n"
+               "f:2:1: chain is missing, a list such as '- contours: {...}' meant\n"},
+    {.bytes = "classes: []\nchain:\n",
+     .faults = "f:1:10: classes is empty, a list such as '- {name: rot, level: 0.5}' meant\n"
+               "f:2:7: chain is empty, a list such as '- contours: {...}' meant\n"},
+    {.bytes = "classes: rot\nchain: {contours: {}}\n",
+     .faults = "f:1:10: classes: a value given, a list such as '- {name: rot, level: 0.5}' meant\n"
+               "f:2:8: chain: a map of keys given, a list such as '- contours: {...}' meant\n"},
+    {.bytes = "classes: [{name: rot}]\nchain:\n  - contours\n",
+     .faults = "f:3:5: contours: no class has a level\n"},
+    {.bytes = "classes: [{name: rot, level: 1}]\nchain: [convolve]\n",
+     .faults = "f:2:1: chain: no contours stage, exactly one meant\n"
+               "f:2:9: convolve.kernel is missing, it has no default\n"},
+    {.bytes = "classes: [{name: rot, level: 1}]\nchain: [contour]\n",
+     .faults = "f:2:9: chain: unknown stage 'contour', did you mean 'contours'?\n"},
+    {.bytes = "ingest: {bind: []}\n" GOOD,
+     .faults = "f:1:16: ingest.bind: an empty list, at least one text meant\n"},
+    {.bytes = "latency: {guard_ms: 100}\n" GOOD,
+     .faults = "f:1:21: latency.guard_ms: 100 is not below budget_ms, which is 100, less meant\n"},
+    {.bytes = "latency: {guard_ms: 5, budget_ms: 5s}\n" GOOD,
+     .faults = "f:1:35: latency.budget_ms: '5s' has a unit, the bare number meant (the unit, ms, "
+               "is in the key's name)\n"},
+    {.bytes = "record: {dir: \"a\\0b\"}\n" GOOD,
+     .faults = "f:1:15: record.dir: 'a\\x00b' has a character that does not print, a line of "
+               "printable text meant\n"},
+    {.bytes = "record: {dir: \"a\\u202e\\x85\"}\n" GOOD,
+     .faults = "f:1:15: record.dir: 'a\\xe2\\x80\\xae\\xc2\\x85' has a character that does not "
+               "print, a line of printable text meant\n"},
+    {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one meant\n"},
+    {.bytes = GOOD "limits:\n\tlanes: 3\n",
+     .faults = "f:4:1: not YAML: found character that cannot start any token while scanning for "
+               "the next token, spaces instead of the tab meant\n"},
+    {.bytes = "limits: {lanes: 3\n",
+     .faults = "f:2:1: not YAML: did not find expected ',' or '}' while parsing a flow mapping\n"},
+    {.bytes = "limits: 1: 2\n",
+     .faults = "f:1:10: not YAML: mapping values are not allowed in this context\n"},
+    {.bytes = "classes: *x\n" GOOD,
+     .faults = "f:1:10: an alias (*...) is not taken, the value itself meant\n"
+               "f:2:1: 'classes' again, first on line 1, one meant\n"},
+    {.bytes = "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+     .faults = "f:1:33: nested more than 32 levels deep, sections with keys meant\n"},
+    {.bytes = "a: 1\nbb\xc3\xa9: \xff\n",
+     .faults = "f:2:6: not a text file: invalid leading UTF-8 octet (0xff), printable UTF-8 "
+               "meant\n"},
+    {.bytes = "li\x01: 2",
+     .faults = "f:1:3: not a text file: control characters are not allowed (0x01), printable "
+               "UTF-8 meant\n"},
+    {.bytes = "a: \0b\n",
+     .length = 6,
+     .faults = "f:1:4: not a text file: control characters are not allowed (0x00), printable "
+               "UTF-8 meant\n"},
+    {.bytes = "\xff\xfe"
+              "a\0",
+     .length = 4,
+     .faults = "f:1:1: not a text file: invalid leading UTF-8 octet (0xff), printable UTF-8 "
+               "meant\n"},
+};
+
+/* What parsing says about the bytes; the caller frees it. */
+static char *faults_of(const char *bytes, size_t length, int *ret_r)
+{
+    static crn_config config, before;
+    char *text = NULL;
+    size_t text_bytes = 0;
+    FILE *out = open_memstream(&text, &text_bytes);
+    assert_non_null(out);
+    memset(&config, 0x5a, sizeof config);
+    memcpy(&before, &config, sizeof before);
+    *ret_r = crn_config_parse("f", bytes, length, out, &config);
+    fclose(out);
+    if (*ret_r < 0)
+        assert_memory_equal(&config, &before, sizeof before);
+    return text;
+}
+
+static void test_each_fault_gives_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const fault_case *c = &cases[i];
+        int r;
+        char *faults = faults_of(c->bytes, c->length ? c->length : strlen(c->bytes), &r);
+        if (strcmp(faults, c->faults) != 0)
+            print_message("case %zu:\n%s\n", i, c->bytes);
+        assert_string_equal(faults, c->faults);
+        assert_int_equal(r, c->faults[0] ? -EINVAL : 0);
+        free(faults);
+    }
+}
+
+static char *read_whole(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* The lines after `#! `, as crn_config_parse writes them. */
+static void expected_of(const char *text, char *out)
+{
+    out[0] = '\0';
+    for (const char *at = strstr(text, "\n#! "); at; at = strstr(at + 1, "\n#! ")) {
+        size_t length = strcspn(at + 4, "\n");
+        sprintf(out + strlen(out), "f:%.*s\n", (int)length, at + 4);
+    }
+}
+
+static void test_bad_files_tell_all_their_faults_in_order(void **state)
+{
+    (void)state;
+    static char expected[1 << 16];
+    int files = 0;
+    DIR *dir = opendir(CRN_TEST_DATA "/data/config");
+    assert_non_null(dir);
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        if (strncmp(entry->d_name, "bad_", 4) != 0)
+            continue;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/data/config/%s", CRN_TEST_DATA, entry->d_name);
+        char *text = read_whole(path);
+        expected_of(text, expected);
+        assert_true(expected[0]);
+        int r;
+        char *faults = faults_of(text, strlen(text), &r);
+        if (strcmp(faults, expected) != 0)
+            print_message("%s\n", path);
+        assert_string_equal(faults, expected);
+        assert_int_equal(r, -EINVAL);
+        free(faults);
+        free(text);
+        files++;
+    }
+    closedir(dir);
+    assert_true(files >= 8);
+}
+
+static void test_good_files_load(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"minimal", "full", "texts", "windows", "json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[1024];
+        static crn_config config;
+        snprintf(path, sizeof path, "%s/data/config/good_%s.yaml", CRN_TEST_DATA, names[i]);
+        assert_int_equal(crn_config_load(path, stderr, &config), 0);
+    }
+}
+
+static void test_values_arrive_where_they_belong(void **state)
+{
+    (void)state;
+    static crn_config c;
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/good_full.yaml", stderr, &c), 0);
+    assert_int_equal(c.ingest.bind.count, 3);
+    assert_string_equal(c.ingest.bind.item[1], "ipc://views.sock");
+    assert_int_equal(c.ingest.high_water_mark, 1);
+    assert_int_equal(c.limits.lanes, 1024);
+    assert_int_equal(c.limits.view_mib, 1);
+    assert_int_equal(c.limits.views, 64);
+    assert_int_equal(c.limits.slots, 2);
+    assert_int_equal(c.limits.open_fruits, 65536);
+    assert_int_equal(c.limits.points, 16);
+    assert_int_equal(c.limits.defects, 1048576);
+    assert_int_equal(c.classes.count, 3);
+    assert_string_equal(c.classes.name[2], "healed hail");
+    assert_true(isnan(c.classes.level[0]));
+    assert_true(c.classes.level[1] == 1 && c.classes.level[2] == 0);
+    assert_int_equal(c.steps, 1);
+    assert_ptr_equal(c.chain[0].stage, &contours);
+    assert_true(c.chain[0].optional);
+    const contours_settings *settings = (const contours_settings *)c.chain[0].settings;
+    assert_int_equal(settings->border, 0);
+    assert_true(settings->min_area_px == 0.25);
+    assert_int_equal(c.run.backend, 2);
+    assert_int_equal(c.run.workers, 256);
+    assert_int_equal(c.run.threads, 1);
+    assert_int_equal(c.run.stop_ms, 0);
+    assert_int_equal(c.latency.budget_ms, 60000);
+    assert_int_equal(c.latency.assemble_ms, 1);
+    assert_int_equal(c.latency.guard_ms, 1000);
+    assert_string_equal(c.publish.grader.bind, "tcp://[::1]:6000");
+    assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
+    assert_int_equal(c.publish.grader.high_water_mark, 100000);
+    assert_string_equal(c.publish.viewers.bind, "ipc:///run/cernita/viewers");
+    assert_int_equal(c.publish.viewers.format, CRN_FORMAT_JSON);
+    assert_int_equal(c.publish.viewers.high_water_mark, 1);
+    assert_string_equal(c.record.dir, "/var/lib/cernita");
+    assert_int_equal(c.record.segment_mib, 16);
+    assert_int_equal(c.log.level, 3);
+}
+
+static void test_defaults_hold_where_the_file_says_nothing(void **state)
+{
+    (void)state;
+    static crn_config c;
+    assert_int_equal(crn_config_parse("f", GOOD, strlen(GOOD), stderr, &c), 0);
+    assert_int_equal(c.ingest.bind.count, 1);
+    assert_string_equal(c.ingest.bind.item[0], "tcp://127.0.0.1:5555");
+    assert_string_equal(c.publish.grader.bind, "tcp://127.0.0.1:5556");
+    assert_string_equal(c.publish.viewers.bind, "tcp://127.0.0.1:5557");
+    assert_int_equal(c.limits.points, 262144);
+    assert_int_equal(c.latency.budget_ms, 100);
+    assert_int_equal(c.log.level, 2);
+    assert_false(c.chain[0].optional);
+    assert_int_equal(((const contours_settings *)c.chain[0].settings)->border, 1);
+}
+
+static void test_what_cannot_be_read_gives_one_line(void **state)
+{
+    (void)state;
+    static crn_config config;
+    char *text = NULL, path[] = "/tmp/test_config_XXXXXX";
+    size_t text_bytes = 0;
+    FILE *out = open_memstream(&text, &text_bytes);
+    assert_int_equal(crn_config_load("/nowhere/line.yaml", out, &config), -ENOENT);
+    assert_int_equal(crn_config_load("/", out, &config), -EISDIR);
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(ftruncate(descriptor, CRN_CONFIG_BYTES_MAX + 1), 0);
+    close(descriptor);
+    assert_int_equal(crn_config_load(path, NULL, &config), -EFBIG);
+    unlink(path);
+    fclose(out);
+    assert_string_equal(text, "/nowhere/line.yaml: cannot be read: No such file or directory\n"
+                              "/: cannot be read: Is a directory\n");
+    free(text);
+}
+
+static void test_a_thousand_faults_end_in_a_count(void **state)
+{
+    (void)state;
+    char *text = malloc(20000);
+    assert_non_null(text);
+    text[0] = '\0';
+    size_t used = 0;
+    for (int i = 0; i < 1002; i++)
+        used += (size_t)sprintf(text + used, "key%d: %d\n", i, i);
+    used += (size_t)sprintf(text + used, GOOD);
+    int r;
+    char *faults = faults_of(text, used, &r);
+    const char *end = strstr(faults, "f: 2 more faults are not shown\n");
+    assert_non_null(end);
+    assert_int_equal(strlen(end), strlen("f: 2 more faults are not shown\n"));
+    assert_int_equal(r, -EINVAL);
+    free(faults);
+    free(text);
+}
+
+static void test_resolve_fills_in_the_machine(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t cores;
+        int64_t workers, threads, slots; /* as configured */
+        int64_t got_workers, got_threads, got_slots;
+    } rows[] = {{1, 0, 0, 0, 1, 1, 20},  {2, 0, 0, 0, 1, 2, 20},  {16, 0, 0, 0, 15, 1, 76},
+                {16, 4, 0, 0, 4, 4, 32}, {16, 5, 0, 0, 5, 3, 36}, {4, 8, 0, 0, 8, 1, 48},
+                {4, 8, 3, 2, 8, 3, 2},   {0, 0, 0, 0, 1, 1, 20}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static crn_config c;
+        c.run.workers = rows[i].workers;
+        c.run.threads = rows[i].threads;
+        c.limits.slots = rows[i].slots;
+        crn_config_resolve(&c, rows[i].cores);
+        assert_int_equal(c.run.workers, rows[i].got_workers);
+        assert_int_equal(c.run.threads, rows[i].got_threads);
+        assert_int_equal(c.limits.slots, rows[i].got_slots);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_fault_gives_its_line),
+        cmocka_unit_test(test_bad_files_tell_all_their_faults_in_order),
+        cmocka_unit_test(test_good_files_load),
+        cmocka_unit_test(test_values_arrive_where_they_belong),
+        cmocka_unit_test(test_defaults_hold_where_the_file_says_nothing),
+        cmocka_unit_test(test_what_cannot_be_read_gives_one_line),
+        cmocka_unit_test(test_a_thousand_faults_end_in_a_count),
+        cmocka_unit_test(test_resolve_fills_in_the_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* The tables of keys with the real stages: whole, sensible, and what config/ says about them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/log.h"
+#include "src/config_parts.h"
+#include "stages/backend.h"
+
+static size_t bytes_of(crn_param_type type)
+{
+    static const size_t bytes[] = {sizeof(bool),    sizeof(int64_t), sizeof(double),
+                                   sizeof(int32_t), CRN_TEXT_BYTES,  sizeof(crn_texts)};
+    return bytes[type];
+}
+
+/* A table over a settings struct of that size. */
+static void assert_rows(const char *name, const crn_param *rows, size_t settings_bytes)
+{
+    _Alignas(16) static unsigned char settings[sizeof(crn_config)];
+    int count = 0;
+    for (const crn_param *row = rows; row && row->key; row++, count++) {
+        crn_error error = {""};
+        bool number = row->type == CRN_PARAM_INTEGER || row->type == CRN_PARAM_REAL;
+        print_message("%s.%s\n", name, row->key);
+        assert_true(strspn(row->key, "abcdefghijklmnopqrstuvwxyz_0123456789") == strlen(row->key));
+        assert_true(row->offset + bytes_of(row->type) <= settings_bytes);
+        assert_true(!number || row->min < row->max);
+        assert_int_equal(row->type == CRN_PARAM_CHOICE, row->choices != NULL);
+        assert_true(row->help && row->help[0] && row->help[strlen(row->help) - 1] != '.');
+        assert_null(strpbrk(row->help, "|\n"));
+        int r = crn_param_fall_back(row, settings, &error);
+        assert_string_equal(error.text, "");
+        assert_int_equal(r, 0);
+        for (const crn_param *other = rows; other != row; other++)
+            assert_string_not_equal(other->key, row->key);
+    }
+    assert_true(count < CRN_NAMES_MAX / 2);
+}
+
+static void assert_sections(const crn_section *sections)
+{
+    for (const crn_section *section = sections; section && section->key; section++) {
+        size_t bytes = section->kind == CRN_SECTION_CLASSES ? sizeof(crn_class_settings)
+                       : section->kind == CRN_SECTION_CHAIN ? sizeof(crn_step)
+                                                            : sizeof(crn_config);
+        assert_true(section->rows || section->sections);
+        assert_rows(section->key, section->rows, bytes);
+        assert_sections(section->sections);
+    }
+}
+
+static void test_the_tables_are_whole(void **state)
+{
+    (void)state;
+    assert_sections(crn_sections);
+}
+
+static void test_the_stages_tables_are_whole(void **state)
+{
+    (void)state;
+    const crn_param *every = crn_section_of(CRN_SECTION_CHAIN)->rows;
+    assert_non_null(crn_stages[0]);
+    for (int i = 0; crn_stages[i]; i++) {
+        const crn_stage *stage = crn_stages[i];
+        assert_true(stage->settings_bytes <= CRN_STAGE_SETTINGS_MAX);
+        assert_non_null(stage->help);
+        assert_rows(stage->name, stage->params, stage->settings_bytes);
+        for (const crn_param *row = stage->params; row && row->key; row++)
+            for (const crn_param *other = every; other->key; other++)
+                assert_string_not_equal(row->key, other->key);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(stage->name, crn_stages[j]->name);
+    }
+}
+
+static void test_choices_stand_in_their_enumerations_order(void **state)
+{
+    (void)state;
+    static crn_config c;
+    static const char text[] = "classes: [{name: a, level: 0.5}]\nchain: [contours]\n"
+                               "log: {level: warning}\nrun: {backend: cuda}\n"
+                               "publish: {grader: {format: json}}\n";
+    assert_int_equal(crn_config_parse("f", text, sizeof text - 1, stderr, &c), 0);
+    assert_int_equal(c.log.level, CRN_LOG_WARNING);
+    assert_int_equal(c.run.backend, CRN_BACKEND_CUDA);
+    assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
+    assert_int_equal(c.publish.viewers.format, CRN_FORMAT_MSGPACK);
+}
+
+static int read_text(const crn_param *row, const char *text, void *value)
+{
+    crn_error error = {""};
+    crn_scalar scalar = {.text = text, .length = strlen(text), .plain = true};
+    int r = crn_scalar_read(row, &scalar, value, &error);
+    assert_int_equal(r < 0, error.text[0] != '\0');
+    return r;
+}
+
+static void test_whole_numbers_are_plain_decimals(void **state)
+{
+    (void)state;
+    static const crn_param row = {
+        .key = "n", .type = CRN_PARAM_INTEGER, .min = -1e18, .max = 9007199254740992.0};
+    static const char *const bad[] = {"10s",   "10.5",
+                                      "10.0",  "010",
+                                      "00",    "-0",
+                                      "-01",   "1_000",
+                                      "0x10",  "1e3",
+                                      "+1",    "-",
+                                      " 1",    "1 ",
+                                      "1,000", "0o17",
+                                      "0b1",   "inf",
+                                      "true",  "١",
+                                      "--1",   "1-",
+                                      "null",  "~",
+                                      "",      "9999999999999999999999"};
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"0", 0}, {"-1", -1}, {"10", 10}, {"9007199254740992", INT64_C(1) << 53}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int64_t value = 7;
+        if (read_text(&row, bad[i], &value) == 0)
+            fail_msg("'%s' was read as %lld", bad[i], (long long)value);
+        assert_int_equal(value, 7);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        int64_t value = 7;
+        assert_int_equal(read_text(&row, good[i].text, &value), 0);
+        assert_int_equal(value, good[i].value);
+    }
+}
+
+static void test_numbers_are_decimals_or_exponents(void **state)
+{
+    (void)state;
+    static const crn_param row = {
+        .key = "x", .type = CRN_PARAM_REAL, .min = -INFINITY, .max = INFINITY};
+    static const char *const bad[] = {"nan",  ".nan",  "inf", ".inf",  "-.inf", "1e999", ".5",
+                                      "5.",   "0,5",   "50%", "0x1p3", "1e",    "1e+",   "01.5",
+                                      "+0.5", "1.5.1", "- 1", "1 ",    "1_0",   "-",     "e5"};
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},       {"0.5", 0.5}, {"-1.25", -1.25}, {"1e3", 1000}, {"1E-2", 0.01},
+                {"2.5e+1", 25}, {"-0", 0},    {"1e-999", 0},    {"10.0", 10},  {"0.1", 0.1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 7;
+        if (read_text(&row, bad[i], &value) == 0)
+            fail_msg("'%s' was read as %g", bad[i], value);
+        assert_true(value == 7);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = 7;
+        assert_int_equal(read_text(&row, good[i].text, &value), 0);
+        assert_true(value == good[i].value);
+    }
+}
+
+static void test_booleans_are_true_or_false(void **state)
+{
+    (void)state;
+    static const crn_param row = {.key = "b", .type = CRN_PARAM_BOOL};
+    static const char *const bad[] = {"yes",  "no",    "on", "off", "maybe", "True",
+                                      "TRUE", "False", "y",  "n",   "1",     "0"};
+    bool value = false;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        crn_error error = {""};
+        crn_scalar scalar = {.text = bad[i], .length = strlen(bad[i]), .plain = true};
+        assert_int_equal(crn_scalar_read(&row, &scalar, &value, &error), -22);
+        assert_non_null(strstr(error.text, "true or false meant"));
+        assert_false(value);
+    }
+    assert_int_equal(read_text(&row, "true", &value), 0);
+    assert_true(value);
+    assert_int_equal(read_text(&row, "false", &value), 0);
+    assert_false(value);
+}
+
+static void test_the_nearest_name_is_found(void **state)
+{
+    (void)state;
+    static const crn_names names = {.count = 4, .item = {"lanes", "views", "slots", "log"}};
+    static const char *const rows[][2] = {
+        {"lane", "lanes"},   {"LANES", "lanes"}, {"lnaes", "lanes"}, {"veiws", "views"},
+        {"viewss", "views"}, {"sluts", "slots"}, {"foo", NULL},      {"monitor", NULL},
+        {"", NULL},          {"x", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *nearest = crn_names_nearest(&names, rows[i][0]);
+        if (rows[i][1])
+            assert_string_equal(nearest, rows[i][1]);
+        else
+            assert_null(nearest);
+    }
+}
+
+static void test_the_ready_line_loads(void **state)
+{
+    (void)state;
+    static crn_config c;
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/../config/line.yaml", stderr, &c), 0);
+    assert_int_equal(c.classes.count, 12);
+    for (int i = 0; i < 12; i++) {
+        bool is_defect =
+            strcmp(c.classes.name[i], "background") && strcmp(c.classes.name[i], "roller");
+        assert_int_equal(isnan(c.classes.level[i]) == 0, is_defect);
+    }
+    assert_int_equal(c.steps, 1);
+    assert_string_equal(c.chain[0].stage->name, "contours");
+    assert_int_equal(c.latency.budget_ms, 100);
+    assert_int_equal(c.latency.assemble_ms, 400);
+    assert_string_equal(c.ingest.bind.item[0], "tcp://127.0.0.1:5555");
+    assert_string_equal(c.publish.grader.bind, "tcp://127.0.0.1:5556");
+    assert_string_equal(c.publish.viewers.bind, "tcp://127.0.0.1:5557");
+}
+
+static char *reference(void)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    crn_config_print_reference(out);
+    fclose(out);
+    return text;
+}
+
+/* The README's table is the reference; where they differ, the fresh one is left beside the
+ * programs. */
+static void test_the_readme_has_the_reference(void **state)
+{
+    (void)state;
+    static char readme[1 << 16];
+    FILE *file = fopen(CRN_TEST_DATA "/../config/README.md", "r");
+    assert_non_null(file);
+    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
+    fclose(file);
+    char *fresh = reference();
+    bool same = strstr(readme, fresh) != NULL;
+    FILE *out = same ? NULL : fopen(CRN_BIN "/config_reference.md", "w");
+    if (out) {
+        fputs(fresh, out);
+        fclose(out);
+    }
+    free(fresh);
+    if (!same)
+        fail_msg("config/README.md is behind the keys: put the table of %s there",
+                 CRN_BIN "/config_reference.md");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_tables_are_whole),
+        cmocka_unit_test(test_the_stages_tables_are_whole),
+        cmocka_unit_test(test_choices_stand_in_their_enumerations_order),
+        cmocka_unit_test(test_whole_numbers_are_plain_decimals),
+        cmocka_unit_test(test_numbers_are_decimals_or_exponents),
+        cmocka_unit_test(test_booleans_are_true_or_false),
+        cmocka_unit_test(test_the_nearest_name_is_found),
+        cmocka_unit_test(test_the_ready_line_loads),
+        cmocka_unit_test(test_the_readme_has_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
