@@ -1,0 +1,79 @@
+#include "tests/support/compare.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool is_same_point(const crn_point *a, const crn_point *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+void crn_assert_contours_equal(const crn_contours *got, const crn_contours *wanted,
+                               const char *what)
+{
+    for (uint32_t i = 0; i < got->contour_count && i < wanted->contour_count; i++) {
+        const crn_contour *g = &got->contours[i], *w = &wanted->contours[i];
+        if (g->plane != w->plane || g->closed != w->closed || g->first != w->first ||
+            g->count != w->count)
+            fail_msg("%s: contour %u is plane %d closed %d first %u count %u, "
+                     "wanted %d %d %u %u",
+                     what, i, g->plane, g->closed, g->first, g->count, w->plane, w->closed,
+                     w->first, w->count);
+        for (uint32_t k = 0; k < g->count; k++) {
+            const crn_point *p = &got->points[g->first + k], *q = &wanted->points[w->first + k];
+            if (!is_same_point(p, q))
+                fail_msg("%s: contour %u point %u of %u is (%.17g, %.17g), wanted (%.17g, %.17g)",
+                         what, i, k, g->count, p->x, p->y, q->x, q->y);
+        }
+    }
+    if (got->contour_count != wanted->contour_count)
+        fail_msg("%s: %u contours, wanted %u", what, got->contour_count, wanted->contour_count);
+    if (got->point_count != wanted->point_count)
+        fail_msg("%s: %u points, wanted %u", what, got->point_count, wanted->point_count);
+    if (got->truncated != wanted->truncated)
+        fail_msg("%s: truncated is %d, wanted %d", what, got->truncated, wanted->truncated);
+}
+
+typedef struct length {
+    crn_point from, to;
+    int64_t plane;
+} length;
+
+static int compare_lengths(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(length));
+}
+
+/* All segments, sorted by their bytes. The caller frees them. */
+static length *segments_of(const crn_contours *contours, size_t *ret_count)
+{
+    length *all = calloc((size_t)contours->point_count + 1, sizeof *all);
+    size_t count = 0;
+    for (uint32_t i = 0; all && i < contours->contour_count; i++) {
+        const crn_contour *c = &contours->contours[i];
+        const crn_point *p = contours->points + c->first;
+        for (uint32_t k = 1; k < c->count; k++)
+            all[count++] = (length){p[k - 1], p[k], c->plane};
+    }
+    if (all)
+        qsort(all, count, sizeof *all, compare_lengths);
+    *ret_count = count;
+    return all;
+}
+
+void crn_assert_segments_equal(const crn_contours *got, const crn_contours *wanted,
+                               const char *what)
+{
+    size_t count = 0, wanted_count = 0;
+    length *a = segments_of(got, &count), *b = segments_of(wanted, &wanted_count);
+    bool equal = a && b && count == wanted_count && memcmp(a, b, count * sizeof *a) == 0;
+    free(a);
+    free(b);
+    if (!equal)
+        fail_msg("%s: the segments differ (%zu, wanted %zu)", what, count, wanted_count);
+}

@@ -1,0 +1,16 @@
+/* Are two results the same bytes? Says where not. */
+#ifndef CRN_TESTS_COMPARE_H
+#define CRN_TESTS_COMPARE_H
+
+#include "stages/result.h"
+
+/* Fails the running cmocka test, with `what` and the first difference, unless both results hold the
+ * same contours with bit-equal points and the same `truncated`. Capacities may differ. */
+void crn_assert_contours_equal(const crn_contours *got, const crn_contours *wanted,
+                               const char *what);
+
+/* The same, but of the directed segments alone, in any order and joined in any way. */
+void crn_assert_segments_equal(const crn_contours *got, const crn_contours *wanted,
+                               const char *what);
+
+#endif
