@@ -1,6 +1,400 @@
-#include "stages/ops.h"
+/* The fast contours: scratch memory, strips, threads, and the order of the steps (contours.h). */
+#include "stages/openmp/contours_cells.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "stages/serial/contours.h"
+
+enum {
+    SLOT_POINTS,
+    SLOT_LINKS,
+    SLOT_CHAINS,
+    SLOT_RUNS,
+    SLOT_OPENINGS,
+    SLOT_STRIPS,
+    SLOT_PARTS,
+    SLOT_ROWS,
+    SLOT_CONSTANTS,
+};
+
+/* Rows of bits that a strip works with, and those that all share. */
+#define STRIP_ROWS    10
+#define CONSTANT_ROWS 4
+
+/* Below this a thread more costs more than it brings. */
+#define ELEMENTS_PER_THREAD (1 << 18)
+
+/* More strips than threads: not all have the same to do. */
+#define STRIPS_PER_THREAD 4
+
+static size_t row_words(const crn_contours_job *job)
+{
+    return 2 * (size_t)job->margin + job->words;
+}
+
+static size_t strip_bytes(const crn_contours_job *job)
+{
+    size_t by_bit = 3 * job->bits * sizeof(uint32_t);
+    size_t gathered = 2 * (size_t)job->image.width * sizeof(float);
+    size_t bytes = STRIP_ROWS * row_words(job) * sizeof(uint64_t) + by_bit + gathered;
+    return (bytes + 63) / 64 * 64;
+}
+
+/* The largest half <= level, as an integer in the order of halves. */
+static int16_t half_below(double level)
+{
+    int32_t low = -0x7c01, high = 0x7c00;
+    while (low < high) {
+        int32_t middle = (low + high + 1) >> 1;
+        uint16_t half = (uint16_t)(middle < 0 ? middle ^ 0x7fff : middle);
+        if ((double)crn_f16_to_f32(half) <= level)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return (int16_t)low;
+}
+
+static float float_below(double level)
+{
+    float rounded = (float)level;
+    return (double)rounded > level ? nextafterf(rounded, -INFINITY) : rounded;
+}
+
+/* So that element > threshold, in the element's own type, exactly when value > level. A plane that
+ * lies above the level as a whole has no contours, just like one below; nor has one without a
+ * level. */
+static void set_threshold(void *thresholds, size_t i, crn_type type, double level)
+{
+    double whole = level >= 0 ? floor(level) : INFINITY;
+    switch (type) {
+    case CRN_U8:
+        ((uint8_t *)thresholds)[i] = whole < UINT8_MAX ? (uint8_t)whole : UINT8_MAX;
+        return;
+    case CRN_U16:
+        ((int16_t *)thresholds)[i] =
+            (int16_t)((whole < UINT16_MAX ? (int32_t)whole : UINT16_MAX) + INT16_MIN);
+        return;
+    case CRN_F16:
+        ((int16_t *)thresholds)[i] = isnan(level) ? INT16_MAX : half_below(level);
+        return;
+    case CRN_F32:
+        ((float *)thresholds)[i] = float_below(level);
+        return;
+    }
+}
+
+static void set_thresholds(crn_contours_job *job, void *memory)
+{
+    const double *levels = job->params->levels + job->plane;
+    crn_type type = job->image.type;
+    size_t size = crn_type_bytes(type);
+    bool uniform = true;
+    for (uint32_t lane = 1; lane < job->lanes; lane++)
+        uniform = uniform && levels[lane] == levels[0];
+    job->threshold = memory;
+    job->threshold_step = uniform ? 0 : 64;
+    size_t count = uniform ? 64 : (size_t)job->words * 64;
+    for (size_t i = 0; i < count; i++)
+        if (i < job->lanes)
+            set_threshold(memory, i, type, levels[i]);
+        else
+            memcpy((uint8_t *)memory + i * size, (uint8_t *)memory + (i - job->lanes) * size, size);
+}
+
+/* Rows of bits that never change. Margins are 0, but in `ones`: outside, pixels are valid. */
+static void set_constants(crn_contours_job *job, uint64_t *memory)
+{
+    size_t row = row_words(job);
+    memset(memory, 0, CONSTANT_ROWS * row * sizeof *memory);
+    memset(memory + row, 0xff, row * sizeof *memory);
+    uint64_t *frame = memory + 2 * row + job->margin, *lonely = frame + row;
+    uint32_t begin = job->closed ? 0 : job->lanes;
+    uint32_t end = job->closed ? job->bits : job->bits - job->lanes;
+    for (uint32_t word = 0; word < job->words; word++) {
+        uint64_t low = word * 64;
+        if (low + 64 > begin && low < end)
+            frame[word] = ~(uint64_t)0;
+        if (low < begin && low + 64 > begin)
+            frame[word] &= ~(uint64_t)0 << (begin - low);
+        if (low < end && low + 64 > end)
+            frame[word] &= ~(uint64_t)0 >> (low + 64 - end);
+    }
+    job->zeros = memory + job->margin;
+    job->ones = memory + row + job->margin;
+    job->frame = frame;
+    job->frame_lonely = lonely;
+    crn_contours_find_lonely(job, frame, frame, lonely);
+    set_thresholds(job, memory + CONSTANT_ROWS * row);
+}
+
+static void set_strip_rows(const crn_contours_job *job, crn_contours_strip *strip, uint8_t *memory)
+{
+    size_t row = row_words(job);
+    uint64_t *words = (uint64_t *)(void *)memory;
+    memset(words, 0, STRIP_ROWS * row * sizeof *words);
+    uint64_t *rows[STRIP_ROWS];
+    for (int i = 0; i < STRIP_ROWS; i++)
+        rows[i] = words + (size_t)i * row + job->margin;
+    for (int i = 0; i < 2; i++) {
+        strip->inside[i] = rows[i];
+        strip->shifted[i] = rows[2 + i];
+        strip->valid_cells[i] = rows[4 + i];
+        strip->valid_pixels[i] = rows[6 + i];
+    }
+    strip->active = rows[8];
+    strip->lonely = rows[9];
+    memset(words + 6 * row, 0xff, 2 * row * sizeof *words);
+    strip->above = (uint32_t *)(words + STRIP_ROWS * row);
+    uint32_t *entries = strip->above + job->bits;
+    strip->top_entries = strip->is_first ? NULL : entries;
+    strip->bottom_entries = strip->is_last ? NULL : entries + job->bits;
+    if (job->strip_count > 1)
+        memset(entries, 0xff, 2 * job->bits * sizeof *entries);
+    strip->gathered = entries + 2 * job->bits;
+}
+
+typedef struct memory {
+    crn_point *points;
+    uint32_t *links, *chains;
+    crn_contours_run *runs;
+    crn_contours_opening *openings;
+    crn_contours_strip *strips;
+    crn_contours_part *parts;
+    uint8_t *rows;
+    uint64_t *constants;
+} memory;
+
+static int reserve(const crn_contours_job *job, crn_context *context, size_t cells,
+                   memory *ret_memory)
+{
+    size_t segments = 2 * cells * job->lanes, strips = (size_t)job->strip_count;
+    size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
+    memory m = {
+        .points = crn_context_scratch(context, SLOT_POINTS, segments * sizeof *m.points),
+        .links = crn_context_scratch(context, SLOT_LINKS, segments * sizeof *m.links),
+        .chains = crn_context_scratch(context, SLOT_CHAINS, segments * sizeof *m.chains),
+        .runs = crn_context_scratch(context, SLOT_RUNS, segments * sizeof *m.runs),
+        .openings = crn_context_scratch(context, SLOT_OPENINGS, segments * sizeof *m.openings),
+        .strips = crn_context_scratch(context, SLOT_STRIPS, strips * sizeof *m.strips),
+        .parts = crn_context_scratch(context, SLOT_PARTS, strips * job->lanes * sizeof *m.parts),
+        .rows = crn_context_scratch(context, SLOT_ROWS, strips * strip_bytes(job)),
+        .constants = crn_context_scratch(context, SLOT_CONSTANTS, constants),
+    };
+    if (!m.points || !m.links || !m.chains || !m.runs || !m.openings || !m.strips || !m.parts ||
+        !m.rows || !m.constants)
+        return -ENOMEM;
+    *ret_memory = m;
+    return 0;
+}
+
+static void set_parts(const crn_contours_job *job, crn_contours_strip *strip, const memory *m,
+                      size_t cells, size_t cells_before)
+{
+    for (uint32_t lane = 0; lane < job->lanes; lane++) {
+        size_t at = 2 * (lane * cells + cells_before);
+        crn_contours_part part = {
+            .chains = m->chains + at, .runs = m->runs + at, .openings = m->openings + at};
+        part.track.points = m->points + at;
+        part.track.links = m->links + at;
+        part.track.level = job->params->levels[job->plane + (int32_t)lane];
+        strip->parts[lane] = part;
+    }
+}
+
+/* Every step is one function of a strip. */
+static void scan_strip(const crn_contours_job *job, const crn_contours_way *way, int32_t k)
+{
+    way->scan(job, &job->strips[k]);
+    for (uint32_t lane = 0; lane < job->lanes; lane++)
+        crn_contours_trace(job, &job->strips[k].parts[lane]);
+}
+
+static void place_strip(const crn_contours_job *job, int32_t k, crn_contours *out)
+{
+    for (uint32_t lane = 0; lane < job->lanes; lane++)
+        crn_contours_place(job, k, lane, out);
+}
+
+static void copy_strip(const crn_contours_job *job, int32_t k, crn_contours *out)
+{
+    for (uint32_t lane = 0; lane < job->lanes; lane++)
+        crn_contours_copy(job, k, lane, out);
+}
+
+/* What comes between: strips become one, and every part learns where its contours begin. */
+static void join_strips(const crn_contours_job *job, crn_contours *out)
+{
+    uint64_t contours = out->contour_count, points = out->point_count;
+    bool is_full = false;
+    for (uint32_t lane = 0; lane < job->lanes; lane++) {
+        if (job->strip_count > 1)
+            crn_contours_stitch(job, lane);
+        for (int32_t k = 0; k < job->strip_count; k++) {
+            crn_contours_part *part = &job->strips[k].parts[lane];
+            part->contour_base = contours;
+            part->point_base = points;
+            part->left_out = is_full;
+            contours += part->contour_count;
+            points += part->point_count;
+            if (contours > out->contour_capacity || points > out->point_capacity)
+                is_full = true;
+        }
+    }
+    out->truncated = is_full;
+    if (is_full)
+        return; /* the part where it happens knows how much stands */
+    out->contour_count = (uint32_t)contours;
+    out->point_count = (uint32_t)points;
+}
+
+static void run_alone(const crn_contours_job *job, const crn_contours_way *way, crn_contours *out)
+{
+    for (int32_t k = 0; k < job->strip_count; k++)
+        scan_strip(job, way, k);
+    join_strips(job, out);
+    for (int32_t k = 0; k < job->strip_count; k++)
+        place_strip(job, k, out);
+    for (int32_t k = 0; k < job->strip_count; k++)
+        copy_strip(job, k, out);
+}
+
+static void run_together(const crn_contours_job *job, const crn_contours_way *way,
+                         crn_contours *out)
+{
+#pragma omp parallel num_threads(way->threads)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (int32_t k = 0; k < job->strip_count; k++)
+            scan_strip(job, way, k);
+#pragma omp single
+        join_strips(job, out);
+#pragma omp for schedule(dynamic, 1)
+        for (int32_t k = 0; k < job->strip_count; k++)
+            place_strip(job, k, out);
+#pragma omp for schedule(dynamic, 1)
+        for (int32_t k = 0; k < job->strip_count; k++)
+            copy_strip(job, k, out);
+    }
+}
+
+/* The planes of a job: one, or all of an interleaved picture. `out` is added to. */
+static int run_job(crn_contours_job *job, const crn_contours_way *way, crn_context *context,
+                   crn_contours *out)
+{
+    int32_t first_row = job->closed ? 0 : 1;
+    int32_t rows = job->image.height + (job->closed ? 1 : -1);
+    size_t columns = (size_t)(job->image.width + (job->closed ? 1 : -1));
+    size_t cells = (size_t)rows * columns;
+    job->strip_count = way->strips < rows ? way->strips : rows;
+    memory m;
+    int r = reserve(job, context, cells, &m);
+    if (r < 0)
+        return r;
+    set_constants(job, m.constants);
+    job->strips = m.strips;
+    for (int32_t k = 0; k < job->strip_count; k++) {
+        int32_t from = (int32_t)((int64_t)rows * k / job->strip_count);
+        int32_t to = (int32_t)((int64_t)rows * (k + 1) / job->strip_count);
+        crn_contours_strip *strip = &job->strips[k];
+        *strip = (crn_contours_strip){.row = first_row + from,
+                                      .end = first_row + to,
+                                      .is_first = k == 0,
+                                      .is_last = k == job->strip_count - 1,
+                                      .parts = m.parts + (size_t)k * job->lanes};
+        set_strip_rows(job, strip, m.rows + (size_t)k * strip_bytes(job));
+        set_parts(job, strip, &m, cells, (size_t)from * columns);
+    }
+    if (way->threads > 1 && job->strip_count > 1)
+        run_together(job, way, out);
+    else
+        run_alone(job, way, out);
+    return 0;
+}
+
+static void set_job(crn_contours_job *job, const crn_contours_params *params, const crn_image *in,
+                    int32_t plane, uint32_t lanes)
+{
+    *job = (crn_contours_job){.params = params, .image = *in, .plane = plane, .lanes = lanes};
+    ptrdiff_t offset = in->plane_stride * plane * (ptrdiff_t)crn_type_bytes(in->type);
+    job->image.data = (uint8_t *)in->data + offset;
+    job->image.planes = (int32_t)lanes;
+    job->closed = params->border == CRN_BORDER_CLOSED;
+    job->gather = in->step != (ptrdiff_t)lanes;
+    job->bits = ((uint32_t)in->width + 1) * lanes;
+    job->words = (job->bits + 511) / 512 * 8;
+    job->margin = (lanes / 64 + 2 + 7) / 8 * 8;
+    job->inverse = ((uint64_t)1 << 32) / lanes + 1;
+    int32_t longer = in->height > in->width ? in->height : in->width;
+    job->near_pixel = 0.5 - longer * 0x1p-52;
+}
+
+/* All planes at once, if they lie element by element beside each other. */
+static bool is_interleaved(const crn_image *in)
+{
+    int64_t planes = in->planes;
+    return planes > 1 && in->plane_stride == 1 && in->step == planes &&
+           (in->width + (int64_t)1) * planes < (int64_t)1 << 30 &&
+           (in->width + (int64_t)1) * planes * planes < (int64_t)1 << 32;
+}
+
+int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
+                           const crn_contours_params *params, const crn_image *in,
+                           crn_contours *out)
+{
+    int r = crn_contours_check(params, in, out);
+    if (r < 0)
+        return r;
+    crn_contours found = *out;
+    found.point_count = found.contour_count = 0;
+    found.truncated = false;
+    bool together = is_interleaved(in);
+    for (int32_t plane = 0; plane < in->planes && !found.truncated; plane++) {
+        if (!together && isnan(params->levels[plane]))
+            continue;
+        crn_contours_job job;
+        set_job(&job, params, in, plane, together ? (uint32_t)in->planes : 1);
+        r = run_job(&job, way, context, &found);
+        if (r < 0)
+            return r;
+        if (together)
+            break;
+    }
+    *out = found;
+    return 0;
+}
+
+static crn_contours_scan_fn *scan_of_this_processor(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd"))
+        return crn_contours_scan_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
+        return crn_contours_scan_avx2;
+    return crn_contours_scan_plain;
+}
+
 int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
                         const crn_image *in, crn_contours *out)
 {
-    return crn_contours_serial(context, params, in, out);
+    int r = crn_contours_check(params, in, out);
+    if (r < 0)
+        return r;
+    int64_t elements = (int64_t)in->height * in->width;
+    if (is_interleaved(in))
+        elements *= in->planes;
+    int64_t threads = elements / ELEMENTS_PER_THREAD;
+    if (threads > crn_context_threads(context))
+        threads = crn_context_threads(context);
+    crn_contours_way way = {.scan = scan_of_this_processor(), .strips = 1, .threads = 1};
+    if (threads > 1) {
+        way.threads = (int32_t)threads;
+        way.strips = STRIPS_PER_THREAD * way.threads;
+    }
+    return crn_contours_openmp_by(&way, context, params, in, out);
 }

@@ -1,0 +1,165 @@
+/*
+ * The fast contours: what its files share.
+ *
+ *   contours.c            the entry: scratch memory, strips, threads, the order of the steps
+ *   contours_rows_simd.c  a row of pixels -> a row of bits: is it above the level, is it NaN
+ *   contours_scan_simd.c  rows of bits -> segments, linked to their neighbours
+ *   contours_trace.c      links -> runs of segments in order of travel -> points in their place
+ *   contours_stitch.c     runs that cross from strip to strip -> whole contours
+ *
+ * Bits: a row of pixels is one bit per element, in the order of memory. `lanes` planes lie
+ * interleaved (1: a plane by itself), so the neighbour to the left is `lanes` bits lower, and all
+ * planes are looked at together. A cell is named by its lower right pixel: cell (y, x) has the
+ * corners (y - 1, x - 1) to (y, x); with an open border y and x run from 1 to H - 1 and W - 1, with
+ * a closed one from 0 to H and W, and outside everything is 0 and valid.
+ *
+ * A picture is cut into strips of rows, one task each. A strip of one plane is a part: its segments
+ * are numbered from 0 in raster order. All memory is sized for the worst case, a segment pair per
+ * cell, in address space alone.
+ */
+#ifndef CRN_OPENMP_CONTOURS_H
+#define CRN_OPENMP_CONTOURS_H
+
+#include "stages/ops.h"
+
+#define CRN_NONE UINT32_MAX
+
+/* Links: a segment's number, or with the highest bit an end: CRN_NONE, or the strip's border that
+ * the run leaves by, with the bit of the cell. */
+#define CRN_LINK_END    0x80000000u
+#define CRN_LINK_BOTTOM 0x40000000u
+#define CRN_LINK_BIT    0x3fffffffu
+
+/* Segments in order of travel. Runs with an opening come first. */
+typedef struct crn_contours_run {
+    uint32_t start, count; /* in the part's chains */
+    uint32_t base; /* index of the contour's first point in the result; CRN_NONE: left out */
+} crn_contours_run;
+
+/* What is known of a run that is no closed contour by itself. */
+typedef struct crn_contours_opening {
+    crn_point head;       /* where it begins */
+    uint32_t segment;     /* its first */
+    uint32_t exit;        /* the end that its last segment links to */
+    uint32_t least;       /* the least segment number; CRN_NONE: no segment is left */
+    uint32_t greatest_at; /* where in the run the greatest number is */
+    bool entered;         /* it begins at a strip's border */
+    bool followed;        /* another run leads into it */
+    bool closed;          /* of the whole contour, in the lead alone, as `total` and `base` */
+    int32_t next_strip, lead_strip;
+    uint32_t next, lead; /* the run that follows; the first run of the whole contour, or CRN_NONE */
+    uint32_t offset;     /* segments of the whole contour before this run */
+    uint32_t total, base;
+} crn_contours_opening;
+
+/* What the scan keeps at hand per plane. */
+typedef struct crn_contours_track {
+    crn_point *points; /* by segment: where it ends */
+    uint32_t *links;   /* by segment: the one that follows; once traced: see contours_trace.c */
+    double level;
+    double extreme; /* how near to a pixel a point came: the greatest |fraction - 1/2| */
+    uint32_t count; /* segments */
+    uint32_t left;  /* the segment that touches the right side of the last active cell */
+} crn_contours_track;
+
+typedef struct crn_contours_part {
+    crn_contours_track track;
+    uint32_t *chains;
+    crn_contours_run *runs;
+    crn_contours_opening *openings;
+    uint32_t opening_count, run_count;
+    uint32_t contour_count; /* whose first segment lies here */
+    uint64_t point_count;
+    uint64_t contour_base, point_base; /* what all parts before leave in the result */
+    bool left_out;                     /* the result was full before */
+} crn_contours_part;
+
+/* Two rows at work; words before and after each row are readable, `margin` of them. */
+typedef struct crn_contours_strip {
+    int32_t row, end; /* cells */
+    bool is_first, is_last;
+    uint64_t *inside[2], *shifted[2], *valid_pixels[2], *valid_cells[2], *active, *lonely;
+    void *gathered;                         /* two rows of elements, where memory has steps */
+    uint32_t *above;                        /* by bit: the segment that touches the upper side */
+    uint32_t *top_entries, *bottom_entries; /* by bit: the run that begins there, or CRN_NONE */
+    crn_contours_part *parts;               /* one per lane */
+} crn_contours_strip;
+
+/* One plane, or all planes of an interleaved picture. */
+typedef struct crn_contours_job {
+    const crn_contours_params *params;
+    crn_image image; /* of `lanes` planes */
+    int32_t plane;   /* the first */
+    bool closed;
+    bool gather;           /* rows are no dense elements: copy them first */
+    uint32_t lanes, bits;  /* bits of a row of cells: (W + 1) * lanes */
+    uint32_t words;        /* of a row, a multiple of 8 */
+    uint32_t margin;       /* words around a row */
+    uint64_t inverse;      /* bit * inverse >> 32 = bit / lanes */
+    const void *threshold; /* 64 elements, or a row of them where `threshold_step` is 64 */
+    uint32_t threshold_step;
+    double near_pixel; /* |fraction - 1/2| from which a point may coincide with a pixel */
+    const uint64_t *zeros, *ones, *frame, *frame_lonely; /* rows: nothing, everything, the valid
+                                        cells, and those with a side where no cell follows */
+    crn_contours_strip *strips;
+    int32_t strip_count;
+} crn_contours_job;
+
+/* The opening of the whole contour's first run. */
+static inline crn_contours_opening *crn_contours_lead(const crn_contours_job *job, uint32_t lane,
+                                                      crn_contours_opening *opening)
+{
+    if (opening->lead_strip < 0)
+        return opening;
+    return &job->strips[opening->lead_strip].parts[lane].openings[opening->lead];
+}
+
+/* A contour of so many segments whose least one is in this part, in that run. Once traced, links
+ * are no more needed: they hold this, at the least segment of every contour, and CRN_NONE. */
+static inline void crn_contours_note(crn_contours_part *part, uint32_t least, uint32_t run,
+                                     uint32_t segments)
+{
+    part->track.links[least] = CRN_LINK_END | run;
+    part->contour_count++;
+    part->point_count += (uint64_t)segments + 1;
+}
+
+typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
+
+/* Finds a strip's segments, links and openings. */
+crn_contours_scan_fn crn_contours_scan_plain;
+crn_contours_scan_fn crn_contours_scan_avx2;
+crn_contours_scan_fn crn_contours_scan_avx512;
+
+/* Bits of the elements above their threshold, and whether a NaN may be among them; `row` has
+ * width * lanes elements. */
+bool crn_contours_row_inside_plain(const crn_contours_job *job, const void *row, uint64_t *bits);
+bool crn_contours_row_inside_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
+bool crn_contours_row_inside_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
+
+/* Turns a part's segments into runs. */
+void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part);
+
+/* Joins the runs of all strips of one lane. */
+void crn_contours_stitch(const crn_contours_job *job, uint32_t lane);
+
+/* Gives every contour of a part its place in `out`, up to where it is full. */
+void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t lane,
+                        crn_contours *out);
+
+/* Copies the part's points into their places. */
+void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane,
+                       crn_contours *out);
+
+/* How to go about it: chosen by the processor and the picture's size, or by a test. */
+typedef struct crn_contours_way {
+    crn_contours_scan_fn *scan;
+    int32_t strips;  /* >= 1; fewer where the rows do not suffice */
+    int32_t threads; /* >= 1 */
+} crn_contours_way;
+
+int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
+                           const crn_contours_params *params, const crn_image *in,
+                           crn_contours *out);
+
+#endif

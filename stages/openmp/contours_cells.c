@@ -1,0 +1,160 @@
+/* The careful half of the scan: borders, cells that are left out, rows that are not dense. */
+#include "stages/openmp/contours_cells.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Infinite values: the point is pushed onto the finite one, or stays half-way between two. */
+double crn_contours_fraction_with_infinity(double a, double b)
+{
+    return isinf(a) && isinf(b) ? 0.5 : isinf(a) ? 1 : 0;
+}
+
+static double value_at(const crn_contours_job *job, uint32_t lane, int32_t y, int32_t x)
+{
+    if (y < 0 || x < 0 || y >= job->image.height || x >= job->image.width)
+        return 0;
+    return (double)crn_image_at(&job->image, (int32_t)lane, y, x);
+}
+
+static crn_point point_on(const crn_contours_job *job, crn_contours_track *t, uint32_t lane,
+                          int side, int32_t y, int32_t x)
+{
+    bool along_x = side == TOP || side == BOTTOM;
+    int32_t ay = y - (side != BOTTOM), ax = x - (side != RIGHT);
+    double a = value_at(job, lane, ay, ax), b = value_at(job, lane, ay + !along_x, ax + along_x);
+    double fraction = fraction_between(t, a, b);
+    crn_point point = {ax + (along_x ? fraction : 0), ay + (along_x ? 0 : fraction)};
+    return point;
+}
+
+static void open_run(crn_contours_part *part, uint32_t segment, crn_point head, uint32_t *entry)
+{
+    crn_contours_opening *opening = &part->openings[part->opening_count];
+    opening->head = head;
+    opening->segment = segment;
+    opening->entered = entry != NULL;
+    if (entry)
+        *entry = part->opening_count;
+    part->opening_count++;
+}
+
+/* `lonely`: sides, a bit each, where no cell follows. */
+static void add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
+                            unsigned corners, uint32_t bit, int32_t y, unsigned lonely)
+{
+    uint32_t lane = bit % job->lanes;
+    int32_t x = (int32_t)(bit / job->lanes);
+    crn_contours_part *part = &strip->parts[lane];
+    crn_contours_track *t = &part->track;
+    bool is_saddle = corners == 6 || corners == 9;
+    const saddle_kind *saddle = &saddle_kinds[job->params->connectivity][corners & 1];
+    uint32_t slots[4] = {[TOP] = strip->above[bit], [LEFT] = t->left};
+    uint32_t *entry = strip->top_entries ? &strip->top_entries[bit] : NULL;
+    for (int i = 0; i <= is_saddle; i++) {
+        segment_kind kind = !is_saddle ? segment_kinds[corners]
+                            : i        ? saddle->second
+                                       : saddle->first;
+        uint32_t s = t->count++;
+        t->points[s] = point_on(job, t, lane, kind.to, y, x);
+        t->links[s] = kind.to < BOTTOM ? slots[kind.to] : CRN_NONE;
+        if (lonely >> kind.to & 1)
+            t->links[s] = kind.to == TOP && entry ? CRN_LINK_END | bit : CRN_NONE;
+        if (lonely >> kind.from & 1 && kind.from != BOTTOM)
+            open_run(part, s, point_on(job, t, lane, kind.from, y, x),
+                     kind.from == TOP ? entry : NULL);
+        else if (kind.from < BOTTOM)
+            t->links[slots[kind.from]] = s;
+        slots[kind.from] = slots[kind.to] = s;
+        strip->above[bit] = s;
+    }
+    t->left = slots[RIGHT];
+}
+
+void crn_contours_add_lonely_cells(const crn_contours_job *job, crn_contours_strip *strip,
+                                   const crn_contours_rows *rows, uint32_t word, uint64_t active)
+{
+    uint64_t no_left = ~from_left(rows->valid, word, job->lanes);
+    uint64_t no_right = ~from_right(rows->valid, word, job->lanes);
+    uint64_t no_top = ~rows->valid_above[word];
+    for (; active; active &= active - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(active);
+        unsigned lonely = (unsigned)((no_top >> i & 1) << TOP | (no_left >> i & 1) << LEFT |
+                                     (no_right >> i & 1) << RIGHT);
+        add_lonely_cell(job, strip, corners_at(rows, word, i), word * 64 + i, rows->row, lonely);
+    }
+}
+
+void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *strip,
+                               const crn_contours_rows *rows, uint32_t *bottom_entries)
+{
+    for (uint32_t word = 0; word < job->words; word++) {
+        uint64_t right = rows->inside_above[word], left = rows->shifted_above[word];
+        uint64_t open = rows->valid_above[word] & ~rows->valid[word] & (right ^ left);
+        for (; open; open &= open - 1) {
+            unsigned i = (unsigned)__builtin_ctzll(open);
+            uint32_t bit = word * 64 + i, lane = bit % job->lanes, s = strip->above[bit];
+            crn_contours_part *part = &strip->parts[lane];
+            /* With the right pixel high, the way leads up. */
+            if (right >> i & 1)
+                open_run(
+                    part, s,
+                    point_on(job, &part->track, lane, TOP, rows->row, (int32_t)(bit / job->lanes)),
+                    bottom_entries ? &bottom_entries[bit] : NULL);
+            else if (bottom_entries)
+                part->track.links[s] = CRN_LINK_END | CRN_LINK_BOTTOM | bit;
+        }
+    }
+}
+
+void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid,
+                              const uint64_t *valid_above, uint64_t *ret_lonely)
+{
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)job->words; i++)
+        ret_lonely[i] =
+            ~valid_above[i] | ~from_left(valid, i, job->lanes) | ~from_right(valid, i, job->lanes);
+}
+
+bool crn_contours_find_valid_pixels(const crn_contours_job *job, int32_t y, bool may_hold_nan,
+                                    uint64_t *bits)
+{
+    size_t width = (size_t)job->image.width;
+    const uint8_t *mask = job->params->mask;
+    mask = mask ? mask + (size_t)y * width : NULL;
+    if (mask && !memchr(mask, 0, width))
+        mask = NULL;
+    if (!mask && !may_hold_nan)
+        return false;
+    memset(bits, 0xff, job->words * sizeof *bits);
+    for (uint32_t x = 0; x < width; x++)
+        for (uint32_t lane = 0; lane < job->lanes; lane++) {
+            bool valid = !mask || mask[x];
+            if (valid && may_hold_nan)
+                valid = !isnan(crn_image_at(&job->image, (int32_t)lane, y, (int32_t)x));
+            uint32_t bit = x * job->lanes + lane;
+            bits[bit / 64] &= ~((uint64_t)!valid << bit % 64);
+        }
+    return true;
+}
+
+void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *pixels,
+                                   const uint64_t *pixels_above, uint64_t *ret_cells)
+{
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)job->words; i++)
+        ret_cells[i] = job->frame[i] & pixels[i] & from_left(pixels, i, job->lanes) &
+                       pixels_above[i] & from_left(pixels_above, i, job->lanes);
+}
+
+const void *crn_contours_elements(const crn_contours_job *job, crn_contours_strip *strip, int32_t y)
+{
+    const crn_image *image = &job->image;
+    size_t size = crn_type_bytes(image->type);
+    const uint8_t *row = (const uint8_t *)image->data + image->row_stride * (ptrdiff_t)size * y;
+    if (!job->gather)
+        return row;
+    size_t width = (size_t)image->width;
+    uint8_t *gathered = (uint8_t *)strip->gathered + (y & 1 ? width * size : 0);
+    for (size_t x = 0; x < width; x++)
+        memcpy(gathered + x * size, row + image->step * (ptrdiff_t)(x * size), size);
+    return gathered;
+}

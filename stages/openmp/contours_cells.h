@@ -1,0 +1,112 @@
+/* Cells and their segments: what the fast scan and the careful one of the same rows share. */
+#ifndef CRN_OPENMP_CONTOURS_CELLS_H
+#define CRN_OPENMP_CONTOURS_CELLS_H
+
+#include "stages/openmp/contours.h"
+
+#define always_inline inline __attribute__((always_inline))
+
+/* Sides of a cell. Those met again later, by the cell to the right or below, are the greater ones;
+ * left and right are the odd ones. */
+enum { TOP, LEFT, BOTTOM, RIGHT };
+
+/* A cell's segments by its high corners: upper left 1, upper right 2, lower left 4, lower right 8.
+ * Low values lie left of the direction of travel. */
+typedef struct segment_kind {
+    uint8_t from, to;
+} segment_kind;
+
+static const segment_kind segment_kinds[16] = {
+    [1] = {TOP, LEFT},     [2] = {RIGHT, TOP},    [3] = {RIGHT, LEFT},   [4] = {LEFT, BOTTOM},
+    [5] = {TOP, BOTTOM},   [7] = {RIGHT, BOTTOM}, [8] = {BOTTOM, RIGHT}, [10] = {BOTTOM, TOP},
+    [11] = {BOTTOM, LEFT}, [12] = {LEFT, RIGHT},  [13] = {TOP, RIGHT},   [14] = {LEFT, TOP},
+};
+
+/* The cells with high values on one diagonal alone: 9 (odd) and 6, by connectivity. The second
+ * segment is the one that touches the bottom. */
+typedef struct saddle_kind {
+    segment_kind first, second;
+    bool second_is_right; /* it touches the right side, too */
+} saddle_kind;
+
+static const saddle_kind saddle_kinds[2][2] = {
+    [CRN_CONNECT_LOW] = {{{RIGHT, TOP}, {LEFT, BOTTOM}, false},
+                         {{TOP, LEFT}, {BOTTOM, RIGHT}, true}},
+    [CRN_CONNECT_HIGH] = {{{LEFT, TOP}, {RIGHT, BOTTOM}, true},
+                          {{TOP, RIGHT}, {BOTTOM, LEFT}, false}},
+};
+
+/* Where, in the row above and this one, the values lie between which a side's point is found. */
+typedef struct crn_contours_rows {
+    const void *above;    /* the row above; this one lies a fixed distance from it */
+    ptrdiff_t a[4], b[4]; /* by side: of the left or upper value, and of the other, from the bit */
+    double y[4];          /* by side */
+    int32_t row;
+    const uint64_t *inside, *shifted, *inside_above, *shifted_above;
+    const uint64_t *valid, *valid_above; /* cells */
+} crn_contours_rows;
+
+/* Infinite values: the point is pushed onto the finite one, or stays half-way between two. */
+double crn_contours_fraction_with_infinity(double a, double b);
+
+static always_inline double fraction_between(crn_contours_track *t, double a, double b)
+{
+    double fraction = (t->level - a) / (b - a);
+    if (__builtin_expect(fraction != fraction, 0))
+        fraction = crn_contours_fraction_with_infinity(a, b);
+    double off_centre = __builtin_fabs(fraction - 0.5);
+    t->extreme = off_centre > t->extreme ? off_centre : t->extreme;
+    return fraction;
+}
+
+static always_inline unsigned corners_at(const crn_contours_rows *rows, uint32_t word, unsigned i)
+{
+    return (unsigned)((rows->shifted_above[word] >> i & 1) |
+                      (rows->inside_above[word] >> i & 1) << 1 |
+                      (rows->shifted[word] >> i & 1) << 2 | (rows->inside[word] >> i & 1) << 3);
+}
+
+/* Words of a row moved by one pixel, to the right and to the left. */
+static always_inline uint64_t from_left(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+{
+    ptrdiff_t whole = lanes / 64;
+    unsigned part = lanes % 64;
+    /* In two steps, as one by 64 has no meaning. */
+    return row[word - whole] << part | row[word - whole - 1] >> 1 >> (63 - part);
+}
+
+static always_inline uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+{
+    ptrdiff_t whole = lanes / 64;
+    unsigned part = lanes % 64;
+    return row[word + whole] >> part | row[word + whole + 1] << 1 << (63 - part);
+}
+
+/* The same for cells at the border of the picture or the strip, or beside cells that are left out;
+ * `active` are those of a word. */
+void crn_contours_add_lonely_cells(const crn_contours_job *job, crn_contours_strip *strip,
+                                   const crn_contours_rows *rows, uint32_t word, uint64_t active);
+
+/* Runs begin and end at sides at the bottom of the row above that no cell follows. bottom_entries:
+ * by bit, or NULL. */
+void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *strip,
+                               const crn_contours_rows *rows, uint32_t *bottom_entries);
+
+/* Cells without a neighbour above, to the left or to the right. */
+void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid,
+                              const uint64_t *valid_above, uint64_t *ret_lonely);
+
+/* Bits of the pixels that count, 0 for NaN and masked ones; false, and nothing written, when all
+ * count. */
+bool crn_contours_find_valid_pixels(const crn_contours_job *job, int32_t y, bool may_hold_nan,
+                                    uint64_t *bits);
+
+/* The cells none of whose pixels is left out. */
+void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *pixels,
+                                   const uint64_t *pixels_above, uint64_t *ret_cells);
+
+/* A row's elements, dense: where they are, or copied. */
+const void *crn_contours_elements(const crn_contours_job *job, crn_contours_strip *strip,
+                                  int32_t y);
+
+#endif

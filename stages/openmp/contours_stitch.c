@@ -1,0 +1,140 @@
+/* Runs that cross from strip to strip become whole contours, and every contour gets its place. */
+#include "stages/openmp/contours.h"
+
+static crn_contours_part *part_of(const crn_contours_job *job, int32_t strip, uint32_t lane)
+{
+    return &job->strips[strip].parts[lane];
+}
+
+/* Which run follows this one in the strip above or below. */
+static void find_next(const crn_contours_job *job, int32_t strip, uint32_t lane,
+                      crn_contours_opening *opening)
+{
+    opening->next = CRN_NONE;
+    if (opening->exit == CRN_NONE)
+        return;
+    bool is_down = opening->exit & CRN_LINK_BOTTOM;
+    opening->next_strip = strip + (is_down ? 1 : -1);
+    const crn_contours_strip *other = &job->strips[opening->next_strip];
+    const uint32_t *entries = is_down ? other->top_entries : other->bottom_entries;
+    opening->next = entries[opening->exit & CRN_LINK_BIT];
+    if (opening->next != CRN_NONE)
+        part_of(job, opening->next_strip, lane)->openings[opening->next].followed = true;
+}
+
+/* A place in the raster order of a lane. */
+typedef struct place {
+    int32_t strip;
+    uint32_t segment, run;
+} place;
+
+static bool is_before(const place *a, const place *b)
+{
+    return a->strip != b->strip ? a->strip < b->strip : a->segment < b->segment;
+}
+
+/* What all runs from one on amount to, to the end or back to it. */
+typedef struct summary {
+    uint32_t total;
+    place least, greatest;
+} summary;
+
+static summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane, uint32_t first)
+{
+    summary sum = {.total = 0};
+    int32_t at = strip;
+    uint32_t i = first;
+    do {
+        const crn_contours_part *part = part_of(job, at, lane);
+        const crn_contours_opening *opening = &part->openings[i];
+        const crn_contours_run *run = &part->runs[i];
+        if (run->count) {
+            place least = {at, opening->least, i};
+            place greatest = {at, part->chains[run->start + opening->greatest_at], i};
+            if (!sum.total || is_before(&least, &sum.least))
+                sum.least = least;
+            if (!sum.total || is_before(&sum.greatest, &greatest))
+                sum.greatest = greatest;
+            sum.total += run->count;
+        }
+        at = opening->next_strip;
+        i = opening->next;
+    } while (i != CRN_NONE && !(at == strip && i == first));
+    return sum;
+}
+
+static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint32_t first,
+                 bool closed)
+{
+    summary sum = sum_up(job, strip, lane, first);
+    /* A closed contour starts where its last segment ends. */
+    int32_t lead_strip = closed && sum.total ? sum.greatest.strip : strip;
+    uint32_t lead = closed && sum.total ? sum.greatest.run : first, offset = 0, i = lead;
+    int32_t at = lead_strip;
+    do {
+        crn_contours_part *part = part_of(job, at, lane);
+        crn_contours_opening *opening = &part->openings[i];
+        bool is_lead = at == lead_strip && i == lead;
+        opening->lead_strip = lead_strip;
+        opening->lead = lead;
+        opening->offset = offset;
+        offset += part->runs[i].count - (is_lead && closed ? opening->greatest_at : 0);
+        at = opening->next_strip;
+        i = opening->next;
+    } while (i != CRN_NONE && !(at == lead_strip && i == lead));
+
+    crn_contours_opening *opening = &part_of(job, lead_strip, lane)->openings[lead];
+    opening->closed = closed;
+    opening->total = sum.total;
+    opening->base = CRN_NONE;
+    if (sum.total)
+        crn_contours_note(part_of(job, sum.least.strip, lane), sum.least.segment, sum.least.run,
+                          sum.total);
+}
+
+void crn_contours_stitch(const crn_contours_job *job, uint32_t lane)
+{
+    for (int32_t k = 0; k < job->strip_count; k++)
+        for (uint32_t i = 0; i < part_of(job, k, lane)->opening_count; i++)
+            find_next(job, k, lane, &part_of(job, k, lane)->openings[i]);
+    /* Once the open ones are joined, what is left closes. */
+    for (int closed = 0; closed < 2; closed++)
+        for (int32_t k = 0; k < job->strip_count; k++) {
+            const crn_contours_part *part = part_of(job, k, lane);
+            for (uint32_t i = 0; i < part->opening_count; i++)
+                if (part->openings[i].lead == CRN_NONE && (closed || !part->openings[i].followed))
+                    join(job, k, lane, i, closed);
+        }
+}
+
+void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t lane,
+                        crn_contours *out)
+{
+    crn_contours_part *part = part_of(job, strip, lane);
+    if (part->left_out)
+        return;
+    uint64_t contours = part->contour_base, points = part->point_base;
+    for (uint32_t s = 0; s < part->track.count; s++) {
+        uint32_t note = part->track.links[s];
+        if (note == CRN_NONE)
+            continue;
+        uint32_t i = note & ~CRN_LINK_END, segments = part->runs[i].count;
+        uint32_t *base = &part->runs[i].base;
+        bool closed = true;
+        if (i < part->opening_count) {
+            crn_contours_opening *lead = crn_contours_lead(job, lane, &part->openings[i]);
+            segments = lead->total;
+            closed = lead->closed;
+            base = &lead->base;
+        }
+        if (contours == out->contour_capacity || points + segments + 1 > out->point_capacity) {
+            out->contour_count = (uint32_t)contours;
+            out->point_count = (uint32_t)points;
+            return;
+        }
+        *base = (uint32_t)points;
+        out->contours[contours++] =
+            (crn_contour){job->plane + (int32_t)lane, closed, (uint32_t)points, segments + 1};
+        points += (uint64_t)segments + 1;
+    }
+}
