@@ -1,9 +1,17 @@
 /*
  * ZeroMQ in: a PULL socket bound to every ingest endpoint. The only inbound socket, and with wire.c
  * the only reader of the message's bytes. Owned and used by one thread.
+ *
+ * A sender of a part beyond limits.view_mib is disconnected by libzmq, before the part is read and
+ * with no reason given: it shows as a disconnection (and, as the sender comes back, a connection),
+ * and what the sender had under way is lost, which the lane's sequence shows. Every other fault is
+ * counted under its reason.
  */
 #ifndef CRN_INGEST_H
 #define CRN_INGEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "src/base/error.h"
 #include "src/config.h"
@@ -15,6 +23,7 @@ typedef struct crn_ingest_stats {
     uint64_t messages;                /* whole multipart messages read, good and bad */
     uint64_t faults[CRN_WIRE_FAULTS]; /* refused, by reason */
     uint64_t connected, disconnected; /* peers, from the socket's monitor */
+    uint64_t strangers;               /* that connected but did not speak ZeroMQ */
 } crn_ingest_stats;
 
 /*
@@ -23,6 +32,9 @@ typedef struct crn_ingest_stats {
  * and must outlive the ingest. 0 or negative errno with the endpoint and the cure in *error.
  */
 int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error);
+
+/* The i-th endpoint as bound (`tcp://127.0.0.1:*` with its real port); NULL past the last. */
+const char *crn_ingest_endpoint(const crn_ingest *ingest, int i);
 
 /* Unbinds, closes and nulls; NULL is fine. */
 void crn_ingest_close(crn_ingest **ingest);
@@ -36,11 +48,16 @@ void crn_ingest_close(crn_ingest **ingest);
  */
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header);
 
-/* Whether a receive right away may find more, although the descriptor does not say so. */
+/*
+ * Whether a receive right away may find more. Ask before waiting: the descriptor is edge-triggered
+ * and says nothing of messages that were there when the last receive returned.
+ */
 bool crn_ingest_pending(crn_ingest *ingest);
 
-/* The one copy: the parts of the message last received, into maps (payload_bytes) and intensity
- * (may be NULL). */
+/*
+ * The one copy: the parts of the message last received, into maps (payload_bytes) and intensity
+ * (may be NULL). Gives libzmq's memory back: a second copy copies nothing.
+ */
 void crn_ingest_copy(crn_ingest *ingest, void *maps, void *intensity);
 
 /* Descriptors to poll for reading before waiting: the socket's and its monitor's. Returns their

@@ -1,4 +1,14 @@
-/* The view message's bytes: parse, check and pack. No sockets, no memory of its own; fuzzed. */
+/*
+ * The view message's bytes: parse, check and pack. No sockets, no memory of its own; fuzzed.
+ *
+ * A message is [header 128 bytes][tensor][optional intensity, u8 H x W], little-endian on any host:
+ *
+ *   0 magic "CRN1"   4 u16 header_bytes   6 u16 flags       8 u64 sequence     16 u64 epoch
+ *  24 u64 fruit     32 u64 captured_ns   40 u64 deadline_ns 48 u64 encoder     56 u32 lane
+ *  60 u16 view      62 u16 views         64 u32 height      68 u32 width       72 u32 channels
+ *  76 u8 dtype      77 u8 layout         78 u16 reserved    80 u64 class_set   88 u64 payload_bytes
+ *  96 32 bytes reserved
+ */
 #ifndef CRN_WIRE_H
 #define CRN_WIRE_H
 
@@ -9,6 +19,7 @@
 
 #define CRN_WIRE_HEADER_BYTES   128
 #define CRN_WIRE_FLAG_INTENSITY 1u
+#define CRN_WIRE_PARTS_MAX      3
 
 /* The header's fields, checked. */
 typedef struct crn_view_header {
@@ -26,7 +37,12 @@ typedef struct crn_view_header {
     crn_layout layout;
 } crn_view_header;
 
-/* Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names. */
+/*
+ * Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names.
+ * Where several hold, the one that says most about the sender is told: first whether this is a view
+ * message at all, then whether its header agrees with itself, then with the line, and last whether
+ * the parts are what the header says.
+ */
 typedef enum crn_wire_fault {
     CRN_WIRE_OK,
     CRN_WIRE_PARTS,          /* parts missing or too many */
@@ -36,7 +52,7 @@ typedef enum crn_wire_fault {
     CRN_WIRE_RESERVED,       /* reserved bytes that are not zero */
     CRN_WIRE_TYPE,           /* dtype */
     CRN_WIRE_LAYOUT,         /* layout */
-    CRN_WIRE_SHAPE,          /* a side of 0, or H x W x C x size overflows */
+    CRN_WIRE_SHAPE,          /* a side of 0 or beyond 2^31 - 1, or H x W x C x size overflows */
     CRN_WIRE_TOO_LARGE,      /* beyond limits.view_mib */
     CRN_WIRE_PAYLOAD_SIZE,   /* payload_bytes is not H x W x C x size */
     CRN_WIRE_CHANNELS,       /* not as many as there are classes */
@@ -47,10 +63,13 @@ typedef enum crn_wire_fault {
     CRN_WIRE_FAULTS,
 } crn_wire_fault;
 
-extern const char
-    *const crn_wire_fault_names[CRN_WIRE_FAULTS]; /* "ok", "parts", "header_size", … */
+/* "ok", "parts", "header_size", …: labels of counters. */
+extern const char *const crn_wire_fault_names[CRN_WIRE_FAULTS];
 
-/* What a line accepts. */
+/* The same for a person: what is wrong and where to look, one clause each. */
+extern const char *const crn_wire_fault_cures[CRN_WIRE_FAULTS];
+
+/* What a line accepts. A 0 in channels, views or class_set: not checked. */
 typedef struct crn_wire_rules {
     uint64_t max_bytes; /* tensor and intensity together */
     uint32_t channels;
@@ -58,10 +77,30 @@ typedef struct crn_wire_rules {
     uint64_t class_set;
 } crn_wire_rules;
 
+/* One part of a message; the memory is the caller's. */
+typedef struct crn_wire_part {
+    const void *bytes; /* may be NULL when size is 0 */
+    size_t size;
+} crn_wire_part;
+
 /* Checks everything in the header part before anything is used. *ret_header is untouched on a
  * fault. */
 crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rules *rules,
                               crn_view_header *ret_header);
+
+/*
+ * Checks a whole message: its header part, and that the other parts are there and as long as the
+ * header says; not one byte of them is read. `count` may be larger than CRN_WIRE_PARTS_MAX; of
+ * `parts`, no more than that are looked at. *ret_header is untouched on a fault.
+ */
+crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
+                              crn_view_header *ret_header);
+
+/*
+ * The fields as they stand, unchecked, for telling a person which message was refused: nothing may
+ * be done with them but print them. Type and layout are the raw bytes.
+ */
+void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header);
 
 /* Writes the 128 bytes of a header (reserved fields zero). */
 void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES]);

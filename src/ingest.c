@@ -1,0 +1,256 @@
+#include "src/ingest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/endpoint.h"
+#include "stages/classes.h"
+
+#define BYTES_PER_MIB (INT64_C(1) << 20)
+/* What one call reads at most before it returns to its caller; a good message needs 3 parts. */
+#define BAD_PER_CALL_MAX   64
+#define PARTS_PER_CALL_MAX 1024
+
+enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_STRANGER, PEER_GATES };
+
+struct crn_ingest {
+    crn_endpoint *endpoint;
+    void *socket; /* the endpoint's */
+    crn_wire_rules rules;
+    size_t parts; /* read so far of the message under way; beyond CRN_WIRE_PARTS_MAX only counted */
+    zmq_msg_t part[CRN_WIRE_PARTS_MAX];
+    zmq_msg_t surplus; /* a part too many, read to be dropped */
+    bool intensity;    /* the message last received has one */
+    crn_ingest_stats stats;
+    crn_log_gate fault_gate[CRN_WIRE_FAULTS];
+    crn_log_gate peer_gate[PEER_GATES];
+};
+
+static crn_wire_rules make_rules(const crn_config *config)
+{
+    return (crn_wire_rules){
+        .max_bytes = (uint64_t)(config->limits.view_mib * BYTES_PER_MIB),
+        .channels = (uint32_t)config->classes.count,
+        .views = (uint32_t)config->limits.views,
+        .class_set = crn_classes_hash(&config->classes),
+    };
+}
+
+/* What this socket needs beyond what every endpoint has. */
+static int set_options(crn_ingest *ingest, const crn_config *config)
+{
+    int r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
+    if (r < 0)
+        return r;
+    /* Nothing larger is ever read into memory, so a hostile peer cannot make this side reserve it.
+     * A part cannot be larger than what all parts together may be. */
+    int64_t part_bytes_max = (int64_t)ingest->rules.max_bytes;
+    return zmq_setsockopt(ingest->socket, ZMQ_MAXMSGSIZE, &part_bytes_max, sizeof part_bytes_max) ==
+                   0
+               ? 0
+               : -errno;
+}
+
+int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error)
+{
+    crn_ingest *ingest = calloc(1, sizeof *ingest);
+    if (!ingest)
+        return crn_error_set(error, -ENOMEM, "ingest: out of memory");
+    for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++)
+        zmq_msg_init(&ingest->part[i]);
+    zmq_msg_init(&ingest->surplus);
+    ingest->rules = make_rules(config);
+
+    int r = crn_endpoint_open(zmq, ZMQ_PULL, "ingest.bind", &ingest->endpoint, error);
+    if (r < 0)
+        goto fail;
+    ingest->socket = crn_endpoint_socket(ingest->endpoint);
+    r = set_options(ingest, config);
+    if (r < 0) {
+        crn_error_set(error, r, "ingest: cannot set up the socket: %s", zmq_strerror(-r));
+        goto fail;
+    }
+    for (int32_t i = 0; i < config->ingest.bind.count; i++) {
+        r = crn_endpoint_bind(ingest->endpoint, config->ingest.bind.item[i], error);
+        if (r < 0)
+            goto fail;
+    }
+    *ret_ingest = ingest;
+    return 0;
+
+fail:
+    crn_ingest_close(&ingest);
+    return r;
+}
+
+const char *crn_ingest_endpoint(const crn_ingest *ingest, int i)
+{
+    return crn_endpoint_bound(ingest->endpoint, i);
+}
+
+void crn_ingest_close(crn_ingest **ingest)
+{
+    crn_ingest *closing = *ingest;
+    if (!closing)
+        return;
+    for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++)
+        zmq_msg_close(&closing->part[i]);
+    zmq_msg_close(&closing->surplus);
+    crn_endpoint_close(&closing->endpoint, 0);
+    free(closing);
+    *ingest = NULL;
+}
+
+/* Gives the parts' memory back to libzmq. */
+static void release_parts(crn_ingest *ingest)
+{
+    for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++) {
+        zmq_msg_close(&ingest->part[i]);
+        zmq_msg_init(&ingest->part[i]);
+    }
+    ingest->intensity = false;
+}
+
+/*
+ * Reads the next message to its end, whatever is in it. A message of very many parts uses up the
+ * budget and is read on by the next call. 1, 0 when there is nothing more to read now, negative
+ * errno.
+ */
+static int read_message(crn_ingest *ingest, int *budget)
+{
+    while (*budget > 0) {
+        zmq_msg_t *part =
+            ingest->parts < CRN_WIRE_PARTS_MAX ? &ingest->part[ingest->parts] : &ingest->surplus;
+        if (zmq_msg_recv(part, ingest->socket, ZMQ_DONTWAIT) < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno == EAGAIN ? 0 : -errno;
+        }
+        ingest->parts++;
+        (*budget)--;
+        if (!zmq_msg_more(part))
+            return 1;
+    }
+    return 0;
+}
+
+static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&ingest->fault_gate[fault], crn_now_ns(), &held))
+        return;
+    size_t size[CRN_WIRE_PARTS_MAX] = {0};
+    for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->parts; i++)
+        size[i] = zmq_msg_size(&ingest->part[i]);
+    char which[160] = "";
+    if (fault != CRN_WIRE_MAGIC && size[0] == CRN_WIRE_HEADER_BYTES) {
+        crn_view_header header;
+        crn_wire_peek(zmq_msg_data(&ingest->part[0]), &header);
+        snprintf(which, sizeof which,
+                 ", lane %" PRIu32 ", sequence %" PRIu64 ", %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                 " as H x W x C",
+                 header.lane, header.sequence, header.height, header.width, header.channels);
+    }
+    const char *peer = zmq_msg_gets(&ingest->part[0], "Peer-Address");
+    crn_log(
+        CRN_LOG_WARNING,
+        "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes; %" PRIu64
+        " more not told",
+        crn_wire_fault_names[fault], crn_wire_fault_cures[fault],
+        peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
+        held);
+}
+
+int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
+{
+    if (ingest->parts == 0)
+        release_parts(ingest);
+    int budget = PARTS_PER_CALL_MAX;
+    for (int bad = 0; bad < BAD_PER_CALL_MAX; bad++) {
+        int r = read_message(ingest, &budget);
+        if (r <= 0)
+            return r;
+        ingest->stats.messages++;
+        crn_wire_part parts[CRN_WIRE_PARTS_MAX];
+        for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++)
+            parts[i] =
+                (crn_wire_part){zmq_msg_data(&ingest->part[i]), zmq_msg_size(&ingest->part[i])};
+        crn_view_header header;
+        crn_wire_fault fault = crn_wire_check(parts, ingest->parts, &ingest->rules, &header);
+        if (!fault) {
+            ingest->parts = 0;
+            ingest->intensity = crn_wire_intensity_bytes(&header) > 0;
+            *ret_header = header;
+            return 1;
+        }
+        ingest->stats.faults[fault]++;
+        log_refusal(ingest, fault);
+        ingest->parts = 0;
+        release_parts(ingest);
+    }
+    return 0;
+}
+
+bool crn_ingest_pending(crn_ingest *ingest)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    /* A socket that cannot answer has failed: let the next receive say so. */
+    return zmq_getsockopt(ingest->socket, ZMQ_EVENTS, &events, &size) < 0 || events & ZMQ_POLLIN;
+}
+
+void crn_ingest_copy(crn_ingest *ingest, void *maps, void *intensity)
+{
+    memcpy(maps, zmq_msg_data(&ingest->part[1]), zmq_msg_size(&ingest->part[1]));
+    if (ingest->intensity && intensity)
+        memcpy(intensity, zmq_msg_data(&ingest->part[2]), zmq_msg_size(&ingest->part[2]));
+    release_parts(ingest);
+}
+
+int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2])
+{
+    crn_endpoint_descriptors(ingest->endpoint, descriptors);
+    return 2;
+}
+
+void crn_ingest_service(crn_ingest *ingest)
+{
+    crn_ingest_stats *stats = &ingest->stats;
+    static const struct {
+        crn_log_level level;
+        const char *text;
+    } line[PEER_GATES] = {
+        [GATE_CONNECTED] = {CRN_LOG_INFO, "a sender connected"},
+        [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender is gone (or sent a part that is larger than "
+                                             "limits.view_mib)"},
+        [GATE_STRANGER] = {CRN_LOG_WARNING, "something connected that does not speak ZeroMQ"},
+    };
+    crn_endpoint_event_kind kind;
+    while (crn_endpoint_event(ingest->endpoint, &kind)) {
+        enum peer_gate gate = kind == CRN_ENDPOINT_CONNECTED      ? GATE_CONNECTED
+                              : kind == CRN_ENDPOINT_DISCONNECTED ? GATE_DISCONNECTED
+                                                                  : GATE_STRANGER;
+        stats->connected += gate == GATE_CONNECTED;
+        stats->disconnected += gate == GATE_DISCONNECTED;
+        stats->strangers += gate == GATE_STRANGER;
+        uint64_t held;
+        if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))
+            crn_log(
+                line[gate].level,
+                "ingest: %s; %" PRIu64 " now connected; %" PRIu64 " more not told", line[gate].text,
+                stats->connected > stats->disconnected ? stats->connected - stats->disconnected : 0,
+                held);
+    }
+}
+
+const crn_ingest_stats *crn_ingest_get_stats(const crn_ingest *ingest)
+{
+    return &ingest->stats;
+}
