@@ -15,7 +15,7 @@
 
 #include "src/config_parts.h"
 
-#define ROUNDS    4000
+#define ROUNDS    20000
 #define FILE_MAX  8192
 #define MUTATIONS 4
 

@@ -35,6 +35,8 @@ static const fault_case cases[] = {
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys meant: ingest, limits, classes, chain, run, latency, "
                "publish, record and log\n"},
+    {.bytes = "limits: {lanes: !!int 0}\n" GOOD,
+     .faults = "f:1:17: a tag (!...) is not taken, the bare value meant\n"},
     {.bytes = "!x {}",
      .faults = "f:1:1: a tag (!...) is not taken, the bare value meant\n"
                "f:1:1: classes is missing, a list such as '- {name: rot, level: 0.5}' meant\n"
@@ -59,8 +61,8 @@ static const fault_case cases[] = {
      .faults = "f:1:16: ingest.bind: an empty list, at least one text meant\n"},
     {.bytes = "latency: {guard_ms: 100}\n" GOOD,
      .faults = "f:1:21: latency.guard_ms: 100 is not below budget_ms, which is 100, less meant\n"},
-    {.bytes = "latency: {guard_ms: 5, budget_ms: 5s}\n" GOOD,
-     .faults = "f:1:35: latency.budget_ms: '5s' has a unit, the bare number meant (the unit, ms, "
+    {.bytes = "latency: {guard_ms: 200, budget_ms: 5s}\n" GOOD,
+     .faults = "f:1:37: latency.budget_ms: '5s' has a unit, the bare number meant (the unit, ms, "
                "is in the key's name)\n"},
     {.bytes = "record: {dir: \"a\\0b\"}\n" GOOD,
      .faults = "f:1:15: record.dir: 'a\\x00b' has a character that does not print, a line of "

@@ -84,8 +84,7 @@ static void test_the_reference_has_every_kind_of_row(void **state)
     (void)state;
     static const char *const rows[] = {
         "| Key | Default | Range or choices | Meaning |\n|---|---|---|---|\n| `ingest.bind` |",
-        "\n| `limits.lanes` | `64` | a whole number from 1 to 1024 | distinct lanes; the views of "
-        "further ones are dropped |\n",
+        "\n| `limits.lanes` | `64` | a whole number from 1 to 1024 | distinct lanes; ",
         "\n| `classes[].name` | required | a text | the class",
         "\n| `classes[].level` | none | a number from 0 to 1 | probability",
         "\n| `chain[].convolve` | | | lays a kernel over the maps |\n",
