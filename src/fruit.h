@@ -5,16 +5,28 @@
  *
  * A fruit is (lane, epoch, fruit id). It closes on its last expected view, or assemble_ns after its
  * first. Its deadline is close + budget_ns, or its views' earliest header deadline where that comes
- * first (one already past closes the fruit and makes it due at once). It is due as soon as it is
- * closed and no view of it is queued or running, at the latest at deadline - guard_ns. Exactly one
- * verdict per fruit.
+ * first (a header deadline that leaves no more than guard_ns closes the fruit and makes it due at
+ * once). It is due as soon as it is closed and no view of it is arrived, queued or running, at the
+ * latest at deadline - guard_ns. A view that comes between close and verdict is still credited.
+ * Exactly one verdict per fruit.
  *
- * The caller's loop, per message:          and in between:
- *   crn_fruits_arrive                        crn_fruits_next   until CRN_NEXT_NONE (while the
- * engine has room) wanted: take a slot                      crn_fruits_done   for every view the
- * engine gives back none free: crn_fruits_evict            crn_fruits_due    publish, then
- * crn_fruits_judge got one: crn_fruits_queue              wait until crn_fruits_wake_ns none:
- * crn_fruits_lose
+ * The caller's loop, per message:
+ *   crn_fruits_arrive; if wanted, take a slot, none free: crn_fruits_evict;
+ *   got one: crn_fruits_queue, none: crn_fruits_lose
+ * and after every message, and when crn_fruits_wake_ns comes:
+ *   crn_fruits_done   for every view the engine gives back
+ *   crn_fruits_due    until NULL: publish, give back slots and results, crn_fruits_judge
+ *   crn_fruits_next   until CRN_NEXT_NONE, while the engine has room
+ *   (next may make a fruit due by discarding its last view, so ask wake_ns after it)
+ *
+ * Overload: losses gather on few fruits, so that the others stay whole; the policy, and what a view
+ * is taken to cost, stands in schedule.h.
+ *
+ * How the counts add up, at any time:
+ *   messages  = wanted + duplicates + stragglers + views_mismatch + lanes + no_place
+ *   wanted    = judged + no_slot + discarded + unfinished + failed + arrived, queued, running now
+ *   opened    = complete + partial + late + open now
+ * (running includes views whose fruit was judged meanwhile, until the engine gives them back)
  */
 #ifndef CRN_FRUIT_H
 #define CRN_FRUIT_H
@@ -78,11 +90,14 @@ typedef struct crn_fruit {
 typedef struct crn_fruit_stats {
     uint64_t opened;
     uint64_t complete, partial, late; /* verdicts */
+    uint64_t wanted;                  /* views credited to a fruit */
+    uint64_t judged;                  /* of these, views judged before their fruit was */
     uint64_t duplicates;              /* a view that was there already */
     uint64_t stragglers;              /* views of a fruit judged before */
     uint64_t views_mismatch;          /* `views` other than the fruit's first message said */
     uint64_t lanes;                   /* a lane beyond limits.lanes */
-    uint64_t no_slot;                 /* views lost for want of a slot, evicted ones included */
+    uint64_t no_place;   /* a new fruit while a forced one still waited for its judging */
+    uint64_t no_slot;    /* views lost for want of a slot, evicted ones included */
     uint64_t discarded;  /* queued views given up: they could not finish in time, or their fruit was
                             judged */
     uint64_t unfinished; /* views that ended after their fruit was judged */
@@ -96,6 +111,7 @@ typedef enum crn_arrival {
     CRN_ARRIVAL_STRAGGLER,
     CRN_ARRIVAL_VIEWS_MISMATCH,
     CRN_ARRIVAL_NO_LANE,
+    CRN_ARRIVAL_NO_PLACE, /* only when the caller left due fruits unjudged */
 } crn_arrival;
 
 typedef enum crn_next {
@@ -130,25 +146,31 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
 /*
  * No slot is free for `ticket`: gives up the queued view of least worth if it is worth less than
  * the new one. Worth: a fruit that lost a view already is worth less than an intact one; of two
- * alike the younger is worth less. True: *ret_slot is the slot freed.
+ * alike the younger is worth less; of one fruit the highest view. True: *ret_slot is the slot
+ * freed.
  */
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot);
 
-void crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot);
+/* The view stands in `slot` and waits to run. False: its fruit was judged since it arrived, and the
+ * slot stays the caller's. */
+bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot);
+
+/* The view got no slot. */
 void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket);
 
 /*
- * The view to run next: intact fruits first, among them the earliest deadline. Views that by recent
- * cost cannot end before their fruit is due are discarded; a fruit whose remaining views cannot all
- * end in time counts as no longer intact. On RUN and DISCARD *ret_slot is the view's slot, on RUN
- * *ret_deadline_ns its fruit's deadline - guard.
+ * The view to run next: first those of fruits that lost no view yet and whose views can all end in
+ * time, by recent cost, among them the earliest deadline; schedule.h says it in full. Views that by
+ * recent cost cannot end before their fruit is due are discarded. On RUN and DISCARD *ret_slot is
+ * the view's slot, on RUN *ret_deadline_ns its fruit's deadline - guard.
  */
 crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
                          uint32_t *ret_slot, int64_t *ret_deadline_ns);
 
 /*
  * The engine gave a view back: judged (judgement non-NULL) or failed (NULL). False: its fruit was
- * judged meanwhile, and the result is the caller's to give back.
+ * judged meanwhile, and the result is the caller's to give back. A cost_ns above 0 enters the
+ * recent costs either way.
  */
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement);
 
@@ -165,11 +187,12 @@ crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
  */
 void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit);
 
-/* When, without any further event, the next fruit falls due or closes; CRN_NEVER_NS: nothing is
- * open. */
+/* When, without any further event, the next fruit falls due or closes: call due then. In the past
+ * when one is due already; CRN_NEVER_NS: nothing is open. */
 int64_t crn_fruits_wake_ns(const crn_fruits *fruits);
 
-/* No more views will come: every open fruit closes now, and no deadline lies beyond latest_ns. */
+/* No more views will come: every open fruit closes now, and no deadline lies beyond latest_ns. One
+ * that comes all the same opens a fruit that closes at once. */
 void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns);
 
 int32_t crn_fruits_open(const crn_fruits *fruits);

@@ -1,7 +1,14 @@
 /*
  * Lanes: what each sender's numbering says about lost, repeated and reordered messages, the
  * verdicts' numbering, and which fruits were judged already. Pure bookkeeping, no clock, no memory
- * after creation.
+ * after creation; one thread owns it.
+ *
+ * Numbering: within an epoch a number beyond the highest so far counts those between as missing. A
+ * number at most CRN_LANE_WINDOW - 1 below the highest that was not seen is reordered, and is taken
+ * off `missing` if it was counted there; seen before, it is a duplicate. Further below nobody can
+ * tell, and it counts as reordered. Another epoch starts the numbering anew with whatever its first
+ * message says; what still arrives of the epoch before is late news of that epoch: reordered (or a
+ * duplicate), never one more restart.
  */
 #ifndef CRN_LANE_H
 #define CRN_LANE_H
@@ -12,19 +19,23 @@
 #include "src/wire.h"
 
 #define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
+#define CRN_LANE_WINDOW     64  /* numbers, back from the highest, of which is known who came */
 
 typedef struct crn_lane_stats {
     uint64_t views;   /* good messages */
     uint64_t missing; /* sequence numbers that never came (so far: a reordered one is taken back) */
     uint64_t reordered;  /* came after a later one */
     uint64_t duplicates; /* a sequence number seen before */
-    uint64_t restarts;   /* changes to an epoch that is not the previous one */
+    uint64_t restarts;   /* changes to an epoch that is neither the current nor the one before */
 } crn_lane_stats;
 
 typedef struct crn_lane crn_lane;
 typedef struct crn_lanes crn_lanes;
 
+/* Room for `capacity` lanes, at least 1. 0, -EINVAL, -ENOMEM. */
 int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes);
+
+/* Frees and nulls; NULL is fine. The lanes found before are gone with it. */
 void crn_lanes_free(crn_lanes **lanes);
 
 /* The lane of that number, opened at first sight; NULL when `capacity` others are open already. */

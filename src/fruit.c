@@ -1,0 +1,383 @@
+#include "src/fruit.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/place.h"
+#include "src/schedule.h"
+
+#define RULE_MAX (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
+
+const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
+
+struct crn_fruits {
+    crn_fruit_rules rules;
+    crn_lanes *lanes;
+    crn_places *places; /* open_fruits and one more: a forced fruit waits there for its judging */
+    crn_schedule *schedule;
+    crn_fruit_stats stats;
+    bool ended;
+    int64_t latest_ns; /* no deadline lies beyond */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool are_sound(const crn_fruit_rules *rules)
+{
+    return rules->open_fruits >= 1 && rules->open_fruits < INT32_MAX / 4 && rules->views >= 1 &&
+           rules->views <= CRN_FRUIT_VIEWS_MAX && rules->workers >= 1 && rules->budget_ns >= 0 &&
+           rules->assemble_ns >= 0 && rules->guard_ns >= 0 && rules->budget_ns < RULE_MAX &&
+           rules->assemble_ns < RULE_MAX && rules->guard_ns < RULE_MAX;
+}
+
+int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits)
+{
+    if (!lanes || !are_sound(rules))
+        return -EINVAL;
+    crn_fruits *fruits = calloc(1, sizeof *fruits);
+    if (!fruits)
+        return -ENOMEM;
+    fruits->rules = *rules;
+    fruits->lanes = lanes;
+    fruits->latest_ns = CRN_NEVER_NS;
+    int32_t places = rules->open_fruits + 1;
+    int r = crn_places_create((uint32_t)places, (uint32_t)rules->views, &fruits->places);
+    if (r == 0)
+        r = crn_schedule_create(places, rules->workers, &fruits->schedule);
+    if (r < 0)
+        goto fail;
+    *ret_fruits = fruits;
+    return 0;
+fail:
+    crn_fruits_free(&fruits);
+    return r;
+}
+
+void crn_fruits_free(crn_fruits **fruits)
+{
+    if (!fruits || !*fruits)
+        return;
+    crn_schedule_free(&(*fruits)->schedule);
+    crn_places_free(&(*fruits)->places);
+    free(*fruits);
+    *fruits = NULL;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static bool is_closed(const crn_place *place)
+{
+    return place->fruit.closed_ns != CRN_NEVER_NS;
+}
+
+/* What caps the fruit's deadline beside the rules: its headers, the line's end. */
+static int64_t cap_ns(const crn_fruits *fruits, const crn_place *place)
+{
+    return least(place->header_deadline_ns, fruits->latest_ns);
+}
+
+/* When the open fruit closes without a further view. */
+static int64_t closes_ns(const crn_fruits *fruits, const crn_place *place)
+{
+    return least(place->fruit.opened_ns + fruits->rules.assemble_ns,
+                 cap_ns(fruits, place) - fruits->rules.guard_ns);
+}
+
+/* Derives deadline and alarm anew; called after whatever changes what they depend on. */
+static void settle(crn_fruits *fruits, crn_place *place)
+{
+    crn_fruit *fruit = &place->fruit;
+    const crn_fruit_rules *rules = &fruits->rules;
+    int64_t close = is_closed(place) ? fruit->closed_ns : fruit->opened_ns + rules->assemble_ns;
+    fruit->deadline_ns = least(close + rules->budget_ns, cap_ns(fruits, place));
+    int64_t due_ns = fruit->deadline_ns - rules->guard_ns;
+
+    bool over = place->forced || place->expired;
+    place->due = over || (is_closed(place) && !place->pending);
+    place->alarm_ns = is_closed(place) ? due_ns : closes_ns(fruits, place);
+    crn_schedule_set_due(fruits->schedule, place->number, over ? 0 : due_ns);
+    crn_places_settle(fruits->places, place);
+}
+
+/* Closes the fruit if its time for that has come, as of that time and not of now. */
+static void close_by_time(const crn_fruits *fruits, crn_place *place, int64_t now_ns)
+{
+    int64_t closes = closes_ns(fruits, place);
+    if (!is_closed(place) && closes <= now_ns)
+        place->fruit.closed_ns = closes;
+}
+
+const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
+{
+    crn_place *place;
+    while ((place = crn_places_first_waiting(fruits->places)) && place->alarm_ns <= now_ns) {
+        if (is_closed(place))
+            place->expired = true;
+        close_by_time(fruits, place, now_ns);
+        settle(fruits, place);
+    }
+    place = crn_places_first_due(fruits->places);
+    return place ? &place->fruit : NULL;
+}
+
+int64_t crn_fruits_wake_ns(const crn_fruits *fruits)
+{
+    if (crn_places_first_due(fruits->places))
+        return 0;
+    const crn_place *place = crn_places_first_waiting(fruits->places);
+    return place ? place->alarm_ns : CRN_NEVER_NS;
+}
+
+void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
+{
+    for (crn_place *place = crn_places_oldest(fruits->places); place; place = place->newer) {
+        close_by_time(fruits, place, now_ns);
+        if (!is_closed(place))
+            place->fruit.closed_ns = now_ns;
+    }
+    fruits->ended = true;
+    fruits->latest_ns = least(fruits->latest_ns, latest_ns);
+    for (crn_place *place = crn_places_oldest(fruits->places); place; place = place->newer)
+        settle(fruits, place);
+}
+
+/* --- arrival ---------------------------------------------------------------------------------- */
+
+/* Makes the oldest fruit due: one more than open_fruits is about to open. */
+static void force_oldest(crn_fruits *fruits, int64_t now_ns)
+{
+    crn_place *oldest = crn_places_oldest(fruits->places);
+    if (!is_closed(oldest))
+        oldest->fruit.closed_ns = now_ns;
+    oldest->forced = true;
+    fruits->stats.forced++;
+    settle(fruits, oldest);
+}
+
+static crn_place *open_fruit(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header,
+                             int64_t now_ns)
+{
+    /* A fruit that is due already leaves its place anyway. */
+    if (crn_places_taken(fruits->places) == (uint32_t)fruits->rules.open_fruits &&
+        !crn_fruits_due(fruits, now_ns))
+        force_oldest(fruits, now_ns);
+    crn_place *place = crn_places_take(fruits->places, lane, header->epoch, header->fruit);
+    if (!place)
+        return NULL;
+    place->fruit.expected = header->views;
+    place->fruit.opened_ns = now_ns;
+    place->fruit.closed_ns = CRN_NEVER_NS;
+    fruits->stats.opened++;
+    crn_schedule_open(fruits->schedule, place->number, place->order);
+    return place;
+}
+
+/* The fruit has one more view; the last one it expects, or a deadline that leaves no time, closes
+ * it. */
+static void credit(crn_fruits *fruits, crn_place *place, const crn_view_header *header,
+                   int64_t deadline_ns, int64_t now_ns)
+{
+    crn_fruit *fruit = &place->fruit;
+    close_by_time(fruits, place, now_ns);
+    place->views[header->view].state = CRN_VIEW_ARRIVED;
+    place->pending |= UINT64_C(1) << header->view;
+    fruit->received++;
+    if (header->view < place->lowest) {
+        place->lowest = header->view;
+        fruit->encoder = header->encoder;
+        fruit->captured_ns = header->captured_ns;
+    }
+    place->header_deadline_ns = least(place->header_deadline_ns, deadline_ns);
+    bool last = fruit->expected > 0 && fruit->received == fruit->expected;
+    bool too_late = cap_ns(fruits, place) - fruits->rules.guard_ns <= now_ns;
+    if (too_late)
+        place->expired = true;
+    if (!is_closed(place) && (last || too_late || fruits->ended))
+        fruit->closed_ns = now_ns;
+    settle(fruits, place);
+}
+
+/* Whether this view cannot be one of a fruit of so many. */
+static bool is_impossible(const crn_fruits *fruits, const crn_view_header *header)
+{
+    return header->view >= fruits->rules.views || header->views > fruits->rules.views ||
+           (header->views > 0 && header->view >= header->views);
+}
+
+crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
+                              int64_t deadline_ns, int64_t now_ns, crn_ticket *ret_ticket)
+{
+    crn_fruit_stats *stats = &fruits->stats;
+    crn_lane *lane = crn_lanes_find(fruits->lanes, header->lane);
+    if (!lane) {
+        stats->lanes++;
+        return CRN_ARRIVAL_NO_LANE;
+    }
+    crn_lane_count(lane, header);
+    crn_place *place = crn_places_find(fruits->places, lane, header->epoch, header->fruit);
+    if (!place && crn_lane_has_judged(lane, header->epoch, header->fruit)) {
+        stats->stragglers++;
+        return CRN_ARRIVAL_STRAGGLER;
+    }
+    if (is_impossible(fruits, header) || (place && place->fruit.expected != header->views)) {
+        stats->views_mismatch++;
+        return CRN_ARRIVAL_VIEWS_MISMATCH;
+    }
+    if (place && place->views[header->view].state != CRN_VIEW_ABSENT) {
+        stats->duplicates++;
+        return CRN_ARRIVAL_DUPLICATE;
+    }
+    if (!place)
+        place = open_fruit(fruits, lane, header, now_ns);
+    if (!place) {
+        stats->no_place++;
+        return CRN_ARRIVAL_NO_PLACE;
+    }
+    stats->wanted++;
+    credit(fruits, place, header, deadline_ns, now_ns);
+    *ret_ticket = (crn_ticket){place->number, place->serial, header->view};
+    return CRN_ARRIVAL_WANTED;
+}
+
+/* --- views ------------------------------------------------------------------------------------ */
+
+/* The place of a ticket whose view is in that state; NULL when its fruit was judged meanwhile. */
+static crn_place *find_ticket(const crn_fruits *fruits, crn_ticket ticket, crn_view_state state)
+{
+    crn_place *place = crn_places_at(fruits->places, ticket.fruit);
+    if (!place || place->serial != ticket.serial || ticket.view >= (uint32_t)fruits->rules.views ||
+        place->views[ticket.view].state != state)
+        return NULL;
+    return place;
+}
+
+static void finish_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_state state)
+{
+    place->views[view].state = state;
+    place->pending &= ~(UINT64_C(1) << view);
+    if (state == CRN_VIEW_LOST)
+        crn_schedule_lose(fruits->schedule, place->number);
+    settle(fruits, place);
+}
+
+bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
+{
+    uint32_t number, view;
+    if (!find_ticket(fruits, ticket, CRN_VIEW_ARRIVED) ||
+        !crn_schedule_evict(fruits->schedule, ticket.fruit, &number, &view))
+        return false;
+    crn_place *place = crn_places_at(fruits->places, number);
+    fruits->stats.no_slot++;
+    *ret_slot = place->views[view].slot;
+    finish_view(fruits, place, view, CRN_VIEW_LOST);
+    return true;
+}
+
+bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
+{
+    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    if (!place) {
+        fruits->stats.discarded++;
+        return false;
+    }
+    place->views[ticket.view].state = CRN_VIEW_QUEUED;
+    place->views[ticket.view].slot = slot;
+    crn_schedule_queue(fruits->schedule, ticket.fruit, ticket.view);
+    return true;
+}
+
+void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
+{
+    fruits->stats.no_slot++;
+    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    if (place)
+        finish_view(fruits, place, ticket.view, CRN_VIEW_LOST);
+}
+
+crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
+                         uint32_t *ret_slot, int64_t *ret_deadline_ns)
+{
+    uint32_t number, view;
+    crn_next next = crn_schedule_next(fruits->schedule, now_ns, &number, &view);
+    if (next == CRN_NEXT_NONE)
+        return next;
+    crn_place *place = crn_places_at(fruits->places, number);
+    *ret_ticket = (crn_ticket){number, place->serial, view};
+    *ret_slot = place->views[view].slot;
+    if (next == CRN_NEXT_RUN) {
+        place->views[view].state = CRN_VIEW_RUNNING;
+        *ret_deadline_ns = place->fruit.deadline_ns - fruits->rules.guard_ns;
+    } else {
+        fruits->stats.discarded++;
+        finish_view(fruits, place, view, CRN_VIEW_LOST);
+    }
+    return next;
+}
+
+bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement)
+{
+    crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
+    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
+    if (!place) {
+        fruits->stats.unfinished++;
+        return false;
+    }
+    if (judgement) {
+        place->views[ticket.view].judgement = *judgement;
+        place->fruit.judged++;
+        fruits->stats.judged++;
+    } else {
+        fruits->stats.failed++;
+    }
+    finish_view(fruits, place, ticket.view, judgement ? CRN_VIEW_JUDGED : CRN_VIEW_LOST);
+    return true;
+}
+
+/* --- judging ---------------------------------------------------------------------------------- */
+
+crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
+{
+    if (fruit->judged == 0)
+        return CRN_VERDICT_LATE;
+    if (fruit->judged < fruit->received || fruit->received < fruit->expected)
+        return CRN_VERDICT_PARTIAL;
+    uint16_t seen = 0;
+    for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {
+        if (view->state != CRN_VIEW_JUDGED)
+            continue;
+        if (view->judgement.skipped || view->judgement.truncated)
+            return CRN_VERDICT_PARTIAL;
+        seen++;
+    }
+    return CRN_VERDICT_COMPLETE;
+}
+
+void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
+{
+    crn_place *place = (crn_place *)fruit;
+    crn_fruit_stats *stats = &fruits->stats;
+    crn_verdict_kind verdict = crn_fruit_verdict(fruit);
+    stats->complete += verdict == CRN_VERDICT_COMPLETE;
+    stats->partial += verdict == CRN_VERDICT_PARTIAL;
+    stats->late += verdict == CRN_VERDICT_LATE;
+    for (int32_t v = 0; v < fruits->rules.views; v++)
+        stats->discarded += place->views[v].state == CRN_VIEW_QUEUED;
+    crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
+    crn_schedule_close(fruits->schedule, place->number);
+    crn_places_give(fruits->places, place);
+}
+
+int32_t crn_fruits_open(const crn_fruits *fruits)
+{
+    return (int32_t)crn_places_taken(fruits->places);
+}
+
+const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits)
+{
+    return &fruits->stats;
+}

@@ -1,0 +1,179 @@
+#include "src/lane.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* What came of one epoch. */
+typedef struct numbering {
+    uint64_t epoch;
+    uint64_t first;   /* its first message's number: those below were never counted as missing */
+    uint64_t highest; /* so far */
+    uint64_t seen;    /* bit b: number highest - b came */
+} numbering;
+
+typedef struct judged_fruit {
+    uint64_t epoch, fruit;
+} judged_fruit;
+
+struct crn_lane {
+    uint32_t number;
+    int32_t epochs; /* how many of the two below are in use */
+    numbering current, before;
+    uint64_t verdicts;
+    uint64_t remembered; /* verdicts ever remembered; the latest stands before index % MAX */
+    crn_lane_stats stats;
+    judged_fruit judged[CRN_LANE_JUDGED_MAX];
+};
+
+struct crn_lanes {
+    int32_t capacity, count;
+    uint32_t mask;   /* of `index` */
+    uint32_t *index; /* open addressing by lane number: place in `lanes` + 1; 0 is empty */
+    crn_lane *lanes;
+};
+
+int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes)
+{
+    if (capacity < 1 || capacity > INT32_MAX / 4)
+        return -EINVAL;
+    uint32_t size = 2;
+    while (size < 2 * (uint32_t)capacity)
+        size *= 2;
+
+    crn_lanes *lanes = calloc(1, sizeof *lanes);
+    if (!lanes)
+        return -ENOMEM;
+    lanes->capacity = capacity;
+    lanes->mask = size - 1;
+    lanes->index = calloc(size, sizeof *lanes->index);
+    lanes->lanes = calloc((size_t)capacity, sizeof *lanes->lanes);
+    if (!lanes->index || !lanes->lanes) {
+        crn_lanes_free(&lanes);
+        return -ENOMEM;
+    }
+    *ret_lanes = lanes;
+    return 0;
+}
+
+void crn_lanes_free(crn_lanes **lanes)
+{
+    if (!lanes || !*lanes)
+        return;
+    free((*lanes)->index);
+    free((*lanes)->lanes);
+    free(*lanes);
+    *lanes = NULL;
+}
+
+crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
+{
+    uint32_t mixed = number * UINT32_C(0x9e3779b1);
+    uint32_t at = (mixed ^ mixed >> 16) & lanes->mask;
+    for (; lanes->index[at]; at = (at + 1) & lanes->mask) {
+        crn_lane *lane = &lanes->lanes[lanes->index[at] - 1];
+        if (lane->number == number)
+            return lane;
+    }
+    if (lanes->count == lanes->capacity)
+        return NULL;
+    crn_lane *lane = &lanes->lanes[lanes->count++];
+    lane->number = number;
+    lanes->index[at] = (uint32_t)lanes->count;
+    return lane;
+}
+
+int32_t crn_lanes_count(const crn_lanes *lanes)
+{
+    return lanes->count;
+}
+
+crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index)
+{
+    return index >= 0 && index < lanes->count ? &lanes->lanes[index] : NULL;
+}
+
+static numbering start_numbering(const crn_view_header *header)
+{
+    return (numbering){header->epoch, header->sequence, header->sequence, 1};
+}
+
+/* Accounts for a number within its epoch; of_before: a later epoch has begun meanwhile. */
+static void count_number(crn_lane_stats *stats, numbering *numbers, uint64_t sequence,
+                         bool of_before)
+{
+    if (sequence > numbers->highest) {
+        uint64_t ahead = sequence - numbers->highest;
+        stats->missing += ahead - 1;
+        stats->reordered += of_before;
+        numbers->seen = ahead < CRN_LANE_WINDOW ? numbers->seen << ahead | 1 : 1;
+        numbers->highest = sequence;
+        return;
+    }
+    uint64_t behind = numbers->highest - sequence;
+    if (behind >= CRN_LANE_WINDOW) {
+        stats->reordered++;
+        return;
+    }
+    uint64_t bit = UINT64_C(1) << behind;
+    if (numbers->seen & bit) {
+        stats->duplicates++;
+        return;
+    }
+    numbers->seen |= bit;
+    stats->reordered++;
+    stats->missing -= sequence > numbers->first;
+}
+
+void crn_lane_count(crn_lane *lane, const crn_view_header *header)
+{
+    lane->stats.views++;
+    if (lane->epochs > 0 && header->epoch == lane->current.epoch) {
+        count_number(&lane->stats, &lane->current, header->sequence, false);
+        return;
+    }
+    if (lane->epochs > 1 && header->epoch == lane->before.epoch) {
+        count_number(&lane->stats, &lane->before, header->sequence, true);
+        return;
+    }
+    if (lane->epochs > 0) {
+        lane->stats.restarts++;
+        lane->before = lane->current;
+    }
+    lane->epochs = lane->epochs > 0 ? 2 : 1;
+    lane->current = start_numbering(header);
+}
+
+void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit)
+{
+    lane->judged[lane->remembered++ % CRN_LANE_JUDGED_MAX] = (judged_fruit){epoch, fruit};
+}
+
+bool crn_lane_has_judged(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
+{
+    size_t known = lane->remembered < CRN_LANE_JUDGED_MAX ? lane->remembered : CRN_LANE_JUDGED_MAX;
+    for (size_t i = 0; i < known; i++)
+        if (lane->judged[i].fruit == fruit && lane->judged[i].epoch == epoch)
+            return true;
+    return false;
+}
+
+uint64_t crn_lane_next_sequence(crn_lane *lane)
+{
+    return lane->verdicts++;
+}
+
+uint64_t crn_lane_verdicts(const crn_lane *lane)
+{
+    return lane->verdicts;
+}
+
+uint32_t crn_lane_number(const crn_lane *lane)
+{
+    return lane->number;
+}
+
+const crn_lane_stats *crn_lane_get_stats(const crn_lane *lane)
+{
+    return &lane->stats;
+}

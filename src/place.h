@@ -1,0 +1,67 @@
+/*
+ * The table of open fruits: finding a fruit by its name, the first that is due, the first to
+ * fall due, and the oldest. No meaning and no clock in it. A private part of fruit.c, which alone
+ * includes this.
+ */
+#ifndef CRN_PLACE_H
+#define CRN_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/fruit.h"
+
+/* An open fruit in its place. Masks have bit v for view v. */
+typedef struct crn_place {
+    crn_fruit fruit;            /* first: the pointer that callers hold is the place's */
+    crn_fruit_view *views;      /* the same as fruit.views */
+    uint32_t number;            /* in the table */
+    uint32_t serial;            /* of the fruits that stood here; see crn_ticket */
+    uint32_t lowest;            /* view received */
+    uint64_t order;             /* of opening */
+    uint64_t pending;           /* views arrived, queued or running */
+    int64_t header_deadline_ns; /* the earliest of its views' */
+    int64_t alarm_ns;           /* when it falls due or closes, unless something happens before */
+    bool due;                   /* to be judged at once */
+    bool forced;                /* open_fruits was reached */
+    bool expired;               /* its deadline - guard came */
+
+    /* The table's own: */
+    bool in_due;
+    uint32_t hash, heap_at;
+    struct crn_place *older, *newer; /* neighbours by opening */
+} crn_place;
+
+typedef struct crn_places crn_places;
+
+/* `count` places for fruits of up to `views` views. 0, -ENOMEM. */
+int crn_places_create(uint32_t count, uint32_t views, crn_places **ret_places);
+void crn_places_free(crn_places **places);
+
+/* NULL: not open. */
+crn_place *crn_places_find(crn_places *places, const crn_lane *lane, uint64_t epoch,
+                           uint64_t fruit);
+
+/* A place for a fruit that is not open yet, reset to no views, no alarm; NULL: all are taken. */
+crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, uint64_t fruit);
+
+/* The fruit leaves; tickets to it are stale from now on. */
+void crn_places_give(crn_places *places, crn_place *place);
+
+/* To be called whenever due, alarm_ns or fruit.deadline_ns changed. */
+void crn_places_settle(crn_places *places, crn_place *place);
+
+/* Of the fruits that are due the one of the earliest deadline, of the others the one of the
+ * earliest alarm (of alike ones the oldest); NULL: there is none. */
+crn_place *crn_places_first_due(const crn_places *places);
+crn_place *crn_places_first_waiting(const crn_places *places);
+
+/* The fruit opened first; `newer` leads on to all others. NULL: none is open. */
+crn_place *crn_places_oldest(const crn_places *places);
+
+/* The place of that number, taken or not; NULL: there is none. */
+crn_place *crn_places_at(const crn_places *places, uint32_t number);
+
+uint32_t crn_places_taken(const crn_places *places);
+
+#endif

@@ -1,0 +1,232 @@
+#include "src/schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+
+#define NOT_WAITING UINT32_MAX
+
+/* In the order in which they run. */
+typedef enum standing {
+    FITS,
+    TIGHT,
+    BROKEN,
+    NOBODY,
+} standing;
+
+/* What the queue knows of a fruit. */
+typedef struct job {
+    int64_t due_ns;
+    uint64_t order;
+    uint64_t queued;     /* bit v: view v */
+    uint32_t waiting_at; /* where in `waiting` while a view is queued, else NOT_WAITING */
+    bool begun, lost;    /* a view of it, at least */
+} job;
+
+struct crn_schedule {
+    int64_t workers, running; /* views */
+    job *jobs;
+    uint32_t *waiting; /* places of the fruits with queued views, in no order */
+    uint32_t waiting_count;
+    uint32_t barren; /* discards since a view last began */
+
+    uint32_t measured;                   /* costs known */
+    uint32_t latest;                     /* where in `costs` the next one goes */
+    int64_t costs[CRN_SCHEDULE_COSTS];   /* ring, as they came */
+    int64_t by_size[CRN_SCHEDULE_COSTS]; /* the same, ascending */
+    int64_t typical_ns, slow_ns;
+};
+
+int crn_schedule_create(int32_t places, int32_t workers, crn_schedule **ret_schedule)
+{
+    if (places < 1 || workers < 1)
+        return -EINVAL;
+    crn_schedule *schedule = calloc(1, sizeof *schedule);
+    if (!schedule)
+        return -ENOMEM;
+    schedule->workers = workers;
+    schedule->jobs = calloc((size_t)places, sizeof *schedule->jobs);
+    schedule->waiting = calloc((size_t)places, sizeof *schedule->waiting);
+    if (!schedule->jobs || !schedule->waiting) {
+        crn_schedule_free(&schedule);
+        return -ENOMEM;
+    }
+    *ret_schedule = schedule;
+    return 0;
+}
+
+void crn_schedule_free(crn_schedule **schedule)
+{
+    if (!schedule || !*schedule)
+        return;
+    free((*schedule)->jobs);
+    free((*schedule)->waiting);
+    free(*schedule);
+    *schedule = NULL;
+}
+
+void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order)
+{
+    schedule->jobs[place] =
+        (job){.due_ns = CRN_NEVER_NS, .order = order, .waiting_at = NOT_WAITING};
+}
+
+void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns)
+{
+    schedule->jobs[place].due_ns = due_ns;
+}
+
+/* Takes the fruit off the waiting ones once it has no queued view. */
+static void leave_waiting(crn_schedule *schedule, job *leaving)
+{
+    if (leaving->queued || leaving->waiting_at == NOT_WAITING)
+        return;
+    uint32_t last = schedule->waiting[--schedule->waiting_count];
+    schedule->waiting[leaving->waiting_at] = last;
+    schedule->jobs[last].waiting_at = leaving->waiting_at;
+    leaving->waiting_at = NOT_WAITING;
+}
+
+void crn_schedule_close(crn_schedule *schedule, uint32_t place)
+{
+    job *closing = &schedule->jobs[place];
+    closing->queued = 0;
+    leave_waiting(schedule, closing);
+}
+
+void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view)
+{
+    job *queueing = &schedule->jobs[place];
+    queueing->queued |= UINT64_C(1) << view;
+    if (queueing->waiting_at != NOT_WAITING)
+        return;
+    queueing->waiting_at = schedule->waiting_count;
+    schedule->waiting[schedule->waiting_count++] = place;
+}
+
+void crn_schedule_lose(crn_schedule *schedule, uint32_t place)
+{
+    schedule->jobs[place].lost = true;
+}
+
+static standing stand(const crn_schedule *schedule, const job *asked, int64_t now_ns)
+{
+    if (asked->lost)
+        return BROKEN;
+    int64_t halves = 2 * __builtin_popcountll(asked->queued) + schedule->running;
+    int64_t rounds = (halves + 2 * schedule->workers - 1) / (2 * schedule->workers);
+    int64_t last_ns = asked->begun ? schedule->typical_ns : schedule->slow_ns;
+    return asked->due_ns - now_ns >= (rounds - 1) * schedule->typical_ns + last_ns ? FITS : TIGHT;
+}
+
+/* Which of two fruits of the same standing runs first. */
+static bool is_before(const job *a, const job *b, standing both)
+{
+    if (both == TIGHT)
+        return a->begun != b->begun ? a->begun : a->order > b->order;
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
+}
+
+static void discard(crn_schedule *schedule, job *losing, uint32_t view)
+{
+    losing->queued &= ~(UINT64_C(1) << view);
+    losing->lost = true;
+    leave_waiting(schedule, losing);
+    if (++schedule->barren < CRN_SCHEDULE_BARREN)
+        return;
+    schedule->barren = schedule->measured = schedule->latest = 0;
+    schedule->typical_ns = schedule->slow_ns = 0;
+}
+
+crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
+                           uint32_t *ret_view)
+{
+    job *best = NULL;
+    standing best_standing = NOBODY;
+    for (uint32_t i = 0; i < schedule->waiting_count; i++) {
+        job *asked = &schedule->jobs[schedule->waiting[i]];
+        if (asked->due_ns - now_ns < schedule->typical_ns) {
+            *ret_place = schedule->waiting[i];
+            *ret_view = (uint32_t)__builtin_ctzll(asked->queued);
+            discard(schedule, asked, *ret_view);
+            return CRN_NEXT_DISCARD;
+        }
+        standing standing_now = stand(schedule, asked, now_ns);
+        if (standing_now < best_standing ||
+            (standing_now == best_standing && is_before(asked, best, standing_now))) {
+            best = asked;
+            best_standing = standing_now;
+        }
+    }
+    if (!best)
+        return CRN_NEXT_NONE;
+    *ret_place = schedule->waiting[best->waiting_at];
+    *ret_view = (uint32_t)__builtin_ctzll(best->queued);
+    best->queued &= ~(UINT64_C(1) << *ret_view);
+    best->begun = true;
+    leave_waiting(schedule, best);
+    schedule->running++;
+    schedule->barren = 0;
+    return CRN_NEXT_RUN;
+}
+
+bool crn_schedule_evict(crn_schedule *schedule, uint32_t place, uint32_t *ret_place,
+                        uint32_t *ret_view)
+{
+    job *worst = &schedule->jobs[place];
+    for (uint32_t i = 0; i < schedule->waiting_count; i++) {
+        job *asked = &schedule->jobs[schedule->waiting[i]];
+        if (asked->lost != worst->lost ? asked->lost : asked->order > worst->order)
+            worst = asked;
+    }
+    if (worst == &schedule->jobs[place])
+        return false;
+    *ret_place = schedule->waiting[worst->waiting_at];
+    *ret_view = 63 - (uint32_t)__builtin_clzll(worst->queued);
+    worst->queued &= ~(UINT64_C(1) << *ret_view);
+    worst->lost = true;
+    leave_waiting(schedule, worst);
+    return true;
+}
+
+static void measure(crn_schedule *schedule, int64_t cost_ns)
+{
+    int64_t *sizes = schedule->by_size;
+    uint32_t known = schedule->measured;
+    if (known == CRN_SCHEDULE_COSTS) {
+        uint32_t oldest = 0;
+        while (sizes[oldest] != schedule->costs[schedule->latest])
+            oldest++;
+        known--;
+        memmove(&sizes[oldest], &sizes[oldest + 1], (known - oldest) * sizeof *sizes);
+    }
+    schedule->costs[schedule->latest] = cost_ns;
+    schedule->latest = (schedule->latest + 1) % CRN_SCHEDULE_COSTS;
+    uint32_t at = known;
+    for (; at > 0 && sizes[at - 1] > cost_ns; at--)
+        sizes[at] = sizes[at - 1];
+    sizes[at] = cost_ns;
+    schedule->measured = known + 1;
+    schedule->typical_ns = sizes[known / 2];
+    schedule->slow_ns = sizes[known - known / 10];
+}
+
+void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns)
+{
+    if (schedule->running > 0)
+        schedule->running--;
+    if (cost_ns > 0)
+        measure(schedule, cost_ns);
+}
+
+int64_t crn_schedule_typical_ns(const crn_schedule *schedule)
+{
+    return schedule->typical_ns;
+}
+
+int64_t crn_schedule_slow_ns(const crn_schedule *schedule)
+{
+    return schedule->slow_ns;
+}

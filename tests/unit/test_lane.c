@@ -1,0 +1,253 @@
+/* Lanes: numbering that tells lost, repeated, reordered and restarted apart; verdicts remembered.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "src/lane.h"
+
+static crn_lanes *lanes;
+static crn_lane *lane;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (crn_lanes_create(4, &lanes) < 0)
+        return -1;
+    lane = crn_lanes_find(lanes, 9);
+    return lane ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crn_lanes_free(&lanes);
+    return lanes ? -1 : 0;
+}
+
+static void count(uint64_t epoch, uint64_t sequence)
+{
+    crn_lane_count(lane, &(crn_view_header){.lane = 9, .epoch = epoch, .sequence = sequence});
+}
+
+static void expect(uint64_t views, uint64_t missing, uint64_t reordered, uint64_t duplicates,
+                   uint64_t restarts)
+{
+    const crn_lane_stats *stats = crn_lane_get_stats(lane);
+    assert_int_equal(stats->views, views);
+    assert_int_equal(stats->missing, missing);
+    assert_int_equal(stats->reordered, reordered);
+    assert_int_equal(stats->duplicates, duplicates);
+    assert_int_equal(stats->restarts, restarts);
+}
+
+static void test_in_order_counts_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 1000; sequence < 1300; sequence++)
+        count(1, sequence);
+    expect(300, 0, 0, 0, 0);
+}
+
+static void test_first_message_may_have_any_number(void **state)
+{
+    (void)state;
+    count(1, 77);
+    expect(1, 0, 0, 0, 0);
+    count(2, UINT64_MAX);
+    expect(2, 0, 0, 0, 1);
+}
+
+static void test_gap_is_missing_until_it_comes(void **state)
+{
+    (void)state;
+    count(1, 0);
+    count(1, 4);
+    expect(2, 3, 0, 0, 0);
+    count(1, 2);
+    expect(3, 2, 1, 0, 0);
+    count(1, 2);
+    expect(4, 2, 1, 1, 0);
+    count(1, 3);
+    count(1, 1);
+    expect(6, 0, 3, 1, 0);
+    count(1, 5);
+    expect(7, 0, 3, 1, 0);
+}
+
+static void test_repeats_are_duplicates(void **state)
+{
+    (void)state;
+    count(1, 5);
+    count(1, 5);
+    count(1, 6);
+    count(1, 5);
+    expect(4, 0, 0, 2, 0);
+}
+
+static void test_window_ends_at_64(void **state)
+{
+    (void)state;
+    count(1, 0);
+    count(1, 65); /* 1 to 64 are missing, and 1 is 64 behind */
+    expect(2, 64, 0, 0, 0);
+    count(1, 1);
+    expect(3, 64, 1, 0, 0);
+    count(1, 2);
+    expect(4, 63, 2, 0, 0);
+    count(1, 1); /* too far back to be known as a repeat */
+    expect(5, 63, 3, 0, 0);
+}
+
+static void test_jump_beyond_window_forgets_it(void **state)
+{
+    (void)state;
+    count(1, 10);
+    count(1, 10 + 64);
+    expect(2, 63, 0, 0, 0);
+    count(1, 11);
+    expect(3, 62, 1, 0, 0);
+    count(1, 1000);
+    expect(4, 62 + 925, 1, 0, 0);
+    count(1, 999);
+    expect(5, 62 + 924, 2, 0, 0);
+}
+
+static void test_numbers_before_the_first_were_never_missing(void **state)
+{
+    (void)state;
+    count(1, 10);
+    count(1, 8);
+    count(1, 9);
+    count(1, 9);
+    expect(4, 0, 2, 1, 0);
+}
+
+static void test_another_epoch_is_one_restart(void **state)
+{
+    (void)state;
+    count(1, 100);
+    count(2, 0);
+    count(2, 1);
+    expect(3, 0, 0, 0, 1);
+    count(3, 50);
+    count(3, 51);
+    expect(5, 0, 0, 0, 2);
+}
+
+static void test_late_news_of_the_epoch_before(void **state)
+{
+    (void)state;
+    count(1, 100);
+    count(1, 102);
+    count(2, 0);
+    expect(3, 1, 0, 0, 1);
+    count(1, 101); /* was missing */
+    expect(4, 0, 1, 0, 1);
+    count(1, 102); /* was there */
+    expect(5, 0, 1, 1, 1);
+    count(1, 105); /* two more are missing, and itself came after a later one */
+    expect(6, 2, 2, 1, 1);
+    count(2, 1); /* the epoch now is none the wiser */
+    expect(7, 2, 2, 1, 1);
+    count(3, 0); /* epoch 1 is forgotten now */
+    count(1, 103);
+    expect(9, 2, 2, 1, 3);
+}
+
+static void test_lanes_are_opened_at_first_sight_and_bounded(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {9, 0, UINT32_MAX, 1u << 20};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(crn_lane_number(crn_lanes_find(lanes, numbers[i])), numbers[i]);
+    assert_int_equal(crn_lanes_count(lanes), 4);
+    assert_null(crn_lanes_find(lanes, 5));
+    assert_int_equal(crn_lanes_count(lanes), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(crn_lane_number(crn_lanes_at(lanes, i)), numbers[i]);
+        assert_ptr_equal(crn_lanes_find(lanes, numbers[i]), crn_lanes_at(lanes, i));
+    }
+    assert_null(crn_lanes_at(lanes, 4));
+    assert_null(crn_lanes_at(lanes, -1));
+    assert_ptr_equal(lane, crn_lanes_at(lanes, 0));
+}
+
+static void test_many_lanes_are_told_apart(void **state)
+{
+    (void)state;
+    crn_lanes *many = NULL;
+    assert_int_equal(crn_lanes_create(1000, &many), 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(crn_lane_number(crn_lanes_find(many, i * 4096)), i * 4096);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_ptr_equal(crn_lanes_find(many, i * 4096), crn_lanes_at(many, (int32_t)i));
+    assert_null(crn_lanes_find(many, 1));
+    crn_lanes_free(&many);
+}
+
+static void test_verdicts_are_remembered_up_to_a_bound(void **state)
+{
+    (void)state;
+    assert_false(crn_lane_has_judged(lane, 0, 0));
+    crn_lane_remember(lane, 1, 7);
+    assert_true(crn_lane_has_judged(lane, 1, 7));
+    assert_false(crn_lane_has_judged(lane, 2, 7));
+    assert_false(crn_lane_has_judged(lane, 1, 8));
+    assert_false(crn_lane_has_judged(crn_lanes_find(lanes, 10), 1, 7));
+    for (uint64_t fruit = 100; fruit < 100 + CRN_LANE_JUDGED_MAX - 1; fruit++)
+        crn_lane_remember(lane, 1, fruit);
+    assert_true(crn_lane_has_judged(lane, 1, 7));
+    crn_lane_remember(lane, 2, 7);
+    assert_false(crn_lane_has_judged(lane, 1, 7));
+    assert_true(crn_lane_has_judged(lane, 1, 100));
+    assert_true(crn_lane_has_judged(lane, 2, 7));
+}
+
+static void test_verdicts_are_numbered_per_lane(void **state)
+{
+    (void)state;
+    crn_lane *other = crn_lanes_find(lanes, 10);
+    assert_int_equal(crn_lane_verdicts(lane), 0);
+    assert_int_equal(crn_lane_next_sequence(lane), 0);
+    assert_int_equal(crn_lane_next_sequence(lane), 1);
+    assert_int_equal(crn_lane_next_sequence(other), 0);
+    assert_int_equal(crn_lane_verdicts(lane), 2);
+    assert_int_equal(crn_lane_verdicts(other), 1);
+}
+
+static void test_create_refuses_no_lanes(void **state)
+{
+    (void)state;
+    crn_lanes *none = (crn_lanes *)&none;
+    assert_int_equal(crn_lanes_create(0, &none), -EINVAL);
+    assert_ptr_equal(none, &none);
+    none = NULL;
+    crn_lanes_free(&none);
+    crn_lanes_free(NULL);
+}
+
+int main(void)
+{
+#define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_A_LANE(test_in_order_counts_nothing),
+        ON_A_LANE(test_first_message_may_have_any_number),
+        ON_A_LANE(test_gap_is_missing_until_it_comes),
+        ON_A_LANE(test_repeats_are_duplicates),
+        ON_A_LANE(test_window_ends_at_64),
+        ON_A_LANE(test_jump_beyond_window_forgets_it),
+        ON_A_LANE(test_numbers_before_the_first_were_never_missing),
+        ON_A_LANE(test_another_epoch_is_one_restart),
+        ON_A_LANE(test_late_news_of_the_epoch_before),
+        ON_A_LANE(test_lanes_are_opened_at_first_sight_and_bounded),
+        ON_A_LANE(test_many_lanes_are_told_apart),
+        ON_A_LANE(test_verdicts_are_remembered_up_to_a_bound),
+        ON_A_LANE(test_verdicts_are_numbered_per_lane),
+        cmocka_unit_test(test_create_refuses_no_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
