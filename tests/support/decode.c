@@ -1,0 +1,164 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/decode.h"
+
+const msgpack_object *crn_decoded_field(const msgpack_object *map, const char *key)
+{
+    assert_int_equal(map->type, MSGPACK_OBJECT_MAP);
+    for (uint32_t i = 0; i < map->via.map.size; i++) {
+        const msgpack_object_str *name = &map->via.map.ptr[i].key.via.str;
+        if (name->size == strlen(key) && memcmp(name->ptr, key, name->size) == 0)
+            return &map->via.map.ptr[i].val;
+    }
+    fail_msg("no field '%s'", key);
+    return NULL;
+}
+
+void crn_expect_text(const msgpack_object *object, const char *text)
+{
+    assert_int_equal(object->type, MSGPACK_OBJECT_STR);
+    assert_int_equal(object->via.str.size, strlen(text));
+    assert_memory_equal(object->via.str.ptr, text, strlen(text));
+}
+
+void crn_expect_unsigned(const msgpack_object *object, uint64_t value)
+{
+    assert_int_equal(object->type, MSGPACK_OBJECT_POSITIVE_INTEGER);
+    assert_true(object->via.u64 == value);
+}
+
+void crn_expect_integer(const msgpack_object *object, int64_t value)
+{
+    if (value >= 0) {
+        crn_expect_unsigned(object, (uint64_t)value);
+    } else {
+        assert_int_equal(object->type, MSGPACK_OBJECT_NEGATIVE_INTEGER);
+        assert_true(object->via.i64 == value);
+    }
+}
+
+void crn_expect_real(const msgpack_object *object, double value)
+{
+    assert_int_equal(object->type, MSGPACK_OBJECT_FLOAT64);
+    assert_true(object->via.f64 == value);
+}
+
+void crn_expect_bool(const msgpack_object *object, bool value)
+{
+    assert_int_equal(object->type, MSGPACK_OBJECT_BOOLEAN);
+    assert_int_equal(object->via.boolean, value);
+}
+
+const msgpack_object *crn_decoded_item(const msgpack_object *array, uint32_t index)
+{
+    assert_int_equal(array->type, MSGPACK_OBJECT_ARRAY);
+    assert_true(index < array->via.array.size);
+    return &array->via.array.ptr[index];
+}
+
+void crn_expect_items(const msgpack_object *array, uint32_t count)
+{
+    assert_int_equal(array->type, MSGPACK_OBJECT_ARRAY);
+    assert_int_equal(array->via.array.size, count);
+}
+
+void crn_expect_reals(const msgpack_object *array, const double *values, uint32_t count)
+{
+    crn_expect_items(array, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_expect_real(crn_decoded_item(array, i), values[i]);
+}
+
+/* The keys of a map, in their order. */
+void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_t count)
+{
+    assert_int_equal(map->type, MSGPACK_OBJECT_MAP);
+    assert_int_equal(map->via.map.size, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_expect_text(&map->via.map.ptr[i].key, keys[i]);
+}
+
+static void expect_same_points(const msgpack_object_bin *bin, yajl_val value)
+{
+    assert_true(YAJL_IS_ARRAY(value));
+    assert_int_equal(bin->size, YAJL_GET_ARRAY(value)->len * 2 * sizeof(float));
+    for (size_t i = 0; i < YAJL_GET_ARRAY(value)->len; i++) {
+        yajl_val pair = YAJL_GET_ARRAY(value)->values[i];
+        assert_true(YAJL_IS_ARRAY(pair));
+        assert_int_equal(YAJL_GET_ARRAY(pair)->len, 2);
+        for (size_t k = 0; k < 2; k++) {
+            float expected;
+            memcpy(&expected, bin->ptr + (2 * i + k) * sizeof expected, sizeof expected);
+            yajl_val coordinate = YAJL_GET_ARRAY(pair)->values[k];
+            if (isfinite(expected))
+                assert_true(strtof(YAJL_GET_NUMBER(coordinate), NULL) == expected);
+            else
+                assert_true(YAJL_IS_NULL(coordinate));
+        }
+    }
+}
+
+static void expect_same_map(const msgpack_object_map *map, yajl_val value)
+{
+    assert_true(YAJL_IS_OBJECT(value));
+    assert_int_equal(YAJL_GET_OBJECT(value)->len, map->size);
+    for (uint32_t i = 0; i < map->size; i++) {
+        crn_expect_text(&map->ptr[i].key, YAJL_GET_OBJECT(value)->keys[i]);
+        crn_expect_same(&map->ptr[i].val, YAJL_GET_OBJECT(value)->values[i]);
+    }
+}
+
+static void expect_same_array(const msgpack_object_array *array, yajl_val value)
+{
+    assert_true(YAJL_IS_ARRAY(value));
+    assert_int_equal(YAJL_GET_ARRAY(value)->len, array->size);
+    for (uint32_t i = 0; i < array->size; i++)
+        crn_expect_same(&array->ptr[i], YAJL_GET_ARRAY(value)->values[i]);
+}
+
+/* Both formats say the same, to the last bit, in the same order. */
+void crn_expect_same(const msgpack_object *object, yajl_val value)
+{
+    switch (object->type) {
+    case MSGPACK_OBJECT_NIL:
+        assert_true(YAJL_IS_NULL(value));
+        break;
+    case MSGPACK_OBJECT_BOOLEAN:
+        assert_true(object->via.boolean ? YAJL_IS_TRUE(value) : YAJL_IS_FALSE(value));
+        break;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        assert_true(strtoull(YAJL_GET_NUMBER(value), NULL, 10) == object->via.u64);
+        break;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        assert_true(strtoll(YAJL_GET_NUMBER(value), NULL, 10) == object->via.i64);
+        break;
+    case MSGPACK_OBJECT_FLOAT64:
+        assert_true(YAJL_IS_NUMBER(value));
+        assert_true(strtod(YAJL_GET_NUMBER(value), NULL) == object->via.f64);
+        break;
+    case MSGPACK_OBJECT_STR:
+        assert_true(YAJL_IS_STRING(value));
+        crn_expect_text(object, YAJL_GET_STRING(value));
+        break;
+    case MSGPACK_OBJECT_BIN:
+        expect_same_points(&object->via.bin, value);
+        break;
+    case MSGPACK_OBJECT_ARRAY:
+        expect_same_array(&object->via.array, value);
+        break;
+    case MSGPACK_OBJECT_MAP:
+        expect_same_map(&object->via.map, value);
+        break;
+    default:
+        fail_msg("a type that no verdict has: %d", object->type);
+    }
+}

@@ -1,0 +1,31 @@
+/* Verdicts and status messages read back, for tests: whatever is not as expected fails the test. */
+#ifndef CRN_TESTS_DECODE_H
+#define CRN_TESTS_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <msgpack.h>
+#include <yajl/yajl_tree.h>
+
+/* The value of that key in a map; the item of an array. */
+const msgpack_object *crn_decoded_field(const msgpack_object *map, const char *key);
+const msgpack_object *crn_decoded_item(const msgpack_object *array, uint32_t index);
+
+void crn_expect_text(const msgpack_object *object, const char *text);
+void crn_expect_unsigned(const msgpack_object *object, uint64_t value);
+void crn_expect_integer(const msgpack_object *object, int64_t value);
+void crn_expect_real(const msgpack_object *object, double value); /* exactly */
+void crn_expect_bool(const msgpack_object *object, bool value);
+
+/* An array of so many items; of these reals. */
+void crn_expect_items(const msgpack_object *array, uint32_t count);
+void crn_expect_reals(const msgpack_object *array, const double *values, uint32_t count);
+
+/* A map of these keys, in this order. */
+void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_t count);
+
+/* MessagePack and JSON say the same, to the last bit, in the same order. */
+void crn_expect_same(const msgpack_object *object, yajl_val value);
+
+#endif

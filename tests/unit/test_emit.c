@@ -1,0 +1,203 @@
+/* The emitter: extremes come back as they went in, and a message as large as the one before
+ * allocates nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/emit.h"
+#include "tests/support/decode.h"
+
+/* The sanitizers bring an allocator of their own, whose calls cannot be counted here; clang has no
+ * one macro that tells. */
+#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 0
+#else
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+#if COUNTS_ALLOCATIONS
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+
+static size_t allocations;
+
+void *malloc(size_t size)
+{
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    allocations++;
+    return __libc_realloc(memory, size);
+}
+#endif
+
+typedef struct written {
+    crn_emit *emit;
+    const unsigned char *bytes;
+    size_t size;
+} written;
+
+static void begin(written *message, crn_format format)
+{
+    assert_int_equal(crn_emit_create(format, &message->emit), 0);
+    assert_int_equal(crn_emit_format(message->emit), format);
+    crn_emit_begin(message->emit);
+}
+
+static void end(written *message)
+{
+    assert_int_equal(crn_emit_end(message->emit, &message->bytes, &message->size), 0);
+}
+
+/* Writes the same in both formats and reads both back. */
+static void expect_both_same(void (*write)(crn_emit *))
+{
+    written messages[2];
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {
+        begin(&messages[format], format);
+        write(messages[format].emit);
+        end(&messages[format]);
+    }
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    const char *packed = (const char *)messages[CRN_FORMAT_MSGPACK].bytes;
+    size_t read = 0;
+    assert_int_equal(
+        msgpack_unpack_next(&unpacked, packed, messages[CRN_FORMAT_MSGPACK].size, &read),
+        MSGPACK_UNPACK_SUCCESS);
+    assert_int_equal(read, messages[CRN_FORMAT_MSGPACK].size);
+    char *text = calloc(messages[CRN_FORMAT_JSON].size + 1, 1);
+    memcpy(text, messages[CRN_FORMAT_JSON].bytes, messages[CRN_FORMAT_JSON].size);
+    yajl_val tree = yajl_tree_parse(text, NULL, 0);
+    assert_non_null(tree);
+    crn_expect_same(&unpacked.data, tree);
+    yajl_tree_free(tree);
+    free(text);
+    msgpack_unpacked_destroy(&unpacked);
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
+        crn_emit_free(&messages[format].emit);
+}
+
+static const double reals[] = {0.0,     -0.0,  1.0 / 3, 0.1,  1e300, DBL_MIN, DBL_TRUE_MIN,
+                               DBL_MAX, -1e-7, 1e15,    1e17, NAN,   INFINITY};
+
+static void write_extremes(crn_emit *emit)
+{
+    crn_emit_map(emit, 5);
+    crn_emit_text(emit, "reals");
+    crn_emit_array(emit, sizeof reals / sizeof reals[0]);
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
+        crn_emit_real(emit, reals[i]);
+    crn_emit_array_end(emit);
+    crn_emit_text(emit, "integers");
+    crn_emit_array(emit, 4);
+    crn_emit_integer(emit, INT64_MIN);
+    crn_emit_integer(emit, -1);
+    crn_emit_unsigned(emit, UINT64_MAX);
+    crn_emit_unsigned(emit, 0);
+    crn_emit_array_end(emit);
+    crn_emit_text(emit, "a \"key\"\\\n\xc3\xa9");
+    crn_emit_text(emit, "\t\x01/");
+    crn_emit_text(emit, "xy");
+    crn_emit_points(emit, (const float[]){0.1f, FLT_MAX, -FLT_TRUE_MIN, 16777215.0f, NAN, 1.0f / 3},
+                    3);
+    crn_emit_text(emit, "others");
+    crn_emit_array(emit, 4);
+    crn_emit_null(emit);
+    crn_emit_bool(emit, true);
+    crn_emit_bool(emit, false);
+    crn_emit_points(emit, NULL, 0);
+    crn_emit_array_end(emit);
+    crn_emit_map_end(emit);
+}
+
+static void test_extremes_come_back(void **state)
+{
+    (void)state;
+    expect_both_same(write_extremes);
+}
+
+static void test_json_is_plain(void **state)
+{
+    (void)state;
+    written json;
+    begin(&json, CRN_FORMAT_JSON);
+    crn_emit_map(json.emit, 3);
+    crn_emit_text(json.emit, "later");
+    size_t at = crn_emit_later_bool(json.emit);
+    crn_emit_text(json.emit, "xy");
+    crn_emit_points(json.emit, (const float[]){-1.0f, 0.1f, NAN, 2.5f}, 2);
+    crn_emit_text(json.emit, "reals");
+    crn_emit_array(json.emit, 3);
+    crn_emit_real(json.emit, 0.1);
+    crn_emit_real(json.emit, 31.25);
+    crn_emit_real(json.emit, -INFINITY);
+    crn_emit_array_end(json.emit);
+    crn_emit_map_end(json.emit);
+    end(&json);
+    static const char expected[] =
+        "{\"later\":false,\"xy\":[[-1,0.100000001],[null,2.5]],\"reals\":[0.1,31.25,null]}";
+    assert_int_equal(json.size, strlen(expected));
+    assert_memory_equal(json.bytes, expected, json.size);
+    assert_memory_equal(json.bytes + at, "false", 5);
+    crn_emit_free(&json.emit);
+    crn_emit_free(&json.emit);
+    crn_emit_free(NULL);
+}
+
+#if COUNTS_ALLOCATIONS
+static void test_nothing_is_allocated_once_warm(void **state)
+{
+    (void)state;
+    static float xy[60000];
+    for (size_t i = 0; i < 60000; i++)
+        xy[i] = (float)i / 7;
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {
+        written message;
+        begin(&message, format);
+        size_t cold = allocations, warm = 0;
+        for (int round = 0; round < 20; round++) {
+            crn_emit_begin(message.emit);
+            write_extremes(message.emit);
+            crn_emit_begin(message.emit);
+            crn_emit_points(message.emit, xy, 30000);
+            end(&message);
+            if (round == 0)
+                warm = allocations;
+        }
+        assert_true(warm > cold); /* the buffer had to grow at first */
+        assert_int_equal(allocations, warm);
+        crn_emit_free(&message.emit);
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_extremes_come_back),
+        cmocka_unit_test(test_json_is_plain),
+#if COUNTS_ALLOCATIONS
+        cmocka_unit_test(test_nothing_is_allocated_once_warm),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
