@@ -31,9 +31,13 @@ typedef struct crn_param {
     const char *key; /* NULL ends a table */
     crn_param_type type;
     size_t offset; /* of the value in the settings struct */
-    const char
-        *fallback;   /* the default, as it would stand in the file; NULL: the key is required */
-    double min, max; /* INTEGER and REAL: inclusive */
+    /*
+     * The default, as it would stand in the file (a text without quotes); NULL: the key is
+     * required.
+     * "" is no value for a REAL (NaN) and no item for TEXTS.
+     */
+    const char *fallback;
+    double min, max;            /* INTEGER and REAL: inclusive */
     const char *const *choices; /* CHOICE: NULL-ended */
     const char *help; /* one clause, without a full stop; units in it where the key has none */
 } crn_param;

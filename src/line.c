@@ -1,0 +1,447 @@
+#include "src/line.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/engine.h"
+#include "src/pool.h"
+#include "src/store.h"
+
+/* Messages read before the loop looks at everything else again; each is followed by what is due
+ * anyway. */
+#define MESSAGES_PER_ROUND 16
+
+/* A header deadline further away than this is taken for a clock that is wrong. */
+#define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)
+
+/* A worker that has been at one view for this long will not come back. */
+#define WORKER_LIMIT_NS (10 * CRN_NS_PER_S)
+
+#define WATCH_NS  (1 * CRN_NS_PER_S)
+#define REPORT_NS (60 * CRN_NS_PER_S)
+
+#define LINGER_MS 500
+
+/* Copies that wait for the disk. */
+#define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
+
+/* Kept for a fruit's results on average; a single view may take as much as the limits allow. */
+#define RESULT_BYTES_PER_FRUIT 65536
+
+struct crn_line {
+    const crn_config *config;
+    void *zmq;
+    crn_ingest *ingest;
+    crn_pool *pool;
+    crn_lanes *lanes;
+    crn_fruits *fruits;
+    crn_engine *engine;
+    crn_store *store;
+    crn_publish *publish;
+    crn_recorder *recorder; /* NULL: nothing is recorded */
+    int stop_descriptor;
+    bool stopping;
+    int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
+    uint64_t deadlines_ignored, results_full;
+};
+
+static size_t store_bytes(const crn_config *config)
+{
+    size_t view = (size_t)config->limits.defects * sizeof(crn_defect) +
+                  (size_t)config->limits.points * 2 * sizeof(float);
+    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT + 4 * view;
+}
+
+size_t crn_line_bytes(const crn_config *config)
+{
+    return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
+           crn_engine_bytes(config) + store_bytes(config) +
+           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0);
+}
+
+static int open_logic(crn_line *line, crn_error *error)
+{
+    const crn_config *config = line->config;
+    crn_fruit_rules rules = {
+        .open_fruits = (int32_t)config->limits.open_fruits,
+        .views = (int32_t)config->limits.views,
+        .workers = (int32_t)config->run.workers,
+        .budget_ns = config->latency.budget_ms * CRN_NS_PER_MS,
+        .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
+        .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
+    };
+    int r = crn_pool_create((uint32_t)config->limits.slots, (size_t)config->limits.view_mib << 20,
+                            &line->pool);
+    if (r == 0)
+        r = crn_store_create(store_bytes(config), &line->store);
+    if (r == 0)
+        r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
+    if (r == 0)
+        r = crn_fruits_create(&rules, line->lanes, &line->fruits);
+    if (r < 0)
+        return crn_error_set(
+            error, r, "limits: cannot reserve %zu MiB: %s; lower limits.slots or limits.view_mib",
+            crn_line_bytes(config) >> 20, strerror(-r));
+    return 0;
+}
+
+int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *error)
+{
+    crn_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return crn_error_set(error, -ENOMEM, "out of memory");
+    line->config = config;
+    line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    line->zmq = zmq_ctx_new();
+    int r = 0;
+    if (line->stop_descriptor < 0 || !line->zmq)
+        r = crn_error_set(error, -errno, "cannot start: %s", strerror(errno));
+    if (r == 0)
+        r = open_logic(line, error);
+    if (r == 0)
+        r = crn_publish_open(line->zmq, config, line->lanes, &line->publish, error);
+    if (r == 0 && config->record.dir[0])
+        r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
+                              RECORD_QUEUE_BYTES, &line->recorder, error);
+    if (r == 0)
+        r = crn_engine_open(config, &line->engine, error);
+    /* Last, so that no view is taken in before somebody can judge it. */
+    if (r == 0)
+        r = crn_ingest_open(line->zmq, config, &line->ingest, error);
+    if (r < 0) {
+        crn_line_close(&line);
+        return r;
+    }
+    *ret_line = line;
+    return 0;
+}
+
+void crn_line_close(crn_line **line)
+{
+    if (!*line)
+        return;
+    crn_ingest_close(&(*line)->ingest);
+    crn_engine_close(&(*line)->engine);
+    crn_publish_close(&(*line)->publish, LINGER_MS);
+    crn_recorder_close(&(*line)->recorder);
+    crn_fruits_free(&(*line)->fruits);
+    crn_lanes_free(&(*line)->lanes);
+    crn_store_free(&(*line)->store);
+    crn_pool_free(&(*line)->pool);
+    if ((*line)->zmq)
+        zmq_ctx_term((*line)->zmq);
+    if ((*line)->stop_descriptor >= 0)
+        close((*line)->stop_descriptor);
+    free(*line);
+    *line = NULL;
+}
+
+void crn_line_stop(crn_line *line)
+{
+    uint64_t one = 1;
+    /* The counter cannot overflow, so the write cannot fail. */
+    if (write(line->stop_descriptor, &one, sizeof one) < 0)
+        return;
+}
+
+/* The header's deadline on CLOCK_MONOTONIC. */
+static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    if (header->deadline_ns == 0)
+        return CRN_NEVER_NS;
+    int64_t ahead_ns;
+    if (header->deadline_ns > INT64_MAX ||
+        __builtin_sub_overflow((int64_t)header->deadline_ns, crn_realtime_ns(), &ahead_ns) ||
+        ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
+        line->deadlines_ignored++;
+        return CRN_NEVER_NS;
+    }
+    return now_ns + ahead_ns;
+}
+
+static void record(crn_line *line, const crn_view *view)
+{
+    if (!line->recorder)
+        return;
+    crn_recorded_view recorded = {
+        .header = view->header,
+        .arrived_ns = (uint64_t)crn_realtime_ns(),
+        .maps = view->maps,
+        .intensity = view->intensity,
+    };
+    crn_recorder_offer(line->recorder, &recorded);
+}
+
+/* A good message is in: credit its fruit, and bring it into a slot where one can be had. */
+static void take_in(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    crn_ticket ticket;
+    int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
+    if (crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket) != CRN_ARRIVAL_WANTED)
+        return;
+    crn_view *view = crn_pool_take(line->pool);
+    uint32_t slot;
+    if (!view && crn_fruits_evict(line->fruits, ticket, &slot))
+        view = crn_pool_at(line->pool, slot);
+    if (!view) {
+        crn_fruits_lose(line->fruits, ticket);
+        return;
+    }
+    view->ticket = ticket;
+    view->header = *header;
+    view->received_ns = now_ns;
+    view->intensity =
+        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
+    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
+    crn_ingest_copy(line->ingest, view->maps, view->intensity);
+    record(line, view);
+    crn_fruits_queue(line->fruits, ticket, view->slot);
+}
+
+/* Views that ended: their results into the store, their slots back. */
+static void collect(crn_line *line)
+{
+    crn_engine_rearm(line->engine);
+    crn_output *output;
+    while ((output = crn_engine_collect(line->engine))) {
+        crn_judgement judgement = output->judgement;
+        if (output->status == 0 &&
+            crn_store_put(line->store, &output->defects, &judgement.result) < 0) {
+            judgement.result = CRN_STORE_NONE;
+            judgement.defect_count = 0;
+            judgement.truncated = true;
+            line->results_full++;
+        }
+        crn_view *view = output->view;
+        bool wanted =
+            crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL);
+        if (!wanted && output->status == 0)
+            crn_store_give(line->store, judgement.result);
+        crn_engine_release(line->engine, output);
+        crn_pool_give(line->pool, view);
+    }
+}
+
+static void dispatch(crn_line *line, int64_t now_ns)
+{
+    while (crn_engine_has_room(line->engine)) {
+        crn_ticket ticket;
+        uint32_t slot;
+        int64_t deadline_ns;
+        crn_next next = crn_fruits_next(line->fruits, now_ns, &ticket, &slot, &deadline_ns);
+        if (next == CRN_NEXT_NONE)
+            return;
+        crn_view *view = crn_pool_at(line->pool, slot);
+        if (next == CRN_NEXT_DISCARD) {
+            crn_pool_give(line->pool, view);
+            continue;
+        }
+        view->deadline_ns = deadline_ns;
+        crn_engine_submit(line->engine, view);
+    }
+}
+
+/* Gives back what a judged fruit still holds, and tells workers not to begin what nobody waits for.
+ */
+static void release_fruit(crn_line *line, const crn_fruit *fruit)
+{
+    for (int64_t i = 0; i < line->config->limits.views; i++) {
+        const crn_fruit_view *view = &fruit->views[i];
+        if (view->state == CRN_VIEW_QUEUED)
+            crn_pool_give(line->pool, crn_pool_at(line->pool, view->slot));
+        else if (view->state == CRN_VIEW_RUNNING)
+            atomic_store_explicit(&crn_pool_at(line->pool, view->slot)->cancelled, true,
+                                  memory_order_relaxed);
+        else if (view->state == CRN_VIEW_JUDGED)
+            crn_store_give(line->store, view->judgement.result);
+    }
+}
+
+static void judge_due(crn_line *line)
+{
+    const crn_fruit *fruit;
+    int64_t now_ns = crn_now_ns();
+    while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
+        crn_publish_verdict(line->publish, fruit, line->store, now_ns);
+        release_fruit(line, fruit);
+        crn_fruits_judge(line->fruits, fruit);
+        now_ns = crn_now_ns();
+    }
+}
+
+/* What may have come due at any moment: ended views, verdicts, idle workers. */
+static void keep_up(crn_line *line)
+{
+    collect(line);
+    judge_due(line);
+    dispatch(line, crn_now_ns());
+}
+
+/* Reads a round of messages; true when more may be waiting. */
+static int receive_round(crn_line *line, bool *ret_more)
+{
+    for (int i = 0; i < MESSAGES_PER_ROUND; i++) {
+        crn_view_header header;
+        int r = crn_ingest_receive(line->ingest, &header);
+        if (r < 0)
+            return r;
+        if (r == 0) {
+            *ret_more = crn_ingest_pending(line->ingest);
+            return 0;
+        }
+        take_in(line, &header, crn_now_ns());
+        keep_up(line);
+    }
+    *ret_more = true;
+    return 0;
+}
+
+static const char *state_word(const crn_line *line)
+{
+    return line->stopping ? "stopping" : "running";
+}
+
+static int watch(crn_line *line, int64_t now_ns, crn_error *error)
+{
+    if (now_ns < line->watch_ns)
+        return 0;
+    line->watch_ns = now_ns + WATCH_NS;
+    if (now_ns >= line->report_ns) {
+        line->report_ns = now_ns + REPORT_NS;
+        crn_metrics metrics = crn_line_metrics(line);
+        crn_metrics_log(&metrics);
+    }
+    return crn_engine_check(line->engine, now_ns, WORKER_LIMIT_NS, error);
+}
+
+/* Sleeps until a message, an ended view, a signal to stop, or the next moment something falls due.
+ */
+static void wait_for_work(crn_line *line)
+{
+    struct pollfd polled[8];
+    nfds_t count = 0;
+    int descriptors[6];
+    int found = crn_ingest_descriptors(line->ingest, descriptors);
+    /* Once stopping, messages are left where they are. */
+    if (line->stopping)
+        found = 0;
+    found += crn_publish_descriptors(line->publish, descriptors + found);
+    for (int i = 0; i < found; i++)
+        polled[count++] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = crn_engine_descriptor(line->engine), .events = POLLIN};
+    if (!line->stopping)
+        polled[count++] = (struct pollfd){.fd = line->stop_descriptor, .events = POLLIN};
+    int64_t wake_ns = crn_fruits_wake_ns(line->fruits);
+    int64_t publish_ns = crn_publish_wake_ns(line->publish);
+    if (publish_ns < wake_ns)
+        wake_ns = publish_ns;
+    if (line->watch_ns < wake_ns)
+        wake_ns = line->watch_ns;
+    int64_t wait_ns = wake_ns - crn_now_ns();
+    if (wait_ns < 0)
+        wait_ns = 0;
+    struct timespec timeout = {.tv_sec = wait_ns / CRN_NS_PER_S, .tv_nsec = wait_ns % CRN_NS_PER_S};
+    /* Interrupted or not, the loop looks at everything again. */
+    (void)ppoll(polled, count, &timeout, NULL);
+}
+
+static bool stop_asked(const crn_line *line)
+{
+    uint64_t count;
+    return read(line->stop_descriptor, &count, sizeof count) > 0;
+}
+
+/* Reading, the clock and publishing must not wait for the workers on the same cores. */
+static void raise_priority(void)
+{
+    struct sched_param real_time = {.sched_priority = 10};
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    if (pthread_setschedparam(pthread_self(), SCHED_RR, &real_time) == 0) {
+        crn_log(CRN_LOG_DEBUG, "the line's thread runs under SCHED_RR");
+        return;
+    }
+    if (setpriority(PRIO_PROCESS, 0, -10) != 0)
+        crn_log(CRN_LOG_DEBUG,
+                "no right to raise the line's priority; the workers run at a lower one anyway");
+}
+
+int crn_line_run(crn_line *line, crn_error *error)
+{
+    raise_priority();
+    crn_log(CRN_LOG_INFO, "ready: %s", crn_engine_describe(line->engine));
+    line->watch_ns = crn_now_ns() + WATCH_NS;
+    line->report_ns = crn_now_ns() + REPORT_NS;
+    while (!line->stopping || crn_fruits_open(line->fruits) > 0) {
+        bool more = false;
+        if (!line->stopping) {
+            int r = receive_round(line, &more);
+            if (r < 0)
+                return crn_error_set(error, r, "ingest: cannot receive: %s", strerror(-r));
+        }
+        if (!line->stopping && stop_asked(line)) {
+            int64_t now_ns = crn_now_ns();
+            line->stopping = true;
+            crn_fruits_end(line->fruits, now_ns,
+                           now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
+            crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
+                    crn_fruits_open(line->fruits));
+        }
+        keep_up(line);
+        crn_ingest_service(line->ingest);
+        crn_publish_service(line->publish, state_word(line), crn_now_ns());
+        int r = watch(line, crn_now_ns(), error);
+        if (r < 0)
+            return r;
+        if (!more)
+            wait_for_work(line);
+    }
+    return 0;
+}
+
+crn_metrics crn_line_metrics(const crn_line *line)
+{
+    crn_metrics metrics = {
+        .ingest = *crn_ingest_get_stats(line->ingest),
+        .fruits = *crn_fruits_get_stats(line->fruits),
+        .publish = *crn_publish_get_stats(line->publish),
+        .lane_count = crn_lanes_count(line->lanes),
+        .deadlines_ignored = line->deadlines_ignored,
+        .results_full = line->results_full,
+    };
+    if (line->recorder)
+        metrics.recorder = crn_recorder_get_stats(line->recorder);
+    for (int32_t i = 0; i < metrics.lane_count; i++) {
+        const crn_lane_stats *lane = crn_lane_get_stats(crn_lanes_at(line->lanes, i));
+        metrics.lanes.views += lane->views;
+        metrics.lanes.missing += lane->missing;
+        metrics.lanes.reordered += lane->reordered;
+        metrics.lanes.duplicates += lane->duplicates;
+        metrics.lanes.restarts += lane->restarts;
+    }
+    return metrics;
+}
+
+const char *crn_line_ingest_endpoint(const crn_line *line, int32_t index)
+{
+    return crn_ingest_endpoint(line->ingest, index);
+}
+
+const char *crn_line_grader_endpoint(const crn_line *line)
+{
+    return crn_publish_endpoint(line->publish, CRN_OUTLET_GRADER);
+}
+
+const char *crn_line_viewers_endpoint(const crn_line *line)
+{
+    return crn_publish_endpoint(line->publish, CRN_OUTLET_VIEWERS);
+}

@@ -1,0 +1,219 @@
+/* cernitad: the command line, signals, and the only place that exits. */
+#include <errno.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "src/base/log.h"
+#include "src/config.h"
+#include "src/line.h"
+#include "stages/backend.h"
+
+enum {
+    EXIT_RUNTIME = 1,
+    EXIT_CONFIG = 78, /* EX_CONFIG of sysexits.h: a service manager must not retry */
+};
+
+static const char usage[] =
+    "usage: cernitad --config FILE [--check] [--print-config] [--backend B]\n"
+    "\n"
+    "Receives class-probability maps, outlines the defects, publishes one verdict per fruit in "
+    "time.\n"
+    "\n"
+    "  -c, --config FILE    the machine's file (YAML)\n"
+    "      --check          check the file, tell the memory its limits make, and exit\n"
+    "      --print-config   print the settings in full, defaults included, and exit\n"
+    "      --reference      print the table of all keys (Markdown) and exit\n"
+    "      --backend B      auto, serial, openmp or cuda, instead of the file's run.backend\n"
+    "  -h, --help           this text\n"
+    "      --version        the version\n"
+    "\n"
+    "exit status: 0 stopped by SIGTERM or SIGINT, 1 failure while running, 78 bad configuration\n";
+
+typedef struct options {
+    const char *config_path;
+    const char *backend;
+    bool check, print_config;
+} options;
+
+static crn_line *running_line; /* for the signal handler */
+
+static void ask_to_stop(int signal_number)
+{
+    (void)signal_number;
+    crn_line_stop(running_line);
+}
+
+/* A thread that crashes takes the process down; this says which one before the default action
+ * follows. */
+static void tell_crash(int signal_number)
+{
+    char name[16] = "?";
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    const char *signal_name = sigabbrev_np(signal_number);
+    const char *const parts[] = {"cernitad: thread '", name, "' died of SIG",
+                                 signal_name ? signal_name : "?", "; the daemon ends\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
+            break;
+    raise(signal_number); /* SA_RESETHAND: the default action now */
+}
+
+static void set_up_signals(void)
+{
+    struct sigaction stop = {.sa_handler = ask_to_stop};
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGINT, &stop, NULL);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignore, NULL);
+    struct sigaction crash = {.sa_handler = tell_crash,
+                              .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigaction(crashes[i], &crash, NULL);
+}
+
+static int parse_backend(const char *name, int32_t *ret_backend)
+{
+    for (int32_t i = 0; crn_backend_names[i]; i++) {
+        if (strcmp(crn_backend_names[i], name) == 0) {
+            *ret_backend = i;
+            return 0;
+        }
+    }
+    fprintf(stderr, "cernitad: --backend %s: must be auto, serial, openmp or cuda\n", name);
+    return -EINVAL;
+}
+
+/* 0: go on with *ret_options; positive: exit with status - 1. */
+static int parse_options(int argc, char **argv, options *ret_options)
+{
+    static const struct option long_options[] = {
+        {"config", required_argument, NULL, 'c'},  {"check", no_argument, NULL, 'k'},
+        {"print-config", no_argument, NULL, 'p'},  {"reference", no_argument, NULL, 'r'},
+        {"backend", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
+    };
+    options given = {NULL};
+    int option;
+    while ((option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            given.config_path = optarg;
+            break;
+        case 'k':
+            given.check = true;
+            break;
+        case 'p':
+            given.print_config = true;
+            break;
+        case 'b':
+            given.backend = optarg;
+            break;
+        case 'r':
+            crn_config_print_reference(stdout);
+            return 1 + EXIT_SUCCESS;
+        case 'h':
+            fputs(usage, stdout);
+            return 1 + EXIT_SUCCESS;
+        case 'v':
+            puts("cernitad " CRN_VERSION);
+            return 1 + EXIT_SUCCESS;
+        default:
+            return 1 + EXIT_CONFIG;
+        }
+    }
+    if (optind < argc || !given.config_path) {
+        fprintf(stderr, "cernitad: %s%s; see cernitad --help\n",
+                optind < argc ? "unexpected argument " : "--config FILE is missing",
+                optind < argc ? argv[optind] : "");
+        return 1 + EXIT_CONFIG;
+    }
+    *ret_options = given;
+    return 0;
+}
+
+/*
+ * A view is a few megabytes, and libzmq allocates each anew. Kept in the heap instead of being
+ * mapped and unmapped, its pages stay resident, which saves a page fault for every 4 KiB received.
+ */
+static void keep_message_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 512 << 20);
+}
+
+/*
+ * Threads of a worker that wait must not spin on the cores that ingest and publishing need. libgomp
+ * reads the environment before main, so the daemon starts itself once more.
+ */
+static void make_openmp_passive(char **argv)
+{
+    if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+}
+
+static int run(const crn_config *config)
+{
+    crn_error error = {""};
+    int r = crn_line_open(config, &running_line, &error);
+    if (r < 0) {
+        crn_log(CRN_LOG_ERROR, "%s", error.text);
+        return EXIT_RUNTIME;
+    }
+    set_up_signals();
+    r = crn_line_run(running_line, &error);
+    crn_metrics metrics = crn_line_metrics(running_line);
+    crn_metrics_log(&metrics);
+    if (r < 0) {
+        /* A worker may never return, so nothing is joined: what libzmq has taken is all that
+         * leaves. */
+        crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
+        _exit(EXIT_RUNTIME);
+    }
+    crn_line_close(&running_line);
+    crn_log(CRN_LOG_INFO, "stopped");
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    options given;
+    prctl(PR_SET_NAME, "cernitad", 0, 0, 0);
+    int r = parse_options(argc, argv, &given);
+    if (r > 0)
+        return r - 1;
+    static crn_config config;
+    if (crn_config_load(given.config_path, stderr, &config) < 0)
+        return EXIT_CONFIG;
+    if (given.backend && parse_backend(given.backend, &config.run.backend) < 0)
+        return EXIT_CONFIG;
+    if (given.print_config) {
+        crn_config_print(&config, stdout);
+        return EXIT_SUCCESS;
+    }
+    crn_config_resolve(&config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    if (config.run.threads > 1)
+        make_openmp_passive(argv);
+    crn_log_set_level((crn_log_level)config.log.level);
+    const char *why = "";
+    if (!crn_backend_ops((crn_backend)config.run.backend, &why)) {
+        fprintf(stderr, "cernitad: backend %s: %s; choose openmp, or auto\n",
+                crn_backend_names[config.run.backend], why);
+        return EXIT_CONFIG;
+    }
+    if (given.check) {
+        printf("%s: good; %d classes, %d stages; its limits reserve %zu MiB, resident as far as "
+               "views fill it\n",
+               given.config_path, config.classes.count, config.steps,
+               crn_line_bytes(&config) >> 20);
+        return EXIT_SUCCESS;
+    }
+    keep_message_memory();
+    return run(&config);
+}

@@ -1,0 +1,61 @@
+#include "src/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "src/base/log.h"
+
+/* A line of `name=count` under construction. */
+typedef struct counters {
+    char text[1000];
+    int used;
+} counters;
+
+static void add(counters *line, const char *name, uint64_t count)
+{
+    int room = (int)sizeof line->text - line->used;
+    if (count == 0 || room < 64)
+        return;
+    line->used += snprintf(line->text + line->used, (size_t)room, " %s=%" PRIu64, name, count);
+}
+
+static void log_losses(const crn_metrics *metrics)
+{
+    counters line = {.text = ""};
+    for (int fault = 1; fault < CRN_WIRE_FAULTS; fault++)
+        add(&line, crn_wire_fault_names[fault], metrics->ingest.faults[fault]);
+    add(&line, "views_mismatch", metrics->fruits.views_mismatch);
+    add(&line, "lanes", metrics->fruits.lanes);
+    add(&line, "duplicate_view", metrics->fruits.duplicates);
+    add(&line, "straggler", metrics->fruits.stragglers);
+    add(&line, "no_slot", metrics->fruits.no_slot);
+    add(&line, "discarded", metrics->fruits.discarded);
+    add(&line, "unfinished", metrics->fruits.unfinished);
+    add(&line, "failed", metrics->fruits.failed);
+    add(&line, "forced_fruit", metrics->fruits.forced);
+    add(&line, "deadline_ignored", metrics->deadlines_ignored);
+    add(&line, "results_full", metrics->results_full);
+    add(&line, "sequence_missing", metrics->lanes.missing);
+    add(&line, "sequence_duplicate", metrics->lanes.duplicates);
+    add(&line, "sequence_reordered", metrics->lanes.reordered);
+    add(&line, "sender_restart", metrics->lanes.restarts);
+    add(&line, "verdict_dropped", metrics->publish.dropped);
+    add(&line, "verdict_stale", metrics->publish.stale);
+    add(&line, "recording_dropped", metrics->recorder.dropped);
+    add(&line, "recording_failed", metrics->recorder.failed);
+    if (line.used)
+        crn_log(CRN_LOG_INFO, "dropped or out of the ordinary:%s", line.text);
+}
+
+void crn_metrics_log(const crn_metrics *metrics)
+{
+    const crn_fruit_stats *fruits = &metrics->fruits;
+    crn_log(CRN_LOG_INFO,
+            "%" PRIu64 " messages on %d lanes, %" PRIu64 " fruits: %" PRIu64 " complete, %" PRIu64
+            " partial, %" PRIu64 " late; %" PRIu64 " verdicts to the grader, %" PRIu64
+            " waiting for it",
+            metrics->ingest.messages, metrics->lane_count,
+            fruits->complete + fruits->partial + fruits->late, fruits->complete, fruits->partial,
+            fruits->late, metrics->publish.sent, metrics->publish.waiting);
+    log_losses(metrics);
+}

@@ -1,0 +1,150 @@
+/*
+ * Once running, the line allocates nothing per view. Every allocation in this process passes here;
+ * those of the line's threads are counted, except libzmq's own (its message buffers; libstdc++ is
+ * its `new`).
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/line_fixture.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+#ifdef SANITIZED
+
+/* A sanitizer brings its own malloc. */
+static void the_line_allocates_nothing_per_view(void **state)
+{
+    (void)state;
+    skip();
+}
+
+#else
+
+static atomic_bool counting;
+static atomic_uint allocations;
+static char first_culprit[256];
+static _Thread_local bool exempt; /* the test's own thread: sender and grader */
+
+static bool is_libzmq(void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) && info.dli_fname &&
+           (strstr(info.dli_fname, "libzmq") || strstr(info.dli_fname, "libstdc++"));
+}
+
+static void count(void *caller)
+{
+    if (!atomic_load_explicit(&counting, memory_order_relaxed) || exempt || is_libzmq(caller))
+        return;
+    Dl_info info;
+    if (atomic_fetch_add(&allocations, 1) == 0 && dladdr(caller, &info))
+        snprintf(first_culprit, sizeof first_culprit, "%s (%s)",
+                 info.dli_sname ? info.dli_sname : "?", info.dli_fname ? info.dli_fname : "?");
+}
+
+/* glibc's own entries, for programs that stand in front of malloc. */
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *memory, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    count(__builtin_return_address(0));
+    return __libc_malloc(bytes);
+}
+
+void *calloc(size_t number, size_t bytes)
+{
+    count(__builtin_return_address(0));
+    return __libc_calloc(number, bytes);
+}
+
+void *realloc(void *memory, size_t bytes)
+{
+    count(__builtin_return_address(0));
+    return __libc_realloc(memory, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    count(__builtin_return_address(0));
+    return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    count(__builtin_return_address(0));
+    *memory = __libc_memalign(alignment, bytes);
+    return 0;
+}
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset)
+{
+    count(__builtin_return_address(0));
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset);
+}
+
+static void run_fruits(line_fixture *line, const float *maps, uint64_t first, uint64_t fruits)
+{
+    for (uint64_t fruit = first; fruit < first + fruits; fruit++) {
+        for (uint16_t view = 0; view < 4; view++)
+            line_send(line, line_header(line, fruit, view, 4, 95, 511), maps, NULL);
+        seen_verdict verdict;
+        assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+        assert_string_equal(verdict.verdict, "complete");
+    }
+}
+
+static void the_line_allocates_nothing_per_view(void **state)
+{
+    (void)state;
+    exempt = true;
+    line_fixture line;
+    line_start(&line,
+               "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
+               "chain: [contours: {border: closed, min_area_px: 1}]\n"
+               "run: {backend: openmp, workers: 1, threads: 1}\n"
+               "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+               "log: {level: warning}\n");
+    float *maps = line_discs(95, 511, 3);
+    run_fruits(&line, maps, 0, 10);
+    atomic_store(&counting, true);
+    run_fruits(&line, maps, 10, 250); /* 1,000 views */
+    atomic_store(&counting, false);
+    line_stop(&line);
+    free(maps);
+    if (atomic_load(&allocations) != 0)
+        fail_msg("%u allocations in 1,000 views, the first by %s", atomic_load(&allocations),
+                 first_culprit);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_line_allocates_nothing_per_view),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

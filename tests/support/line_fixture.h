@@ -1,0 +1,66 @@
+/*
+ * A whole line in this process: crn_line in a thread of its own, a sender and a grader on ipc
+ * sockets around it. Waiting is always for an event, with a limit that only a fault reaches.
+ */
+#ifndef CRN_LINE_FIXTURE_H
+#define CRN_LINE_FIXTURE_H
+
+#include <pthread.h>
+
+#include "src/line.h"
+
+#define FIXTURE_PATIENCE_MS 60000
+
+typedef struct line_fixture {
+    char folder[64]; /* of the sockets, the configuration and what is recorded; removed by line_stop
+                      */
+    crn_config config;
+    crn_line *line;
+    pthread_t thread;
+    int run_status;
+    crn_error error;
+    crn_metrics metrics; /* after line_stop */
+    void *zmq, *sender, *grader;
+    uint64_t sequence;
+} line_fixture;
+
+/* What these tests need of a verdict. */
+typedef struct seen_verdict {
+    uint64_t fruit, sequence, lane;
+    char verdict[16];
+    uint64_t views_expected, views_received, views_judged;
+    uint32_t defects;
+    bool stale, truncated;
+    double total_ms, budget_ms;
+} seen_verdict;
+
+/*
+ * Starts a line with `yaml` (its ingest and publish sections are added here) and connects a sender
+ * and a grader. Asserts on failure.
+ */
+void line_start(line_fixture *fixture, const char *yaml);
+
+/* Stops the line, joins it, keeps its metrics, frees everything; asserts that it ended with 0. */
+void line_stop(line_fixture *fixture);
+
+/* Sends one view of `header` (sequence and payload_bytes are filled in here); intensity may be
+ * NULL. Waits when the line is busy. */
+void line_send(line_fixture *fixture, crn_view_header header, const void *maps,
+               const void *intensity);
+
+/* Sends parts as they are: bad input. */
+void line_send_parts(line_fixture *fixture, const void *const *parts, const size_t *sizes,
+                     int count);
+
+/* The next verdict at the grader. False when none came in `wait_ms`. */
+bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict);
+
+/* A view header for a float map of that shape, HWC. */
+crn_view_header line_header(const line_fixture *fixture, uint64_t fruit, uint16_t view,
+                            uint16_t views, uint32_t height, uint32_t width);
+
+/* Class maps with one bright disc per channel above 0; height x width x channels floats, HWC; freed
+ * by the caller. */
+float *line_discs(uint32_t height, uint32_t width, uint32_t channels);
+
+#endif

@@ -1,0 +1,14 @@
+/* The benchmarks behind cernita-bench; each prints its own table. */
+#ifndef CRN_BENCH_H
+#define CRN_BENCH_H
+
+#include "tools/options.h"
+
+/* Both take what follows the subcommand (argv[0] is its name) and return the exit status. */
+int crn_bench_operators(int argc, char **argv);
+int crn_bench_line(int argc, char **argv);
+
+/* `cernita-bench receiver IN OUT`: the peer of the line benchmark, see bench_peer.h. */
+int crn_bench_receiver(int argc, char **argv);
+
+#endif

@@ -1,0 +1,336 @@
+#include "tools/bench_drive.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "tools/decode.h"
+
+/* After the last view, so long without any answer means that no more will come. */
+#define SILENCE_MS 3000
+
+typedef struct answer {
+    int64_t arrived_ns;
+    zmq_msg_t message;
+} answer;
+
+typedef struct drive {
+    const crn_peer *peer;
+    const crn_frames *frames;
+    uint64_t fruits;
+    void *zmq;
+    int64_t *sent_ns; /* by fruit: its last view handed over */
+    answer *answers;
+    uint64_t answer_count;
+    atomic_bool all_sent;
+} drive;
+
+static void no_free(void *data, void *hint)
+{
+    (void)data;
+    (void)hint;
+}
+
+static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
+{
+    unsigned char *maps = malloc(view->header.payload_bytes);
+    if (!maps)
+        return -ENOMEM;
+    memcpy(maps, view->maps, view->header.payload_bytes);
+    *ret_copy = *view;
+    ret_copy->header.flags = 0; /* maps alone: the receiver is measured with the same bytes */
+    ret_copy->maps = maps;
+    ret_copy->intensity = NULL;
+    return 0;
+}
+
+static void describe_classes(crn_frames *frames)
+{
+    int used = snprintf(frames->classes_yaml, sizeof frames->classes_yaml, "classes:\n");
+    for (uint32_t i = 0; i < frames->view[0].header.channels; i++)
+        used += snprintf(frames->classes_yaml + used, sizeof frames->classes_yaml - (size_t)used,
+                         "  - {name: class%u, level: 0.5}\n", i);
+}
+
+int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error)
+{
+    crn_recording_reader *reader = NULL;
+    int r = crn_recording_open(path, &reader, error);
+    if (r < 0)
+        return r;
+    crn_frames frames = {.view = calloc(max, sizeof *frames.view)};
+    crn_recorded_view view;
+    while (frames.view && frames.count < max &&
+           (r = crn_recording_next(reader, &view, error)) > 0) {
+        r = copy_view(&view, &frames.view[frames.count]);
+        if (r < 0)
+            break;
+        frames.count++;
+    }
+    crn_recording_end(&reader);
+    if (r < 0 || !frames.view || frames.count == 0) {
+        crn_frames_free(&frames);
+        return r < 0 ? r : crn_error_set(error, -ENODATA, "%s: no views in it", path);
+    }
+    frames.views = frames.view[0].header.views ? frames.view[0].header.views : 1;
+    if (frames.views > frames.count)
+        frames.views = frames.count;
+    frames.count -= frames.count % frames.views;
+    describe_classes(&frames);
+    *ret_frames = frames;
+    return 0;
+}
+
+int crn_frames_make_busy(const crn_frames *like, crn_frames *ret_frames)
+{
+    crn_frames busy = *like;
+    busy.view = calloc(like->count, sizeof *busy.view);
+    if (!busy.view)
+        return -ENOMEM;
+    uint32_t random = 1;
+    for (uint32_t i = 0; i < like->count; i++) {
+        int r = copy_view(&like->view[i], &busy.view[i]);
+        if (r < 0) {
+            crn_frames_free(&busy);
+            return r;
+        }
+        const crn_view_header *header = &busy.view[i].header;
+        for (uint64_t at = 0; header->type == CRN_F32 && at < header->payload_bytes / 4; at++) {
+            random = random * 1664525u + 1013904223u;
+            float value = (float)(random >> 8) / (1 << 24);
+            memcpy((unsigned char *)(uintptr_t)busy.view[i].maps + at * 4, &value, sizeof value);
+        }
+    }
+    *ret_frames = busy;
+    return 0;
+}
+
+void crn_frames_free(crn_frames *frames)
+{
+    for (uint32_t i = 0; frames->view && i < frames->count; i++)
+        free((void *)(uintptr_t)frames->view[i].maps);
+    free(frames->view);
+    frames->view = NULL;
+}
+
+/* The collecting thread: stamps what arrives and leaves reading it for later, so as not to disturb.
+ */
+static void *collect_answers(void *argument)
+{
+    drive *self = argument;
+    void *socket = zmq_socket(self->zmq, ZMQ_PULL);
+    int zero = 0, unlimited = 0;
+    zmq_setsockopt(socket, ZMQ_LINGER, &zero, sizeof zero);
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
+    zmq_connect(socket, self->peer->out);
+    int64_t silent_since_ns = 0;
+    while (self->answer_count < 2 * self->fruits) {
+        zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+        if (zmq_poll(&item, 1, 100) <= 0) {
+            bool all_sent = atomic_load(&self->all_sent);
+            if (all_sent && self->answer_count >= self->fruits)
+                break;
+            if (!all_sent)
+                continue;
+            if (silent_since_ns == 0)
+                silent_since_ns = crn_now_ns();
+            if (crn_now_ns() - silent_since_ns > SILENCE_MS * CRN_NS_PER_MS)
+                break;
+            continue;
+        }
+        silent_since_ns = 0;
+        zmq_msg_t topic;
+        zmq_msg_init(&topic);
+        zmq_msg_recv(&topic, socket, 0);
+        zmq_msg_close(&topic);
+        answer *one = &self->answers[self->answer_count++];
+        zmq_msg_init(&one->message);
+        zmq_msg_recv(&one->message, socket, 0);
+        one->arrived_ns = crn_now_ns();
+    }
+    zmq_close(socket);
+    return NULL;
+}
+
+static void wait_until(int64_t when_ns)
+{
+    struct timespec when = {.tv_sec = when_ns / CRN_NS_PER_S, .tv_nsec = when_ns % CRN_NS_PER_S};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
+        continue;
+}
+
+static void send_view(void *socket, const crn_recorded_view *view, uint64_t number, uint64_t fruit,
+                      uint16_t index, uint16_t views, uint64_t epoch)
+{
+    crn_view_header header = view->header;
+    header.sequence = number;
+    header.epoch = epoch;
+    header.fruit = fruit;
+    header.lane = 0;
+    header.view = index;
+    header.views = views;
+    header.class_set = 0;
+    header.deadline_ns = 0;
+    header.captured_ns = (uint64_t)crn_realtime_ns();
+    unsigned char bytes[CRN_WIRE_HEADER_BYTES];
+    crn_wire_pack(&header, bytes);
+    zmq_send(socket, bytes, sizeof bytes, ZMQ_SNDMORE);
+    zmq_msg_t tensor;
+    zmq_msg_init_data(&tensor, (void *)(uintptr_t)view->maps, header.payload_bytes, no_free, NULL);
+    zmq_msg_send(&tensor, socket, 0);
+}
+
+static void send_fruits(drive *self, double rate, crn_drive_result *result)
+{
+    const crn_frames *frames = self->frames;
+    void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
+    int high_water_mark = 4, linger_ms = 10000, one = 1;
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
+    zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+    zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
+    zmq_connect(socket, self->peer->in);
+    uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
+    double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
+    int64_t start_ns =
+        crn_now_ns() + 300 * CRN_NS_PER_MS; /* sockets have found each other by then */
+    int64_t cpu_ns = crn_peer_cpu_ns(self->peer);
+    wait_until(start_ns);
+    for (uint64_t fruit = 0; fruit < self->fruits; fruit++) {
+        for (uint32_t view = 0; view < frames->views; view++, number++) {
+            int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)number);
+            int64_t now_ns = crn_now_ns();
+            if (due_ns > now_ns)
+                wait_until(due_ns);
+            else if (rate > 0 && (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
+                result->behind_ms = (double)(now_ns - due_ns) / 1e6;
+            self->sent_ns[fruit] = crn_now_ns();
+            send_view(socket, &frames->view[number % frames->count], number, fruit, (uint16_t)view,
+                      (uint16_t)frames->views, epoch);
+        }
+        if (fruit == self->fruits / 4)
+            result->resident_before_bytes = crn_peer_resident_bytes(self->peer);
+    }
+    result->seconds = (double)(crn_now_ns() - start_ns) / 1e9;
+    result->resident_after_bytes = crn_peer_resident_bytes(self->peer);
+    result->cpu_ms_per_fruit =
+        (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)self->fruits;
+    zmq_close(socket);
+}
+
+/* The fruit an answer is about; verdicts are counted by kind, the receiver's bare ids as complete.
+ */
+static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_fruit,
+                       double *ret_past_ms)
+{
+    *ret_past_ms = 0;
+    if (zmq_msg_size(&one->message) == sizeof *ret_fruit) {
+        memcpy(ret_fruit, zmq_msg_data(&one->message), sizeof *ret_fruit);
+        result->complete++;
+        return 0;
+    }
+    crn_packed packed;
+    crn_error error;
+    crn_decoded *verdict = NULL;
+    int r =
+        crn_packed_init(&packed, zmq_msg_data(&one->message), zmq_msg_size(&one->message), &error);
+    if (r < 0)
+        return r;
+    r = crn_decode(&packed, &verdict, &error);
+    if (r == 0) {
+        *ret_fruit = verdict->fruit;
+        if (verdict->total_ms > verdict->budget_ms)
+            *ret_past_ms = verdict->total_ms - verdict->budget_ms;
+        result->complete += verdict->kind == CRN_VERDICT_COMPLETE;
+        result->partial += verdict->kind == CRN_VERDICT_PARTIAL;
+        result->late += verdict->kind == CRN_VERDICT_LATE;
+    }
+    crn_decoded_free(&verdict);
+    crn_packed_done(&packed);
+    return r;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static double percentile(const double *sorted, uint64_t count, double share)
+{
+    if (count == 0)
+        return 0;
+    uint64_t index = (uint64_t)(share * (double)count);
+    return sorted[index < count ? index : count - 1];
+}
+
+static int evaluate(drive *self, crn_drive_result *result)
+{
+    double *latency_ms = calloc(2 * self->answer_count + 1, sizeof *latency_ms);
+    uint8_t *seen = calloc(self->fruits, 1);
+    int r = latency_ms && seen ? 0 : -ENOMEM;
+    double *past_ms = latency_ms + self->answer_count;
+    for (uint64_t i = 0; i < self->answer_count; i++) {
+        uint64_t fruit = 0;
+        if (r == 0)
+            r = read_answer(&self->answers[i], result, &fruit, &past_ms[i]);
+        if (r == 0 && fruit < self->fruits) {
+            result->answered += seen[fruit] == 0;
+            result->repeated += seen[fruit] != 0;
+            seen[fruit] = 1;
+            latency_ms[i] = (double)(self->answers[i].arrived_ns - self->sent_ns[fruit]) / 1e6;
+        }
+        zmq_msg_close(&self->answers[i].message);
+    }
+    if (r == 0 && self->answer_count > 0) {
+        uint64_t count = self->answer_count;
+        qsort(latency_ms, count, sizeof *latency_ms, by_size);
+        qsort(past_ms, count, sizeof *past_ms, by_size);
+        result->p50_ms = percentile(latency_ms, count, 0.5);
+        result->p99_ms = percentile(latency_ms, count, 0.99);
+        result->max_ms = latency_ms[count - 1];
+        result->past_p999_ms = percentile(past_ms, count, 0.999);
+        result->past_max_ms = past_ms[count - 1];
+    }
+    free(latency_ms);
+    free(seen);
+    return r;
+}
+
+int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
+              crn_drive_result *ret_result)
+{
+    drive self = {
+        .peer = peer,
+        .frames = frames,
+        .fruits = fruits,
+        .zmq = zmq_ctx_new(),
+        .sent_ns = calloc(fruits, sizeof *self.sent_ns),
+        .answers = calloc(2 * fruits, sizeof *self.answers),
+    };
+    atomic_init(&self.all_sent, false);
+    crn_drive_result result = {.sent = fruits};
+    pthread_t collector;
+    int r = -ENOMEM;
+    if (self.zmq && self.sent_ns && self.answers)
+        r = -pthread_create(&collector, NULL, collect_answers, &self);
+    if (r == 0) {
+        send_fruits(&self, rate, &result);
+        atomic_store(&self.all_sent, true);
+        pthread_join(collector, NULL);
+        result.fruits_per_s = (double)fruits / result.seconds;
+        r = evaluate(&self, &result);
+    }
+    if (self.zmq)
+        zmq_ctx_term(self.zmq);
+    free(self.sent_ns);
+    free(self.answers);
+    if (r == 0)
+        *ret_result = result;
+    return r;
+}

@@ -1,0 +1,41 @@
+/* Drives a peer of the line benchmark: sends fruits on an absolute schedule and collects the
+ * answers. */
+#ifndef CRN_BENCH_DRIVE_H
+#define CRN_BENCH_DRIVE_H
+
+#include "src/base/error.h"
+#include "src/recording.h"
+#include "tools/bench_peer.h"
+
+/* The views that are sent round and round, in memory. */
+typedef struct crn_frames {
+    uint32_t count, views; /* views per fruit; count is a multiple of it */
+    crn_recorded_view *view;
+    char classes_yaml[4096]; /* a `classes:` section that fits them */
+} crn_frames;
+
+/* Reads the first views of a recording, at most `max`. */
+int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error);
+/* The same shapes filled with noise: every map as busy as a map can be. */
+int crn_frames_make_busy(const crn_frames *like, crn_frames *ret_frames);
+void crn_frames_free(crn_frames *frames);
+
+typedef struct crn_drive_result {
+    uint64_t sent, answered, complete, partial, late, repeated;
+    double seconds;      /* from the first view to the last one sent */
+    double fruits_per_s; /* as sent */
+    double behind_ms;    /* how far the sender fell behind its schedule at the worst */
+    double p50_ms, p99_ms,
+        max_ms; /* from handing over a fruit's last view to its answer's arrival */
+    double past_p999_ms, past_max_ms; /* of the time verdicts were past their deadlines */
+    double cpu_ms_per_fruit;
+    int64_t resident_before_bytes,
+        resident_after_bytes; /* after a quarter of the fruits, and at the end */
+} crn_drive_result;
+
+/* Sends `fruits` fruits, `rate` a second (0: flat out), views evenly spread. 0 or negative errno.
+ */
+int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
+              crn_drive_result *ret_result);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * cernita-bench line: the daemon against a receiver that only receives and copies, over the same
+ * sockets, with the same views, one after the other in the same run: what the line adds to a fruit,
+ * what it carries, and how it behaves at twice that.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/log.h"
+#include "tools/bench.h"
+#include "tools/bench_drive.h"
+
+/* A rate is carried when this share of the fruits is complete and the sender keeps its schedule. */
+#define CARRIED_SHARE     0.999
+#define CARRIED_BEHIND_MS 100
+
+typedef struct settings {
+    const char *recording;
+    double rate;
+    double seconds;       /* of the run at `rate` */
+    double probe_seconds; /* of each run while looking for what is carried */
+    bool busy;            /* maps of noise */
+    bool json;
+    char yaml[6000]; /* the daemon's configuration but for its sockets */
+    crn_frames frames;
+} settings;
+
+enum {
+    OPTION_RECORDING,
+    OPTION_RATE,
+    OPTION_SECONDS,
+    OPTION_PROBE,
+    OPTION_BUSY,
+    OPTION_BACKEND,
+    OPTION_JSON
+};
+
+static const crn_tool tool = {
+    .name = "cernita-bench line",
+    .operands = "",
+    .about =
+        "Runs cernitad (one worker a core less one) and a receiver that only receives and copies,\n"
+        "one after the other on the same views: latency and CPU at a steady rate, what each\n"
+        "carries, and the daemon at twice what it carries.",
+    .options =
+        (const crn_option[]){
+            {"recording", "REC.tif", "the views to send (cernita-synth makes one); required"},
+            {"rate", "N", "fruits a second of the steady run, default 10"},
+            {"seconds", "S", "of the steady run, default 60"},
+            {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
+            {"busy", NULL,
+             "fill the maps with noise, so that the work and not the transport is the limit"},
+            {"backend", "B", "the daemon's run.backend, default openmp"},
+            {"json", NULL, "one JSON object instead of the table"},
+            {NULL, NULL, NULL}},
+    .operands_min = 0,
+    .operands_max = 0,
+};
+
+static int run_once(const settings *given, bool daemon, uint64_t fruits, double rate,
+                    crn_drive_result *ret_result)
+{
+    crn_peer peer;
+    int r = daemon ? crn_peer_start_daemon(&peer, given->yaml) : crn_peer_start_receiver(&peer);
+    if (r == 0)
+        r = crn_drive(&peer, &given->frames, fruits, rate, ret_result);
+    crn_peer_stop(&peer);
+    return r;
+}
+
+static bool carried(const crn_drive_result *result)
+{
+    return (double)result->complete >= CARRIED_SHARE * (double)result->sent &&
+           result->behind_ms < CARRIED_BEHIND_MS;
+}
+
+/* Two tries, because machines are shared: a rate that was carried once can be carried. */
+static bool carries(const settings *given, bool daemon, double rate)
+{
+    uint64_t fruits = (uint64_t)(rate * given->probe_seconds) + 4;
+    for (int tries = 0; tries < 2; tries++) {
+        crn_drive_result result;
+        if (run_once(given, daemon, fruits, rate, &result) == 0 && carried(&result))
+            return true;
+    }
+    return false;
+}
+
+/* The highest rate that is carried, within 5 %: doubled until it is not, then halved in between. */
+static double find_carried(const settings *given, bool daemon)
+{
+    double high = given->busy ? 1 : 20;
+    while (high < 1e5 && carries(given, daemon, high))
+        high *= 2;
+    double low = high / 2;
+    while (high / low > 1.05) {
+        double middle = (low + high) / 2;
+        if (carries(given, daemon, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void print_row(const char *name, const crn_drive_result *one)
+{
+    printf("%-22s %8.1f %6llu/%-6llu %8llu %9.3f %9.3f %9.3f %11.3f\n", name, one->fruits_per_s,
+           (unsigned long long)one->answered, (unsigned long long)one->sent,
+           (unsigned long long)one->complete, one->p50_ms, one->p99_ms, one->max_ms,
+           one->cpu_ms_per_fruit);
+}
+
+static void print_header(void)
+{
+    printf("%-22s %8s %13s %8s %9s %9s %9s %11s\n", "", "fruits/s", "answered/sent", "complete",
+           "p50 ms", "p99 ms", "max ms", "CPU ms/fruit");
+}
+
+static void print_overload(const crn_drive_result *one, double wanted)
+{
+    print_row("daemon, twice that", one);
+    printf("  asked for %.1f fruits/s, the sender reached %.1f; answered more than once: %llu; "
+           "complete %.1f %%, "
+           "partial %llu, late %llu\n"
+           "  past the deadline p99.9 %.3f ms, max %.3f ms; resident %.1f MiB after a quarter, "
+           "%.1f MiB at the end\n",
+           wanted, one->fruits_per_s, (unsigned long long)one->repeated,
+           100.0 * (double)one->complete / (double)one->sent, (unsigned long long)one->partial,
+           (unsigned long long)one->late, one->past_p999_ms, one->past_max_ms,
+           (double)one->resident_before_bytes / (1 << 20),
+           (double)one->resident_after_bytes / (1 << 20));
+}
+
+static void print_json(const crn_drive_result *receiver, const crn_drive_result *daemon,
+                       const crn_drive_result *overload, double receiver_carries,
+                       double daemon_carries)
+{
+    printf("{\"added_p50_ms\":%.4f,\"added_cpu_ms_per_fruit\":%.4f,\"receiver_carries\":%.2f,"
+           "\"daemon_carries\":%.2f,\"steady\":{\"sent\":%llu,\"answered\":%llu,\"complete\":%llu,"
+           "\"p50_ms\":%.4f,\"p99_ms\":%.4f},\"overload\":{\"sent\":%llu,\"answered\":%llu,"
+           "\"repeated\":%llu,"
+           "\"complete\":%llu,\"past_p999_ms\":%.4f}}\n",
+           daemon->p50_ms - receiver->p50_ms, daemon->cpu_ms_per_fruit - receiver->cpu_ms_per_fruit,
+           receiver_carries, daemon_carries, (unsigned long long)daemon->sent,
+           (unsigned long long)daemon->answered, (unsigned long long)daemon->complete,
+           daemon->p50_ms, daemon->p99_ms, (unsigned long long)overload->sent,
+           (unsigned long long)overload->answered, (unsigned long long)overload->repeated,
+           (unsigned long long)overload->complete, overload->past_p999_ms);
+}
+
+static int run_all(const settings *given)
+{
+    crn_drive_result receiver, daemon, overload;
+    uint64_t fruits = (uint64_t)(given->rate * given->seconds);
+    int r = run_once(given, false, fruits, given->rate, &receiver);
+    if (r == 0)
+        r = run_once(given, true, fruits, given->rate, &daemon);
+    if (r < 0)
+        return r;
+    if (!given->json) {
+        printf("%u views of %ux%ux%u a fruit, %ld cores\n", given->frames.views,
+               given->frames.view[0].header.width, given->frames.view[0].header.height,
+               given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN));
+        print_header();
+        print_row("receiver, steady", &receiver);
+        print_row("daemon, steady", &daemon);
+        printf("  the daemon adds %.3f ms to p50 and %.3f ms of CPU per fruit\n",
+               daemon.p50_ms - receiver.p50_ms,
+               daemon.cpu_ms_per_fruit - receiver.cpu_ms_per_fruit);
+        fflush(stdout);
+    }
+    double receiver_carries = find_carried(given, false);
+    double daemon_carries = find_carried(given, true);
+    r = run_once(given, true, (uint64_t)(2 * daemon_carries * given->probe_seconds * 4) + 4,
+                 2 * daemon_carries, &overload);
+    if (r < 0)
+        return r;
+    if (given->json) {
+        print_json(&receiver, &daemon, &overload, receiver_carries, daemon_carries);
+        return 0;
+    }
+    printf("  carried: receiver %.1f fruits/s, daemon %.1f fruits/s, ratio %.2f\n",
+           receiver_carries, daemon_carries,
+           receiver_carries > 0 ? daemon_carries / receiver_carries : 0);
+    print_overload(&overload, 2 * daemon_carries);
+    return 0;
+}
+
+int crn_bench_line(int argc, char **argv)
+{
+    static settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
+    const char *backend = "openmp", *value;
+    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
+        if (option == OPTION_RECORDING)
+            given.recording = value;
+        else if (option == OPTION_RATE)
+            given.rate = crn_option_real(&tool, "rate", value, 0.1, 1e6);
+        else if (option == OPTION_SECONDS)
+            given.seconds = crn_option_real(&tool, "seconds", value, 1, 1e6);
+        else if (option == OPTION_PROBE)
+            given.probe_seconds = crn_option_real(&tool, "probe-seconds", value, 0.5, 1e4);
+        else if (option == OPTION_BACKEND)
+            backend = value;
+        else if (option == OPTION_BUSY)
+            given.busy = true;
+        else if (option == OPTION_JSON)
+            given.json = true;
+    }
+    if (!given.recording)
+        crn_usage_error(&tool, "--recording is missing");
+    crn_error error;
+    if (crn_frames_load(given.recording, 32, &given.frames, &error) < 0)
+        return crn_tool_fail(&tool, "%s", error.text);
+    crn_frames busy = {0};
+    if (given.busy && crn_frames_make_busy(&given.frames, &busy) == 0) {
+        crn_frames_free(&given.frames);
+        given.frames = busy;
+    }
+    snprintf(given.yaml, sizeof given.yaml,
+             "%schain: [contours: {border: closed}]\n"
+             "run: {backend: %s}\n"
+             "log: {level: error}\n",
+             given.frames.classes_yaml, backend);
+    int r = run_all(&given);
+    crn_frames_free(&given.frames);
+    return r < 0 ? crn_tool_fail(&tool, "%s", strerror(-r)) : 0;
+}
