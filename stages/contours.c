@@ -1,0 +1,224 @@
+/* The stage `contours`: asks for the outlines of every class that has a level, and makes them
+ * defects. */
+#include <errno.h>
+#include <math.h>
+
+#include "stages/geometry.h"
+#include "stages/stage.h"
+
+typedef struct contours_settings {
+    int32_t connectivity; /* crn_connectivity */
+    int32_t orientation;  /* crn_orientation */
+    int32_t border;       /* crn_border */
+    double min_area_px;
+} contours_settings;
+
+/* In the order of their enumerations (ops.h). */
+static const char *const low_high[] = {"low", "high", NULL};
+static const char *const open_closed[] = {"open", "closed", NULL};
+
+static const crn_param params[] = {
+    {.key = "connectivity",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(contours_settings, connectivity),
+     .fallback = "low",
+     .choices = low_high,
+     .help = "which values stay connected where two outlines meet at a saddle"},
+    {.key = "orientation",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(contours_settings, orientation),
+     .fallback = "low",
+     .choices = low_high,
+     .help = "which values lie left of an outline's direction"},
+    {.key = "border",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(contours_settings, border),
+     .fallback = "closed",
+     .choices = open_closed,
+     .help = "whether outlines end at the picture's border or close around it"},
+    {.key = "min_area_px",
+     .type = CRN_PARAM_REAL,
+     .offset = offsetof(contours_settings, min_area_px),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9,
+     .help = "smaller outlines are left out, holes too; square pixels"},
+    {.key = NULL},
+};
+
+static int contours_check(const void *settings, const crn_classes *classes, crn_error *error)
+{
+    (void)settings;
+    for (int32_t i = 0; i < classes->count; i++)
+        if (!isnan(classes->level[i]))
+            return 0;
+    return crn_error_set(error, -EINVAL,
+                         "no class has a level, so nothing would be outlined; give one a level");
+}
+
+static int contours_enqueue(const void *settings, crn_job *job)
+{
+    const contours_settings *set = settings;
+    if (job->maps.planes != job->classes->count || job->maps.planes > CRN_CLASSES_MAX)
+        return -EINVAL;
+    /* The operator compares a map's own values; u8 maps hold 255 times the probability. */
+    double unit = job->maps.type == CRN_U8 ? 255 : 1;
+    double levels[CRN_CLASSES_MAX];
+    for (int32_t i = 0; i < job->maps.planes; i++)
+        levels[i] = job->classes->level[i] * unit;
+    crn_contours_params request = {.levels = levels,
+                                   .connectivity = (crn_connectivity)set->connectivity,
+                                   .orientation = (crn_orientation)set->orientation,
+                                   .border = (crn_border)set->border};
+    return job->ops->contours(job->context, &request, &job->maps, &job->contours);
+}
+
+#define LEFT_OUT (-1)
+
+/* What finish knows of the contours, one entry each. */
+typedef struct workspace {
+    crn_outline *outlines;
+    crn_nest *nests;
+    int32_t *defect; /* index among the defects, or LEFT_OUT */
+    void *sweep;
+} workspace;
+
+/* Sized by the capacities and the picture's size, so that it is had once. */
+static int workspace_take(crn_job *job, workspace *ret_workspace)
+{
+    size_t contours = job->contours.contour_capacity;
+    size_t sweep_bytes = crn_nest_scratch_bytes(job->contours.point_capacity, job->received.height,
+                                                job->received.width);
+    size_t each = sizeof(crn_outline) + sizeof(crn_nest) + sizeof(int32_t);
+    size_t bytes = contours * each + sweep_bytes;
+    char *memory = crn_context_scratch(job->context, CRN_STAGE_SCRATCH, bytes);
+    if (!memory)
+        return -ENOMEM;
+    /* What is aligned to 8 bytes first. */
+    ret_workspace->outlines = (crn_outline *)memory;
+    ret_workspace->nests = (crn_nest *)(ret_workspace->outlines + contours);
+    ret_workspace->sweep = ret_workspace->nests + contours;
+    ret_workspace->defect = (int32_t *)((char *)ret_workspace->sweep + sweep_bytes);
+    return 0;
+}
+
+/* Measures all contours and decides which become defects: counts, and each contour's index. */
+static void choose(const contours_settings *set, const crn_contours *contours, workspace *work,
+                   crn_defects *defects)
+{
+    bool full = false;
+    for (uint32_t i = 0; i < contours->contour_count; i++) {
+        const crn_contour *c = &contours->contours[i];
+        crn_outline *outline = &work->outlines[i];
+        crn_outline_measure(contours->points + c->first, c->count, c->closed, outline);
+        bool keep = fabs(outline->area_px) >= set->min_area_px;
+        if (keep && !full) {
+            full = defects->defect_count == defects->defect_capacity ||
+                   c->count > defects->point_capacity - defects->point_count;
+            defects->truncated |= full;
+        }
+        keep = keep && !full;
+        work->nests[i].wanted = keep;
+        work->defect[i] = LEFT_OUT;
+        if (keep) {
+            work->defect[i] = (int32_t)defects->defect_count++;
+            defects->point_count += c->count;
+        }
+    }
+}
+
+/* Finds parents and sums pixels, plane by plane; nests' parents count from the plane's first. */
+static void nest(const contours_settings *set, const crn_job *job, workspace *work)
+{
+    const crn_contours *contours = &job->contours;
+    uint32_t end;
+    for (uint32_t first = 0; first < contours->contour_count; first = end) {
+        int32_t plane = contours->contours[first].plane;
+        for (end = first + 1; end < contours->contour_count; end++)
+            if (contours->contours[end].plane != plane)
+                break;
+        crn_nest_sweep(&job->received, plane, (crn_orientation)set->orientation, contours->points,
+                       contours->contours + first, end - first, work->nests + first, work->sweep);
+        for (uint32_t i = first; i < end; i++)
+            if (work->nests[i].parent >= 0)
+                work->nests[i].parent += (int32_t)first;
+    }
+}
+
+/* What is around a contour may itself be left out: then the nearest that is not. */
+static int32_t parent_of(const workspace *work, uint32_t contour)
+{
+    int32_t parent = work->nests[contour].parent;
+    while (parent >= 0 && work->defect[parent] == LEFT_OUT)
+        parent = work->nests[parent].parent;
+    return parent >= 0 ? work->defect[parent] : -1;
+}
+
+/* The mean of the pixels inside. Without one (a sliver off a corner, or nothing but NaN) the
+ * class's level, which is what the map has along the outline. */
+static double mean_probability(const crn_job *job, int32_t channel, const crn_nest *nest)
+{
+    if (nest->pixels == 0)
+        return job->classes->level[channel];
+    return nest->sum / nest->pixels / (job->received.type == CRN_U8 ? 255 : 1);
+}
+
+static int contours_finish(const void *settings, crn_job *job)
+{
+    const contours_settings *set = settings;
+    const crn_contours *contours = &job->contours;
+    workspace work;
+    int r = workspace_take(job, &work);
+    if (r < 0)
+        return r;
+    crn_defects *defects = job->defects;
+    defects->defect_count = 0;
+    defects->point_count = 0;
+    defects->truncated = contours->truncated;
+    choose(set, contours, &work, defects);
+    nest(set, job, &work);
+
+    /* Clockwise outlines have high values inside when low ones lie left of the way. */
+    double high_sign = set->orientation == CRN_ORIENT_LOW ? 1 : -1;
+    uint32_t first_point = 0;
+    for (uint32_t i = 0; i < contours->contour_count; i++) {
+        if (work.defect[i] == LEFT_OUT)
+            continue;
+        const crn_contour *c = &contours->contours[i];
+        const crn_outline *o = &work.outlines[i];
+        defects->defects[work.defect[i]] =
+            (crn_defect){.channel = c->plane,
+                         .parent = parent_of(&work, i),
+                         .closed = c->closed,
+                         .hole = c->closed && o->area_px * high_sign < 0,
+                         .first_point = first_point,
+                         .point_count = c->count,
+                         .area_px = fabs(o->area_px),
+                         .perimeter_px = o->perimeter_px,
+                         .x0 = o->x0,
+                         .y0 = o->y0,
+                         .x1 = o->x1,
+                         .y1 = o->y1,
+                         .centroid_x = o->centroid_x,
+                         .centroid_y = o->centroid_y,
+                         .mean_probability = mean_probability(job, c->plane, &work.nests[i])};
+        float *xy = defects->xy + 2 * (size_t)first_point;
+        for (uint32_t p = 0; p < c->count; p++) {
+            xy[2 * p] = (float)contours->points[c->first + p].x;
+            xy[2 * p + 1] = (float)contours->points[c->first + p].y;
+        }
+        first_point += c->count;
+    }
+    return 0;
+}
+
+const crn_stage crn_stage_contours = {
+    .name = "contours",
+    .help = "outlines of every class that has a level",
+    .kind = CRN_STAGE_CONTOURS,
+    .params = params,
+    .settings_bytes = sizeof(contours_settings),
+    .check = contours_check,
+    .enqueue = contours_enqueue,
+    .finish = contours_finish,
+};

@@ -1,0 +1,364 @@
+#include "stages/geometry.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* --- one outline --------------------------------------------------------------------------------
+ */
+
+void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
+                         crn_outline *ret_outline)
+{
+    const crn_point origin = points[0];
+    crn_outline o = {.x0 = origin.x, .y0 = origin.y, .x1 = origin.x, .y1 = origin.y};
+    double twice_area = 0, moment_x = 0, moment_y = 0, sum_x = 0, sum_y = 0;
+    double ax = 0, ay = 0; /* the point before, relative to the first */
+    for (uint32_t i = 1; i < count; i++) {
+        double x = points[i].x, y = points[i].y;
+        o.x0 = x < o.x0 ? x : o.x0;
+        o.y0 = y < o.y0 ? y : o.y0;
+        o.x1 = x > o.x1 ? x : o.x1;
+        o.y1 = y > o.y1 ? y : o.y1;
+        double bx = x - origin.x, by = y - origin.y;
+        double cross = ax * by - bx * ay;
+        twice_area += cross;
+        moment_x += (ax + bx) * cross;
+        moment_y += (ay + by) * cross;
+        sum_x += bx;
+        sum_y += by;
+        o.perimeter_px += sqrt((bx - ax) * (bx - ax) + (by - ay) * (by - ay));
+        ax = bx;
+        ay = by;
+    }
+    /* The closing segment, or an open line's chord, ends at the origin and adds nothing. */
+    o.area_px = twice_area / 2;
+    o.centroid_x = origin.x + moment_x / (3 * twice_area);
+    o.centroid_y = origin.y + moment_y / (3 * twice_area);
+    bool in_box = o.centroid_x >= o.x0 && o.centroid_x <= o.x1 && o.centroid_y >= o.y0 &&
+                  o.centroid_y <= o.y1; /* false for the NaN of no area */
+    if (!in_box) {
+        uint32_t distinct = closed ? count - 1 : count; /* a closed one's last point adds 0 */
+        o.centroid_x = origin.x + sum_x / distinct;
+        o.centroid_y = origin.y + sum_y / distinct;
+    }
+    *ret_outline = o;
+}
+
+/* --- nesting and pixels -------------------------------------------------------------------------
+ *
+ * Every row of pixel centres is a line that the contours cross. A segment that has an end on the
+ * line and goes on below it crosses it; one that ends there from above does not. Since a segment
+ * stays in its cell it crosses at most one row, at one of its own points, so a crossing needs no
+ * arithmetic. What is said of row y is in truth said of the line just below it.
+ *
+ * Sorted along the rows, the crossings give both answers in one pass:
+ * - a contour's own crossings bound its runs of pixels, two by two;
+ * - where a contour is met first, the nearest crossing to the left tells what lies around: the
+ *   contour D crossed there if that crossing entered D, what lies around D if it left D.
+ */
+
+enum {
+    KIND_PATH,
+    KIND_CHORD, /* closes an open contour for its pixels; encloses nothing */
+    KIND_PROBE, /* stands for a contour that crosses no row */
+};
+
+typedef struct crossing {
+    int32_t row;    /* from 0 for y = -1 */
+    int32_t column; /* first pixel centre at or right of it; from 0 for x = -1 */
+    uint32_t contour;
+    int8_t kind;
+    bool ends_high; /* going right, high values end here */
+    double x;
+    double slope; /* way to the right per way down */
+} crossing;
+
+#define NO_ROW    INT32_MIN
+#define NOT_SEEN  (-2)
+#define NOT_FOUND UINT32_MAX
+
+typedef struct sweep {
+    const crn_image *image;
+    int32_t plane;
+    crn_orientation orientation;
+    const crn_point *points;
+    const crn_contour *contours;
+    crn_nest *nests;
+    crossing *crossings, *spare;
+    uint32_t *starts;
+    uint32_t crossing_count;
+} sweep;
+
+/* At most one crossing a segment, and a chord crosses no row that its contour does not. */
+static size_t crossings_max(uint32_t points)
+{
+    return 2 * (size_t)points;
+}
+
+size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width)
+{
+    size_t longest = (size_t)(height > width ? height : width) + 2;
+    return 2 * crossings_max(points) * sizeof(crossing) + (longest + 1) * sizeof(uint32_t);
+}
+
+static bool in_rows(const sweep *s, double y)
+{
+    return y >= -1 && y <= s->image->height; /* false for NaN */
+}
+
+/* A crossing of row y, which must be in_rows(), at x. */
+static crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
+{
+    /* Clamped, since rounding may carry a chord a hair beyond the picture. */
+    double inside = x > -1 ? x < s->image->width ? x : s->image->width : -1;
+    int32_t column = (int32_t)inside; /* towards zero: up for what is below it */
+    column += inside > column;
+    return (crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
+}
+
+/* The rows that a segment of the contour crosses: appended; how many. */
+static uint32_t add_path(sweep *s, uint32_t contour)
+{
+    const crn_contour *c = &s->contours[contour];
+    uint32_t before = s->crossing_count;
+    for (uint32_t i = c->first; i + 1 < c->first + c->count; i++) {
+        const crn_point *a = &s->points[i], *b = &s->points[i + 1];
+        bool down = a->y < b->y;
+        const crn_point *upper = down ? a : b, *lower = down ? b : a;
+        if (!(upper->y < lower->y) || !in_rows(s, upper->y))
+            continue;
+        int32_t y = (int32_t)upper->y;
+        if (y != upper->y)
+            continue;
+        crossing k = crossing_at(s, upper->x, y, contour);
+        /* With low values left of the way, they lie right of a way down. */
+        k.ends_high = down == (s->orientation == CRN_ORIENT_LOW);
+        k.slope = (lower->x - upper->x) / (lower->y - upper->y);
+        s->crossings[s->crossing_count++] = k;
+    }
+    return s->crossing_count - before;
+}
+
+/* The rows that an open contour's chord crosses, no more than its path does. */
+static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
+{
+    const crn_contour *c = &s->contours[contour];
+    const crn_point *a = &s->points[c->first], *b = &s->points[c->first + c->count - 1];
+    const crn_point *upper = a->y < b->y ? a : b, *lower = a->y < b->y ? b : a;
+    if (!(upper->y < lower->y) || !in_rows(s, upper->y) || !in_rows(s, lower->y))
+        return;
+    double slope = (lower->x - upper->x) / (lower->y - upper->y);
+    for (int32_t y = (int32_t)ceil(upper->y); y < lower->y && rows_max > 0; y++, rows_max--) {
+        crossing k = crossing_at(s, upper->x + (y - upper->y) * slope, y, contour);
+        k.kind = KIND_CHORD;
+        s->crossings[s->crossing_count++] = k;
+    }
+}
+
+/*
+ * A contour that crosses no row has its highest point between two pixels, one above the other.
+ * Nothing else passes between that point and the upper pixel, so what lies around the one lies
+ * around the other. If there is no such point, it runs along a row of pixels exactly at the level:
+ * then the cell is looked up that it came from, which is on its high side.
+ */
+static void add_probe(sweep *s, uint32_t contour)
+{
+    const crn_contour *c = &s->contours[contour];
+    uint32_t top = c->first;
+    for (uint32_t i = c->first + 1; i < c->first + c->count; i++)
+        if (s->points[i].y < s->points[top].y)
+            top = i;
+    double x = s->points[top].x, y = s->points[top].y;
+    if (y == floor(y)) {
+        double next = s->points[c->first + 1].x; /* all are level, so the first is the top */
+        bool high_is_below = (next > x) == (s->orientation == CRN_ORIENT_LOW);
+        x = (x + next) / 2;
+        y -= !high_is_below;
+    }
+    if (!in_rows(s, y))
+        return;
+    crossing k = crossing_at(s, x, (int32_t)floor(y), contour);
+    k.kind = KIND_PROBE;
+    s->crossings[s->crossing_count++] = k;
+}
+
+/* Order along one row; only for crossings of the same row and column, the others being sorted. */
+static bool stands_left(const crossing *a, const crossing *b)
+{
+    if (a->row != b->row || a->column != b->column)
+        return false;
+    /* Where chords stand does not matter, and any number may pass one pixel: not compared. */
+    if (a->kind == KIND_CHORD || b->kind == KIND_CHORD)
+        return a->kind == KIND_CHORD && b->kind != KIND_CHORD;
+    /* Several meet in one point where a pixel is exactly at the level: they part below it. */
+    if (a->x != b->x)
+        return a->x < b->x;
+    if (a->slope != b->slope)
+        return a->slope < b->slope;
+    /* Two that run together have that pixel, a low one, between them. */
+    return a->ends_high && !b->ends_high;
+}
+
+/* One pass of a stable counting sort from s->crossings, by row or by column; swaps the buffers. */
+static void sort_pass(sweep *s, bool by_row)
+{
+    uint32_t *starts = s->starts;
+    int32_t keys = (by_row ? s->image->height : s->image->width) + 2;
+    memset(starts, 0, ((size_t)keys + 1) * sizeof *starts);
+    for (uint32_t i = 0; i < s->crossing_count; i++)
+        starts[(by_row ? s->crossings[i].row : s->crossings[i].column) + 1]++;
+    for (int32_t key = 0; key < keys; key++)
+        starts[key + 1] += starts[key];
+    for (uint32_t i = 0; i < s->crossing_count; i++)
+        s->spare[starts[by_row ? s->crossings[i].row : s->crossings[i].column]++] = s->crossings[i];
+    crossing *sorted = s->spare;
+    s->spare = s->crossings;
+    s->crossings = sorted;
+}
+
+static void sort_crossings(sweep *s)
+{
+    sort_pass(s, false);
+    sort_pass(s, true);
+    for (uint32_t i = 1; i < s->crossing_count; i++) {
+        crossing moving = s->crossings[i];
+        uint32_t to = i;
+        for (; to > 0 && stands_left(&moving, &s->crossings[to - 1]); to--)
+            s->crossings[to] = s->crossings[to - 1];
+        s->crossings[to] = moving;
+    }
+}
+
+/* f16 as f32, for values that are no NaN or infinity; inline, as half a picture may pass here. */
+static inline float widen(uint16_t half)
+{
+    uint32_t bits = (uint32_t)(half & 0x7fffu) << 13;
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    magnitude *= 0x1p112f; /* exact: moves the exponent, and makes subnormals normal */
+    return half & 0x8000u ? -magnitude : magnitude;
+}
+
+/* Up to RUN neighbouring pixels as f32, NaN and infinity as they are. */
+#define RUN 128
+static void load_run(const crn_image *image, ptrdiff_t at, int32_t count, float *values)
+{
+    ptrdiff_t step = image->step;
+    if (image->type == CRN_F32) {
+        const float *pixel = (const float *)image->data + at;
+        for (int32_t i = 0; i < count; i++)
+            values[i] = pixel[i * step];
+    } else if (image->type == CRN_F16) {
+        const uint16_t *pixel = (const uint16_t *)image->data + at;
+        for (int32_t i = 0; i < count; i++) {
+            uint16_t half = pixel[i * step];
+            values[i] = (half & 0x7c00u) == 0x7c00u ? INFINITY : widen(half);
+        }
+    } else if (image->type == CRN_U16) {
+        const uint16_t *pixel = (const uint16_t *)image->data + at;
+        for (int32_t i = 0; i < count; i++)
+            values[i] = pixel[i * step];
+    } else {
+        const uint8_t *pixel = (const uint8_t *)image->data + at;
+        for (int32_t i = 0; i < count; i++)
+            values[i] = pixel[i * step];
+    }
+}
+
+/* Adds pixels x0 <= x < x1 of a row, those that are finite; -1 <= x0, x1 <= width. */
+static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, crn_nest *nest)
+{
+    x0 = x0 < 0 ? 0 : x0;
+    if (y < 0 || y >= s->image->height)
+        return;
+    float values[RUN];
+    double sum[4] = {0}; /* several, so that one addition need not wait for the one before */
+    uint32_t pixels = 0;
+    for (int32_t count; x0 < x1; x0 += count) {
+        count = x1 - x0 < RUN ? x1 - x0 : RUN;
+        load_run(s->image, crn_image_index(s->image, s->plane, y, x0), count, values);
+        int32_t whole = (count + 3) / 4 * 4;
+        for (int32_t i = count; i < whole; i++)
+            values[i] = INFINITY;
+        for (int32_t i = 0; i < whole; i += 4)
+            for (int32_t lane = 0; lane < 4; lane++) {
+                bool finite = fabsf(values[i + lane]) <= FLT_MAX;
+                sum[lane] += finite ? (double)values[i + lane] : 0;
+                pixels += finite;
+            }
+    }
+    nest->sum += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    nest->pixels += pixels;
+}
+
+/* The contour right around what stands just right of a crossing of contour `left`; -1: none. */
+static int32_t around(const sweep *s, uint32_t left, int32_t row)
+{
+    if (left == NOT_FOUND)
+        return -1;
+    bool entered = s->contours[left].closed && s->nests[left].row == row;
+    return entered ? (int32_t)left : s->nests[left].parent;
+}
+
+static void read_crossings(sweep *s)
+{
+    int32_t row = NO_ROW;
+    uint32_t left = NOT_FOUND; /* contour of the nearest crossing to the left, chords aside */
+    for (uint32_t i = 0; i < s->crossing_count; i++) {
+        const crossing *k = &s->crossings[i];
+        crn_nest *nest = &s->nests[k->contour];
+        if (k->row != row) {
+            row = k->row;
+            left = NOT_FOUND;
+        }
+        if (k->kind != KIND_CHORD && nest->parent == NOT_SEEN)
+            nest->parent = around(s, left, row);
+        if (k->kind == KIND_PROBE)
+            continue;
+        if (nest->row != row) {
+            nest->row = row;
+            nest->start = k->column;
+        } else {
+            nest->row = NO_ROW;
+            if (nest->wanted)
+                add_run(s, row - 1, nest->start - 1, k->column - 1, nest);
+        }
+        if (k->kind == KIND_PATH)
+            left = k->contour;
+    }
+}
+
+void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
+                    const crn_point *points, const crn_contour *contours, uint32_t count,
+                    crn_nest *nests, void *scratch)
+{
+    size_t points_total = 0;
+    for (uint32_t i = 0; i < count; i++)
+        points_total += contours[i].count;
+    size_t room = crossings_max((uint32_t)points_total);
+    sweep s = {.image = image,
+               .plane = plane,
+               .orientation = orientation,
+               .points = points,
+               .contours = contours,
+               .nests = nests,
+               .crossings = scratch,
+               .spare = (crossing *)scratch + room,
+               .starts = (uint32_t *)((crossing *)scratch + 2 * room)};
+    for (uint32_t i = 0; i < count; i++) {
+        nests[i].parent = NOT_SEEN;
+        nests[i].pixels = 0;
+        nests[i].sum = 0;
+        nests[i].row = NO_ROW;
+        uint32_t rows = add_path(&s, i);
+        if (rows == 0)
+            add_probe(&s, i);
+        else if (!contours[i].closed)
+            add_chord(&s, i, rows);
+    }
+    sort_crossings(&s);
+    read_crossings(&s);
+    for (uint32_t i = 0; i < count; i++)
+        nests[i].parent = nests[i].parent == NOT_SEEN ? -1 : nests[i].parent;
+}

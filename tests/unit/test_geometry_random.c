@@ -1,0 +1,250 @@
+/* The sweep against brute force: every contour with every other, every pixel with every contour, on
+ * seeded fields, smooth and noisy, with NaN, and with many pixels exactly at the level. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stages/geometry.h"
+
+#define H        31
+#define W        37
+#define POINTS   (4 * (H + 1) * (W + 1))
+#define CONTOURS 2000
+
+static uint32_t random_state;
+
+static uint32_t random_word(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
+/*
+ * The definition: even-odd, a ray to the left, upper ends of segments counted and lower ones not, a
+ * crossing at the point itself counted.
+ */
+static bool is_inside(const crn_point *points, uint32_t count, double x, double y)
+{
+    bool inside = false;
+    for (uint32_t i = 0; i < count; i++) {
+        crn_point a = points[i], b = points[(i + 1) % count];
+        crn_point upper = a.y < b.y ? a : b, lower = a.y < b.y ? b : a;
+        if (upper.y <= y && y < lower.y) {
+            double slope = (lower.x - upper.x) / (lower.y - upper.y);
+            inside ^= upper.x + (y - upper.y) * slope <= x;
+        }
+    }
+    return inside;
+}
+
+static double area_of(const crn_point *points, const crn_contour *c)
+{
+    crn_outline o;
+    crn_outline_measure(points + c->first, c->count, c->closed, &o);
+    return fabs(o.area_px);
+}
+
+/* Just beside the middle of a segment, on its right or (sign -1) on its left. */
+static crn_point beside(const crn_point *segment, int sign)
+{
+    double dx = segment[1].x - segment[0].x, dy = segment[1].y - segment[0].y;
+    double out = sign * 1e-7 / hypot(dx, dy);
+    return (crn_point){(segment[0].x + segment[1].x) / 2 - out * dy,
+                       (segment[0].y + segment[1].y) / 2 + out * dx};
+}
+
+/*
+ * What stands for a contour: points that lie around nothing but what lies around it. Of a closed
+ * one a point just inside; of an open one both sides, since one may lie in a contour that it only
+ * touches. false: a closed one that has no width anywhere.
+ */
+static bool stand_ins(const crn_point *points, const crn_contour *c, crn_point ret[2])
+{
+    const crn_point *p = points + c->first;
+    if (!c->closed) {
+        ret[0] = beside(p, 1);
+        ret[1] = beside(p, -1);
+        return true;
+    }
+    for (uint32_t i = 0; i + 1 < c->count; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            ret[0] = ret[1] = beside(p + i, sign);
+            if (is_inside(p, c->count, ret[0].x, ret[0].y))
+                return true;
+        }
+    return false;
+}
+
+#define NOWHERE INT32_MIN
+
+static int32_t parent_by_force(const crn_contours *all, uint32_t child)
+{
+    const crn_contour *c = &all->contours[child];
+    crn_point at[2];
+    if (!stand_ins(all->points, c, at))
+        return NOWHERE;
+    double area = c->closed ? area_of(all->points, c) : 0, nearest_area = INFINITY;
+    int32_t nearest = -1;
+    for (uint32_t i = 0; i < all->contour_count; i++) {
+        const crn_contour *d = &all->contours[i];
+        const crn_point *p = all->points + d->first;
+        double around = area_of(all->points, d);
+        if (i != child && d->closed && around > area && around < nearest_area &&
+            is_inside(p, d->count, at[0].x, at[0].y) && is_inside(p, d->count, at[1].x, at[1].y)) {
+            nearest = (int32_t)i;
+            nearest_area = around;
+        }
+    }
+    return nearest;
+}
+
+static void check_pixels(const crn_image *image, const crn_contours *all, uint32_t i,
+                         const crn_nest *nest)
+{
+    const crn_contour *c = &all->contours[i];
+    double sum = 0;
+    uint32_t pixels = 0;
+    for (int32_t y = 0; y < H; y++)
+        for (int32_t x = 0; x < W; x++) {
+            float value = crn_image_at(image, 0, y, x);
+            if (isfinite(value) && is_inside(all->points + c->first, c->count, x, y)) {
+                sum += (double)value;
+                pixels++;
+            }
+        }
+    assert_int_equal(nest->pixels, pixels);
+    assert_true(nest->sum == sum); /* exact: values are multiples of 2^-16 */
+}
+
+/* Noise, averaged over a square of 2 * smooth + 1, in whole steps of 1/steps; one of `nan_one_in`
+ * pixels is NaN. */
+static void make_field(float *field, int smooth, int steps, int nan_one_in)
+{
+    static float noise[H + 16][W + 16];
+    for (int y = 0; y < H + 16; y++)
+        for (int x = 0; x < W + 16; x++)
+            noise[y][x] = (float)(random_word() >> 8) * 0x1p-24f;
+    float spread = (float)(2 * smooth + 1);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            float sum = 0;
+            for (int j = -smooth; j <= smooth; j++)
+                for (int i = -smooth; i <= smooth; i++)
+                    sum += noise[y + 8 + j][x + 8 + i] - 0.5f;
+            /* Averaging flattens by `spread`: stretched back, so that the level cuts often. */
+            float value = 0.5f + sum / spread;
+            value = value < 0 ? 0 : value > 1 ? 1 : value;
+            field[y * W + x] = roundf(value * (float)steps) / (float)steps;
+            if (nan_one_in && random_word() % (uint32_t)nan_one_in == 0)
+                field[y * W + x] = NAN;
+        }
+}
+
+typedef struct tally {
+    uint32_t contours, nested, open;
+} tally;
+
+static void check_field(crn_context *context, const crn_contours_params *params, float *field,
+                        tally *seen)
+{
+    static crn_point points[POINTS];
+    static crn_contour contours[CONTOURS];
+    static crn_nest nests[CONTOURS];
+    crn_contours all = {.points = points,
+                        .contours = contours,
+                        .point_capacity = POINTS,
+                        .contour_capacity = CONTOURS};
+    crn_image image = crn_image_dense(field, CRN_F32, CRN_CHW, 1, H, W);
+    assert_int_equal(crn_contours_serial(context, params, &image, &all), 0);
+    assert_false(all.truncated);
+    for (uint32_t i = 0; i < all.contour_count; i++)
+        nests[i].wanted = true;
+    void *scratch = malloc(crn_nest_scratch_bytes(all.point_count, H, W));
+    crn_nest_sweep(&image, 0, params->orientation, points, contours, all.contour_count, nests,
+                   scratch);
+    free(scratch);
+    for (uint32_t i = 0; i < all.contour_count; i++) {
+        int32_t parent = parent_by_force(&all, i);
+        if (parent != NOWHERE)
+            assert_int_equal(nests[i].parent, parent);
+        check_pixels(&image, &all, i, &nests[i]);
+        seen->nested += nests[i].parent >= 0;
+        seen->open += !contours[i].closed;
+    }
+    seen->contours += all.contour_count;
+}
+
+/* Every combination of the three choices, on a few fields each. */
+static tally check_fields(int smooth, int steps, double level, int nan_one_in, uint32_t seed)
+{
+    random_state = seed;
+    crn_context *context = NULL;
+    assert_int_equal(crn_context_create(1, &context), 0);
+    static float field[H * W];
+    tally seen = {0};
+    for (int choice = 0; choice < 8; choice++)
+        for (int round = 0; round < 3; round++) {
+            make_field(field, smooth, steps, nan_one_in);
+            crn_contours_params params = {
+                .levels = &level,
+                .connectivity = choice & 1 ? CRN_CONNECT_HIGH : CRN_CONNECT_LOW,
+                .orientation = choice & 2 ? CRN_ORIENT_HIGH : CRN_ORIENT_LOW,
+                .border = choice & 4 ? CRN_BORDER_CLOSED : CRN_BORDER_OPEN};
+            check_field(context, &params, field, &seen);
+        }
+    crn_context_free(&context);
+    return seen;
+}
+
+/* A level that no pixel of 65536 steps has. */
+static const double between = 0.5 + 0x1p-18;
+
+/* The bounds say that the fields hold what is looked for. */
+static void test_smooth_fields(void **state)
+{
+    (void)state;
+    tally seen = check_fields(3, 65536, between, 0, 1);
+    assert_true(seen.contours > 300 && seen.nested > 50 && seen.open > 100);
+}
+
+static void test_noise(void **state)
+{
+    (void)state;
+    tally seen = check_fields(0, 65536, between, 0, 2);
+    assert_true(seen.contours > 1000 && seen.nested > 300 && seen.open > 300);
+}
+
+static void test_noise_with_nan(void **state)
+{
+    (void)state;
+    tally seen = check_fields(0, 65536, between, 60, 3);
+    assert_true(seen.contours > 1000 && seen.nested > 5 && seen.open > 500);
+}
+
+static void test_pixels_at_the_level(void **state)
+{
+    (void)state;
+    tally seen = check_fields(0, 4, 0.5, 0, 4);
+    assert_true(seen.contours > 1000 && seen.nested > 50);
+    seen = check_fields(1, 6, 0.5, 0, 5);
+    assert_true(seen.contours > 300 && seen.nested > 10);
+    seen = check_fields(0, 4, 0.5, 60, 6);
+    assert_true(seen.contours > 1000 && seen.nested > 5 && seen.open > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_smooth_fields),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_noise_with_nan),
+        cmocka_unit_test(test_pixels_at_the_level),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
