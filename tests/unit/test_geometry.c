@@ -255,6 +255,7 @@ static void test_a_line_between_two_rows_has_a_parent(void **state)
         {2, 2.5}, {3, 2.4}, /* no row crossed, inside */
         {2, 4.5}, {3, 4.4}, /* the same, below */
         {2, 2},   {3, 2},   /* along a row, inside */
+        {5, 2.4}, {6, 2.5}, /* close by, outside */
     };
     crn_contour contours[] = {{.closed = false, .first = 21, .count = 2},
                               {.closed = true, .first = 0, .count = 15},
