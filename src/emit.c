@@ -212,6 +212,30 @@ void crn_emit_real(crn_emit *emit, double value)
     }
 }
 
+void crn_emit_pair_bool(crn_emit *emit, const char *key, bool value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_bool(emit, value);
+}
+
+void crn_emit_pair_unsigned(crn_emit *emit, const char *key, uint64_t value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_unsigned(emit, value);
+}
+
+void crn_emit_pair_text(crn_emit *emit, const char *key, const char *text)
+{
+    crn_emit_text(emit, key);
+    crn_emit_text(emit, text);
+}
+
+void crn_emit_pair_real(crn_emit *emit, const char *key, double value)
+{
+    crn_emit_text(emit, key);
+    crn_emit_real(emit, value);
+}
+
 static void emit_json_coordinate(crn_emit *emit, float value)
 {
     if (!isfinite(value)) {

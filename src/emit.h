@@ -44,6 +44,12 @@ void crn_emit_text(crn_emit *emit, const char *text); /* UTF-8 */
 /* In JSON with as many digits as bring the same double back; what is not finite becomes null. */
 void crn_emit_real(crn_emit *emit, double value);
 
+/* A key and its value. */
+void crn_emit_pair_bool(crn_emit *emit, const char *key, bool value);
+void crn_emit_pair_unsigned(crn_emit *emit, const char *key, uint64_t value);
+void crn_emit_pair_text(crn_emit *emit, const char *key, const char *text);
+void crn_emit_pair_real(crn_emit *emit, const char *key, double value);
+
 /* `count` x, y pairs: in MessagePack a bin of little-endian f32, in JSON [[x, y], …]. */
 void crn_emit_points(crn_emit *emit, const float *xy, uint32_t count);
 

@@ -198,10 +198,11 @@ static void read_events(crn_publish *publish, crn_outlet which, int64_t now_ns)
         reads++;
         uint64_t held;
         if (kind == CRN_ENDPOINT_REFUSED) {
+            publish->stats.refused++;
             if (crn_log_gate_open(&out->refused, now_ns, &held))
                 crn_log(CRN_LOG_WARNING,
-                        "publish: something that does not speak ZeroMQ connected to %s and was "
-                        "refused (%" PRIu64 " more like it were not logged)",
+                        "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, "
+                        "and was refused (%" PRIu64 " more like it were not logged)",
                         crn_publish_endpoint(publish, which), held);
         } else if (which == CRN_OUTLET_VIEWERS) {
             count_viewer(publish, kind);
@@ -364,12 +365,6 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
     settle(publish, now_ns);
 }
 
-static void emit_counter(crn_emit *emit, const char *key, uint64_t value)
-{
-    crn_emit_text(emit, key);
-    crn_emit_unsigned(emit, value);
-}
-
 static void emit_lanes(crn_emit *emit, crn_lanes *lanes)
 {
     int32_t count = crn_lanes_count(lanes);
@@ -379,7 +374,7 @@ static void emit_lanes(crn_emit *emit, crn_lanes *lanes)
         const crn_lane *lane = crn_lanes_at(lanes, i);
         uint64_t verdicts = crn_lane_verdicts(lane);
         crn_emit_map(emit, 2);
-        emit_counter(emit, "lane", crn_lane_number(lane));
+        crn_emit_pair_unsigned(emit, "lane", crn_lane_number(lane));
         crn_emit_text(emit, "sequence");
         if (verdicts > 0)
             crn_emit_unsigned(emit, verdicts - 1);
@@ -397,21 +392,19 @@ static void send_status(crn_publish *publish, const char *state)
     crn_emit *emit = publish->emits[viewers->format];
     crn_emit_begin(emit);
     crn_emit_map(emit, 13);
-    emit_counter(emit, "v", CRN_VERDICT_VERSION);
-    crn_emit_text(emit, "run");
-    crn_emit_text(emit, publish->run);
-    crn_emit_text(emit, "state");
-    crn_emit_text(emit, state);
-    emit_counter(emit, "published_ns", (uint64_t)crn_realtime_ns());
+    crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
+    crn_emit_pair_text(emit, "run", publish->run);
+    crn_emit_pair_text(emit, "state", state);
+    crn_emit_pair_unsigned(emit, "published_ns", (uint64_t)crn_realtime_ns());
     emit_lanes(emit, publish->lanes);
-    emit_counter(emit, "verdicts", stats->verdicts);
-    emit_counter(emit, "sent", stats->sent);
-    emit_counter(emit, "stale", stats->stale);
-    emit_counter(emit, "dropped", stats->dropped);
-    emit_counter(emit, "waiting", crn_backlog_count(publish->backlog));
-    emit_counter(emit, "graders", stats->graders);
-    emit_counter(emit, "possibly_lost", stats->possibly_lost);
-    emit_counter(emit, "viewers", stats->viewers);
+    crn_emit_pair_unsigned(emit, "verdicts", stats->verdicts);
+    crn_emit_pair_unsigned(emit, "sent", stats->sent);
+    crn_emit_pair_unsigned(emit, "stale", stats->stale);
+    crn_emit_pair_unsigned(emit, "dropped", stats->dropped);
+    crn_emit_pair_unsigned(emit, "waiting", crn_backlog_count(publish->backlog));
+    crn_emit_pair_unsigned(emit, "graders", stats->graders);
+    crn_emit_pair_unsigned(emit, "possibly_lost", stats->possibly_lost);
+    crn_emit_pair_unsigned(emit, "viewers", stats->viewers);
     crn_emit_map_end(emit);
     const unsigned char *bytes;
     size_t size;

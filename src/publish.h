@@ -54,6 +54,8 @@ typedef struct crn_publish_stats {
      * less before it was seen to leave, or while or shortly before it was not reading. */
     uint64_t possibly_lost;
     uint64_t viewers;              /* connected now */
+    uint64_t refused;              /* connections to either socket that spoke no ZeroMQ, or the
+                                      wrong kind of it */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
 } crn_publish_stats;
 

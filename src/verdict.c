@@ -130,30 +130,6 @@ static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_ve
     *ret_sum = sum;
 }
 
-static void put_text(crn_emit *emit, const char *key, const char *value)
-{
-    crn_emit_text(emit, key);
-    crn_emit_text(emit, value);
-}
-
-static void put_unsigned(crn_emit *emit, const char *key, uint64_t value)
-{
-    crn_emit_text(emit, key);
-    crn_emit_unsigned(emit, value);
-}
-
-static void put_bool(crn_emit *emit, const char *key, bool value)
-{
-    crn_emit_text(emit, key);
-    crn_emit_bool(emit, value);
-}
-
-static void put_real(crn_emit *emit, const char *key, double value)
-{
-    crn_emit_text(emit, key);
-    crn_emit_real(emit, value);
-}
-
 static void put_reals(crn_emit *emit, const char *key, const double *values, uint32_t count)
 {
     crn_emit_text(emit, key);
@@ -165,7 +141,7 @@ static void put_reals(crn_emit *emit, const char *key, const double *values, uin
 
 static void put_ms(crn_emit *emit, const char *key, int64_t ns)
 {
-    put_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
+    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
 }
 
 static void put_skipped(const crn_verdict *verdict, crn_emit *emit, uint32_t skipped)
@@ -206,8 +182,8 @@ static void put_totals(const crn_classes *classes, crn_emit *emit, const summary
             continue;
         crn_emit_text(emit, classes->name[i]);
         crn_emit_map(emit, 2);
-        put_unsigned(emit, "count", sum->totals[i].count);
-        put_real(emit, "area_px", sum->totals[i].area_px);
+        crn_emit_pair_unsigned(emit, "count", sum->totals[i].count);
+        crn_emit_pair_real(emit, "area_px", sum->totals[i].area_px);
         crn_emit_map_end(emit);
     }
     crn_emit_map_end(emit);
@@ -220,18 +196,18 @@ static void put_defect(const crn_classes *classes, crn_emit *emit, const crn_def
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
     crn_emit_map(emit, 12);
-    put_unsigned(emit, "view", view_index);
-    put_text(emit, "class", classes->name[defect->channel]);
-    put_real(emit, "level", classes->level[defect->channel]);
-    put_bool(emit, "closed", defect->closed);
-    put_bool(emit, "hole", defect->hole);
+    crn_emit_pair_unsigned(emit, "view", view_index);
+    crn_emit_pair_text(emit, "class", classes->name[defect->channel]);
+    crn_emit_pair_real(emit, "level", classes->level[defect->channel]);
+    crn_emit_pair_bool(emit, "closed", defect->closed);
+    crn_emit_pair_bool(emit, "hole", defect->hole);
     crn_emit_text(emit, "parent");
     crn_emit_integer(emit, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
-    put_real(emit, "area_px", defect->area_px);
-    put_real(emit, "perimeter_px", defect->perimeter_px);
+    crn_emit_pair_real(emit, "area_px", defect->area_px);
+    crn_emit_pair_real(emit, "perimeter_px", defect->perimeter_px);
     put_reals(emit, "bbox", bbox, 4);
     put_reals(emit, "centroid", centroid, 2);
-    put_real(emit, "mean_probability", defect->mean_probability);
+    crn_emit_pair_real(emit, "mean_probability", defect->mean_probability);
     crn_emit_text(emit, "xy");
     crn_emit_points(emit, view->xy + (size_t)defect->first_point * 2, defect->point_count);
     crn_emit_map_end(emit);
@@ -264,24 +240,25 @@ int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *frui
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_emit_begin(emit);
     crn_emit_map(emit, 20);
-    put_unsigned(emit, "v", CRN_VERDICT_VERSION);
-    put_text(emit, "run", facts->run);
-    put_unsigned(emit, "lane", facts->lane);
-    put_unsigned(emit, "epoch", fruit->epoch);
-    put_unsigned(emit, "fruit", fruit->fruit);
-    put_unsigned(emit, "sequence", facts->sequence);
+    crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
+    crn_emit_pair_text(emit, "run", facts->run);
+    crn_emit_pair_unsigned(emit, "lane", facts->lane);
+    crn_emit_pair_unsigned(emit, "epoch", fruit->epoch);
+    crn_emit_pair_unsigned(emit, "fruit", fruit->fruit);
+    crn_emit_pair_unsigned(emit, "sequence", facts->sequence);
     crn_emit_text(emit, "stale");
     size_t stale_at = crn_emit_later_bool(emit);
-    put_unsigned(emit, "encoder", fruit->encoder);
-    put_unsigned(emit, "captured_ns", fruit->captured_ns);
-    put_unsigned(emit, "published_ns", facts->published_ns);
-    put_text(emit, "verdict", crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
-    put_unsigned(emit, "views_expected", fruit->expected);
-    put_unsigned(emit, "views_received", fruit->received);
-    put_unsigned(emit, "views_judged", fruit->judged);
+    crn_emit_pair_unsigned(emit, "encoder", fruit->encoder);
+    crn_emit_pair_unsigned(emit, "captured_ns", fruit->captured_ns);
+    crn_emit_pair_unsigned(emit, "published_ns", facts->published_ns);
+    crn_emit_pair_text(emit, "verdict",
+                       crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
+    crn_emit_pair_unsigned(emit, "views_expected", fruit->expected);
+    crn_emit_pair_unsigned(emit, "views_received", fruit->received);
+    crn_emit_pair_unsigned(emit, "views_judged", fruit->judged);
     put_skipped(verdict, emit, sum.skipped);
-    put_bool(emit, "truncated", sum.truncated);
-    put_unsigned(emit, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
+    crn_emit_pair_bool(emit, "truncated", sum.truncated);
+    crn_emit_pair_unsigned(emit, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
     put_latency(verdict, emit, fruit, facts, &sum);
     put_totals(&verdict->config->classes, emit, &sum);
     put_defects(verdict, emit, fruit, store, sum.defects);

@@ -1,0 +1,31 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/caught_log.h"
+
+void crn_log_catch(crn_caught_log *caught)
+{
+    caught->file = memfd_create("log", MFD_CLOEXEC);
+    assert_true(caught->file >= 0);
+    caught->stderr_copy = dup(STDERR_FILENO);
+    assert_true(caught->stderr_copy >= 0);
+    assert_true(dup2(caught->file, STDERR_FILENO) >= 0);
+}
+
+const char *crn_log_release(crn_caught_log *caught)
+{
+    assert_true(dup2(caught->stderr_copy, STDERR_FILENO) >= 0);
+    close(caught->stderr_copy);
+    ssize_t size = pread(caught->file, caught->text, sizeof caught->text - 1, 0);
+    assert_true(size >= 0);
+    caught->text[size] = '\0';
+    close(caught->file);
+    return caught->text;
+}

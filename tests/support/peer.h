@@ -1,0 +1,35 @@
+/* A grader or a viewer for tests: what it receives must come, and be what it should. */
+#ifndef CRN_TESTS_PEER_H
+#define CRN_TESTS_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <msgpack.h>
+
+#define CRN_PEER_BYTES   200000 /* the largest message a peer takes */
+#define CRN_PEER_WAIT_MS 20000  /* for what must come; only a failing test waits so long */
+
+/* A socket of ZeroMQ type `type`, connected; the caller closes it. */
+void *crn_peer_connect(void *zmq, int type, const char *endpoint);
+
+typedef struct crn_peer_message {
+    char topic[32];
+    char bytes[CRN_PEER_BYTES];
+    size_t size;
+    msgpack_unpacked unpacked; /* of MessagePack */
+} crn_peer_message;
+
+crn_peer_message *crn_peer_message_new(void);
+void crn_peer_message_free(crn_peer_message *message);
+
+/* The next message of a socket, topic and bytes. */
+void crn_peer_receive(void *socket, crn_peer_message *ret_message);
+
+/* The same, decoded from MessagePack; the map is valid until the next one. */
+const msgpack_object *crn_peer_receive_map(void *socket, crn_peer_message *into);
+
+/* The same, as a verdict: its sequence. */
+uint64_t crn_peer_receive_sequence(void *socket, crn_peer_message *into);
+
+#endif
