@@ -329,6 +329,7 @@ static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
     }
     uint64_t held;
     if (r == -EBADMSG && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
+        crn_screen_flush(&t->screen); /* the note comes after what came before it */
         char others[48] = "";
         if (held)
             snprintf(others, sizeof others, ", nor %" PRIu64 " before it", held);

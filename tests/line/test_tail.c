@@ -1,0 +1,215 @@
+/* cernita-tail as a program: what it prints, with which status it ends, of verdicts sent to it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+#include <zmq.h>
+
+#define VERDICT                                                                                    \
+    "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"complete\","   \
+    "\"views_expected\":4,\"views_received\":4,\"views_judged\":4,\"budget_ms\":100,"              \
+    "\"published_ns\":0,\"latency_ms\":{\"queue\":0.5,\"total\":12.5},"                            \
+    "\"totals\":{\"rot\":{\"count\":2,\"area_px\":143.2}},\"defects\":[]}"
+
+#define LINE                                                                                       \
+    "    --:--:--  lane %-2d  fruit %6d  complete  views 4/4     12.5 of 100 ms  rot 2 (143 px)\n"
+
+/* A daemon's publishing end and the tail that listens to it. */
+typedef struct fixture {
+    void *zmq, *socket;
+    char endpoint[64];
+    FILE *out; /* the tail's stdout and stderr */
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    f->zmq = zmq_ctx_new();
+    return f->zmq ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    int linger = 0;
+    if (f->socket) {
+        zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
+        zmq_close(f->socket);
+    }
+    zmq_ctx_term(f->zmq);
+    free(f);
+    return 0;
+}
+
+/* Binds, starts the tail, and for a viewer waits until it has subscribed to `subscriptions`. */
+static void start(fixture *f, int type, int subscriptions, const char *arguments)
+{
+    f->socket = zmq_socket(f->zmq, type);
+    size_t size = sizeof f->endpoint;
+    assert_int_equal(zmq_bind(f->socket, "tcp://127.0.0.1:*"), 0);
+    assert_int_equal(zmq_getsockopt(f->socket, ZMQ_LAST_ENDPOINT, f->endpoint, &size), 0);
+    char command[512];
+    snprintf(command, sizeof command, "TZ=UTC exec " CRN_BIN "/cernita-tail %s %s 2>&1", arguments,
+             f->endpoint);
+    f->out = popen(command, "r");
+    assert_non_null(f->out);
+    for (int i = 0; i < subscriptions; i++) {
+        char topic[16];
+        assert_true(zmq_recv(f->socket, topic, sizeof topic, 0) > 0);
+    }
+}
+
+static void send_text(fixture *f, const char *topic, const char *text)
+{
+    assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
+    assert_true(zmq_send(f->socket, text, strlen(text), 0) >= 0);
+}
+
+static void send_verdict(fixture *f, const char *run, int lane, int sequence)
+{
+    char topic[16], text[1024];
+    snprintf(topic, sizeof topic, "fruit/%d", lane);
+    snprintf(text, sizeof text, VERDICT, run, lane, sequence + 1000, sequence);
+    send_text(f, topic, text);
+}
+
+static void expect_line(fixture *f, const char *expected)
+{
+    char line[2048];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_string_equal(line, expected);
+}
+
+static void expect_verdict(fixture *f, int lane, int sequence)
+{
+    char expected[256];
+    snprintf(expected, sizeof expected, LINE, lane, sequence + 1000);
+    expect_line(f, expected);
+}
+
+/* Nothing more is printed, and the program ends with this status. */
+static void expect_end(fixture *f, int status)
+{
+    assert_int_equal(fgetc(f->out), EOF);
+    int ended = pclose(f->out);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), status);
+}
+
+static void losses_and_a_new_run_are_told(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --count 6 --table");
+    send_verdict(f, "a", 3, 16);
+    send_verdict(f, "a", 0, 5);
+    send_verdict(f, "a", 3, 19);
+    send_verdict(f, "a", 3, 19);
+    send_verdict(f, "b", 3, 0);
+    send_verdict(f, "b", 0, 7);
+    expect_verdict(f, 3, 16);
+    expect_verdict(f, 0, 5);
+    expect_line(f, "lane 3: 2 verdicts lost (sequence 17, 18)\n");
+    expect_verdict(f, 3, 19);
+    expect_line(f, "lane 3: sequence 19 again or out of order\n");
+    expect_verdict(f, 3, 19);
+    expect_line(f, "the daemon started anew (run b)\n");
+    expect_verdict(f, 3, 0);
+    expect_verdict(f, 0, 7);
+    expect_line(f, "  latency, ms          p50       p99       max p99/budget\n");
+    expect_line(f, "  queue               0.50      0.50      0.50      0.5 %\n");
+    expect_line(f, "  total              12.50     12.50     12.50     12.5 %  of 100 ms\n");
+    expect_line(f, "verdicts: 6 (6 complete, 0 partial, 0 late), 0 over budget\n");
+    expect_line(f, "sequences: 2 verdicts lost, 1 again or out of order (2 lanes, 2 runs of the "
+                   "daemon)\n");
+    expect_end(f, 0);
+}
+
+static void a_viewer_sees_its_lane_and_the_status(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_XPUB, 2, "--lane 3 --count 2");
+    static const char status[] =
+        "{\"v\":1,\"run\":\"a\",\"state\":\"%s\",\"lanes\":[{\"lane\":3,\"sequence\":7}]}";
+    char text[256];
+    send_verdict(f, "a", 3, 6);
+    send_verdict(f, "a", 30, 0); /* a topic that begins alike */
+    snprintf(text, sizeof text, status, "running");
+    send_text(f, "status", text);
+    snprintf(text, sizeof text, status, "degraded");
+    send_text(f, "status", text);
+    send_text(f, "fruit/3", "{\"v\":3}");
+    send_verdict(f, "a", 3, 8);
+    expect_verdict(f, 3, 6);
+    expect_line(f, "lane 3: 1 verdict lost (sequence 7)\n");
+    expect_line(f, "the daemon is degraded, no longer running\n");
+    expect_line(f, "cernita-tail: a message 'fruit/3' cannot be read: not a verdict of version 1 "
+                   "('v')\n");
+    expect_verdict(f, 3, 8);
+    expect_end(f, 0);
+}
+
+static void json_is_a_line_a_verdict(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
+    send_verdict(f, "a", 0, 5);
+    char expected[1024];
+    snprintf(expected, sizeof expected, VERDICT "\n", "a", 0, 1005, 5);
+    expect_line(f, expected);
+    expect_end(f, 0);
+}
+
+static void silence_ends_it_with_status_1(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --timeout 0.1 --count 2");
+    char line[1024];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_non_null(strstr(line, ": no verdict for 0.1 s (0 came before)\n"));
+    expect_end(f, 1);
+}
+
+static void what_is_asked_wrongly_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments;
+        int status;
+        const char *line;
+    } cases[] = {
+        {"", 2,
+         "cernita-tail: an operand is missing: expected ENDPOINT; see cernita-tail --help\n"},
+        {"--last 3 tcp://127.0.0.1:1", 2,
+         "cernita-tail: --last needs --draw DIR; see cernita-tail --help\n"},
+        {"127.0.0.1:1", 1,
+         "cernita-tail: cannot connect to '127.0.0.1:1': Invalid argument; expected "
+         "tcp://HOST:PORT or ipc://PATH\n"},
+        {"--draw /dev/null tcp://127.0.0.1:1", 1,
+         "cernita-tail: /dev/null: is no folder; pictures need one\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        snprintf(command, sizeof command, CRN_BIN "/cernita-tail %s 2>&1", cases[i].arguments);
+        fixture f = {.out = popen(command, "r")};
+        expect_line(&f, cases[i].line);
+        expect_end(&f, cases[i].status);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),
+        cmocka_unit_test(what_is_asked_wrongly_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

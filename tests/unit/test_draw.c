@@ -1,0 +1,345 @@
+/* Pictures of verdicts (tools/draw.h, labels.h, photos.h, pictures.h), read back as PNGs. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairo.h>
+#include <cmocka.h>
+
+#include "src/recording.h"
+#include "tools/pictures.h"
+
+#define WIDTH  400
+#define HEIGHT 60
+/* Where draw.c puts the first view, and how large it draws a pixel of it. */
+#define LEFT  20
+#define TOP   62
+#define SCALE 2
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/cernita-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* A square outline of `class` in view 0, from x0, y0 to x1, y1. */
+static void add_square(crn_decoded *verdict, const char *class, float x0, float y0, float x1,
+                       float y1, bool hole)
+{
+    const float xy[] = {x0, y0, x1, y0, x1, y1, x0, y1, x0, y0};
+    crn_decoded_defect *defect = &verdict->defects[verdict->defect_count++];
+    *defect = (crn_decoded_defect){.closed = true,
+                                   .hole = hole,
+                                   .area_px = (x1 - x0) * (y1 - y0),
+                                   .mean_probability = 0.8,
+                                   .bbox = {x0, y0, x1, y1},
+                                   .first_point = verdict->point_count,
+                                   .point_count = 5};
+    strcpy(defect->name, class);
+    memcpy(verdict->xy + 2 * (size_t)verdict->point_count, xy, sizeof xy);
+    verdict->point_count += 5;
+}
+
+/* A verdict without defects and with room for 100 squares; crn_decoded_free frees it. */
+static crn_decoded *make_verdict(uint64_t fruit)
+{
+    crn_decoded *verdict = calloc(1, sizeof *verdict);
+    verdict->defects = calloc(100, sizeof *verdict->defects);
+    verdict->xy = calloc(1000, sizeof *verdict->xy);
+    verdict->fruit = fruit;
+    verdict->views_expected = verdict->views_received = verdict->views_judged = 1;
+    verdict->budget_ms = 100;
+    verdict->total_ms = 12;
+    verdict->total_count = 2;
+    strcpy(verdict->totals[0].name, "rot");
+    strcpy(verdict->totals[1].name, "stem");
+    return verdict;
+}
+
+typedef struct picture {
+    cairo_surface_t *surface;
+    int width, height;
+} picture;
+
+static picture read_picture(const char *path)
+{
+    cairo_surface_t *surface = cairo_image_surface_create_from_png(path);
+    assert_int_equal(cairo_surface_status(surface), CAIRO_STATUS_SUCCESS);
+    return (picture){surface, cairo_image_surface_get_width(surface),
+                     cairo_image_surface_get_height(surface)};
+}
+
+static uint32_t pixel(const picture *image, int x, int y)
+{
+    const unsigned char *data = cairo_image_surface_get_data(image->surface);
+    uint32_t value;
+    memcpy(&value, data + y * cairo_image_surface_get_stride(image->surface) + x * 4, 4);
+    return value & 0xffffff;
+}
+
+/* The picture's pixel at the centre of a pixel of view 0. */
+static uint32_t view_pixel(const picture *image, int x, int y)
+{
+    return pixel(image, LEFT + SCALE * x + SCALE / 2, TOP + SCALE * y + SCALE / 2);
+}
+
+static int red(uint32_t color)
+{
+    return color >> 16 & 255;
+}
+
+static int blue(uint32_t color)
+{
+    return color & 255;
+}
+
+static void outlines_lie_where_their_pixels_are(void **state)
+{
+    (void)state;
+    static uint8_t grey[HEIGHT * WIDTH];
+    memset(grey, 100, sizeof grey);
+    const crn_photo photo = {grey, HEIGHT, WIDTH};
+    crn_decoded *verdict = make_verdict(1);
+    add_square(verdict, "rot", 200, 10, 240, 50, false);
+    add_square(verdict, "rot", 210, 20, 230, 40, true);
+    crn_palette palette = {0};
+    crn_error error = {""};
+    const char *path = path_of("a.png");
+    assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, &error),
+                     0);
+    picture image = read_picture(path);
+    assert_int_equal(image.width, WIDTH * SCALE + 2 * LEFT);
+    assert_true(image.height > TOP + HEIGHT * SCALE);
+
+    assert_int_equal(view_pixel(&image, 300, 30), 0x646464); /* the photograph, untouched */
+    crn_color color = crn_palette_color(&palette, "rot");
+    uint32_t on_line = view_pixel(&image, 200, 15);
+    /* Nine tenths of that pixel are the line, the rest its dark rim. */
+    assert_true(abs(red(on_line) - (int)(color.red * 255)) < 32);
+    assert_true(abs(blue(on_line) - (int)(color.blue * 255)) < 32);
+    uint32_t inside = view_pixel(&image, 205, 30); /* tinted, */
+    assert_true(red(inside) > blue(inside) + 10);
+    assert_int_equal(view_pixel(&image, 220, 30), 0x646464); /* but not within the hole */
+    int dashes = 0;
+    for (int y = 21; y < 40; y++)
+        dashes +=
+            red(view_pixel(&image, 210, y)) > 150 && red(view_pixel(&image, 210, y - 1)) < 150;
+    assert_true(dashes >= 2);
+    cairo_surface_destroy(image.surface);
+    crn_decoded_free(&verdict);
+}
+
+static void classes_keep_their_colours(void **state)
+{
+    (void)state;
+    crn_palette palette = {0};
+    crn_color first = crn_palette_color(&palette, "rot");
+    crn_color second = crn_palette_color(&palette, "rust");
+    assert_true(memcmp(&first, &second, sizeof first));
+    for (int i = 0; i < 2 * CRN_CLASSES_MAX; i++) { /* more than there can be */
+        char name[16];
+        snprintf(name, sizeof name, "class %d", i);
+        crn_palette_color(&palette, name);
+    }
+    assert_int_equal(palette.count, CRN_CLASSES_MAX);
+    crn_color again = crn_palette_color(&palette, "rot");
+    assert_memory_equal(&first, &again, sizeof first);
+}
+
+static void no_size_and_no_picture_is_too_strange(void **state)
+{
+    (void)state;
+    crn_palette palette = {0};
+    crn_error error = {""};
+    crn_decoded *verdict = make_verdict(1);
+    verdict->kind = CRN_VERDICT_LATE;
+    verdict->views_expected = verdict->views_received = 0;
+    verdict->total_ms = verdict->budget_ms = NAN;
+    assert_int_equal(
+        crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, path_of("b.png"), &error), 0);
+    add_square(verdict, "rot", -1e30f, -5, 1e30f, 5, false);
+    verdict->defects[0].bbox[0] = NAN;
+    verdict->defects[0].bbox[3] = 1e300;
+    verdict->defects[0].area_px = INFINITY;
+    add_square(verdict, "", 0, 0, 0, 0, true);
+    verdict->defects[1].view = UINT64_MAX - 1;
+    verdict->defects[1].point_count = 0;
+    const char *path = path_of("c.png");
+    assert_int_equal(crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, path, &error), 0);
+    picture image = read_picture(path);
+    assert_int_equal(image.width, 4096 + 2 * LEFT); /* the most that outlines may ask for */
+    cairo_surface_destroy(image.surface);
+    crn_decoded_free(&verdict);
+}
+
+static void tall_views_stand_side_by_side(void **state)
+{
+    (void)state;
+    crn_decoded *verdict = make_verdict(1);
+    verdict->views_expected = 4;
+    const crn_photo tall[4] = {{NULL, 500, 100}, {NULL, 500, 100}, {NULL, 500, 100}};
+    crn_palette palette = {0};
+    const char *path = path_of("d.png"); /* the fourth is as large as is known of others */
+    assert_int_equal(
+        crn_draw_verdict(verdict, tall, 4, (crn_photo){NULL, 500, 100}, &palette, path, NULL), 0);
+    picture image = read_picture(path);
+    assert_int_equal(image.width, 4 * 100 * SCALE + 3 * 8 + 2 * LEFT);
+    assert_true(image.height < 1200);
+    cairo_surface_destroy(image.surface);
+    crn_decoded_free(&verdict);
+}
+
+static void a_picture_that_cannot_be_written_is_named(void **state)
+{
+    (void)state;
+    crn_decoded *verdict = make_verdict(1);
+    crn_palette palette = {0};
+    crn_error error = {""};
+    int r = crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, "/nowhere/a.png", &error);
+    assert_int_equal(r, -ENOENT);
+    assert_string_equal(error.text,
+                        "/nowhere/a.png: cannot write the picture: No such file or directory");
+    crn_decoded_free(&verdict);
+    crn_pictures *pictures = NULL;
+    assert_int_equal(crn_pictures_create("/nowhere/a", 0, &pictures, &error), -ENOENT);
+    assert_int_equal(crn_pictures_create("/dev/null", 0, &pictures, &error), -ENOTDIR);
+    assert_null(pictures);
+}
+
+static bool has_picture(const char *dir, int fruit)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/fruit_0_%d.png", dir, fruit);
+    return access(path, R_OK) == 0;
+}
+
+/* Offers fruits 0 to count - 1 and draws what is left of them. */
+static void draw_fruits(const char *dir, int last, int count, uint64_t *ret_drawn,
+                        uint64_t *ret_missed)
+{
+    crn_pictures *pictures = NULL;
+    assert_int_equal(crn_pictures_create(dir, last, &pictures, NULL), 0);
+    for (int i = 0; i < count; i++) {
+        crn_decoded *verdict = make_verdict((uint64_t)i);
+        crn_pictures_offer(pictures, &verdict);
+        assert_null(verdict);
+        assert_int_equal(crn_pictures_waiting(pictures), !last);
+    }
+    int r;
+    while ((r = crn_pictures_draw(pictures, NULL)) > 0)
+        ;
+    assert_int_equal(r, 0);
+    crn_pictures_count(pictures, ret_drawn, ret_missed);
+    crn_pictures_free(&pictures);
+}
+
+static void only_what_waits_is_drawn(void **state)
+{
+    (void)state;
+    char dir[80];
+    uint64_t drawn, missed;
+    snprintf(dir, sizeof dir, "%s/last", folder);
+    draw_fruits(dir, 3, 20, &drawn, &missed);
+    assert_int_equal(drawn, 3);
+    assert_int_equal(missed, 0);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(has_picture(dir, i), i >= 17);
+    snprintf(dir, sizeof dir, "%s/all", folder);
+    draw_fruits(dir, 0, CRN_PICTURES_MAX + 4, &drawn, &missed);
+    assert_int_equal(drawn, CRN_PICTURES_MAX);
+    assert_int_equal(missed, 4);
+    assert_false(has_picture(dir, 3));
+    assert_true(has_picture(dir, 4));
+}
+
+/* Fruits 10, 11 and 13 of lane 2, two views each, every pixel 10 * (fruit - 10) + view. */
+static void write_recording(const char *path)
+{
+    static const uint64_t fruits[] = {13, 10, 11};
+    crn_recording_writer *writer = NULL;
+    assert_int_equal(crn_recording_create(path, &writer, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        uint8_t maps[12] = {0}, grey[12];
+        crn_recorded_view view = {.maps = maps, .intensity = i == 5 ? NULL : grey};
+        view.header = (crn_view_header){.sequence = (uint64_t)i,
+                                        .fruit = fruits[i / 2],
+                                        .lane = 2,
+                                        .view = i % 2,
+                                        .views = 2,
+                                        .height = 3,
+                                        .width = 4,
+                                        .channels = 1,
+                                        .type = CRN_U8,
+                                        .layout = CRN_CHW,
+                                        .payload_bytes = 12,
+                                        .flags = i == 5 ? 0 : CRN_WIRE_FLAG_INTENSITY};
+        memset(grey, (int)(10 * (fruits[i / 2] - 10)) + i % 2, sizeof grey);
+        assert_int_equal(crn_recording_write(writer, &view, NULL), 0);
+    }
+    assert_int_equal(crn_recording_close(&writer, NULL), 0);
+}
+
+static void photographs_are_found_by_lane_fruit_and_view(void **state)
+{
+    (void)state;
+    const char *path = path_of("rec.tif");
+    write_recording(path);
+    crn_photos *photos = NULL;
+    crn_error error = {""};
+    assert_int_equal(crn_photos_create(&photos), 0);
+    assert_null(crn_photos_find(photos, 2, 10, 0).pixels);
+    assert_int_equal(crn_photos_add(photos, path, &error), 0);
+    assert_int_equal(crn_photos_find(photos, 2, 10, 0).pixels[11], 0);
+    assert_int_equal(crn_photos_find(photos, 2, 13, 1).pixels[0], 31);
+    assert_int_equal(crn_photos_find(photos, 2, 13, 1).width, 4);
+    assert_null(crn_photos_find(photos, 2, 11, 1).pixels);         /* came without, */
+    assert_int_equal(crn_photos_find(photos, 2, 11, 1).height, 3); /* but its size is known */
+    assert_int_equal(crn_photos_find(photos, 2, 10, 2).height, 0);
+    assert_int_equal(crn_photos_find(photos, 2, 12, 0).height, 0);
+    assert_int_equal(crn_photos_find(photos, 2, 9, 0).height, 0);
+    assert_int_equal(crn_photos_find(photos, 1, 10, 0).height, 0);
+    assert_int_equal(crn_photos_find(photos, 2, 10 + 4, 0).pixels[0], 0);  /* the second loop, */
+    assert_int_equal(crn_photos_find(photos, 2, 13 + 8, 1).pixels[0], 31); /* the third */
+    assert_true(crn_photos_add(photos, path_of("none.tif"), &error) < 0);
+    assert_non_null(strstr(error.text, "none.tif"));
+    crn_photos_free(&photos);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outlines_lie_where_their_pixels_are),
+        cmocka_unit_test(classes_keep_their_colours),
+        cmocka_unit_test(no_size_and_no_picture_is_too_strange),
+        cmocka_unit_test(tall_views_stand_side_by_side),
+        cmocka_unit_test(a_picture_that_cannot_be_written_is_named),
+        cmocka_unit_test(only_what_waits_is_drawn),
+        cmocka_unit_test(photographs_are_found_by_lane_fruit_and_view),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
