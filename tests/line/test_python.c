@@ -1,0 +1,220 @@
+/*
+ * The Python sender and subscriber against the C side: what the one sends is a good view message,
+ * what the other is sent it understands. Skipped where Debian's Python has no zmq, numpy or
+ * msgpack.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+#include <msgpack.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/wire.h"
+#include "stages/classes.h"
+
+typedef struct fixture {
+    void *zmq, *socket;
+    FILE *out;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    f->zmq = zmq_ctx_new();
+    return f->zmq ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    int linger = 0;
+    if (f->socket) {
+        zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
+        zmq_close(f->socket);
+    }
+    zmq_ctx_term(f->zmq);
+    free(f);
+    return 0;
+}
+
+/* Binds and starts the script with `flag` ENDPOINT. */
+static void start(fixture *f, int type, const char *script, const char *flag, const char *rest)
+{
+    if (system("/usr/bin/python3 -c 'import msgpack, numpy, zmq' 2>/dev/null"))
+        skip();
+    char endpoint[64], command[512];
+    size_t size = sizeof endpoint;
+    int wait_ms = 60000; /* python3 takes its time to start; no answer at all is a failure */
+    f->socket = zmq_socket(f->zmq, type);
+    zmq_setsockopt(f->socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
+    zmq_setsockopt(f->socket, ZMQ_SNDTIMEO, &wait_ms, sizeof wait_ms);
+    assert_int_equal(zmq_bind(f->socket, "tcp://127.0.0.1:*"), 0);
+    assert_int_equal(zmq_getsockopt(f->socket, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+    snprintf(command, sizeof command,
+             "exec /usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/%s %s %s %s 2>&1", script,
+             flag, endpoint, rest);
+    f->out = popen(command, "r");
+    assert_non_null(f->out);
+}
+
+static void expect_line(fixture *f, const char *expected)
+{
+    char line[1024];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_string_equal(line, expected);
+}
+
+static void expect_end(fixture *f)
+{
+    assert_int_equal(fgetc(f->out), EOF);
+    assert_int_equal(pclose(f->out), 0);
+}
+
+/* One view message, checked as the daemon does it; its parts' sizes with it. */
+static crn_view_header receive_view(fixture *f, const crn_wire_rules *rules)
+{
+    unsigned char header[256];
+    crn_view_header view = {0};
+    int size = zmq_recv(f->socket, header, sizeof header, 0);
+    assert_int_equal(size, CRN_WIRE_HEADER_BYTES);
+    assert_int_equal(crn_wire_parse(header, (size_t)size, rules, &view), CRN_WIRE_OK);
+    zmq_msg_t part;
+    zmq_msg_init(&part);
+    assert_true(zmq_msg_recv(&part, f->socket, 0) >= 0);
+    assert_int_equal(zmq_msg_size(&part), view.payload_bytes);
+    for (size_t pixel = 0; pixel < 100; pixel++) { /* classes lie side by side and sum up to 1 */
+        double sum = 0;
+        for (uint32_t i = 0; i < view.channels; i++) {
+            float probability;
+            memcpy(&probability,
+                   (char *)zmq_msg_data(&part) + (pixel * view.channels + i) * sizeof probability,
+                   sizeof probability);
+            sum += probability;
+        }
+        assert_true(sum > 0.9999 && sum < 1.0001);
+    }
+    assert_true(zmq_msg_more(&part));
+    assert_true(zmq_msg_recv(&part, f->socket, 0) >= 0);
+    assert_int_equal(zmq_msg_size(&part), crn_wire_intensity_bytes(&view));
+    assert_false(zmq_msg_more(&part));
+    zmq_msg_close(&part);
+    return view;
+}
+
+static void the_sender_sends_good_views(void **state)
+{
+    fixture *f = *state;
+    crn_classes classes = {.count = 3, .name = {"background", "rot", "fresh hail"}};
+    crn_wire_rules rules = {
+        .max_bytes = 16 << 20, .channels = 3, .views = 16, .class_set = crn_classes_hash(&classes)};
+    uint64_t before_ns = (uint64_t)crn_realtime_ns(), epoch = 0;
+    start(f, ZMQ_PULL, "sender.py", "--to",
+          "--fruits 2 --views 3 --rate 1000 --lane 7 --classes 'background,rot,fresh hail'");
+    for (uint64_t i = 0; i < 6; i++) {
+        crn_view_header view = receive_view(f, &rules);
+        epoch = i ? epoch : view.epoch;
+        assert_true(view.epoch == epoch && epoch);
+        assert_int_equal(view.sequence, i);
+        assert_int_equal(view.fruit, i / 3);
+        assert_int_equal(view.view, i % 3);
+        assert_int_equal(view.views, 3);
+        assert_int_equal(view.lane, 7);
+        assert_int_equal(view.class_set, rules.class_set);
+        assert_int_equal(view.layout, CRN_HWC);
+        assert_int_equal(view.type, CRN_F32);
+        assert_true(view.captured_ns >= before_ns);
+        assert_true(view.captured_ns <= (uint64_t)crn_realtime_ns());
+    }
+    expect_line(f, "6 views sent, 0 not taken\n");
+    expect_end(f);
+}
+
+static void put_text(msgpack_packer *packer, const char *text)
+{
+    msgpack_pack_str_with_body(packer, text, strlen(text));
+}
+
+static void put_count(msgpack_packer *packer, const char *key, uint64_t value)
+{
+    put_text(packer, key);
+    msgpack_pack_uint64(packer, value);
+}
+
+/* What a subscriber reads of a verdict, with one defect. */
+static void send_verdict(fixture *f, const char *word, uint64_t sequence, double rot_px,
+                         double total_ms, bool stale)
+{
+    static const float xy[] = {1, 2, 3, 4, 1, 2};
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_map(&packer, 11);
+    put_count(&packer, "lane", 3);
+    put_count(&packer, "fruit", 70 + sequence);
+    put_count(&packer, "sequence", sequence);
+    put_count(&packer, "budget_ms", 100);
+    put_count(&packer, "published_ns", (uint64_t)crn_realtime_ns());
+    put_text(&packer, "run");
+    put_text(&packer, "a");
+    put_text(&packer, "verdict");
+    put_text(&packer, word);
+    put_text(&packer, "stale");
+    stale ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
+    put_text(&packer, "latency_ms");
+    msgpack_pack_map(&packer, 1);
+    put_text(&packer, "total");
+    msgpack_pack_double(&packer, total_ms);
+    put_text(&packer, "totals");
+    msgpack_pack_map(&packer, 1);
+    put_text(&packer, "rot");
+    msgpack_pack_map(&packer, 2);
+    put_count(&packer, "count", rot_px > 0);
+    put_text(&packer, "area_px");
+    msgpack_pack_double(&packer, rot_px);
+    put_text(&packer, "defects");
+    msgpack_pack_array(&packer, 1);
+    msgpack_pack_map(&packer, 1);
+    put_text(&packer, "xy");
+    msgpack_pack_bin_with_body(&packer, xy, sizeof xy);
+    assert_true(zmq_send(f->socket, "fruit/3", 7, ZMQ_SNDMORE) >= 0);
+    assert_true(zmq_send(f->socket, buffer.data, buffer.size, 0) >= 0);
+    msgpack_sbuffer_destroy(&buffer);
+}
+
+static void the_subscriber_decides_and_counts(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 5");
+    send_verdict(f, "complete", 4, 12, 9.5, false);
+    send_verdict(f, "complete", 5, 60, 101, false);
+    send_verdict(f, "partial", 8, 0, 20, false);
+    send_verdict(f, "late", 9, 0, 98, false);
+    send_verdict(f, "complete", 10, 60, 9, true);
+    expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
+    expect_line(f, "lane 3 fruit 75: reject (complete, 101.0 of 100 ms, OVER BUDGET): 1 rot\n");
+    expect_line(f, "lane 3: 2 verdicts lost before this one\n");
+    expect_line(f, "lane 3 fruit 78: fail-safe (partial, 20.0 of 100 ms): no defects\n");
+    expect_line(f, "lane 3 fruit 79: fail-safe (late, 98.0 of 100 ms): no defects\n");
+    expect_line(f, "lane 3 fruit 80: fail-safe (complete, 9.0 of 100 ms, stale): 1 rot\n");
+    expect_line(f, "5 verdicts, 2 lost\n");
+    expect_end(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_sender_sends_good_views, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
