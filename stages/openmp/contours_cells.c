@@ -50,7 +50,7 @@ static void add_lonely_cell(const crn_contours_job *job, crn_contours_strip *str
     bool is_saddle = corners == 6 || corners == 9;
     const saddle_kind *saddle = &saddle_kinds[job->params->connectivity][corners & 1];
     uint32_t slots[4] = {[TOP] = strip->above[bit], [LEFT] = t->left};
-    uint32_t *entry = strip->top_entries ? &strip->top_entries[bit] : NULL;
+    uint32_t *entry = strip->top_entries && y == strip->row ? &strip->top_entries[bit] : NULL;
     for (int i = 0; i <= is_saddle; i++) {
         segment_kind kind = !is_saddle ? segment_kinds[corners]
                             : i        ? saddle->second

@@ -1,0 +1,356 @@
+/* The fast contours, in every way they can go about it, against the definition: the same bytes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stages/openmp/contours.h"
+#include "tests/support/compare.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+
+#define PLANES_MAX   140
+#define POINTS_MAX   (1u << 20)
+#define CONTOURS_MAX (1u << 18)
+
+enum { THREADS_MOST = 5 };
+
+static crn_context *contexts[THREADS_MOST + 1];
+static crn_contours wanted;
+
+/* The scans that this processor can run. */
+static crn_contours_scan_fn *scans[3] = {crn_contours_scan_plain};
+static uint32_t scan_count = 1;
+
+static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, int32_t *ret_height,
+                       int32_t *ret_width)
+{
+    static const int32_t widths[] = {63, 64, 65, 127, 128, 129, 192, 511, 513};
+    *ret_planes = crn_random_once_in(random, 2) ? 1 : crn_random_between(random, 2, 5);
+    *ret_height = crn_random_between(random, least, 12);
+    *ret_width = crn_random_between(random, least, 20);
+    switch (crn_random_below(random, 12)) {
+    case 0:
+        *ret_width = widths[crn_random_below(random, 9)];
+        break;
+    case 1:
+        *ret_height = crn_random_between(random, least, 90);
+        *ret_width = crn_random_between(random, least, 90);
+        break;
+    case 2: /* many lanes: the neighbour lies in another word */
+        *ret_planes = crn_random_between(random, 12, PLANES_MAX);
+        *ret_width = crn_random_between(random, least, 9);
+        break;
+    case 3:
+        *ret_width = least;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What the pixels are like. */
+typedef struct texture {
+    uint32_t steps; /* values are so many whole numbers; 0: any */
+    uint32_t smooth;
+    uint32_t nan_once_in, odd_once_in; /* 0: never */
+    bool checkered;
+} texture;
+
+static texture pick_texture(crn_random *random)
+{
+    texture t = {.steps = 0};
+    switch (crn_random_below(random, 4)) {
+    case 0:
+        t.steps = (uint32_t)crn_random_between(random, 1, 6);
+        break;
+    case 1:
+        t.smooth = (uint32_t)crn_random_between(random, 2, 9);
+        break;
+    case 2:
+        t.smooth = (uint32_t)crn_random_between(random, 2, 9);
+        t.steps = (uint32_t)crn_random_between(random, 3, 30);
+        break;
+    default:
+        break;
+    }
+    t.checkered = crn_random_once_in(random, 12);
+    if (crn_random_once_in(random, 4))
+        t.nan_once_in = (uint32_t)crn_random_between(random, 2, 100);
+    if (crn_random_once_in(random, 4))
+        t.odd_once_in = (uint32_t)crn_random_between(random, 2, 60);
+    return t;
+}
+
+static double pick_value(crn_random *random, const texture *t, int32_t y, int32_t x)
+{
+    double v = crn_random_unit(random);
+    if (t->smooth)
+        v = 0.5 + 0.3 * sin((double)x / t->smooth) * cos((double)y / t->smooth) + 0.1 * (v - 0.5);
+    if (t->checkered)
+        v = ((x + y) & 1) * 0.5 + v * 0.5;
+    return t->steps ? floor(v * t->steps) / t->steps : v;
+}
+
+static uint32_t float_bits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* Nearest below will do; what is too small becomes 0. */
+static uint16_t half_of(float f)
+{
+    uint32_t bits = float_bits(f);
+    int32_t exponent = (int32_t)(bits >> 23 & 0xff) - 112;
+    return exponent <= 0 ? 0 : (uint16_t)((uint32_t)exponent << 10 | (bits >> 13 & 0x3ff));
+}
+
+static void set_pixel(crn_random *random, crn_image *image, const texture *t, ptrdiff_t index,
+                      double value)
+{
+    static const float odd_floats[] = {INFINITY, -INFINITY, 0x1p-149f, -0x1p-140f, -0.0f, 1e38f};
+    static const uint16_t odd_halves[] = {0x7c00, 0xfc00, 1, 0x8001, 0x8000, 0x7bff};
+    bool nan = t->nan_once_in && crn_random_once_in(random, t->nan_once_in);
+    bool odd = t->odd_once_in && crn_random_once_in(random, t->odd_once_in);
+    uint32_t which = crn_random_below(random, 6);
+    switch (image->type) {
+    case CRN_U8:
+        ((uint8_t *)image->data)[index] = odd ? UINT8_MAX : (uint8_t)(value * 200);
+        return;
+    case CRN_U16:
+        ((uint16_t *)image->data)[index] = odd ? UINT16_MAX : (uint16_t)(value * 60000);
+        return;
+    case CRN_F16:
+        ((uint16_t *)image->data)[index] = nan   ? (which & 1 ? 0x7e01 : 0xfc01)
+                                           : odd ? odd_halves[which]
+                                                 : half_of((float)value);
+        return;
+    case CRN_F32:
+        ((float *)image->data)[index] = nan   ? (which & 1 ? NAN : -NAN)
+                                        : odd ? odd_floats[which]
+                                              : (float)value;
+        return;
+    }
+}
+
+static void fill(crn_random *random, crn_image *image, const texture *t)
+{
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++)
+                set_pixel(random, image, t, crn_image_index(image, plane, y, x),
+                          pick_value(random, t, y, x));
+}
+
+/* Often a value that a pixel has; now and then none at all, or one that nothing reaches. */
+static double pick_level(crn_random *random, const crn_image *image, bool closed)
+{
+    double scale = image->type == CRN_U8 ? 200 : image->type == CRN_U16 ? 60000 : 1;
+    double level = scale * crn_random_unit(random);
+    if (crn_random_once_in(random, 3)) {
+        int32_t plane = (int32_t)crn_random_below(random, (uint32_t)image->planes);
+        int32_t y = (int32_t)crn_random_below(random, (uint32_t)image->height);
+        int32_t x = (int32_t)crn_random_below(random, (uint32_t)image->width);
+        level = (double)crn_image_at(image, plane, y, x);
+    }
+    static const double odd[] = {NAN, 0, -0.0, 1e-50, 1e300, 65535, 255, -1e-50, -1e300};
+    if (crn_random_once_in(random, 8))
+        level = odd[crn_random_below(random, 9)];
+    return closed && level < 0 ? 0 : level;
+}
+
+typedef struct parity_case {
+    crn_image image;
+    crn_guarded image_memory, mask_memory;
+    crn_contours_params params;
+    double levels[PLANES_MAX];
+    char what[256];
+} parity_case;
+
+static void make_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    c->params.connectivity = (crn_connectivity)crn_random_below(&random, 2);
+    c->params.orientation = (crn_orientation)crn_random_below(&random, 2);
+    c->params.border = (crn_border)crn_random_below(&random, 2);
+    bool closed = c->params.border == CRN_BORDER_CLOSED;
+    int32_t planes, height, width;
+    pick_shape(&random, closed ? 1 : 2, &planes, &height, &width);
+    crn_type type = (crn_type)crn_random_between(&random, CRN_U8, CRN_U16);
+    if (crn_random_once_in(&random, 2))
+        type = CRN_F32;
+    c->image = crn_guarded_image(&random, type, planes, height, width, &c->image_memory);
+    texture t = pick_texture(&random);
+    fill(&random, &c->image, &t);
+    bool same = crn_random_once_in(&random, 2);
+    for (int32_t plane = 0; plane < planes; plane++)
+        c->levels[plane] = same && plane ? c->levels[0] : pick_level(&random, &c->image, closed);
+    if (crn_random_once_in(&random, 4)) {
+        size_t pixels = (size_t)height * (size_t)width;
+        uint32_t masked_once_in = (uint32_t)crn_random_between(&random, 1, 60);
+        c->mask_memory = crn_guarded_create(pixels, true);
+        for (size_t i = 0; i < pixels; i++)
+            ((uint8_t *)c->mask_memory.data)[i] =
+                crn_random_once_in(&random, masked_once_in) ? 0 : 1 + (uint8_t)i % 255;
+        c->params.mask = c->mask_memory.data;
+    }
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td steps %u smooth "
+             "%u %s%s%s",
+             (unsigned long long)seed, planes, height, width, type, c->image.plane_stride,
+             c->image.row_stride, c->image.step, t.steps, t.smooth, closed ? "closed" : "open",
+             c->params.mask ? " mask" : "", c->params.connectivity ? " high" : " low");
+}
+
+static void free_case(parity_case *c)
+{
+    crn_guarded_free(&c->image_memory);
+    crn_guarded_free(&c->mask_memory);
+}
+
+/* Output memory of the given room, guarded on both sides. */
+typedef struct room {
+    crn_guarded points, contours;
+    crn_contours out;
+} room;
+
+static room make_room(uint32_t points, uint32_t contours)
+{
+    room r = {.points = crn_guarded_create(points * sizeof(crn_point), true),
+              .contours = crn_guarded_create(contours * sizeof(crn_contour), true)};
+    r.out = (crn_contours){r.points.data, r.contours.data, points, contours, 9, 9, true};
+    return r;
+}
+
+/* One way of the fast operator: by == NULL is the public one. */
+static void try_way(parity_case *c, const crn_contours_way *by, int32_t threads, uint32_t points,
+                    uint32_t contours, const crn_contours *expected)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
+    if (by)
+        snprintf(what, sizeof what, "%s | scan %s, %d strips, %d threads", c->what,
+                 by->scan == crn_contours_scan_plain  ? "plain"
+                 : by->scan == crn_contours_scan_avx2 ? "avx2"
+                                                      : "avx512",
+                 by->strips, by->threads);
+    room r = make_room(points, contours);
+    crn_context *context = contexts[threads];
+    int result = by ? crn_contours_openmp_by(by, context, &c->params, &c->image, &r.out)
+                    : crn_contours_openmp(context, &c->params, &c->image, &r.out);
+    if (result != 0)
+        fail_msg("%s: returned %d", what, result);
+    crn_assert_contours_equal(&r.out, expected, what);
+    crn_guarded_check(&r.points, what);
+    crn_guarded_check(&r.contours, what);
+    crn_guarded_check(&c->image_memory, what);
+    crn_guarded_free(&r.points);
+    crn_guarded_free(&r.contours);
+}
+
+static void try_case(uint64_t seed)
+{
+    static parity_case c;
+    make_case(seed, &c);
+    c.params.levels = c.levels;
+    size_t bytes = c.image_memory.bytes;
+    void *before = malloc(bytes);
+    assert_non_null(before);
+    memcpy(before, c.image_memory.data, bytes);
+
+    assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &wanted), 0);
+    assert_false(wanted.truncated);
+    uint32_t points = wanted.point_count, contours = wanted.contour_count;
+    crn_random random = {~seed};
+    static const int32_t threads[] = {1, 2, 3, 5};
+    try_way(&c, NULL, threads[crn_random_below(&random, 4)], points, contours, &wanted);
+    for (uint32_t i = 0; i < scan_count; i++) {
+        crn_contours_way one = {scans[i], 1, 1};
+        try_way(&c, &one, 1, points, contours, &wanted);
+        crn_contours_way several = {scans[i], crn_random_between(&random, 2, 9),
+                                    crn_random_between(&random, 1, 3)};
+        try_way(&c, &several, 1, points, contours, &wanted);
+    }
+
+    if (contours) {
+        bool fewer_points = crn_random_once_in(&random, 2);
+        room r = make_room(crn_random_below(&random, fewer_points ? points : points + 1),
+                           crn_random_below(&random, fewer_points ? contours + 1 : contours));
+        uint32_t fewer = r.out.point_capacity, less = r.out.contour_capacity;
+        assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &r.out), 0);
+        assert_true(r.out.truncated);
+        crn_guarded_check(&r.points, c.what);
+        crn_guarded_check(&r.contours, c.what);
+        crn_contours_way several = {scans[crn_random_below(&random, scan_count)],
+                                    crn_random_between(&random, 1, 5), 1};
+        try_way(&c, &several, 1, fewer, less, &r.out);
+        /* What stands is a prefix of the whole. */
+        wanted.contour_count = r.out.contour_count;
+        wanted.point_count = r.out.point_count;
+        wanted.truncated = true;
+        crn_assert_contours_equal(&r.out, &wanted, c.what);
+        crn_guarded_free(&r.points);
+        crn_guarded_free(&r.contours);
+    }
+    assert_memory_equal(before, c.image_memory.data, bytes);
+    free(before);
+    free_case(&c);
+}
+
+static void test_fast_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(2500);
+    for (uint32_t i = 0; i < cases; i++)
+        try_case(seed + i);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        if (crn_context_create(threads, &contexts[threads]) < 0)
+            return -1;
+    wanted.points = malloc(POINTS_MAX * sizeof *wanted.points);
+    wanted.contours = malloc(CONTOURS_MAX * sizeof *wanted.contours);
+    wanted.point_capacity = POINTS_MAX;
+    wanted.contour_capacity = CONTOURS_MAX;
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        scans[scan_count++] = crn_contours_scan_avx2;
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        scans[scan_count++] = crn_contours_scan_avx512;
+    return wanted.points && wanted.contours ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        crn_context_free(&contexts[threads]);
+    free(wanted.points);
+    free(wanted.contours);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* More threads than processors, and all of them waiting busily, would take minutes; the
+     * OpenMP library has read its settings before main. */
+    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fast_is_the_definition),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,83 @@
+#include "tests/support/guarded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define GUARD_BYTE 0xa5
+
+crn_guarded crn_guarded_create(size_t bytes, bool at_end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), middle = (bytes + page) / page * page;
+    crn_guarded g = {.bytes = bytes, .map_bytes = middle + 2 * page};
+    void *map = mmap(NULL, g.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(map != MAP_FAILED);
+    g.map = map;
+    memset(g.map, GUARD_BYTE, g.map_bytes);
+    g.data = g.map + page + (at_end ? middle - bytes : 0);
+    memset(g.data, 0, bytes);
+    assert_int_equal(mprotect(g.map, page, PROT_NONE), 0);
+    assert_int_equal(mprotect(g.map + g.map_bytes - page, page, PROT_NONE), 0);
+    return g;
+}
+
+void crn_guarded_check(const crn_guarded *guarded, const char *what)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const uint8_t *data = guarded->data;
+    for (const uint8_t *p = guarded->map + page; p < guarded->map + guarded->map_bytes - page; p++)
+        if ((p < data || p >= data + guarded->bytes) && *p != GUARD_BYTE)
+            fail_msg("%s: wrote %td bytes from the start of %zu", what, p - data, guarded->bytes);
+}
+
+void crn_guarded_free(crn_guarded *guarded)
+{
+    if (guarded->map)
+        munmap(guarded->map, guarded->map_bytes);
+    *guarded = (crn_guarded){.data = NULL};
+}
+
+/* Dense from the innermost dimension outwards, in a random order, with gaps now and then. */
+static void set_strange_strides(crn_random *random, crn_image *image)
+{
+    ptrdiff_t *strides[3] = {&image->step, &image->row_stride, &image->plane_stride};
+    int32_t sizes[3] = {image->width, image->height, image->planes};
+    ptrdiff_t extent = 1;
+    int left = 3;
+    while (left > 0) {
+        int i = (int)crn_random_below(random, (uint32_t)left);
+        if (crn_random_once_in(random, 3))
+            extent += crn_random_between(random, 1, 9);
+        *strides[i] = crn_random_once_in(random, 3) ? -extent : extent;
+        extent *= sizes[i];
+        left--;
+        strides[i] = strides[left];
+        sizes[i] = sizes[left];
+    }
+}
+
+crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, int32_t height,
+                            int32_t width, crn_guarded *ret_memory)
+{
+    crn_layout layout = crn_random_once_in(random, 2) ? CRN_HWC : CRN_CHW;
+    crn_image image = crn_image_dense(NULL, type, layout, planes, height, width);
+    if (crn_random_once_in(random, 3))
+        set_strange_strides(random, &image);
+    const int32_t last[3] = {planes - 1, height - 1, width - 1};
+    const ptrdiff_t strides[3] = {image.plane_stride, image.row_stride, image.step};
+    ptrdiff_t least = 0, most = 0;
+    for (int i = 0; i < 3; i++) {
+        ptrdiff_t reach = strides[i] * last[i];
+        least += reach < 0 ? reach : 0;
+        most += reach > 0 ? reach : 0;
+    }
+    size_t size = crn_type_bytes(type);
+    *ret_memory =
+        crn_guarded_create((size_t)(most - least + 1) * size, crn_random_once_in(random, 2));
+    image.data = (uint8_t *)ret_memory->data - least * (ptrdiff_t)size;
+    return image;
+}

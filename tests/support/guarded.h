@@ -1,0 +1,35 @@
+/* Memory that tells when somebody wrote beside it, and faults when somebody reads far beside it. */
+#ifndef CRN_TESTS_GUARDED_H
+#define CRN_TESTS_GUARDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stages/image.h"
+#include "tests/support/random.h"
+
+typedef struct crn_guarded {
+    void *data; /* `bytes` of them */
+    size_t bytes;
+    uint8_t *map; /* whole pages, the first and the last without access */
+    size_t map_bytes;
+} crn_guarded;
+
+/* The memory ends (at_end) where the last page begins, or begins where the first ends; the other
+ * end has guard bytes. Fails the running test when there is none. */
+crn_guarded crn_guarded_create(size_t bytes, bool at_end);
+
+/* Fails the running test, with `what`, if a guard byte changed. */
+void crn_guarded_check(const crn_guarded *guarded, const char *what);
+
+void crn_guarded_free(crn_guarded *guarded);
+
+/*
+ * An image of that shape over fresh guarded memory of just its extent: planar, interleaved, or with
+ * strides in any order, with gaps and of any sign. Bytes are 0.
+ */
+crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, int32_t height,
+                            int32_t width, crn_guarded *ret_memory);
+
+#endif

@@ -1,0 +1,33 @@
+/* Random numbers that a seed makes again: the same on every machine. */
+#ifndef CRN_TESTS_RANDOM_H
+#define CRN_TESTS_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct crn_random {
+    uint64_t state;
+} crn_random;
+
+/* The seed of a test program: CRN_SEED where set, else the clock's; printed, so that a failure can
+ * be had again. */
+uint64_t crn_random_seed(void);
+
+/* How many cases to try: CRN_CASES where set. */
+uint32_t crn_random_cases(uint32_t by_default);
+
+uint64_t crn_random_next(crn_random *random);
+
+/* 0 <= result < limit. */
+uint32_t crn_random_below(crn_random *random, uint32_t limit);
+
+/* least <= result <= most. */
+int32_t crn_random_between(crn_random *random, int32_t least, int32_t most);
+
+/* true once in so many times. */
+bool crn_random_once_in(crn_random *random, uint32_t times);
+
+/* 0 <= result < 1. */
+double crn_random_unit(crn_random *random);
+
+#endif
