@@ -1,0 +1,40 @@
+/*
+ * Random numbers and cloudy textures for the synthesiser, the same on every machine.
+ *
+ * Sources: Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011);
+ * midpoint displacement of Fournier, Fussell and Carpenter (1982), diamond and square steps.
+ */
+#ifndef CRN_NOISE_H
+#define CRN_NOISE_H
+
+#include <stdint.h>
+
+/* The four words that belong to a counter and a key. */
+void crn_philox(const uint32_t counter[4], uint64_t key, uint32_t ret_words[4]);
+
+/* A stream of numbers, told apart by (key, stream). Starts as {key, stream}. */
+typedef struct crn_random {
+    uint64_t key, stream;
+    uint64_t drawn;
+} crn_random;
+
+/* The next number, uniform in [low, high). */
+float crn_random_between(crn_random *random, float low, float high);
+
+/* A square texture of (2^exponent + 1)^2 numbers, scaled to −1 to 1. */
+typedef struct crn_noise {
+    int32_t side;
+    float *value; /* row by row; owned */
+} crn_noise;
+
+/* exponent 1 to 12. 0 or -ENOMEM. */
+int crn_noise_create(int exponent, uint64_t seed, float roughness, crn_noise *ret_noise);
+void crn_noise_free(crn_noise *noise);
+
+/* An index into a row or a column, mirrored at both ends as often as needed. */
+int32_t crn_noise_mirror(const crn_noise *noise, int32_t index);
+
+/* Between the four nearest numbers; mirrored outside the square. */
+float crn_noise_at(const crn_noise *noise, float x, float y);
+
+#endif
