@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,22 +95,22 @@ static void normalise(crn_noise *noise)
         noise->value[i] = (noise->value[i] - middle) * scale;
 }
 
-int crn_noise_create(int exponent, uint64_t seed, float roughness, crn_noise *ret_noise)
+int crn_noise_create(int exponent, uint64_t seed, int level, float roughness, crn_noise *ret_noise)
 {
     crn_noise noise = {(1 << exponent) + 1, NULL};
     int32_t last = noise.side - 1;
     noise.value = calloc((size_t)noise.side * noise.side, sizeof *noise.value);
     if (!noise.value)
         return -ENOMEM;
-    for (int32_t j = 0; j < 2; j++)
+    for (int32_t j = 0; j < 2 && level == 0; j++)
         for (int32_t i = 0; i < 2; i++)
             noise.value[(size_t)j * last * noise.side + (size_t)i * last] =
                 displacement(seed, 0, PHASE_CORNERS, i, j);
     float scale = 1;
-    for (int level = 0; level < exponent; level++, scale *= roughness) {
-        int32_t step = last >> level;
-        diamond_phase(&noise, seed, level, step, scale);
-        square_phase(&noise, seed, level, step, scale);
+    for (int at = level; at < exponent; at++, scale *= roughness) {
+        int32_t step = last >> at;
+        diamond_phase(&noise, seed, at, step, scale);
+        square_phase(&noise, seed, at, step, scale);
     }
     normalise(&noise);
     *ret_noise = noise;

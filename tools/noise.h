@@ -27,8 +27,9 @@ typedef struct crn_noise {
     float *value; /* row by row; owned */
 } crn_noise;
 
-/* exponent 1 to 12. 0 or -ENOMEM. */
-int crn_noise_create(int exponent, uint64_t seed, float roughness, crn_noise *ret_noise);
+/* exponent 1 to 12. Displacement begins at `level` (0 for plain midpoint displacement; each one
+ * more halves the largest clouds) and shrinks by `roughness` from there on. 0 or -ENOMEM. */
+int crn_noise_create(int exponent, uint64_t seed, int level, float roughness, crn_noise *ret_noise);
 void crn_noise_free(crn_noise *noise);
 
 /* An index into a row or a column, mirrored at both ends as often as needed. */

@@ -8,6 +8,7 @@
 #include "tools/scene_fruit.h"
 
 #define CLOUDS_EXPONENT 9
+#define CLOUDS_LEVEL    3    /* clouds of 64 pixels and less */
 #define LOGIT_MAX       7.0f /* ±: the rarest of 12 classes has e^-14 of the commonest one's share */
 
 const char *const crn_scene_class_names[CRN_SCENE_CLASSES] = {
@@ -31,7 +32,8 @@ int crn_scene_create(uint64_t seed, int32_t height, int32_t width, int32_t class
 {
     crn_scene scene = {seed, height, width, classes, views, {0}, NULL};
     scene.logits = malloc((size_t)classes * (size_t)width * sizeof *scene.logits);
-    if (!scene.logits || crn_noise_create(CLOUDS_EXPONENT, seed, 0.6f, &scene.clouds) < 0) {
+    if (!scene.logits ||
+        crn_noise_create(CLOUDS_EXPONENT, seed, CLOUDS_LEVEL, 0.68f, &scene.clouds) < 0) {
         crn_scene_free(&scene);
         return -ENOMEM;
     }
@@ -70,6 +72,7 @@ static inline float exponential(float x)
  * The fruit lies between two of them and they travel with it. */
 static ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float x, float y)
 {
+    const crn_noise *clouds = &scene->clouds;
     float pitch = pose->roller_pitch, middle = (float)scene->height * 0.5f;
     float from = (x - pose->x) / pitch;
     float nearest = floorf(from) + 0.5f; /* rollers stand at half pitches from the fruit */
@@ -81,8 +84,13 @@ static ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float
         return g;
     float round = sqrtf(1 - u * u), line = (u + 0.38f + 0.12f * waist) / 0.07f;
     float ring = (float)((int32_t)(fabsf(waist) * 9) & 1) * 0.05f;
-    g.shine = exponential(-0.5f * clamp(line * line, 0, 60));
-    g.brightness = 0.13f + 0.20f * round * (1 - 0.5f * u) - ring + 0.28f * g.shine;
+    /* Wear travels with the roller and breaks its bright line. */
+    int32_t column =
+        crn_noise_mirror(clouds, (int32_t)(nearest * 171) + (int32_t)(u * 24) + pose->wear);
+    int32_t row = crn_noise_mirror(clouds, (int32_t)y + 40 * (int32_t)nearest + pose->wear);
+    float wear = clouds->value[(size_t)row * clouds->side + column];
+    g.shine = exponential(-0.5f * clamp(line * line, 0, 60)) * clamp(0.55f + 2.2f * wear, 0, 1);
+    g.brightness = 0.15f + 0.20f * round * (1 - 0.5f * u) - ring + 0.26f * g.shine + 0.05f * wear;
     return g;
 }
 

@@ -131,10 +131,13 @@ void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_fruit *ret_frui
 void crn_fruit_pose(const crn_scene *scene, const crn_fruit *fruit, uint64_t number, int32_t view,
                     crn_pose *ret_pose)
 {
-    crn_random random = {scene->seed ^ UINT64_C(0x706f7365), number, (uint64_t)view * 8};
+    /* Eight numbers a view; before them, what all views of the fruit share. */
+    crn_random shared = {scene->seed ^ UINT64_C(0x706f7365), number, 0};
+    crn_random random = {scene->seed ^ UINT64_C(0x706f7365), number, (uint64_t)view * 8 + 8};
     static const vector seen[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     float width = (float)scene->width, height = (float)scene->height;
     crn_pose pose = {.roller_pitch = height * 0.92f};
+    pose.wear = (int32_t)crn_random_between(&shared, 0, 1000);
     if (pose.roller_pitch > width * 0.5f)
         pose.roller_pitch = width * 0.5f;
     pose.x = width * ((float)view + 0.5f) / (float)scene->views +

@@ -50,6 +50,7 @@ typedef struct crn_pose {
     float x, y;       /* of its centre, pixels */
     vector column[3]; /* seen x, y and z over the radius, each mapped to the unit sphere */
     float roller_pitch;
+    int32_t wear; /* where in the clouds the rollers' wear comes from */
 } crn_pose;
 
 /* What a ray through a pixel meets. */

@@ -1,0 +1,366 @@
+/* cernita-replay: recordings sent again, as fast as they came or otherwise. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+#include "tools/reel.h"
+
+/* Few: what waits in here is not yet at the line, and is lost when the line goes. */
+#define HIGH_WATER_MARK 16
+#define LINGER_NS       (5 * CRN_NS_PER_S)
+
+static const crn_option options[] = {
+    {"to", "ENDPOINT", "where the line listens, as its ingest.bind says (required)"},
+    {"rate", "F|max", "times the recorded pace, 0.001 to 1000, or max: flat out (1.0)"},
+    {"loop", "N", "how often, 0: until stopped (1); sequence numbers and fruits go on"},
+    {"fruits", "N", "stop after that many fruits"},
+    {"preload", "MIB",
+     "recordings up to this size are read first, so that no disk disturbs;\n"
+     "larger ones are read while sending (1024)"},
+    {"wait", "S", "seconds to wait for somebody to listen, and to take views (10)"},
+    {0},
+};
+enum {
+    OPTION_TO,
+    OPTION_RATE,
+    OPTION_LOOP,
+    OPTION_FRUITS,
+    OPTION_PRELOAD,
+    OPTION_WAIT,
+};
+
+static const crn_tool tool = {
+    "cernita-replay",
+    "REC.tif…",
+    "Sends recordings to a line again. A run has an epoch of its own; views are captured when\n"
+    "they are due, and deadlines keep their distance from that.",
+    options,
+    1,
+    INT32_MAX};
+
+typedef struct plan {
+    const char *to;
+    double rate; /* 0: flat out */
+    uint64_t loops, fruits, preload_bytes;
+    int64_t wait_ms;
+} plan;
+
+typedef struct replay {
+    const plan *plan;
+    crn_reel reel;
+    void *zmq, *socket;
+    int signals;  /* a signalfd: ready once we are to stop */
+    bool stopped; /* we were */
+    uint64_t epoch;
+    int64_t start_ns;     /* CLOCK_MONOTONIC of the first view */
+    uint64_t realtime_ns; /* CLOCK_REALTIME of the same instant */
+    uint64_t views, fruits;
+    int64_t late_ns; /* the most that a view left behind its time */
+    crn_progress progress;
+} replay;
+
+static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* libzmq has not sent them yet */
+
+static void read_options(int argc, char **argv, plan *p)
+{
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        const char *name = options[option].name;
+        switch (option) {
+        case OPTION_TO:
+            p->to = text;
+            break;
+        case OPTION_RATE:
+            p->rate = strcmp(text, "max") ? crn_option_real(&tool, name, text, 0.001, 1000) : 0;
+            break;
+        case OPTION_LOOP:
+            p->loops = (uint64_t)crn_option_integer(&tool, name, text, 0, INT64_MAX);
+            break;
+        case OPTION_FRUITS:
+            p->fruits = (uint64_t)crn_option_integer(&tool, name, text, 1, INT64_MAX);
+            break;
+        case OPTION_PRELOAD:
+            p->preload_bytes = (uint64_t)crn_option_integer(&tool, name, text, 0, 1 << 20) << 20;
+            break;
+        case OPTION_WAIT:
+            p->wait_ms = crn_option_integer(&tool, name, text, 0, 86400) * 1000;
+            break;
+        }
+    }
+    if (!p->to)
+        crn_usage_error(&tool, "--to is missing: where does the line listen?");
+}
+
+/* --- sending -------------------------------------------------------------------------------------
+ */
+
+/* libzmq is done with a part, in its own thread. The reel's memory stays. */
+static void part_sent(void *data, void *waiting)
+{
+    (void)data;
+    atomic_fetch_sub((atomic_uint_fast64_t *)waiting, 1);
+}
+
+static void copy_sent(void *data, void *waiting)
+{
+    free(data);
+    part_sent(data, waiting);
+}
+
+/* A message over the view's bytes where they last as long as the run, else over a copy. */
+static int fill_part(zmq_msg_t *part, const unsigned char *bytes, size_t size, bool lasting,
+                     atomic_uint_fast64_t *waiting)
+{
+    void *data = (void *)(uintptr_t)bytes;
+    if (!lasting) {
+        data = malloc(size);
+        if (!data)
+            return -ENOMEM;
+        memcpy(data, bytes, size);
+    }
+    atomic_fetch_add(waiting, 1);
+    if (zmq_msg_init_data(part, data, size, lasting ? part_sent : copy_sent, waiting) == 0)
+        return 0;
+    (lasting ? part_sent : copy_sent)(data, waiting);
+    return -ENOMEM;
+}
+
+/* Until the line takes a view: 1; 0 when we are to stop; -ETIMEDOUT after the plan's wait. */
+static int await_line(replay *r)
+{
+    int64_t until_ns = crn_now_ns() + r->plan->wait_ms * CRN_NS_PER_MS;
+    for (;;) {
+        zmq_pollitem_t items[2] = {{.socket = r->socket, .events = ZMQ_POLLOUT},
+                                   {.fd = r->signals, .events = ZMQ_POLLIN}};
+        int64_t left_ns = until_ns - crn_now_ns();
+        int64_t left_ms = left_ns > 0 ? (left_ns + CRN_NS_PER_MS - 1) / CRN_NS_PER_MS : 0;
+        int ready = zmq_poll(items, 2, (long)left_ms);
+        if (items[1].revents)
+            r->stopped = true;
+        if (r->stopped)
+            return 0;
+        if (items[0].revents)
+            return 1;
+        if (ready == 0 && left_ms == 0)
+            return -ETIMEDOUT;
+    }
+}
+
+/* 1 sent, 0 when we are to stop, negative errno. Once the first part is taken, libzmq takes the
+ * others too. */
+static int send_view(replay *r, const crn_view_header *header, const crn_recorded_view *view)
+{
+    zmq_msg_t parts[3];
+    int count = 0, result = -ENOMEM;
+    bool lasting = r->reel.in_memory;
+    if (zmq_msg_init_size(&parts[0], CRN_WIRE_HEADER_BYTES))
+        return result;
+    crn_wire_pack(header, zmq_msg_data(&parts[count++]));
+    if (fill_part(&parts[1], view->maps, (size_t)header->payload_bytes, lasting, &tensors_waiting))
+        goto done;
+    count++;
+    if (crn_wire_intensity_bytes(header)) {
+        if (fill_part(&parts[2], view->intensity, crn_wire_intensity_bytes(header), lasting,
+                      &photographs_waiting))
+            goto done;
+        count++;
+    }
+    for (int i = 0; i < count; i++) {
+        int more = i < count - 1 ? ZMQ_SNDMORE : 0;
+        while (zmq_msg_send(&parts[i], r->socket, ZMQ_DONTWAIT | more) < 0) {
+            result = errno == EAGAIN || errno == EINTR ? await_line(r) : -errno;
+            if (result <= 0)
+                goto done;
+        }
+    }
+    result = 1;
+done:
+    for (int i = 0; i < count; i++)
+        zmq_msg_close(&parts[i]); /* of a sent part this is empty */
+    return result;
+}
+
+/* --- in time -------------------------------------------------------------------------------------
+ */
+
+/* Until due_ns or a signal. Reckoned anew each time, so that nothing drifts. */
+static void await_time(replay *r, int64_t due_ns)
+{
+    while (!r->stopped) {
+        int64_t left_ns = due_ns - crn_now_ns();
+        struct pollfd signals = {r->signals, POLLIN, 0};
+        struct timespec left = {left_ns / CRN_NS_PER_S, left_ns % CRN_NS_PER_S};
+        if (left_ns <= 0)
+            left = (struct timespec){0, 0};
+        if (ppoll(&signals, 1, &left, NULL) > 0)
+            r->stopped = true;
+        if (left_ns <= 0)
+            return;
+    }
+}
+
+static void show_progress(replay *r)
+{
+    char note[64];
+    if (!crn_progress_due(&r->progress))
+        return;
+    double seconds = (double)(crn_now_ns() - r->start_ns) * 1e-9;
+    snprintf(note, sizeof note, "%.1f fruits/s", (double)r->fruits / seconds);
+    crn_progress_update(&r->progress, r->views, note);
+}
+
+/* One view of one loop at its time. 1 sent, 0 when we are to stop, negative errno. */
+static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
+{
+    const crn_reel_view *place = &r->reel.views[index];
+    crn_recorded_view view;
+    int result = crn_reel_take(&r->reel, index, &view, error);
+    if (result)
+        return result;
+    int64_t due_ns = crn_now_ns();
+    if (r->plan->rate > 0) {
+        double after_ns = (double)place->due_ns + (double)loop * (double)r->reel.period_ns;
+        due_ns = r->start_ns + (int64_t)(after_ns / r->plan->rate);
+    }
+    await_time(r, due_ns);
+    if (r->stopped)
+        return 0;
+    uint64_t captured_ns = r->realtime_ns + (uint64_t)(due_ns - r->start_ns);
+    crn_view_header header = crn_reel_header(&r->reel, index, loop, r->epoch, captured_ns);
+    result = send_view(r, &header, &view);
+    if (result == -ETIMEDOUT)
+        crn_error_set(error, result,
+                      "%s: nobody took a view for %" PRId64 " s; gave up after "
+                      "%" PRIu64 " views",
+                      r->plan->to, r->plan->wait_ms / 1000, r->views);
+    else if (result < 0)
+        crn_error_set(error, result, "%s: cannot send: %s", r->plan->to, zmq_strerror(-result));
+    if (result <= 0)
+        return result;
+    int64_t late_ns = crn_now_ns() - due_ns;
+    r->late_ns = late_ns > r->late_ns ? late_ns : r->late_ns;
+    r->views++;
+    r->fruits += place->first;
+    show_progress(r);
+    return 1;
+}
+
+static int play(replay *r, crn_error *error)
+{
+    const crn_reel *reel = &r->reel;
+    uint64_t limit = r->plan->fruits ? r->plan->fruits : UINT64_MAX;
+    uint64_t loops = r->plan->loops ? r->plan->loops : UINT64_MAX;
+    crn_progress_begin(&r->progress, "views",
+                       r->plan->loops && !r->plan->fruits ? loops * reel->count : 0);
+    r->start_ns = crn_now_ns();
+    r->realtime_ns = r->epoch = (uint64_t)crn_realtime_ns();
+    int result = 1;
+    for (uint64_t loop = 0; loop < loops && loop * reel->fruits < limit && result > 0; loop++)
+        for (size_t i = 0; i < reel->count && result > 0; i++)
+            if (loop * reel->fruits + reel->views[i].fruit < limit)
+                result = play_view(r, i, loop, error);
+    crn_progress_end(&r->progress);
+    return result < 0 ? result : 0;
+}
+
+/* --- the run
+ * --------------------------------------------------------------------------------------- */
+
+/* Blocks the signals that end us, in libzmq's threads too, and makes them readable. */
+static int catch_signals(void)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int connect_line(replay *r, crn_error *error)
+{
+    int mark = HIGH_WATER_MARK, yes = 1, none = 0;
+    r->signals = catch_signals();
+    r->zmq = zmq_ctx_new();
+    r->socket = r->zmq ? zmq_socket(r->zmq, ZMQ_PUSH) : NULL;
+    if (r->signals < 0 || !r->socket)
+        return crn_error_set(error, -ENOMEM, "no socket: %s", zmq_strerror(errno));
+    zmq_setsockopt(r->socket, ZMQ_SNDHWM, &mark, sizeof mark);
+    zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
+    /* A view waits for a line that is there, not for a connection that may come. */
+    zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
+    if (zmq_connect(r->socket, r->plan->to) < 0)
+        return crn_error_set(error, -errno,
+                             "%s: cannot connect: %s; is it tcp://HOST:PORT or "
+                             "ipc://PATH?",
+                             r->plan->to, zmq_strerror(errno));
+    int ready = await_line(r);
+    if (ready < 0)
+        return crn_error_set(error, ready,
+                             "%s: nobody listens after %" PRId64
+                             " s: start the line, or name its ingest.bind",
+                             r->plan->to, r->plan->wait_ms / 1000);
+    return 0;
+}
+
+/* Waits for what libzmq still holds, at most LINGER_NS, and says what stays behind. */
+static void hand_over(replay *r)
+{
+    int64_t until_ns = crn_now_ns() + LINGER_NS;
+    while ((atomic_load(&tensors_waiting) || atomic_load(&photographs_waiting)) &&
+           crn_now_ns() < until_ns && !r->stopped)
+        await_time(r, crn_now_ns() + CRN_NS_PER_MS);
+    uint64_t left = atomic_load(&tensors_waiting), pictures = atomic_load(&photographs_waiting);
+    left = pictures > left ? pictures : left;
+    if (left)
+        crn_tool_note(&tool, "%s: %" PRIu64 " views were not taken any more", r->plan->to, left);
+}
+
+static void report(const replay *r)
+{
+    double seconds = (double)(crn_now_ns() - r->start_ns) * 1e-9;
+    printf("%" PRIu64 " views, %" PRIu64 " fruits in %.2f s: %.2f fruits/s, %.1f views/s", r->views,
+           r->fruits, seconds, (double)r->fruits / seconds, (double)r->views / seconds);
+    if (r->plan->rate > 0)
+        printf("; at most %.2f ms behind its schedule", (double)r->late_ns * 1e-6);
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
+    read_options(argc, argv, &p);
+    prctl(PR_SET_TIMERSLACK, 1UL); /* waits end when they should */
+    replay r = {.plan = &p, .signals = -1};
+    crn_error error = {0};
+    int result =
+        crn_reel_open(&tool, argv + optind, argc - optind, p.preload_bytes, &r.reel, &error);
+    if (!result)
+        result = connect_line(&r, &error);
+    if (!result && !r.stopped) {
+        result = play(&r, &error);
+        hand_over(&r);
+        report(&r);
+    }
+    /* Messages over the reel's memory end with the context. */
+    if (r.socket)
+        zmq_close(r.socket);
+    if (r.zmq)
+        zmq_ctx_term(r.zmq);
+    crn_reel_close(&r.reel);
+    return result ? crn_tool_fail(&tool, "%s", error.text) : 0;
+}

@@ -1,0 +1,258 @@
+/* cernita-synth: a recording from nothing. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/recording.h"
+#include "src/recording_format.h"
+#include "stages/classes.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+#include "tools/scene.h"
+
+/* 2026-01-01T00:00:00Z: the first exposure. The same seed gives the same bytes, times included. */
+#define START_NS UINT64_C(1767225600000000000)
+#define CNN_NS   (8 * CRN_NS_PER_MS) /* from exposure to arrival */
+
+#define ENCODER_PER_S 10000 /* counts */
+
+static const crn_option options[] = {
+    {"fruits", "N", "how many fruits (required)"},
+    {"views", "N", "views of each fruit, 1 to 64 (4)"},
+    {"size", "WxH", "pixels of a view, sides from 8 to 4096 (511x95)"},
+    {"classes", "N",
+     "channels, 1 to 64 (12); the first twelve are background, rot, rust,\n"
+     "fresh hail, healed hail, picking damage, transport damage, bruise,\n"
+     "mould, stem, calyx, roller; with 12 the views carry their class set"},
+    {"seed", "S", "the same seed gives the same bytes (1)"},
+    {"rate", "F", "fruits a second on each lane, 0.001 to 1000 (10)"},
+    {"lanes", "N", "lanes numbered from 0, 1 to 64 (1)"},
+    {"dtype", "TYPE", "of the probabilities: u8, f16 or f32 (f32)"},
+    {"layout", "LAYOUT", "on the wire: CHW or HWC, what CNNs emit (HWC)"},
+    {"no-photograph", NULL, "leave the grey photographs out"},
+    {0},
+};
+enum {
+    OPTION_FRUITS,
+    OPTION_VIEWS,
+    OPTION_SIZE,
+    OPTION_CLASSES,
+    OPTION_SEED,
+    OPTION_RATE,
+    OPTION_LANES,
+    OPTION_DTYPE,
+    OPTION_LAYOUT,
+    OPTION_NO_PHOTOGRAPH,
+};
+
+static const crn_tool tool = {
+    "cernita-synth",
+    "OUT.tif",
+    "Makes a recording of fruits that never were: what a CNN would say of them on a roller\n"
+    "conveyor, defects that roll with the skin, and their photographs.",
+    options,
+    1,
+    1};
+
+typedef struct plan {
+    uint64_t fruits, seed;
+    int64_t views, classes, lanes;
+    int32_t width, height;
+    double rate;
+    crn_type type;
+    crn_layout layout;
+    bool photograph;
+} plan;
+
+static void read_options(int argc, char **argv, plan *p)
+{
+    static const char *const types[] = {"u8", "f16", "f32", NULL};
+    static const char *const layouts[] = {"CHW", "HWC", NULL};
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        const char *name = options[option].name;
+        switch (option) {
+        case OPTION_FRUITS:
+            p->fruits = (uint64_t)crn_option_integer(&tool, name, text, 1, INT32_MAX);
+            break;
+        case OPTION_VIEWS:
+            p->views = crn_option_integer(&tool, name, text, 1, 64);
+            break;
+        case OPTION_SIZE:
+            crn_option_size(&tool, name, text, 8, 4096, &p->width, &p->height);
+            break;
+        case OPTION_CLASSES:
+            p->classes = crn_option_integer(&tool, name, text, 1, CRN_CLASSES_MAX);
+            break;
+        case OPTION_SEED:
+            p->seed = (uint64_t)crn_option_integer(&tool, name, text, 0, INT64_MAX);
+            break;
+        case OPTION_RATE:
+            p->rate = crn_option_real(&tool, name, text, 0.001, 1000);
+            break;
+        case OPTION_LANES:
+            p->lanes = crn_option_integer(&tool, name, text, 1, 64);
+            break;
+        case OPTION_DTYPE:
+            p->type = (crn_type)(CRN_U8 + crn_option_choice(&tool, name, text, types));
+            break;
+        case OPTION_LAYOUT:
+            p->layout = (crn_layout)(CRN_CHW + crn_option_choice(&tool, name, text, layouts));
+            break;
+        case OPTION_NO_PHOTOGRAPH:
+            p->photograph = false;
+            break;
+        }
+    }
+    if (!p->fruits)
+        crn_usage_error(&tool, "--fruits is missing: how many shall there be?");
+}
+
+static uint64_t class_set(int64_t count)
+{
+    crn_classes classes = {.count = CRN_SCENE_CLASSES};
+    if (count != CRN_SCENE_CLASSES)
+        return 0; /* unchecked: only twelve have names */
+    for (int i = 0; i < CRN_SCENE_CLASSES; i++)
+        snprintf(classes.name[i], sizeof classes.name[i], "%s", crn_scene_class_names[i]);
+    return crn_classes_hash(&classes);
+}
+
+/* binary16 of a number from 0 to 1, rounded half to even. */
+static uint16_t to_f16(float value)
+{
+    /* Below 2^-14 binary16 counts in steps of 2^-24; above, its mantissa is the upper 10 bits. */
+    if (value < 0x1p-14f)
+        return (uint16_t)lrintf(value * 0x1p24f);
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits += 0xfff + ((bits >> 13) & 1);
+    return (uint16_t)((bits - ((127u - 15u) << 23)) >> 13);
+}
+
+/* From HWC floats to the wire's type, in place (no type is larger than f32). */
+static void convert(float *maps, size_t count, crn_type type)
+{
+    unsigned char *u8 = (unsigned char *)maps;
+    for (size_t i = 0; i < count && type != CRN_F32; i++) {
+        if (type == CRN_U8) {
+            u8[i] = (unsigned char)lrintf(maps[i] * 255);
+        } else {
+            uint16_t half = to_f16(maps[i]);
+            memcpy(u8 + 2 * i, &half, sizeof half);
+        }
+    }
+}
+
+typedef struct buffers {
+    crn_scene scene;
+    float *maps;
+    unsigned char *planar, *photograph;
+} buffers;
+
+/* Renders one view and writes it. Its place in time follows from round, view and lane. */
+static int write_view(const plan *p, buffers *b, crn_recording_writer *writer, uint64_t round,
+                      int64_t view, int64_t lane, crn_error *error)
+{
+    size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
+    uint64_t fruit = round * (uint64_t)p->lanes + (uint64_t)lane;
+    crn_scene_render(&b->scene, fruit, (int32_t)view, b->maps, b->photograph);
+    convert(b->maps, count, p->type);
+    if (p->layout == CRN_CHW)
+        crn_transpose(b->maps, b->planar, pixels, (size_t)p->classes, crn_type_bytes(p->type));
+
+    double turns = (double)view / (double)p->views + (double)lane / (double)(p->views * p->lanes) +
+                   (double)round;
+    uint64_t after_ns = (uint64_t)(turns / p->rate * 1e9);
+    crn_recorded_view recorded = {
+        .header = {.sequence = round * (uint64_t)p->views + (uint64_t)view,
+                   .epoch = START_NS + p->seed,
+                   .fruit = fruit,
+                   .captured_ns = START_NS + after_ns,
+                   .encoder = (uint64_t)(turns / p->rate * ENCODER_PER_S),
+                   .class_set = class_set(p->classes),
+                   .payload_bytes = count * crn_type_bytes(p->type),
+                   .lane = (uint32_t)lane,
+                   .flags = p->photograph ? CRN_WIRE_FLAG_INTENSITY : 0,
+                   .view = (uint16_t)view,
+                   .views = (uint16_t)p->views,
+                   .height = (uint32_t)p->height,
+                   .width = (uint32_t)p->width,
+                   .channels = (uint32_t)p->classes,
+                   .type = p->type,
+                   .layout = p->layout},
+        .arrived_ns = START_NS + after_ns + CNN_NS,
+        .maps = p->layout == CRN_CHW ? b->planar : (unsigned char *)b->maps,
+        .intensity = p->photograph ? b->photograph : NULL};
+    return crn_recording_write(writer, &recorded, error);
+}
+
+static int write_fruits(const plan *p, buffers *b, crn_recording_writer *writer, crn_error *error)
+{
+    uint64_t lanes = (uint64_t)p->lanes, done = 0;
+    crn_progress progress;
+    crn_progress_begin(&progress, "views", p->fruits * (uint64_t)p->views);
+    for (uint64_t round = 0; round * lanes < p->fruits; round++)
+        for (int64_t view = 0; view < p->views; view++)
+            for (int64_t lane = 0; lane < p->lanes; lane++) {
+                if (round * lanes + (uint64_t)lane >= p->fruits)
+                    continue;
+                int r = write_view(p, b, writer, round, view, lane, error);
+                if (r)
+                    return r;
+                crn_progress_update(&progress, ++done, NULL);
+            }
+    crn_progress_end(&progress);
+    return 0;
+}
+
+static int make_recording(const plan *p, const char *path, crn_error *error)
+{
+    buffers b = {0};
+    crn_recording_writer *writer = NULL;
+    size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
+    int r = crn_scene_create(p->seed, p->height, p->width, (int32_t)p->classes, (int32_t)p->views,
+                             &b.scene);
+    b.maps = malloc(count * sizeof *b.maps);
+    b.planar = malloc(count * sizeof *b.maps);
+    b.photograph = malloc(pixels);
+    if (r || !b.maps || !b.planar || !b.photograph)
+        r = crn_error_set(error, -ENOMEM, "no memory for a view of %zu bytes",
+                          count * sizeof *b.maps);
+    if (!r)
+        r = crn_recording_create(path, &writer, error);
+    if (!r)
+        r = write_fruits(p, &b, writer, error);
+    if (!r)
+        r = crn_recording_close(&writer, error);
+    crn_recording_discard(&writer);
+    crn_scene_free(&b.scene);
+    free(b.maps);
+    free(b.planar);
+    free(b.photograph);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    plan p = {.seed = 1,
+              .views = 4,
+              .classes = CRN_SCENE_CLASSES,
+              .lanes = 1,
+              .width = 511,
+              .height = 95,
+              .rate = 10,
+              .type = CRN_F32,
+              .layout = CRN_HWC,
+              .photograph = true};
+    crn_error error = {0};
+    read_options(argc, argv, &p);
+    if (make_recording(&p, argv[optind], &error))
+        return crn_tool_fail(&tool, "%s", error.text);
+    return 0;
+}

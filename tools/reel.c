@@ -1,0 +1,290 @@
+#include "tools/reel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "tools/progress.h"
+
+#define FIRST_ROOM   256
+#define PAUSE_NS_MAX CRN_NS_PER_S /* between files */
+#define LONE_VIEW_NS (100 * CRN_NS_PER_MS)
+
+/* Makes room for one more element of a growing array whose count is a power of two when full. */
+static int grow(void *array, size_t count, size_t element_bytes)
+{
+    void **at = array;
+    if (count & (count - 1))
+        return 0;
+    size_t room = count ? 2 * count : 1;
+    if (count && count < FIRST_ROOM)
+        return 0;
+    void *larger = realloc(*at, (room < FIRST_ROOM ? FIRST_ROOM : room) * element_bytes);
+    if (!larger)
+        return -ENOMEM;
+    *at = larger;
+    return 0;
+}
+
+/* --- what there is -----------------------------------------------------------------------------
+ */
+
+static int find_epoch(crn_reel *reel, uint64_t epoch, uint32_t *ret_index)
+{
+    uint32_t i = 0;
+    while (i < reel->epoch_count && reel->epochs[i] != epoch)
+        i++;
+    if (i == reel->epoch_count) {
+        if (grow(&reel->epochs, reel->epoch_count, sizeof *reel->epochs))
+            return -ENOMEM;
+        reel->epochs[reel->epoch_count++] = epoch;
+    }
+    *ret_index = i;
+    return 0;
+}
+
+static int find_lane(crn_reel *reel, const crn_view_header *header, uint32_t *ret_index)
+{
+    uint32_t i = 0;
+    while (i < reel->lane_count && reel->lanes[i].number != header->lane)
+        i++;
+    if (i == reel->lane_count) {
+        if (grow(&reel->lanes, reel->lane_count, sizeof *reel->lanes))
+            return -ENOMEM;
+        reel->lanes[reel->lane_count++] = (crn_reel_lane){
+            header->lane, header->sequence, header->sequence, header->fruit, header->fruit};
+    }
+    crn_reel_lane *lane = &reel->lanes[i];
+    if (header->sequence < lane->sequence_min)
+        lane->sequence_min = header->sequence;
+    if (header->sequence > lane->sequence_max)
+        lane->sequence_max = header->sequence;
+    if (header->fruit < lane->fruit_min)
+        lane->fruit_min = header->fruit;
+    if (header->fruit > lane->fruit_max)
+        lane->fruit_max = header->fruit;
+    *ret_index = i;
+    return 0;
+}
+
+static uint64_t due_after(const crn_reel_view *before, const crn_reel_view *view)
+{
+    uint64_t then = before->recorded.arrived_ns, now = view->recorded.arrived_ns;
+    uint64_t gap = now > then ? now - then : 0;
+    if (before->file != view->file && gap > PAUSE_NS_MAX)
+        gap = PAUSE_NS_MAX;
+    return before->due_ns + gap;
+}
+
+static int add_view(crn_reel *reel, const crn_recorded_view *recorded, uint32_t file)
+{
+    crn_reel_view view = {.recorded = *recorded, .file = file};
+    if (find_lane(reel, &recorded->header, &view.lane) ||
+        find_epoch(reel, recorded->header.epoch, &view.epoch) ||
+        grow(&reel->views, reel->count, sizeof *reel->views))
+        return -ENOMEM;
+    if (reel->count)
+        view.due_ns = due_after(&reel->views[reel->count - 1], &view);
+    reel->views[reel->count++] = view;
+    reel->bytes += recorded->header.payload_bytes + crn_wire_intensity_bytes(&recorded->header);
+    return 0;
+}
+
+static int scan_file(const crn_tool *tool, crn_reel *reel, int file, crn_error *error)
+{
+    crn_recording_reader *reader = NULL;
+    crn_recorded_view view;
+    int r = crn_recording_open(reel->paths[file], &reader, error);
+    while (!r && (r = crn_recording_skip(reader, &view, error)) > 0)
+        r = add_view(reel, &view, (uint32_t)file)
+                ? crn_error_set(error, -ENOMEM, "%s: no memory for its views", reel->paths[file])
+                : 0;
+    crn_recording_end(&reader);
+    if (!r && *error->text)
+        crn_tool_note(tool, "%s", error->text);
+    return r;
+}
+
+/* A view's place among the others, to bring a fruit's together. */
+typedef struct place {
+    uint32_t lane, epoch;
+    uint64_t fruit;
+    size_t index;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    if (p->lane != q->lane)
+        return p->lane < q->lane ? -1 : 1;
+    if (p->epoch != q->epoch)
+        return p->epoch < q->epoch ? -1 : 1;
+    if (p->fruit != q->fruit)
+        return p->fruit < q->fruit ? -1 : 1;
+    return p->index < q->index ? -1 : p->index > q->index;
+}
+
+/* Numbers the fruits by their first appearance. */
+static int count_fruits(crn_reel *reel)
+{
+    place *places = malloc(reel->count * sizeof *places);
+    size_t *leader = malloc(reel->count * sizeof *leader);
+    if (!places || !leader) {
+        free(places);
+        free(leader);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < reel->count; i++) {
+        const crn_reel_view *view = &reel->views[i];
+        places[i] = (place){view->lane, view->epoch, view->recorded.header.fruit, i};
+    }
+    qsort(places, reel->count, sizeof *places, compare_places);
+    for (size_t i = 0; i < reel->count; i++) {
+        bool same = i && places[i].lane == places[i - 1].lane &&
+                    places[i].epoch == places[i - 1].epoch &&
+                    places[i].fruit == places[i - 1].fruit;
+        leader[places[i].index] = same ? leader[places[i - 1].index] : places[i].index;
+    }
+    for (size_t i = 0; i < reel->count; i++) {
+        reel->views[i].first = leader[i] == i;
+        reel->views[i].fruit = leader[i] == i ? reel->fruits++ : reel->views[leader[i]].fruit;
+    }
+    free(places);
+    free(leader);
+    return 0;
+}
+
+/* --- pixels
+ * ---------------------------------------------------------------------------------------- */
+
+static int preload(crn_reel *reel, crn_error *error)
+{
+    reel->memory = malloc(reel->bytes);
+    if (!reel->memory)
+        return crn_error_set(error, -ENOMEM, "no memory for %zu views: lower --preload",
+                             reel->count);
+    unsigned char *to = reel->memory;
+    crn_progress progress;
+    crn_progress_begin(&progress, "views loaded", reel->count);
+    for (size_t i = 0; i < reel->count; i++) {
+        crn_recorded_view view;
+        int r = crn_reel_take(reel, i, &view, error);
+        if (r)
+            return r;
+        size_t maps = (size_t)view.header.payload_bytes;
+        size_t intensity = crn_wire_intensity_bytes(&view.header);
+        reel->views[i].recorded.maps = memcpy(to, view.maps, maps);
+        to += maps;
+        if (intensity)
+            reel->views[i].recorded.intensity = memcpy(to, view.intensity, intensity);
+        to += intensity;
+        crn_progress_update(&progress, i + 1, NULL);
+    }
+    crn_progress_end(&progress);
+    crn_recording_end(&reel->reader);
+    reel->in_memory = true;
+    return 0;
+}
+
+/* Brings the reader to stand before view `index`. */
+static int wind_to(crn_reel *reel, size_t index, crn_error *error)
+{
+    int file = (int)reel->views[index].file;
+    if (!reel->reader || reel->reader_file != file || reel->reader_view > index) {
+        crn_recording_end(&reel->reader);
+        int r = crn_recording_open(reel->paths[file], &reel->reader, error);
+        if (r)
+            return r;
+        reel->reader_file = file;
+        reel->reader_view = index;
+        while (reel->reader_view && (int)reel->views[reel->reader_view - 1].file == file)
+            reel->reader_view--;
+    }
+    for (; reel->reader_view < index; reel->reader_view++) {
+        crn_recorded_view view;
+        int r = crn_recording_skip(reel->reader, &view, error);
+        if (r <= 0)
+            return r ? r : -ENODATA;
+    }
+    return 0;
+}
+
+int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn_error *error)
+{
+    if (reel->in_memory) {
+        *ret_view = reel->views[index].recorded;
+        return 0;
+    }
+    crn_recorded_view view;
+    int r = wind_to(reel, index, error);
+    if (!r) {
+        r = crn_recording_next(reel->reader, &view, error);
+        reel->reader_view++;
+        r = r > 0 ? 0 : r ? r : -ENODATA;
+    }
+    /* Sizes were reckoned in the first reading. */
+    if (!r && (view.header.payload_bytes != reel->views[index].recorded.header.payload_bytes ||
+               view.header.flags != reel->views[index].recorded.header.flags))
+        r = -ENODATA;
+    if (r == -ENODATA)
+        crn_error_set(error, r, "%s: it changed while it was read",
+                      reel->paths[reel->views[index].file]);
+    if (!r)
+        *ret_view = view;
+    return r;
+}
+
+/* --- the reel ----------------------------------------------------------------------------------
+ */
+
+int crn_reel_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
+                  crn_reel *ret_reel, crn_error *error)
+{
+    crn_reel reel = {.paths = paths, .files = files};
+    int r = 0;
+    for (int i = 0; i < files && !r; i++)
+        r = scan_file(tool, &reel, i, error);
+    if (!r && !reel.count)
+        r = crn_error_set(error, -ENODATA, "%s: there is no view to replay", paths[0]);
+    if (!r && count_fruits(&reel))
+        r = crn_error_set(error, -ENOMEM, "no memory for %zu views", reel.count);
+    if (!r && reel.bytes <= preload_bytes)
+        r = preload(&reel, error);
+    if (r) {
+        crn_reel_close(&reel);
+        return r;
+    }
+    uint64_t length_ns = reel.views[reel.count - 1].due_ns;
+    reel.period_ns =
+        reel.count > 1 ? length_ns + length_ns / (reel.count - 1) : (uint64_t)LONE_VIEW_NS;
+    *ret_reel = reel;
+    return 0;
+}
+
+void crn_reel_close(crn_reel *reel)
+{
+    crn_recording_end(&reel->reader);
+    free(reel->views);
+    free(reel->lanes);
+    free(reel->epochs);
+    free(reel->memory);
+    *reel = (crn_reel){0};
+}
+
+crn_view_header crn_reel_header(const crn_reel *reel, size_t index, uint64_t loop,
+                                uint64_t run_epoch, uint64_t now_ns)
+{
+    const crn_reel_view *view = &reel->views[index];
+    const crn_reel_lane *lane = &reel->lanes[view->lane];
+    crn_view_header header = view->recorded.header;
+    header.sequence += loop * (lane->sequence_max - lane->sequence_min + 1);
+    header.fruit += loop * (lane->fruit_max - lane->fruit_min + 1);
+    header.epoch = run_epoch;
+    if (reel->epoch_count > 1)
+        header.epoch += loop * reel->epoch_count + view->epoch;
+    header.captured_ns = now_ns;
+    if (header.deadline_ns)
+        header.deadline_ns += now_ns - view->recorded.arrived_ns;
+    return header;
+}
