@@ -15,7 +15,6 @@
 
 #include <zmq.h>
 
-#include "src/base/clock.h"
 #include "src/base/param.h"
 
 /* A peer that answers no ping for this long is gone. It must be longer than any pause in which this
@@ -26,12 +25,19 @@
 #define KEEPALIVE_IDLE_S      10
 #define KEEPALIVE_INTERVAL_S  3
 #define KEEPALIVE_COUNT       3
-#define CLOSE_MS              1000
 #define SOCKET_FILE_MODE      0660
 #define IPC_PREFIX            "ipc://"
 #define HANDSHAKE_FAILED_EVENTS                                                                    \
     (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+
+/* Connections whose state is known; what comes beyond is guessed by counting. */
+#define CONNECTIONS_MAX 256
+
+typedef struct connection {
+    int descriptor; /* libzmq's, only to tell connections apart */
+    bool established;
+} connection;
 
 typedef struct binding {
     char address[CRN_TEXT_BYTES];
@@ -42,6 +48,8 @@ struct crn_endpoint {
     void *socket, *monitor;
     char key[64];
     uint64_t failed_handshakes; /* whose disconnection is still to come */
+    int connections;            /* in the order they came */
+    connection connection[CONNECTIONS_MAX];
     int bindings;
     binding binding[CRN_TEXTS_MAX];
 };
@@ -71,14 +79,19 @@ static int set_shared_options(crn_endpoint *endpoint)
         if (r < 0)
             return r;
     }
-    return 0;
+    /* Nobody answers for this domain, and libzmq lets everyone in then; but with a domain it no
+     * longer takes what does not begin with its greeting, say a web browser, for a very old peer.
+     */
+    static const char domain[] = "cernita";
+    return zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0 ? 0
+                                                                                         : -errno;
 }
 
 static int open_monitor(crn_endpoint *endpoint, void *zmq)
 {
     char name[64];
     snprintf(name, sizeof name, "inproc://cernita.monitor.%p", (void *)endpoint);
-    int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+    int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
                  HANDSHAKE_FAILED_EVENTS;
     if (zmq_socket_monitor(endpoint->socket, name, events) < 0)
         return -errno;
@@ -258,8 +271,21 @@ static const char *bind_cure(int fault)
     }
 }
 
+/* libzmq reads port 5555x as 5555, and 70000 as 4464. */
+static bool port_is_number(const char *address)
+{
+    const char *port = strrchr(address, ':') + 1; /* at least that of tcp:// */
+    size_t digits = strspn(port, "0123456789");
+    if (strcmp(port, "*") == 0)
+        return true;
+    return digits > 0 && digits < 6 && port[digits] == '\0' && atoi(port) <= UINT16_MAX;
+}
+
 int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error)
 {
+    if (strncmp(address, "tcp://", 6) == 0 && !port_is_number(address))
+        return crn_error_set(error, -EINVAL, "%s: cannot bind %s: %s", endpoint->key, address,
+                             bind_cure(EINVAL));
     if (endpoint->bindings == CRN_TEXTS_MAX)
         return crn_error_set(error, -E2BIG, "%s: more than %d addresses", endpoint->key,
                              CRN_TEXTS_MAX);
@@ -317,7 +343,7 @@ void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2])
 }
 
 /* One monitor message: a frame of event (16 bits) and value (32), and a frame with the address. */
-static int read_event(crn_endpoint *endpoint, uint16_t *ret_event, char *address, size_t size)
+static bool read_event(crn_endpoint *endpoint, uint16_t *ret_event, int32_t *ret_value)
 {
     unsigned char frame[6];
     int r;
@@ -325,58 +351,72 @@ static int read_event(crn_endpoint *endpoint, uint16_t *ret_event, char *address
         r = zmq_recv(endpoint->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
     while (r < 0 && errno == EINTR);
     if (r != (int)sizeof frame)
-        return 0;
-    r = zmq_recv(endpoint->monitor, address, size - 1, ZMQ_DONTWAIT);
-    size_t length = r < 0 ? 0 : (size_t)r < size ? (size_t)r : size - 1;
-    address[length] = '\0';
+        return false;
+    zmq_recv(endpoint->monitor, NULL, 0, ZMQ_DONTWAIT); /* the address: always this side's */
     memcpy(ret_event, frame, sizeof *ret_event);
-    return 1;
+    memcpy(ret_value, frame + sizeof *ret_event, sizeof *ret_value);
+    return true;
+}
+
+static void add_connection(crn_endpoint *endpoint, int descriptor)
+{
+    if (endpoint->connections < CONNECTIONS_MAX)
+        endpoint->connection[endpoint->connections++] = (connection){descriptor, false};
+}
+
+/* A finished handshake does not say whose it was: of those that have not finished theirs, strangers
+ * may stay for long, so it is the youngest. */
+static void establish_connection(crn_endpoint *endpoint)
+{
+    for (int i = endpoint->connections; i-- > 0;)
+        if (!endpoint->connection[i].established) {
+            endpoint->connection[i].established = true;
+            return;
+        }
+}
+
+/* Forgets the connection. Whether it had finished its handshake. */
+static bool remove_connection(crn_endpoint *endpoint, int descriptor)
+{
+    for (int i = 0; i < endpoint->connections; i++) {
+        if (endpoint->connection[i].descriptor != descriptor)
+            continue;
+        bool established = endpoint->connection[i].established;
+        endpoint->connections--;
+        memmove(&endpoint->connection[i], &endpoint->connection[i + 1],
+                (size_t)(endpoint->connections - i) * sizeof endpoint->connection[0]);
+        return established;
+    }
+    return endpoint->failed_handshakes == 0;
 }
 
 int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind)
 {
     uint16_t event;
-    char address[CRN_TEXT_BYTES];
-    while (read_event(endpoint, &event, address, sizeof address)) {
-        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+    int32_t value;
+    while (read_event(endpoint, &event, &value)) {
+        if (event == ZMQ_EVENT_ACCEPTED) {
+            add_connection(endpoint, value);
+        } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            establish_connection(endpoint);
             *ret_kind = CRN_ENDPOINT_CONNECTED;
             return 1;
-        }
-        if (event & HANDSHAKE_FAILED_EVENTS) {
+        } else if (event & HANDSHAKE_FAILED_EVENTS) {
             endpoint->failed_handshakes++;
             *ret_kind = CRN_ENDPOINT_REFUSED;
             return 1;
-        }
-        if (event == ZMQ_EVENT_DISCONNECTED) {
-            /* libzmq reports a disconnection after every failed handshake too. */
-            if (endpoint->failed_handshakes) {
+        } else if (event == ZMQ_EVENT_DISCONNECTED) {
+            bool established = remove_connection(endpoint, value);
+            /* libzmq tells of some failed handshakes and their disconnection, of some only that. */
+            if (!established && endpoint->failed_handshakes) {
                 endpoint->failed_handshakes--;
                 continue;
             }
-            *ret_kind = CRN_ENDPOINT_DISCONNECTED;
+            *ret_kind = established ? CRN_ENDPOINT_DISCONNECTED : CRN_ENDPOINT_REFUSED;
             return 1;
         }
     }
     return 0;
-}
-
-/*
- * libzmq's I/O thread stops listening some time after zmq_close returns. The lock is kept until it
- * says so, or a daemon that starts next would find the path still answered.
- */
-static void wait_closed(crn_endpoint *endpoint, int listeners)
-{
-    int64_t until_ns = crn_now_ns() + CLOSE_MS * CRN_NS_PER_MS;
-    for (int64_t now_ns; listeners > 0 && (now_ns = crn_now_ns()) < until_ns;) {
-        uint16_t event;
-        char address[CRN_TEXT_BYTES];
-        while (read_event(endpoint, &event, address, sizeof address))
-            listeners -= event == ZMQ_EVENT_CLOSED && ipc_path(address);
-        if (listeners > 0) {
-            zmq_pollitem_t item = {.socket = endpoint->monitor, .events = ZMQ_POLLIN};
-            zmq_poll(&item, 1, (long)((until_ns - now_ns) / CRN_NS_PER_MS) + 1);
-        }
-    }
 }
 
 void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
@@ -384,21 +424,22 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     crn_endpoint *closing = *endpoint;
     if (!closing)
         return;
-    int locks = 0;
-    for (int i = 0; i < closing->bindings; i++)
-        locks += closing->binding[i].lock >= 0;
     if (closing->socket) {
+        /* Ends the monitoring while its reader is still there: libzmq's I/O thread would wait for
+         * ever to tell of the close to nobody, and with it all sockets of the context. */
+        zmq_socket_monitor(closing->socket, NULL, 0);
         crn_endpoint_set(closing, ZMQ_LINGER, linger_ms);
-        zmq_close(closing->socket);
     }
-    if (closing->monitor && locks)
-        wait_closed(closing, locks);
     for (int i = 0; i < closing->bindings; i++) {
         if (closing->binding[i].lock < 0)
             continue;
+        /* libzmq leaves the file and stops listening some time later. Without the file nobody gets
+         * there any more, and whoever takes the lock next makes his own. */
         unlink(ipc_path(closing->binding[i].address));
         close(closing->binding[i].lock);
     }
+    if (closing->socket)
+        zmq_close(closing->socket);
     if (closing->monitor)
         zmq_close(closing->monitor);
     free(closing);
