@@ -159,13 +159,12 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
                  header.lane, header.sequence, header.height, header.width, header.channels);
     }
     const char *peer = zmq_msg_gets(&ingest->part[0], "Peer-Address");
-    crn_log(
-        CRN_LOG_WARNING,
-        "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes; %" PRIu64
-        " more not told",
-        crn_wire_fault_names[fault], crn_wire_fault_cures[fault],
-        peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
-        held);
+    crn_log(CRN_LOG_WARNING,
+            "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes; "
+            "%" PRIu64 " more like it since the last line",
+            crn_wire_fault_names[fault], crn_wire_fault_cures[fault],
+            peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
+            held);
 }
 
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
@@ -242,11 +241,13 @@ void crn_ingest_service(crn_ingest *ingest)
         stats->strangers += gate == GATE_STRANGER;
         uint64_t held;
         if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))
-            crn_log(
-                line[gate].level,
-                "ingest: %s; %" PRIu64 " now connected; %" PRIu64 " more not told", line[gate].text,
-                stats->connected > stats->disconnected ? stats->connected - stats->disconnected : 0,
-                held);
+            crn_log(line[gate].level,
+                    "ingest: %s; %" PRIu64 " now connected; %" PRIu64
+                    " more like it since the last line",
+                    line[gate].text,
+                    stats->connected > stats->disconnected ? stats->connected - stats->disconnected
+                                                           : 0,
+                    held);
     }
 }
 

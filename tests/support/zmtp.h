@@ -1,0 +1,28 @@
+/*
+ * A ZeroMQ sender made by hand over a plain TCP or Unix socket, for what libzmq never sends: frames
+ * that lie about their length, a peer that dies in the middle of one, bytes of another protocol.
+ */
+#ifndef CRN_ZMTP_H
+#define CRN_ZMTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Connects to tcp://127.0.0.1:PORT or ipc://PATH, nothing said yet. A descriptor or negative errno.
+ */
+int crn_zmtp_connect(const char *endpoint);
+
+/* The same, and introduces itself as a PUSH socket of ZMTP 3.0 and hears the other side out. */
+int crn_zmtp_connect_push(const char *endpoint);
+
+/* A frame's head: `size` is what it says. Negative errno when the other side is gone. */
+int crn_zmtp_send_head(int peer, uint64_t size, bool more);
+
+/* All of the bytes. Negative errno when the other side is gone. */
+int crn_zmtp_send(int peer, const void *bytes, size_t size);
+
+/* Waits until the other side has closed the connection: 0, or -ETIMEDOUT after timeout_ms. */
+int crn_zmtp_wait_closed(int peer, int timeout_ms);
+
+#endif
