@@ -270,15 +270,21 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     return 0;
 }
 
+void crn_recorder_finish(crn_recorder *recorder)
+{
+    if (!recorder->started)
+        return;
+    sem_post(&recorder->entries);
+    pthread_join(recorder->thread, NULL);
+    recorder->started = false;
+}
+
 void crn_recorder_close(crn_recorder **recorder)
 {
     crn_recorder *r = *recorder;
     if (!r)
         return;
-    if (r->started) {
-        sem_post(&r->entries);
-        pthread_join(r->thread, NULL);
-    }
+    crn_recorder_finish(r);
     if (r->ring)
         munmap(r->ring, r->ring_bytes);
     sem_destroy(&r->entries);

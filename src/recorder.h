@@ -38,7 +38,11 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
  */
 void crn_recorder_offer(crn_recorder *recorder, const crn_recorded_view *view);
 
-/* Writes what is queued, closes the segment, joins the thread, nulls; NULL is fine. */
+/* Writes what is queued, closes the segment and joins the thread; the stats are then final. Nothing
+ * may be offered any more. */
+void crn_recorder_finish(crn_recorder *recorder);
+
+/* Finishes, frees, nulls; NULL is fine. */
 void crn_recorder_close(crn_recorder **recorder);
 
 /* Safe from any thread. */

@@ -1,0 +1,288 @@
+/* cernita-record: stands in a connection, passes everything on, and records what it understands. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/endpoint.h"
+#include "src/recorder.h"
+#include "tools/options.h"
+
+#define HIGH_WATER_MARK 16
+#define LINGER_MS       500
+
+static const crn_option options[] = {
+    {"from", "ENDPOINT", "where senders connect: bound here (required)"},
+    {"to", "ENDPOINT", "where the line listens; without it the views end here"},
+    {"dir", "DIR", "where segments cernita-<UTC start>-<number>.tif are made (required)"},
+    {"segment", "MIB", "size of a segment at most, 1 to 1048576 (2048)"},
+    {"queue", "MIB",
+     "memory for views that wait for the disk, 1 to 65536 (256); what\n"
+     "does not fit is not recorded, and counted"},
+    {0},
+};
+enum {
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_DIR,
+    OPTION_SEGMENT,
+    OPTION_QUEUE,
+};
+
+static const crn_tool tool = {
+    "cernita-record",
+    "",
+    "Records a line's views on their way: put its --from where the line listened, and its --to\n"
+    "where the line listens now. Every message is passed on first, whole and unchanged, whether\n"
+    "it can be read or not; a slow disk costs recordings, never time. Ends with SIGINT or SIGTERM.",
+    options,
+    0,
+    0};
+
+typedef struct plan {
+    const char *from, *to, *dir;
+    uint64_t segment_bytes, queue_bytes;
+} plan;
+
+typedef struct relay {
+    const plan *plan;
+    void *zmq, *out;
+    crn_endpoint *in;
+    crn_recorder *recorder;
+    int signals;
+    bool stopped;
+    uint64_t messages, unreadable, undelivered;
+    crn_log_gate gate;
+} relay;
+
+/* A message on its way: its first parts are kept for the recorder, later ones only pass. */
+typedef struct message {
+    zmq_msg_t kept[CRN_WIRE_PARTS_MAX];
+    crn_wire_part parts[CRN_WIRE_PARTS_MAX];
+    size_t count; /* of all parts */
+    uint64_t arrived_ns;
+    bool delivered;
+} message;
+
+static void read_options(int argc, char **argv, plan *p)
+{
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        const char *name = options[option].name;
+        switch (option) {
+        case OPTION_FROM:
+            p->from = text;
+            break;
+        case OPTION_TO:
+            p->to = text;
+            break;
+        case OPTION_DIR:
+            p->dir = text;
+            break;
+        case OPTION_SEGMENT:
+            p->segment_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 1048576) << 20;
+            break;
+        case OPTION_QUEUE:
+            p->queue_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 65536) << 20;
+            break;
+        }
+    }
+    if (!p->from || !p->dir)
+        crn_usage_error(&tool, "--%s is missing", p->from ? "dir" : "from");
+}
+
+/* --- one message ---------------------------------------------------------------------------------
+ */
+
+/* Waits for a socket or for the end. Whether the socket is ready. */
+static bool await(relay *r, void *socket, short events)
+{
+    zmq_pollitem_t items[2] = {{.socket = socket, .events = events},
+                               {.fd = r->signals, .events = ZMQ_POLLIN}};
+    while (zmq_poll(items, 2, -1) < 0 && errno == EINTR)
+        continue;
+    if (items[1].revents)
+        r->stopped = true;
+    return !r->stopped && items[0].revents;
+}
+
+/* Passes one part on. Only a message's first part can be made to wait. */
+static bool pass(relay *r, zmq_msg_t *part, bool more)
+{
+    int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+    while (zmq_msg_send(part, r->out, flags) < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            return false;
+        if (!await(r, r->out, ZMQ_POLLOUT))
+            return false;
+    }
+    return true;
+}
+
+/* Reads a message and passes it on, part by part; the first parts are shared, not copied. */
+static bool relay_message(relay *r, message *m)
+{
+    bool more = true;
+    m->count = 0;
+    m->delivered = r->out != NULL;
+    while (more) {
+        zmq_msg_t part;
+        zmq_msg_init(&part);
+        int got = zmq_msg_recv(&part, crn_endpoint_socket(r->in), ZMQ_DONTWAIT);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            zmq_msg_close(&part);
+            break; /* only before the first part: a message arrives whole */
+        }
+        m->arrived_ns = m->count ? m->arrived_ns : (uint64_t)crn_realtime_ns();
+        more = zmq_msg_more(&part);
+        if (m->count < CRN_WIRE_PARTS_MAX) {
+            zmq_msg_t *kept = &m->kept[m->count];
+            zmq_msg_init(kept);
+            zmq_msg_copy(kept, &part);
+            m->parts[m->count] = (crn_wire_part){zmq_msg_data(kept), zmq_msg_size(kept)};
+        }
+        m->count++;
+        m->delivered = m->delivered && pass(r, &part, more);
+        zmq_msg_close(&part);
+    }
+    return m->count > 0;
+}
+
+static void record_message(relay *r, message *m)
+{
+    static const crn_wire_rules anything = {.max_bytes = UINT64_MAX};
+    crn_recorded_view view = {.arrived_ns = m->arrived_ns};
+    crn_wire_fault fault = crn_wire_check(m->parts, m->count, &anything, &view.header);
+    uint64_t held = 0;
+    r->messages++;
+    r->undelivered += r->out && !m->delivered;
+    if (!fault) {
+        view.maps = m->parts[1].bytes;
+        view.intensity = m->count == 3 ? m->parts[2].bytes : NULL;
+        crn_recorder_offer(r->recorder, &view);
+    } else {
+        r->unreadable++;
+        if (crn_log_gate_open(&r->gate, crn_now_ns(), &held))
+            crn_log(CRN_LOG_WARNING,
+                    "%s: a message is no view and not recorded: %s; %" PRIu64 " such so far",
+                    r->plan->from, crn_wire_fault_cures[fault], r->unreadable);
+    }
+    for (size_t i = 0; i < m->count && i < CRN_WIRE_PARTS_MAX; i++)
+        zmq_msg_close(&m->kept[i]);
+}
+
+static void relay_all(relay *r)
+{
+    message m;
+    while (!r->stopped) {
+        /* No message is taken before the line has room: senders see that it is busy, as they would
+         * without us. */
+        if (r->out && !await(r, r->out, ZMQ_POLLOUT))
+            continue;
+        if (await(r, crn_endpoint_socket(r->in), ZMQ_POLLIN) && relay_message(r, &m))
+            record_message(r, &m);
+    }
+}
+
+/* --- the run
+ * --------------------------------------------------------------------------------------- */
+
+/* Blocks the signals that end us, in all threads to come, and makes them readable. */
+static int catch_signals(void)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int open_out(relay *r, crn_error *error)
+{
+    int mark = HIGH_WATER_MARK, yes = 1, linger_ms = LINGER_MS;
+    if (!r->plan->to)
+        return 0;
+    r->out = zmq_socket(r->zmq, ZMQ_PUSH);
+    if (!r->out)
+        return crn_error_set(error, -errno, "no socket: %s", zmq_strerror(errno));
+    zmq_setsockopt(r->out, ZMQ_SNDHWM, &mark, sizeof mark);
+    zmq_setsockopt(r->out, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+    zmq_setsockopt(r->out, ZMQ_IMMEDIATE, &yes, sizeof yes); /* wait for a line that is there */
+    if (zmq_connect(r->out, r->plan->to) < 0)
+        return crn_error_set(error, -errno,
+                             "--to %s: cannot connect: %s; is it tcp://HOST:PORT or "
+                             "ipc://PATH?",
+                             r->plan->to, zmq_strerror(errno));
+    return 0;
+}
+
+static int open_relay(relay *r, crn_error *error)
+{
+    r->signals = catch_signals();
+    r->zmq = zmq_ctx_new();
+    if (r->signals < 0 || !r->zmq)
+        return crn_error_set(error, -ENOMEM, "no signals or no context: %s", strerror(errno));
+    int result = crn_recorder_open(r->plan->dir, r->plan->segment_bytes, r->plan->queue_bytes,
+                                   &r->recorder, error);
+    if (!result)
+        result = open_out(r, error);
+    if (!result)
+        result = crn_endpoint_open(r->zmq, ZMQ_PULL, "--from", &r->in, error);
+    /* No heartbeats: while the line is busy nothing is read here, their answers included, and
+     * libzmq would drop the sender with all it holds. */
+    if (!result && (crn_endpoint_set(r->in, ZMQ_RCVHWM, HIGH_WATER_MARK) ||
+                    crn_endpoint_set(r->in, ZMQ_HEARTBEAT_IVL, 0)))
+        result = crn_error_set(error, -EINVAL, "--from %s: socket refused", r->plan->from);
+    if (!result)
+        result = crn_endpoint_bind(r->in, r->plan->from, error);
+    return result;
+}
+
+/* Ends the flow first, the disk last: what was offered is written. */
+static crn_recorder_stats close_relay(relay *r)
+{
+    crn_recorder_stats stats = {0};
+    crn_endpoint_close(&r->in, 0);
+    if (r->out)
+        zmq_close(r->out);
+    if (r->zmq)
+        zmq_ctx_term(r->zmq);
+    if (r->recorder) {
+        crn_recorder_finish(r->recorder);
+        stats = crn_recorder_get_stats(r->recorder);
+    }
+    crn_recorder_close(&r->recorder);
+    return stats;
+}
+
+int main(int argc, char **argv)
+{
+    plan p = {.segment_bytes = UINT64_C(2048) << 20, .queue_bytes = UINT64_C(256) << 20};
+    read_options(argc, argv, &p);
+    relay r = {.plan = &p, .signals = -1};
+    crn_error error = {0};
+    int result = open_relay(&r, &error);
+    if (!result)
+        relay_all(&r);
+    crn_recorder_stats stats = close_relay(&r);
+    if (result)
+        return crn_tool_fail(&tool, "%s", error.text);
+    printf("%" PRIu64 " messages", r.messages);
+    if (p.to)
+        printf(", %" PRIu64 " passed on", r.messages - r.undelivered);
+    printf("; %" PRIu64 " views recorded in %" PRIu64 " segments; not recorded: %" PRIu64
+           " queue full, %" PRIu64 " disk refused, %" PRIu64 " no views\n",
+           stats.written, stats.segments, stats.dropped, stats.failed, r.unreadable);
+    return 0;
+}
