@@ -26,6 +26,7 @@
 #define RECEIVED_MAX 1000 /* parts that libzmq holds for us while we draw or print */
 #define ALL_LANES    (-1)
 #define OVER_MAX     16
+#define DRAWING_NICE 10
 
 typedef enum option_number {
     OPTION_GRADER,
@@ -198,8 +199,12 @@ static int tail_init(tail *t, const settings *set, crn_error *error)
         return r;
     if (crn_follow_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
         return crn_error_set(error, -ENOMEM, "no memory");
-    if (set->draw)
+    if (set->draw) {
+        /* Drawing gives way to the line where both share the cores; libzmq's thread does not. */
+        if (nice(DRAWING_NICE) < 0)
+            errno = 0;
         r = crn_pictures_create(set->draw, set->last, &t->pictures, error);
+    }
     for (int32_t i = 0; i < set->over_count && r >= 0; i++) {
         error->text[0] = '\0';
         r = crn_pictures_over(t->pictures, set->over[i], error);
