@@ -42,8 +42,8 @@ typedef enum option_number {
 
 static const crn_option options[] = {
     [OPTION_GRADER] = {"grader", NULL,
-                       "take the grader's place: every verdict comes here, none to a\n"
-                       "grader that is connected too; not on a machine that sorts"},
+                       "take the grader's place: a grader that is connected too gets only\n"
+                       "every other verdict; not on a machine that sorts"},
     [OPTION_JSON] = {"json", NULL, "one line of JSON a verdict; all else goes to stderr"},
     [OPTION_COUNT] = {"count", "N", "end after N verdicts"},
     [OPTION_LANE] = {"lane", "N", "only this lane's verdicts"},
