@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,8 +18,9 @@
 
 #include "src/base/param.h"
 
-/* A peer that answers no ping for this long is gone. It must be longer than any pause in which this
- * side's high water mark may stop the reading, because a peer's answer waits behind its data. */
+/* A peer that answers no ping for this long is gone. A reader that leaves its socket alone for
+ * longer loses its senders, and what they had under way: once the high water mark stops the
+ * reading, their answers wait behind their data. */
 #define HEARTBEAT_INTERVAL_MS 1000
 #define HEARTBEAT_TIMEOUT_MS  5000
 #define HANDSHAKE_MS          5000
@@ -89,8 +91,10 @@ static int set_shared_options(crn_endpoint *endpoint)
 
 static int open_monitor(crn_endpoint *endpoint, void *zmq)
 {
+    /* A name of its own: libzmq forgets that of a closed monitor some time later. */
+    static atomic_uint serial;
     char name[64];
-    snprintf(name, sizeof name, "inproc://cernita.monitor.%p", (void *)endpoint);
+    snprintf(name, sizeof name, "inproc://cernita.monitor.%u", atomic_fetch_add(&serial, 1));
     int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
                  HANDSHAKE_FAILED_EVENTS;
     if (zmq_socket_monitor(endpoint->socket, name, events) < 0)
