@@ -7,19 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/priority.h"
 #include "src/ring.h"
 #include "stages/backend.h"
 
 /* One view runs, one waits: the worker never idles for the hand-over, and little is decided too
  * early. */
 #define DEPTH 2
-
-/* Workers yield to ingest, clock and publisher, which run on the same cores. */
-#define WORKER_NICE 10
 
 typedef struct worker {
     struct crn_engine *engine;
@@ -84,7 +81,7 @@ static void *run_worker(void *argument)
     char name[16];
     snprintf(name, sizeof name, "worker %d", self->number);
     pthread_setname_np(pthread_self(), name);
-    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
+    crn_priority_step_back();
     pthread_cleanup_push(note_gone, self);
     for (;;) {
         while (sem_wait(&self->work) != 0)

@@ -2,12 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -15,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/engine.h"
 #include "src/pool.h"
+#include "src/priority.h"
 #include "src/store.h"
 
 /* Messages read before the loop looks at everything else again; each is followed by what is due
@@ -103,6 +101,8 @@ int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *erro
     line->config = config;
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     line->zmq = zmq_ctx_new();
+    if (line->zmq)
+        crn_priority_set_zmq(line->zmq);
     int r = 0;
     if (line->stop_descriptor < 0 || !line->zmq)
         r = crn_error_set(error, -errno, "cannot start: %s", strerror(errno));
@@ -361,24 +361,13 @@ static bool stop_asked(const crn_line *line)
     return read(line->stop_descriptor, &count, sizeof count) > 0;
 }
 
-/* Reading, the clock and publishing must not wait for the workers on the same cores. */
-static void raise_priority(void)
-{
-    struct sched_param real_time = {.sched_priority = 10};
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    if (pthread_setschedparam(pthread_self(), SCHED_RR, &real_time) == 0) {
-        crn_log(CRN_LOG_DEBUG, "the line's thread runs under SCHED_RR");
-        return;
-    }
-    if (setpriority(PRIO_PROCESS, 0, -10) != 0)
-        crn_log(CRN_LOG_DEBUG,
-                "no right to raise the line's priority; the workers run at a lower one anyway");
-}
-
 int crn_line_run(crn_line *line, crn_error *error)
 {
-    raise_priority();
-    crn_log(CRN_LOG_INFO, "ready: %s", crn_engine_describe(line->engine));
+    crn_priority_raise();
+    crn_log(CRN_LOG_INFO, "ready: %s%s", crn_engine_describe(line->engine),
+            crn_priority_is_real_time()
+                ? ""
+                : "; no right to real-time scheduling, so workers step back instead");
     line->watch_ns = crn_now_ns() + WATCH_NS;
     line->report_ns = crn_now_ns() + REPORT_NS;
     while (!line->stopping || crn_fruits_open(line->fruits) > 0) {

@@ -34,6 +34,8 @@ enum {
     OPTION_PROBE,
     OPTION_BUSY,
     OPTION_BACKEND,
+    OPTION_WORKERS,
+    OPTION_THREADS,
     OPTION_JSON
 };
 
@@ -53,6 +55,8 @@ static const crn_tool tool = {
             {"busy", NULL,
              "fill the maps with noise, so that the work and not the transport is the limit"},
             {"backend", "B", "the daemon's run.backend, default openmp"},
+            {"workers", "N", "its run.workers, default 0"},
+            {"threads", "N", "its run.threads, default 0"},
             {"json", NULL, "one JSON object instead of the table"},
             {NULL, NULL, NULL}},
     .operands_min = 0,
@@ -192,7 +196,7 @@ static int run_all(const settings *given)
 int crn_bench_line(int argc, char **argv)
 {
     static settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
-    const char *backend = "openmp", *value;
+    const char *backend = "openmp", *workers = "0", *threads = "0", *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_RECORDING)
             given.recording = value;
@@ -204,6 +208,10 @@ int crn_bench_line(int argc, char **argv)
             given.probe_seconds = crn_option_real(&tool, "probe-seconds", value, 0.5, 1e4);
         else if (option == OPTION_BACKEND)
             backend = value;
+        else if (option == OPTION_WORKERS)
+            workers = value;
+        else if (option == OPTION_THREADS)
+            threads = value;
         else if (option == OPTION_BUSY)
             given.busy = true;
         else if (option == OPTION_JSON)
@@ -221,9 +229,9 @@ int crn_bench_line(int argc, char **argv)
     }
     snprintf(given.yaml, sizeof given.yaml,
              "%schain: [contours: {border: closed}]\n"
-             "run: {backend: %s}\n"
+             "run: {backend: %s, workers: %s, threads: %s}\n"
              "log: {level: error}\n",
-             given.frames.classes_yaml, backend);
+             given.frames.classes_yaml, backend, workers, threads);
     int r = run_all(&given);
     crn_frames_free(&given.frames);
     return r < 0 ? crn_tool_fail(&tool, "%s", strerror(-r)) : 0;

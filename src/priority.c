@@ -1,0 +1,53 @@
+#include "src/priority.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <zmq.h>
+
+/* Above anything a machine runs by default under SCHED_RR, below its interrupt threads. */
+#define REAL_TIME_PRIORITY 10
+
+/* Far enough that a waking line's thread does not wait for a worker's time slice. */
+#define WORKER_NICE 10
+
+bool crn_priority_is_real_time(void)
+{
+    static atomic_int known; /* 0: not asked yet, 1: no, 2: yes */
+    int answer = atomic_load(&known);
+    if (answer == 0) {
+        int policy;
+        struct sched_param before, wanted = {.sched_priority = REAL_TIME_PRIORITY};
+        pthread_getschedparam(pthread_self(), &policy, &before);
+        answer = pthread_setschedparam(pthread_self(), SCHED_RR, &wanted) == 0 ? 2 : 1;
+        if (answer == 2)
+            pthread_setschedparam(pthread_self(), policy, &before);
+        atomic_store(&known, answer);
+    }
+    return answer == 2;
+}
+
+void crn_priority_set_zmq(void *zmq)
+{
+    /* libzmq aborts when it may not do as told, so it is only told what was tried. */
+    if (!crn_priority_is_real_time())
+        return;
+    zmq_ctx_set(zmq, ZMQ_THREAD_SCHED_POLICY, SCHED_RR);
+    zmq_ctx_set(zmq, ZMQ_THREAD_PRIORITY, REAL_TIME_PRIORITY);
+}
+
+void crn_priority_raise(void)
+{
+    struct sched_param real_time = {.sched_priority = REAL_TIME_PRIORITY};
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    if (crn_priority_is_real_time())
+        pthread_setschedparam(pthread_self(), SCHED_RR, &real_time);
+}
+
+void crn_priority_step_back(void)
+{
+    if (!crn_priority_is_real_time())
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
+}
