@@ -8,7 +8,8 @@
 #include "src/place.h"
 #include "src/schedule.h"
 
-#define RULE_MAX (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
+#define BRIEF_SHARE 16                 /* a view is brief below this part of the budget */
+#define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
 
 const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
 
@@ -48,7 +49,8 @@ int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits
     int32_t places = rules->open_fruits + 1;
     int r = crn_places_create((uint32_t)places, (uint32_t)rules->views, &fruits->places);
     if (r == 0)
-        r = crn_schedule_create(places, rules->workers, &fruits->schedule);
+        r = crn_schedule_create(places, rules->workers, rules->budget_ns / BRIEF_SHARE,
+                                &fruits->schedule);
     if (r < 0)
         goto fail;
     *ret_fruits = fruits;
@@ -193,10 +195,8 @@ static void credit(crn_fruits *fruits, crn_place *place, const crn_view_header *
         fruit->captured_ns = header->captured_ns;
     }
     place->header_deadline_ns = least(place->header_deadline_ns, deadline_ns);
-    bool last = fruit->expected > 0 && fruit->received == fruit->expected;
+    bool last = fruit->received == fruit->expected; /* never of unknown ones: 0 */
     bool too_late = cap_ns(fruits, place) - fruits->rules.guard_ns <= now_ns;
-    if (too_late)
-        place->expired = true;
     if (!is_closed(place) && (last || too_late || fruits->ended))
         fruit->closed_ns = now_ns;
     settle(fruits, place);

@@ -115,7 +115,7 @@ typedef enum crn_arrival {
 } crn_arrival;
 
 typedef enum crn_next {
-    CRN_NEXT_NONE,    /* nothing is queued */
+    CRN_NEXT_NONE,    /* nothing is queued, or nothing should be handed out before a view ends */
     CRN_NEXT_RUN,     /* hand this view to the engine; it counts as running */
     CRN_NEXT_DISCARD, /* give this view's slot back and ask again */
 } crn_next;

@@ -5,7 +5,7 @@
 
 #include "src/base/clock.h"
 
-/* The first of those waiting (by alarm), or of those due (by deadline), on top. */
+/* The earliest alarm on top, of alike ones the oldest. */
 typedef struct heap {
     uint32_t count;
     crn_place **at;
@@ -114,17 +114,12 @@ static void index_remove(crn_places *places, const crn_place *place)
     places->index[gap] = NULL;
 }
 
-/* --- the heaps: whose alarm, and whose deadline, comes first ---------------------------------- */
-
-static int64_t key_of(const crn_place *place)
-{
-    return place->in_due ? place->fruit.deadline_ns : place->alarm_ns;
-}
+/* --- the heaps: whose alarm comes first, of those due and of the others ------------------------
+ */
 
 static bool is_before(const crn_place *a, const crn_place *b)
 {
-    int64_t key_a = key_of(a), key_b = key_of(b);
-    return key_a != key_b ? key_a < key_b : a->order < b->order;
+    return a->alarm_ns != b->alarm_ns ? a->alarm_ns < b->alarm_ns : a->order < b->order;
 }
 
 static void heap_set(heap *in, uint32_t at, crn_place *place)

@@ -21,7 +21,7 @@ typedef struct crn_place {
     uint64_t order;             /* of opening */
     uint64_t pending;           /* views arrived, queued or running */
     int64_t header_deadline_ns; /* the earliest of its views' */
-    int64_t alarm_ns;           /* when it falls due or closes, unless something happens before */
+    int64_t alarm_ns;           /* deadline - guard once closed, before: when it closes */
     bool due;                   /* to be judged at once */
     bool forced;                /* open_fruits was reached */
     bool expired;               /* its deadline - guard came */
@@ -48,11 +48,11 @@ crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, u
 /* The fruit leaves; tickets to it are stale from now on. */
 void crn_places_give(crn_places *places, crn_place *place);
 
-/* To be called whenever due, alarm_ns or fruit.deadline_ns changed. */
+/* To be called whenever due or alarm_ns changed. */
 void crn_places_settle(crn_places *places, crn_place *place);
 
-/* Of the fruits that are due the one of the earliest deadline, of the others the one of the
- * earliest alarm (of alike ones the oldest); NULL: there is none. */
+/* The earliest alarm among the fruits that are due, and among the others; of alike ones the oldest;
+ * NULL: there is none. */
 crn_place *crn_places_first_due(const crn_places *places);
 crn_place *crn_places_first_waiting(const crn_places *places);
 

@@ -27,6 +27,7 @@ typedef struct job {
 
 struct crn_schedule {
     int64_t workers, running; /* views */
+    int64_t brief_ns;         /* typical cost up to which views are handed out ahead */
     job *jobs;
     uint32_t *waiting; /* places of the fruits with queued views, in no order */
     uint32_t waiting_count;
@@ -39,7 +40,8 @@ struct crn_schedule {
     int64_t typical_ns, slow_ns;
 };
 
-int crn_schedule_create(int32_t places, int32_t workers, crn_schedule **ret_schedule)
+int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
+                        crn_schedule **ret_schedule)
 {
     if (places < 1 || workers < 1)
         return -EINVAL;
@@ -47,6 +49,7 @@ int crn_schedule_create(int32_t places, int32_t workers, crn_schedule **ret_sche
     if (!schedule)
         return -ENOMEM;
     schedule->workers = workers;
+    schedule->brief_ns = brief_ns;
     schedule->jobs = calloc((size_t)places, sizeof *schedule->jobs);
     schedule->waiting = calloc((size_t)places, sizeof *schedule->waiting);
     if (!schedule->jobs || !schedule->waiting) {
@@ -143,6 +146,8 @@ static void discard(crn_schedule *schedule, job *losing, uint32_t view)
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
                            uint32_t *ret_view)
 {
+    if (schedule->running >= schedule->workers && schedule->typical_ns > schedule->brief_ns)
+        return CRN_NEXT_NONE;
     job *best = NULL;
     standing best_standing = NOBODY;
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {

@@ -9,10 +9,12 @@
  *   1. Whole fruits that fit run first: the earliest due first, of alike ones the older.
  *   2. Then whole ones that hardly fit: those begun, then the youngest, which has most time left.
  *   3. Then broken ones, the earliest due first: a verdict on some views beats one on none.
- * Within a fruit the lowest view runs first. A view that at typical cost cannot end before its
- * fruit is due is discarded unrun. With no slot left, the youngest of the broken fruits gives one
- * up, then the youngest of the whole ones. So when more comes than can be carried, losses gather on
- * few fruits and the others stay whole.
+ * Within a fruit the lowest view runs first. While every worker has a view, another is handed out
+ * to wait behind it only if views are brief: what was handed out cannot be called back when one
+ * comes that should go first, but with brief views a worker's wait for its next one would cost
+ * more. A view that at typical cost cannot end before its fruit is due is discarded unrun. With no
+ * slot left, the youngest of the broken fruits gives one up, then the youngest of the whole ones.
+ * So when more comes than can be carried, losses gather on few fruits and the others stay whole.
  *
  * Recent cost: of the last CRN_SCHEDULE_COSTS views that ran, the median is `typical`, the 90th
  * percentile `slow`. Ranks, not a mean and its deviation: one view held up for half a second must
@@ -35,8 +37,9 @@
 
 typedef struct crn_schedule crn_schedule;
 
-/* 0, -EINVAL, -ENOMEM. */
-int crn_schedule_create(int32_t places, int32_t workers, crn_schedule **ret_schedule);
+/* Views are brief while their typical cost is at most brief_ns. 0, -EINVAL, -ENOMEM. */
+int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
+                        crn_schedule **ret_schedule);
 void crn_schedule_free(crn_schedule **schedule);
 
 /* A fruit took this place; `order` grows from fruit to fruit. It is due at CRN_NEVER_NS. */
@@ -53,7 +56,8 @@ void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view);
 /* A view of the fruit will never be judged: from now on the fruit is broken. */
 void crn_schedule_lose(crn_schedule *schedule, uint32_t place);
 
-/* The next view: on RUN it has begun, on DISCARD it is lost and its fruit broken. */
+/* The next view: on RUN it has begun, on DISCARD it is lost and its fruit broken. NONE: nothing is
+ * queued, or views are not brief and every worker has one. */
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
                            uint32_t *ret_view);
 

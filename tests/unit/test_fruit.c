@@ -227,6 +227,26 @@ static void test_restarted_sender_opens_its_fruits_anew(void **state)
     assert_int_equal(crn_lane_get_stats(crn_lanes_find(lanes, 1))->restarts, 1);
 }
 
+static void test_names_that_share_parts_are_told_apart(void **state)
+{
+    (void)state;
+    crn_ticket ticket;
+    for (uint64_t round = 0; round < 300; round++) {
+        /* Eight fruits at a time: two lanes, two epochs, two ids. */
+        for (uint16_t view = 0; view < 2; view++)
+            for (uint32_t i = 0; i < 8; i++)
+                assert_int_equal(arrive_as(header_of(i & 1, round * 2 + (i >> 1 & 1),
+                                                     round * 2 + (i >> 2), view, 2),
+                                           NEVER, &ticket),
+                                 CRN_ARRIVAL_WANTED);
+        assert_int_equal(crn_fruits_open(fruits), 8);
+        now_ns += BUDGET - GUARD;
+        for (int i = 0; i < 8; i++)
+            crn_fruits_judge(fruits, crn_fruits_due(fruits, now_ns));
+    }
+    expect_sums(300 * 16);
+}
+
 static void test_stragglers_never_reopen_their_fruit(void **state)
 {
     (void)state;
@@ -401,33 +421,6 @@ static void test_evicting_the_last_view_makes_a_closed_fruit_due(void **state)
     expect_not_due();
 }
 
-static void test_next_hands_out_slot_and_deadline(void **state)
-{
-    (void)state;
-    arrive(1, 0, 1, START + 60 * MS);
-    crn_ticket ticket;
-    uint32_t slot;
-    int64_t deadline_ns;
-    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns), CRN_NEXT_RUN);
-    assert_int_equal(slot, 100);
-    assert_int_equal(deadline_ns, START + 60 * MS - GUARD);
-    assert_true(end(ticket));
-    judge(1, CRN_VERDICT_COMPLETE);
-
-    /* With no time for the 1 ms that a view takes, it is discarded, and the fruit has nothing left
-     * to wait for. */
-    arrive(2, 0, 1, START + 60 * MS);
-    now_ns = START + 60 * MS - GUARD - 1 * MS + 1;
-    expect_not_due();
-    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns),
-                     CRN_NEXT_DISCARD);
-    assert_int_equal(slot, 101);
-    judge(2, CRN_VERDICT_LATE);
-    assert_int_equal(crn_fruits_get_stats(fruits)->discarded, 1);
-    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns), CRN_NEXT_NONE);
-    expect_sums(0);
-}
-
 static void test_create_refuses_nonsense(void **state)
 {
     (void)state;
@@ -471,6 +464,7 @@ int main(void)
         ON_BENCH(test_messages_are_counted_on_their_lane_whatever_becomes_of_them),
         ON_BENCH(test_interleaved_lanes_do_not_mix),
         ON_BENCH(test_restarted_sender_opens_its_fruits_anew),
+        ON_BENCH(test_names_that_share_parts_are_told_apart),
         ON_BENCH(test_stragglers_never_reopen_their_fruit),
         ON_BENCH(test_what_makes_a_verdict),
         ON_BENCH(test_failed_and_lost_views_make_it_partial_or_late),
@@ -479,7 +473,6 @@ int main(void)
         ON_BENCH(test_tickets_of_nowhere_are_harmless),
         ON_BENCH(test_eviction_gives_the_slot_and_breaks_the_fruit),
         ON_BENCH(test_evicting_the_last_view_makes_a_closed_fruit_due),
-        ON_BENCH(test_next_hands_out_slot_and_deadline),
         cmocka_unit_test(test_create_refuses_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,11 @@
 #define BUDGET_NS   (100 * CRN_NS_PER_MS)
 #define SLOTS_MAX   128
 #define WORKERS_MAX 16
+#define DEPTH_MAX   2
 
 typedef struct scene {
     const char *name;
-    int32_t lanes, workers, slots;
+    int32_t lanes, workers, depth, slots;
     int64_t cost_ns;  /* of a view */
     int64_t load;     /* percent of what the workers can carry */
     bool even;        /* a fruit's views are spread over the time to the next fruit, else at once */
@@ -39,11 +40,15 @@ typedef struct message {
     uint16_t view;
 } message;
 
+/* The first of its views runs, a second one waits behind it, as in the daemon's workers. */
 typedef struct worker {
-    bool busy;
-    int64_t ends_ns, cost_ns;
-    uint32_t slot;
-    crn_ticket ticket;
+    int count;
+    int64_t begun_ns;
+    struct {
+        int64_t cost_ns;
+        uint32_t slot;
+        crn_ticket ticket;
+    } views[DEPTH_MAX];
 } worker;
 
 typedef struct line {
@@ -55,6 +60,7 @@ typedef struct line {
     worker workers[WORKERS_MAX];
     uint32_t free_slots[SLOTS_MAX];
     int free_count;
+    bool cancelled[SLOTS_MAX];
     uint64_t random;
     int64_t now_ns;
     unsigned char *verdicts;             /* per lane and fruit: how many */
@@ -109,16 +115,31 @@ static void give_slot(line *l, uint32_t slot)
     assert_true(l->free_count <= l->scene->slots);
 }
 
+static int64_t ends_ns(const worker *one)
+{
+    return one->count > 0 ? one->begun_ns + one->views[0].cost_ns : CRN_NEVER_NS;
+}
+
+static void drop_first(line *l, worker *one, bool judged)
+{
+    crn_judgement judgement = {.cost_ns = one->views[0].cost_ns};
+    crn_fruits_done(l->fruits, one->views[0].ticket, judged ? &judgement : NULL);
+    give_slot(l, one->views[0].slot);
+    one->count--;
+    memmove(&one->views[0], &one->views[1], sizeof one->views - sizeof one->views[0]);
+    one->begun_ns = l->now_ns;
+}
+
+/* A view whose fruit was judged while it waited behind another comes back without being run. */
 static void end_views(line *l)
 {
     for (int w = 0; w < l->scene->workers; w++) {
         worker *one = &l->workers[w];
-        if (!one->busy || one->ends_ns > l->now_ns)
+        if (ends_ns(one) > l->now_ns)
             continue;
-        one->busy = false;
-        crn_judgement judgement = {.cost_ns = one->cost_ns};
-        crn_fruits_done(l->fruits, one->ticket, &judgement);
-        give_slot(l, one->slot);
+        drop_first(l, one, true);
+        while (one->count > 0 && l->cancelled[one->views[0].slot])
+            drop_first(l, one, false);
     }
 }
 
@@ -162,6 +183,8 @@ static void judge_due(line *l)
         for (int v = 0; v < VIEWS; v++) {
             if (fruit->views[v].state == CRN_VIEW_QUEUED)
                 give_slot(l, fruit->views[v].slot);
+            if (fruit->views[v].state == CRN_VIEW_RUNNING)
+                l->cancelled[fruit->views[v].slot] = true;
         }
         crn_fruits_judge(l->fruits, fruit);
     }
@@ -176,24 +199,35 @@ static int64_t draw_cost(line *l)
     return cost_ns + cost_ns * percent / 100;
 }
 
+static worker *least_busy(line *l)
+{
+    worker *best = NULL;
+    for (int w = 0; w < l->scene->workers; w++)
+        if (l->workers[w].count < l->scene->depth && (!best || l->workers[w].count < best->count))
+            best = &l->workers[w];
+    return best;
+}
+
 static void begin_views(line *l)
 {
-    for (int w = 0; w < l->scene->workers; w++) {
-        worker *one = &l->workers[w];
+    worker *one;
+    while ((one = least_busy(l))) {
         int64_t deadline_ns;
-        while (!one->busy) {
-            uint32_t slot;
-            crn_ticket ticket;
-            crn_next next = crn_fruits_next(l->fruits, l->now_ns, &ticket, &slot, &deadline_ns);
-            if (next == CRN_NEXT_NONE)
-                return;
-            if (next == CRN_NEXT_DISCARD) {
-                give_slot(l, slot);
-                continue;
-            }
-            int64_t cost_ns = draw_cost(l);
-            *one = (worker){true, l->now_ns + cost_ns, cost_ns, slot, ticket};
+        uint32_t slot;
+        crn_ticket ticket;
+        crn_next next = crn_fruits_next(l->fruits, l->now_ns, &ticket, &slot, &deadline_ns);
+        if (next == CRN_NEXT_NONE)
+            return;
+        if (next == CRN_NEXT_DISCARD) {
+            give_slot(l, slot);
+            continue;
         }
+        if (one->count == 0)
+            one->begun_ns = l->now_ns;
+        one->views[one->count].cost_ns = draw_cost(l);
+        one->views[one->count].slot = slot;
+        one->views[one->count++].ticket = ticket;
+        l->cancelled[slot] = false;
     }
 }
 
@@ -203,8 +237,8 @@ static int64_t next_event_ns(const line *l, int received)
     if (received < l->message_count && l->messages[received].at_ns < next_ns)
         next_ns = l->messages[received].at_ns;
     for (int w = 0; w < l->scene->workers; w++)
-        if (l->workers[w].busy && l->workers[w].ends_ns < next_ns)
-            next_ns = l->workers[w].ends_ns;
+        if (ends_ns(&l->workers[w]) < next_ns)
+            next_ns = ends_ns(&l->workers[w]);
     return next_ns;
 }
 
@@ -281,8 +315,8 @@ static void play(const scene *s)
 
 /* One lane; lanes over lanes, as a machine with several has them; slots as the daemon makes them.
  */
-#define ONE   .lanes = 1, .workers = 1, .slots = 20
-#define MANY  .lanes = 8, .workers = 4, .slots = 32
+#define ONE   .lanes = 1, .workers = 1, .depth = 2, .slots = 20
+#define MANY  .lanes = 8, .workers = 4, .depth = 2, .slots = 32
 #define LONG  .cost_ns = 20 * CRN_NS_PER_MS /* the budget is just enough for a fruit */
 #define BRIEF .cost_ns = CRN_NS_PER_MS / 5  /* slots run out long before the budget does */
 
@@ -325,6 +359,8 @@ static void test_twice_the_load_with_costs_that_vary(void **state)
         {"one lane, 20 ms, even, +-50 %", ONE, LONG, EVEN, .least = 46},
         {"one lane, 20 ms, burst, +-10 %", ONE, LONG, BURST, .jitter = 10, .least = 40},
         {"one lane, 10 ms, burst, +-50 %", ONE, .cost_ns = 10 * CRN_NS_PER_MS, BURST, .least = 44},
+        {"8 lanes, 6 ms, burst, +-50 %", MANY, .cost_ns = 6 * CRN_NS_PER_MS, BURST, .least = 48},
+        {"8 lanes, 6 ms, even, +-50 %", MANY, .cost_ns = 6 * CRN_NS_PER_MS, EVEN, .least = 48},
         {"one lane, 0.2 ms, burst, +-50 %", ONE, BRIEF, BURST, .least = 48},
         {"8 lanes, 20 ms, burst, +-50 %", MANY, LONG, BURST, .least = 47},
         {"8 lanes, 20 ms, even, +-50 %", MANY, LONG, EVEN, .least = 47},

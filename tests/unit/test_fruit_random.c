@@ -1,182 +1,9 @@
 /*
- * Fruits under random events, checked step by step against a plain model: every open fruit in a
- * list, everything derived anew from its definition each time. What must hold whatever happens: one
- * verdict per fruit, the right one, at its time; every slot given back once; counts that add up;
- * and a wake that misses nothing.
+ * Fruits under random events, checked step by step against a plain model. What must hold whatever
+ * happens: one verdict per fruit, the right one, at its time; every slot given back once; counts
+ * that add up; and a wake that misses nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "src/base/clock.h"
-#include "src/fruit.h"
-
-#define LANES    4
-#define VIEWS    4
-#define SLOTS    10
-#define EVENTS   60000
-#define OPEN_MAX 32
-#define MS       CRN_NS_PER_MS
-#define NO_FRUIT SIZE_MAX
-
-typedef struct known {
-    uint32_t lane;
-    uint64_t epoch, fruit, order;
-    uint16_t expected;
-    int64_t opened_ns, closed_ns, header_ns;
-    bool forced, lost;
-    crn_view_state states[VIEWS];
-    uint32_t slots[VIEWS];
-    bool spoiled[VIEWS]; /* judged, but with a stage skipped */
-} known;
-
-typedef struct running {
-    crn_ticket ticket;
-    uint32_t slot;
-    uint64_t order; /* of its fruit */
-} running;
-
-typedef struct name {
-    uint64_t epoch, fruit;
-} name;
-
-typedef struct world {
-    crn_fruit_rules rules;
-    crn_lanes *lanes;
-    crn_fruits *fruits;
-    crn_fruit_stats stats; /* as the model counts them */
-    uint64_t random;
-    int64_t now_ns, latest_ns;
-    bool drained; /* no event since due was asked until NULL */
-
-    known open[OPEN_MAX];
-    size_t open_count;
-    running running[SLOTS];
-    size_t running_count;
-    bool held[SLOTS];
-    struct {
-        uint64_t epoch, sequence, next_fruit;
-        uint64_t epoch_before, last_before;
-        name *judged;
-        size_t judged_count;
-    } senders[LANES + 1];
-} world;
-
-static uint32_t draw(world *w, uint32_t below)
-{
-    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(w->random >> 33) % below;
-}
-
-/* --- the model -------------------------------------------------------------------------------- */
-
-static int64_t cap_of(const world *w, const known *k)
-{
-    return k->header_ns < w->latest_ns ? k->header_ns : w->latest_ns;
-}
-
-static int64_t closes_at(const world *w, const known *k)
-{
-    int64_t by_rule = k->opened_ns + w->rules.assemble_ns;
-    int64_t by_cap = cap_of(w, k) - w->rules.guard_ns;
-    return by_rule < by_cap ? by_rule : by_cap;
-}
-
-static int64_t deadline_of(const world *w, const known *k)
-{
-    int64_t close =
-        k->closed_ns != CRN_NEVER_NS ? k->closed_ns : k->opened_ns + w->rules.assemble_ns;
-    int64_t by_rule = close + w->rules.budget_ns;
-    return by_rule < cap_of(w, k) ? by_rule : cap_of(w, k);
-}
-
-static int count_states(const known *k, crn_view_state from, crn_view_state to)
-{
-    int count = 0;
-    for (int v = 0; v < VIEWS; v++)
-        count += k->states[v] >= from && k->states[v] <= to;
-    return count;
-}
-
-static bool is_due(const world *w, const known *k)
-{
-    if (k->closed_ns == CRN_NEVER_NS)
-        return false;
-    return k->forced || count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_RUNNING) == 0 ||
-           w->now_ns >= deadline_of(w, k) - w->rules.guard_ns;
-}
-
-static crn_verdict_kind verdict_of(const known *k)
-{
-    int received = count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST);
-    int judged = count_states(k, CRN_VIEW_JUDGED, CRN_VIEW_JUDGED);
-    bool whole = judged == received && received >= k->expected;
-    for (int v = 0; v < VIEWS; v++)
-        whole = whole && !(k->states[v] == CRN_VIEW_JUDGED && k->spoiled[v]);
-    return judged == 0 ? CRN_VERDICT_LATE : whole ? CRN_VERDICT_COMPLETE : CRN_VERDICT_PARTIAL;
-}
-
-static void let_time_close(world *w)
-{
-    for (size_t i = 0; i < w->open_count; i++) {
-        known *k = &w->open[i];
-        if (k->closed_ns == CRN_NEVER_NS && closes_at(w, k) <= w->now_ns)
-            k->closed_ns = closes_at(w, k);
-    }
-}
-
-static size_t find_open(const world *w, uint32_t lane, uint64_t epoch, uint64_t fruit)
-{
-    for (size_t i = 0; i < w->open_count; i++)
-        if (w->open[i].lane == lane && w->open[i].epoch == epoch && w->open[i].fruit == fruit)
-            return i;
-    return NO_FRUIT;
-}
-
-static size_t find_order(const world *w, uint64_t order)
-{
-    for (size_t i = 0; i < w->open_count; i++)
-        if (w->open[i].order == order)
-            return i;
-    return NO_FRUIT;
-}
-
-static bool was_judged(const world *w, uint32_t lane, uint64_t epoch, uint64_t fruit)
-{
-    size_t count = w->senders[lane].judged_count;
-    for (size_t i = count; i > 0 && i + CRN_LANE_JUDGED_MAX > count; i--)
-        if (w->senders[lane].judged[i - 1].epoch == epoch &&
-            w->senders[lane].judged[i - 1].fruit == fruit)
-            return true;
-    return false;
-}
-
-static uint64_t count_verdicts(const world *w, uint32_t lane, uint64_t epoch, uint64_t fruit)
-{
-    uint64_t count = 0;
-    size_t known_names = w->senders[lane].judged_count;
-    for (size_t i = known_names > 200 ? known_names - 200 : 0; i < known_names; i++)
-        count +=
-            w->senders[lane].judged[i].epoch == epoch && w->senders[lane].judged[i].fruit == fruit;
-    return count;
-}
-
-/* The first place, by the model, of the view that stands in that slot. */
-static known *find_slot(world *w, uint32_t slot, int *ret_view)
-{
-    for (size_t i = 0; i < w->open_count; i++)
-        for (int v = 0; v < VIEWS; v++)
-            if (w->open[i].states[v] == CRN_VIEW_QUEUED && w->open[i].slots[v] == slot) {
-                *ret_view = v;
-                return &w->open[i];
-            }
-    fail_msg("slot %u is nobody's", slot);
-    return NULL;
-}
+#include "tests/unit/fruit_model.h"
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
@@ -420,13 +247,15 @@ static void message_arrives(world *w)
 
 static void view_begins(world *w)
 {
-    if (w->running_count == (size_t)w->rules.workers)
+    if (w->running_count == 2 * (size_t)w->rules.workers)
         return;
     crn_ticket ticket;
     uint32_t slot;
     int64_t deadline_ns;
     crn_next next = crn_fruits_next(w->fruits, w->now_ns, &ticket, &slot, &deadline_ns);
     if (next == CRN_NEXT_NONE) {
+        if (w->running_count >= (size_t)w->rules.workers)
+            return;
         for (size_t i = 0; i < w->open_count; i++)
             assert_int_equal(count_states(&w->open[i], CRN_VIEW_QUEUED, CRN_VIEW_QUEUED), 0);
         return;

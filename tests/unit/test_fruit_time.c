@@ -181,13 +181,46 @@ static void test_later_view_with_a_deadline_past_closes_its_fruit(void **state)
 static void test_views_of_a_due_fruit_are_not_run(void **state)
 {
     (void)state;
-    arrive(1, 0, 4, START);
+    arrive(10, 0, 4, START);
     crn_ticket ticket;
     uint32_t slot;
     int64_t deadline_ns;
     assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns),
                      CRN_NEXT_DISCARD);
-    assert_int_equal(expect_due(1)->views[0].state, CRN_VIEW_LOST);
+    assert_int_equal(expect_due(10)->views[0].state, CRN_VIEW_LOST);
+    judge(10, CRN_VERDICT_LATE);
+    for (uint64_t fruit = 0; fruit < 9; fruit++)
+        arrive(fruit, 0, 2, NEVER);
+    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns),
+                     CRN_NEXT_DISCARD);
+    assert_int_equal(slot, 101); /* that of the fruit that was forced */
+}
+
+static void test_next_hands_out_slot_and_deadline(void **state)
+{
+    (void)state;
+    arrive(1, 0, 1, START + 60 * MS);
+    crn_ticket ticket;
+    uint32_t slot;
+    int64_t deadline_ns;
+    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns), CRN_NEXT_RUN);
+    assert_int_equal(slot, 100);
+    assert_int_equal(deadline_ns, START + 60 * MS - GUARD);
+    assert_true(end(ticket));
+    judge(1, CRN_VERDICT_COMPLETE);
+
+    /* With no time for the 1 ms that a view takes, it is discarded, and the fruit has nothing left
+     * to wait for. */
+    arrive(2, 0, 1, START + 60 * MS);
+    now_ns = START + 60 * MS - GUARD - 1 * MS + 1;
+    expect_not_due();
+    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns),
+                     CRN_NEXT_DISCARD);
+    assert_int_equal(slot, 101);
+    judge(2, CRN_VERDICT_LATE);
+    assert_int_equal(crn_fruits_get_stats(fruits)->discarded, 1);
+    assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns), CRN_NEXT_NONE);
+    expect_sums(0);
 }
 
 static void test_due_comes_earliest_deadline_first(void **state)
@@ -386,6 +419,7 @@ int main(void)
         ON_BENCH(test_header_deadline_past_closes_and_is_due_at_once),
         ON_BENCH(test_later_view_with_a_deadline_past_closes_its_fruit),
         ON_BENCH(test_views_of_a_due_fruit_are_not_run),
+        ON_BENCH(test_next_hands_out_slot_and_deadline),
         ON_BENCH(test_due_comes_earliest_deadline_first),
         ON_BENCH(test_oldest_is_forced_when_the_table_is_full),
         ON_BENCH(test_forced_fruit_is_judged_with_what_it_has),

@@ -105,15 +105,18 @@ static void test_window_ends_at_64(void **state)
 static void test_jump_beyond_window_forgets_it(void **state)
 {
     (void)state;
+    count(1, 9);
     count(1, 10);
     count(1, 10 + 64);
-    expect(2, 63, 0, 0, 0);
+    expect(3, 63, 0, 0, 0);
+    count(1, 73); /* where 9 would stand if the window had not moved on */
+    expect(4, 62, 1, 0, 0);
     count(1, 11);
-    expect(3, 62, 1, 0, 0);
+    expect(5, 61, 2, 0, 0);
     count(1, 1000);
-    expect(4, 62 + 925, 1, 0, 0);
+    expect(6, 61 + 925, 2, 0, 0);
     count(1, 999);
-    expect(5, 62 + 924, 2, 0, 0);
+    expect(7, 61 + 924, 3, 0, 0);
 }
 
 static void test_numbers_before_the_first_were_never_missing(void **state)

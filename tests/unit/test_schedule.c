@@ -9,13 +9,14 @@
 #include "src/base/clock.h"
 #include "src/schedule.h"
 
-#define NOW 1000 /* the tests' unit is one ns */
+#define NOW   1000 /* the tests' unit is one ns */
+#define BRIEF 50
 
 static crn_schedule *schedule;
 
 static int start(int32_t workers)
 {
-    return crn_schedule_create(8, workers, &schedule);
+    return crn_schedule_create(8, workers, BRIEF, &schedule);
 }
 
 static int one_worker(void **state)
@@ -193,6 +194,23 @@ static void test_rounds_count_workers_and_what_runs(void **state)
     expect(CRN_NEXT_RUN, 2, 1);
 }
 
+static void test_only_brief_views_are_handed_out_ahead(void **state)
+{
+    (void)state;
+    open_fruit(0, NOW + 5000, 8);
+    expect(CRN_NEXT_RUN, 0, 0); /* nothing is known of costs yet */
+    expect(CRN_NEXT_RUN, 0, 1);
+    crn_schedule_end(schedule, BRIEF + 1);
+    expect_none(); /* one runs */
+    crn_schedule_end(schedule, BRIEF + 1);
+    expect(CRN_NEXT_RUN, 0, 2);
+    expect_none();
+    crn_schedule_end(schedule, 0);
+    set_cost(BRIEF);
+    expect(CRN_NEXT_RUN, 0, 3);
+    expect(CRN_NEXT_RUN, 0, 4);
+}
+
 static void test_hopeless_is_discarded(void **state)
 {
     (void)state;
@@ -301,6 +319,8 @@ static void test_a_run_between_discards_keeps_the_estimate(void **state)
         bool hopeful = i % (CRN_SCHEDULE_BARREN - 1) == 0;
         open_fruit(0, NOW + (hopeful ? 2000 : 500), 1);
         expect(hopeful ? CRN_NEXT_RUN : CRN_NEXT_DISCARD, 0, 0);
+        if (hopeful)
+            crn_schedule_end(schedule, 0);
         crn_schedule_close(schedule, 0);
     }
     assert_int_equal(crn_schedule_typical_ns(schedule), 1000);
@@ -376,8 +396,8 @@ static void test_create_refuses_nonsense(void **state)
 {
     (void)state;
     crn_schedule *none = NULL;
-    assert_int_equal(crn_schedule_create(0, 1, &none), -EINVAL);
-    assert_int_equal(crn_schedule_create(1, 0, &none), -EINVAL);
+    assert_int_equal(crn_schedule_create(0, 1, 0, &none), -EINVAL);
+    assert_int_equal(crn_schedule_create(1, 0, 0, &none), -EINVAL);
     assert_null(none);
     crn_schedule_free(&none);
     crn_schedule_free(NULL);
@@ -395,6 +415,7 @@ int main(void)
         ON_ONE(test_of_tight_ones_begun_then_youngest),
         ON_ONE(test_begun_fruit_fits_at_typical_cost),
         ON_FOUR(test_rounds_count_workers_and_what_runs),
+        ON_ONE(test_only_brief_views_are_handed_out_ahead),
         ON_ONE(test_hopeless_is_discarded),
         ON_ONE(test_discard_breaks_the_fruit),
         ON_ONE(test_everything_runs_while_nothing_is_known),
