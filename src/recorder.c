@@ -43,7 +43,7 @@ struct crn_recorder {
     uint64_t dropped_told;
 
     unsigned char *ring;
-    uint64_t ring_bytes;
+    uint64_t ring_bytes, guard_bytes;
     atomic_uint_fast64_t filled, freed; /* bytes since the start; filled - freed are in use */
     sem_t entries;                      /* one post an entry, and one at the end */
     pthread_t thread;
@@ -235,6 +235,21 @@ static int start_thread(crn_recorder *recorder)
     return r;
 }
 
+/* Whole pages, touched at once, and behind them one that nobody may touch. NULL: no memory. */
+static void make_ring(crn_recorder *recorder, uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    bytes = bytes < QUEUE_BYTES_MIN ? QUEUE_BYTES_MIN : bytes;
+    recorder->ring_bytes = bytes - bytes % page;
+    recorder->guard_bytes = page;
+    void *ring = mmap(NULL, recorder->ring_bytes + page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (ring == MAP_FAILED)
+        return;
+    recorder->ring = ring;
+    mprotect(recorder->ring + recorder->ring_bytes, page, PROT_NONE);
+}
+
 int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_bytes,
                       crn_recorder **ret_recorder, crn_error *error)
 {
@@ -246,18 +261,13 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
         return crn_error_set(error, -ENOMEM, "%s: no memory to record", dir);
     sem_init(&recorder->entries, 0, 0);
     recorder->segment_bytes = segment_bytes;
-    queue_bytes = queue_bytes < QUEUE_BYTES_MIN ? QUEUE_BYTES_MIN : queue_bytes;
-    recorder->ring_bytes = queue_bytes - queue_bytes % ALIGN_BYTES;
     struct tm utc;
     time_t now = time(NULL);
     gmtime_r(&now, &utc);
     strftime(recorder->start, sizeof recorder->start, "%Y%m%dT%H%M%SZ", &utc);
 
     recorder->dir = strdup(dir);
-    recorder->ring = mmap(NULL, recorder->ring_bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (recorder->ring == MAP_FAILED)
-        recorder->ring = NULL;
+    make_ring(recorder, queue_bytes);
     r = recorder->dir && recorder->ring ? start_thread(recorder) : -ENOMEM;
     if (r) {
         crn_error_set(error, r,
@@ -286,7 +296,7 @@ void crn_recorder_close(crn_recorder **recorder)
         return;
     crn_recorder_finish(r);
     if (r->ring)
-        munmap(r->ring, r->ring_bytes);
+        munmap(r->ring, r->ring_bytes + r->guard_bytes);
     sem_destroy(&r->entries);
     free(r->dir);
     free(r);

@@ -28,7 +28,8 @@
 static atomic_bool stuck;
 static sem_t reached, released; /* a write arrived; it may go on */
 static _Atomic uint64_t free_bytes = UINT64_MAX >> 1;
-static atomic_int refused; /* errno of every write, 0 for none */
+static atomic_int refused;      /* errno of every write, 0 for none */
+static atomic_int refused_view; /* the same, of writes behind a file's first bytes */
 
 ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t offset)
 {
@@ -38,6 +39,10 @@ ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t offset)
     }
     if (atomic_load(&refused)) {
         errno = atomic_load(&refused);
+        return -1;
+    }
+    if (atomic_load(&refused_view) && offset > 0) {
+        errno = atomic_load(&refused_view);
         return -1;
     }
     return syscall(SYS_pwritev, fd, iov, count, offset, 0);
@@ -218,6 +223,10 @@ static void a_refusing_disk_is_counted_and_tried_again(void **state)
     offer_patiently(recorder, 3, 10);
     assert_int_equal(crn_recorder_get_stats(recorder).failed, 7);
     atomic_store(&refused, 0);
+    atomic_store(&refused_view, EIO);
+    offer_patiently(recorder, 10, 12);
+    assert_int_equal(crn_recorder_get_stats(recorder).failed, 9);
+    atomic_store(&refused_view, 0);
     offer_patiently(recorder, 3, 6);
     assert_int_equal(crn_recorder_get_stats(recorder).written, 6);
     crn_recorder_close(&recorder);

@@ -33,6 +33,20 @@ static void an_unfinished_last_view_is_told(void **state)
     assert_non_null(strstr(error.text, "11 bytes"));
 }
 
+static int count_by_skipping(void)
+{
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    crn_recorded_view view;
+    crn_error error;
+    int count = 0, r;
+    while ((r = crn_recording_skip(reader, &view, &error)) > 0)
+        count++;
+    assert_int_equal(r, 0);
+    assert_non_null(strstr(error.text, recorded_path));
+    crn_recording_end(&reader);
+    return count;
+}
+
 static void a_file_cut_anywhere_gives_its_whole_views(void **state)
 {
     (void)state;
@@ -54,6 +68,7 @@ static void a_file_cut_anywhere_gives_its_whole_views(void **state)
             continue;
         }
         int end;
+        assert_int_equal(count_by_skipping(), cut >= one);
         uint64_t got = recorded_read_small(recorded_path, &end, &error);
         assert_int_equal(got, cut >= one);
         assert_int_equal(end, 0);
@@ -154,6 +169,83 @@ static void lying_json_is_a_fault_with_its_page(void **state)
     }
 }
 
+static void a_fault_is_told_again_after_rewinding(void **state)
+{
+    (void)state;
+    recorded_write_small(2);
+    lie("18446744073709551614", "1844674407370955161.");
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    for (int pass = 0; pass < 2; pass++) {
+        crn_recorded_view got;
+        crn_error error;
+        assert_int_equal(crn_recording_next(reader, &got, &error), 1);
+        assert_int_equal(crn_recording_next(reader, &got, &error), -EBADMSG);
+        assert_non_null(strstr(error.text, "page 4:"));
+        crn_recording_rewind(reader);
+    }
+    crn_recording_end(&reader);
+}
+
+/* Where page `number` of the file says which page follows. */
+static uint64_t find_link(const unsigned char *bytes, int number, uint64_t *ret_directory)
+{
+    uint64_t link = 8, entries;
+    for (int i = 0; i <= number; i++) {
+        memcpy(ret_directory, bytes + link, sizeof *ret_directory);
+        memcpy(&entries, bytes + *ret_directory, sizeof entries);
+        link = *ret_directory + 8 + entries * 20;
+    }
+    return link;
+}
+
+/* Pages 0 to 3 are the first view. A loop would never end, so none is followed. */
+static void a_loop_of_pages_is_a_fault(void **state)
+{
+    (void)state;
+    static unsigned char bytes[65536];
+    for (int from = 0; from < 8; from++)
+        for (int to = 0; to <= from; to++) {
+            recorded_write_small(2);
+            size_t size = recorded_load(recorded_path, bytes, sizeof bytes);
+            uint64_t target, own;
+            find_link(bytes, to, &target);
+            memcpy(bytes + find_link(bytes, from, &own), &target, sizeof target);
+            recorded_save(recorded_path, bytes, size);
+            crn_recording_reader *reader = recorded_open(recorded_path);
+            crn_recorded_view got;
+            crn_error error;
+            if (from >= 4)
+                assert_int_equal(crn_recording_next(reader, &got, &error), 1);
+            assert_int_equal(crn_recording_next(reader, &got, &error), -EBADMSG);
+            assert_non_null(strstr(error.text, "stands before"));
+            crn_recording_end(&reader);
+        }
+}
+
+/* As in a file of which some blocks never reached the disk. */
+static void pixels_outside_the_file_end_it(void **state)
+{
+    (void)state;
+    static unsigned char bytes[65536];
+    enum { STRIP_OFFSETS = 273, ENTRY_BYTES = 20 };
+    recorded_write_small(2);
+    size_t size = recorded_load(recorded_path, bytes, sizeof bytes);
+    uint64_t directory;
+    find_link(bytes, 5, &directory); /* of the second view */
+    unsigned char *entry = bytes + directory + 8;
+    for (uint16_t tag = 0; memcpy(&tag, entry, sizeof tag), tag != STRIP_OFFSETS;)
+        entry += ENTRY_BYTES;
+    uint64_t outside = size;
+    memcpy(entry + 12, &outside, sizeof outside);
+    recorded_save(recorded_path, bytes, size);
+    assert_int_equal(count_by_skipping(), 1);
+    int end;
+    crn_error error;
+    assert_int_equal(recorded_read_small(recorded_path, &end, &error), 1);
+    assert_int_equal(end, 0);
+    assert_non_null(strstr(error.text, "ends within view 1 (page 5)"));
+}
+
 /* A TIFF of other pages under a true view's JSON, and one without any. */
 static void write_foreign(const char *json, uint32_t width, uint16_t bits, bool tiled)
 {
@@ -199,7 +291,7 @@ static void foreign_pages_are_a_fault(void **state)
         {"a photograph", 7, 8, false, "not JSON"},
         {JSON_START JSON_REST, 8, 8, false, "is 8 x 5"},
         {JSON_START JSON_REST, 7, 16, false, "16 bits"},
-        {JSON_START JSON_REST, 7, 8, true, "tiled"},
+        {JSON_START JSON_REST, 7, 8, true, "is tiled or compressed"},
         {JSON_START JSON_REST, 7, 8, false, NULL}, /* one row a strip: this one is good */
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -238,6 +330,9 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_gives_its_whole_views),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(lying_json_is_a_fault_with_its_page),
+        cmocka_unit_test(a_fault_is_told_again_after_rewinding),
+        cmocka_unit_test(a_loop_of_pages_is_a_fault),
+        cmocka_unit_test(pixels_outside_the_file_end_it),
         cmocka_unit_test(foreign_pages_are_a_fault),
         cmocka_unit_test(what_is_no_recording_is_refused),
     };
