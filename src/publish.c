@@ -30,11 +30,6 @@
 /* Events and subscriptions read in one go, so that a storm of them never holds the caller. */
 #define READS_AT_ONCE 256
 
-/* ZMTP before 3.0 has no handshake, so that anything that opens a connection (a port scanner, a
- * browser) would count as a peer and be dealt verdicts. libzmq refuses it where a ZAP domain is
- * set; no handler of that domain has to exist. */
-#define ZAP_DOMAIN "cernita"
-
 typedef struct out_socket {
     crn_endpoint *endpoint;
     void *socket; /* the endpoint's */
@@ -80,8 +75,7 @@ static int open_outlet(crn_publish *publish, void *zmq, crn_outlet which, crn_er
     if (r == 0 && grader)
         r = crn_endpoint_set(out->endpoint, ZMQ_SNDBUF, GRADER_SEND_BYTES);
     int64_t longest = SUBSCRIPTION_BYTES;
-    if (r == 0 && (zmq_setsockopt(out->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0 ||
-                   zmq_setsockopt(out->socket, ZMQ_ZAP_DOMAIN, ZAP_DOMAIN, strlen(ZAP_DOMAIN)) < 0))
+    if (r == 0 && zmq_setsockopt(out->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
     if (r < 0)
         return crn_error_set(error, r, "%s: an option of the socket was refused: %s", key,

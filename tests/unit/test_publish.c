@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,8 +214,13 @@ static void test_without_a_grader_verdicts_wait(void **state)
     assert_int_equal(stats(f)->sent, 2);
     assert_int_equal(stats(f)->stale, 1);
     assert_int_equal(stats(f)->dropped, 0);
-    crn_peer_message_free(m);
+
+    /* What was sent long ago has arrived. */
+    f->now_ns += CRN_PUBLISH_DOUBT_NS + 1;
     zmq_close(grader);
+    serve_until(f, &stats(f)->graders, 0);
+    assert_int_equal(stats(f)->possibly_lost, 0);
+    crn_peer_message_free(m);
 }
 
 static void test_a_full_queue_drops_its_oldest(void **state)
@@ -275,7 +281,6 @@ static void test_a_grader_that_leaves_and_returns(void **state)
     assert_int_equal(stats(f)->sent, VERDICTS);
     assert_int_equal(stats(f)->dropped, 0);
     assert_true(missing <= stats(f)->possibly_lost);
-    assert_true(stats(f)->possibly_lost <= sent_before + 1);
     crn_peer_message_free(m);
     zmq_close(grader);
 }
@@ -318,13 +323,9 @@ static void test_what_speaks_no_zeromq_gets_no_verdict(void **state)
     assert_int_equal(connect(browser, (struct sockaddr *)&address, sizeof address), 0);
     static const char request[] = "GET / HTTP/1.1\r\nHost: grader\r\n\r\n";
     assert_int_equal(send(browser, request, sizeof request, 0), sizeof request);
-    /* libzmq answers with what it greets with, then hangs up. */
-    char byte;
-    while (recv(browser, &byte, 1, 0) > 0)
-        ;
+    serve_until(f, &stats(f)->refused, 1);
     close(browser);
     give_verdict(f);
-    crn_publish_service(f->publish, "running", f->now_ns);
     assert_int_equal(stats(f)->sent, 0);
     assert_int_equal(stats(f)->waiting, 1);
     assert_int_equal(stats(f)->graders, 0);
@@ -336,6 +337,25 @@ static void test_what_speaks_no_zeromq_gets_no_verdict(void **state)
     assert_int_equal(crn_peer_receive_sequence(grader, m), 0);
     crn_peer_message_free(m);
     zmq_close(grader);
+}
+
+/* A viewer that was given the grader's port by mistake neither comes nor goes as a grader. */
+static void test_a_viewer_at_the_graders_port_is_no_grader(void **state)
+{
+    fixture *f = *state;
+    open_publish(f);
+    void *grader = connect_grader(f);
+    serve_until(f, &stats(f)->graders, 1);
+    void *lost =
+        crn_peer_connect(f->zmq, ZMQ_SUB, crn_publish_endpoint(f->publish, CRN_OUTLET_GRADER));
+    serve_until(f, &stats(f)->refused, 1);
+    zmq_close(lost);
+    assert_int_equal(stats(f)->graders, 1);
+    assert_int_equal(stats(f)->grader_connects, 1);
+    assert_int_equal(stats(f)->grader_disconnects, 0);
+    zmq_close(grader);
+    serve_until(f, &stats(f)->graders, 0);
+    assert_int_equal(stats(f)->grader_disconnects, 1);
 }
 
 static void test_a_viewer_that_stops_reading_holds_nobody(void **state)
@@ -410,6 +430,42 @@ static void test_status_once_a_second(void **state)
     zmq_close(viewer);
 }
 
+typedef struct reader {
+    void *socket;
+    uint64_t count; /* verdicts read, in order from 0 */
+} reader;
+
+static void *read_all(void *argument)
+{
+    reader *reading = argument;
+    crn_peer_message *m = crn_peer_message_new();
+    while (reading->count < 300 && crn_peer_receive_sequence(reading->socket, m) == reading->count)
+        reading->count++;
+    crn_peer_message_free(m);
+    return NULL;
+}
+
+/* A stop gives the grader what waits for it, as long as it may take. */
+static void test_closing_delivers_what_waits(void **state)
+{
+    fixture *f = *state;
+    f->points = POINTS;
+    open_publish(f);
+    void *grader = connect_grader(f);
+    serve_until(f, &stats(f)->graders, 1);
+    for (int i = 0; i < 300; i++)
+        give_verdict(f);
+    assert_true(stats(f)->waiting > 0);
+    reader reading = {grader, 0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, read_all, &reading), 0);
+    crn_publish_close(&f->publish, CRN_PEER_WAIT_MS);
+    assert_null(f->publish);
+    pthread_join(thread, NULL);
+    assert_int_equal(reading.count, 300);
+    zmq_close(grader);
+}
+
 static void test_an_endpoint_in_use_is_told_by_name(void **state)
 {
     fixture *f = *state;
@@ -436,9 +492,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_second_grader_is_alarmed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_speaks_no_zeromq_gets_no_verdict, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_viewer_at_the_graders_port_is_no_grader, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_viewer_that_stops_reading_holds_nobody, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_status_once_a_second, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_closing_delivers_what_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_endpoint_in_use_is_told_by_name, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
