@@ -182,8 +182,9 @@ int crn_bench_receiver(int argc, char **argv)
     if (argc != 3)
         return CRN_EXIT_USAGE;
     /* The daemon's own settings: see keep_message_memory in src/main.c. */
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    mallopt(M_TOP_PAD, 64 << 20);
     struct sigaction stop = {.sa_handler = ask_to_stop};
     sigaction(SIGTERM, &stop, NULL);
     size_t place_bytes = (size_t)16 << 20;
