@@ -162,6 +162,10 @@ static void the_largest_part_arrives_and_one_byte_more_ends_the_connection(void 
     assert_true(peer >= 0);
     send_header_part(peer, &line.good);
     assert_int_equal(crn_zmtp_send_head(peer, line.rules.max_bytes + 1, false), 0);
+    unsigned char *tensor = calloc(1, line.rules.max_bytes + 1);
+    assert_non_null(tensor);
+    crn_zmtp_send(peer, tensor, line.rules.max_bytes + 1); /* fails, unless it is fast */
+    free(tensor);
     assert_int_equal(crn_zmtp_wait_closed(peer, CRN_PATIENCE_MS), 0);
     close(peer);
     crn_receiving_wait_peers(&line, 2, 1, 0);
@@ -298,8 +302,10 @@ static void a_message_of_thousands_of_parts_is_one_fault_and_holds_no_call_for_l
     (void)state;
     crn_receiving_open("inproc://views", &line);
     const crn_ingest_stats *stats = crn_ingest_get_stats(line.ingest);
-    for (int i = 0; i < 5000; i++)
-        assert_int_equal(zmq_send(line.push, "x", 1, i < 4999 ? ZMQ_SNDMORE : 0), 1);
+    /* 4096 parts, and then what would be a good view if they were not there */
+    for (int i = 0; i < 4 * 1024; i++)
+        assert_int_equal(zmq_send(line.push, "x", 1, ZMQ_SNDMORE), 1);
+    crn_receiving_send_good(&line, line.push, 8);
     crn_receiving_send_good(&line, line.push, 9);
     crn_view_header header;
     for (int calls = 0; calls < 4; calls++) { /* 1024 parts each */

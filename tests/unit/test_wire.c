@@ -110,6 +110,8 @@ static void every_fault_gets_its_reason_and_leaves_the_header_alone(void **state
             fail_msg("%s: %s, not %s", message.name, crn_wire_fault_names[fault],
                      crn_wire_fault_names[message.fault]);
         assert_memory_equal(&header, &untouched, sizeof header);
+        if (crn_wire_parse(message.part[0].bytes, message.part[0].size, &rules, &header) != 0)
+            assert_memory_equal(&header, &untouched, sizeof header);
         assert_false(crn_message_is_acceptable(&message, &rules));
         seen[fault] = true;
         crn_message_done(&message);
@@ -241,6 +243,10 @@ static void the_most_telling_fault_is_told(void **state)
     assert_int_equal(crn_wire_parse("HTTP/1.1", 8, &rules, &parsed), CRN_WIRE_MAGIC);
     assert_int_equal(crn_wire_parse("CRN1", 4, &rules, &parsed), CRN_WIRE_HEADER_SIZE);
     assert_int_equal(crn_wire_parse(NULL, 0, &rules, &parsed), CRN_WIRE_HEADER_SIZE);
+    static const crn_wire_part nonsense[CRN_WIRE_PARTS_MAX] = {{"x", 1}, {"x", 1}, {"x", 1}};
+    assert_int_equal(crn_wire_check(nonsense, 3, &rules, &parsed), CRN_WIRE_HEADER_SIZE);
+    assert_int_equal(crn_wire_check(nonsense, 4, &rules, &parsed), CRN_WIRE_PARTS);
+    assert_int_equal(crn_wire_check(nonsense, 1, &rules, &parsed), CRN_WIRE_PARTS);
 }
 
 static void every_fault_has_a_label_of_its_own_and_a_cure(void **state)
