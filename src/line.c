@@ -101,8 +101,6 @@ int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *erro
     line->config = config;
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     line->zmq = zmq_ctx_new();
-    if (line->zmq)
-        crn_priority_set_zmq(line->zmq);
     int r = 0;
     if (line->stop_descriptor < 0 || !line->zmq)
         r = crn_error_set(error, -errno, "cannot start: %s", strerror(errno));

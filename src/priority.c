@@ -5,13 +5,20 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <zmq.h>
 
 /* Above anything a machine runs by default under SCHED_RR, below its interrupt threads. */
 #define REAL_TIME_PRIORITY 10
 
-/* Far enough that a waking line's thread does not wait for a worker's time slice. */
+/* Without real time: far enough that a waking line's thread does not wait for a worker's time
+ * slice. */
 #define WORKER_NICE 10
+
+/*
+ * With it: libzmq's I/O thread alone must come first, and workers must keep their share of a
+ * machine that senders share with them, because a view that waits for its worker may be lost while
+ * one that waits in a socket is not.
+ */
+#define WORKER_NICE_BESIDE_REAL_TIME 2
 
 bool crn_priority_is_real_time(void)
 {
@@ -29,15 +36,6 @@ bool crn_priority_is_real_time(void)
     return answer == 2;
 }
 
-void crn_priority_set_zmq(void *zmq)
-{
-    /* libzmq aborts when it may not do as told, so it is only told what was tried. */
-    if (!crn_priority_is_real_time())
-        return;
-    zmq_ctx_set(zmq, ZMQ_THREAD_SCHED_POLICY, SCHED_RR);
-    zmq_ctx_set(zmq, ZMQ_THREAD_PRIORITY, REAL_TIME_PRIORITY);
-}
-
 void crn_priority_raise(void)
 {
     struct sched_param real_time = {.sched_priority = REAL_TIME_PRIORITY};
@@ -48,6 +46,6 @@ void crn_priority_raise(void)
 
 void crn_priority_step_back(void)
 {
-    if (!crn_priority_is_real_time())
-        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
+    int nice = crn_priority_is_real_time() ? WORKER_NICE_BESIDE_REAL_TIME : WORKER_NICE;
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice);
 }
