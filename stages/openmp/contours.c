@@ -5,22 +5,26 @@
 #include <math.h>
 #include <string.h>
 
+#include <omp.h>
+
 #include "stages/serial/contours.h"
 
 enum {
     SLOT_POINTS,
     SLOT_LINKS,
-    SLOT_CHAINS,
+    SLOT_TRAVELS,
     SLOT_RUNS,
     SLOT_OPENINGS,
+    SLOT_ORDER,
     SLOT_STRIPS,
     SLOT_PARTS,
+    SLOT_ENTRIES,
     SLOT_ROWS,
     SLOT_CONSTANTS,
 };
 
-/* Rows of bits that a strip works with, and those that all share. */
-#define STRIP_ROWS    10
+/* Rows of bits that a thread works with, and those that all share. */
+#define DESK_ROWS     10
 #define CONSTANT_ROWS 4
 
 /* Below this a thread more costs more than it brings. */
@@ -29,17 +33,21 @@ enum {
 /* More strips than threads: not all have the same to do. */
 #define STRIPS_PER_THREAD 4
 
+/* A larger picture goes by strips even with one thread: what is traced is then still in the cache.
+ */
+#define ROWS_PER_STRIP 128
+
 static size_t row_words(const crn_contours_job *job)
 {
     return 2 * (size_t)job->margin + job->words;
 }
 
-static size_t strip_bytes(const crn_contours_job *job)
+static size_t desk_bytes(const crn_contours_job *job)
 {
-    size_t by_bit = 3 * job->bits * sizeof(uint32_t);
+    size_t rows = DESK_ROWS * row_words(job) * sizeof(uint64_t);
+    size_t lists = ((size_t)job->bits + job->words) * sizeof(uint32_t);
     size_t gathered = 2 * (size_t)job->image.width * sizeof(float);
-    size_t bytes = STRIP_ROWS * row_words(job) * sizeof(uint64_t) + by_bit + gathered;
-    return (bytes + 63) / 64 * 64;
+    return (rows + lists + gathered + 63) / 64 * 64;
 }
 
 /* The largest half <= level, as an integer in the order of halves. */
@@ -130,86 +138,117 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
     set_thresholds(job, memory + CONSTANT_ROWS * row);
 }
 
-static void set_strip_rows(const crn_contours_job *job, crn_contours_strip *strip, uint8_t *memory)
-{
-    size_t row = row_words(job);
-    uint64_t *words = (uint64_t *)(void *)memory;
-    memset(words, 0, STRIP_ROWS * row * sizeof *words);
-    uint64_t *rows[STRIP_ROWS];
-    for (int i = 0; i < STRIP_ROWS; i++)
-        rows[i] = words + (size_t)i * row + job->margin;
-    for (int i = 0; i < 2; i++) {
-        strip->inside[i] = rows[i];
-        strip->shifted[i] = rows[2 + i];
-        strip->valid_cells[i] = rows[4 + i];
-        strip->valid_pixels[i] = rows[6 + i];
-    }
-    strip->active = rows[8];
-    strip->lonely = rows[9];
-    memset(words + 6 * row, 0xff, 2 * row * sizeof *words);
-    strip->above = (uint32_t *)(words + STRIP_ROWS * row);
-    uint32_t *entries = strip->above + job->bits;
-    strip->top_entries = strip->is_first ? NULL : entries;
-    strip->bottom_entries = strip->is_last ? NULL : entries + job->bits;
-    if (job->strip_count > 1)
-        memset(entries, 0xff, 2 * job->bits * sizeof *entries);
-    strip->gathered = entries + 2 * job->bits;
-}
-
 typedef struct memory {
     crn_point *points;
-    uint32_t *links, *chains;
+    uint32_t *links;
+    crn_point *travels;
     crn_contours_run *runs;
     crn_contours_opening *openings;
+    uint32_t *order;
     crn_contours_strip *strips;
     crn_contours_part *parts;
+    uint32_t *entries;
     uint8_t *rows;
     uint64_t *constants;
 } memory;
 
-static int reserve(const crn_contours_job *job, crn_context *context, size_t cells,
-                   memory *ret_memory)
+/* How large it is all at most, in cells of one plane. */
+typedef struct extent {
+    int32_t first_row, rows, rows_of_strip;
+    size_t columns;
+} extent;
+
+static int reserve(const crn_contours_job *job, const extent *e, int32_t threads,
+                   crn_context *context, memory *ret_memory)
 {
-    size_t segments = 2 * cells * job->lanes, strips = (size_t)job->strip_count;
+    size_t segments = 2 * (size_t)e->rows * e->columns * job->lanes;
+    size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)threads;
+    size_t strips = (size_t)job->strip_count, entries = 2 * strips * job->bits;
     size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
     memory m = {
-        .points = crn_context_scratch(context, SLOT_POINTS, segments * sizeof *m.points),
-        .links = crn_context_scratch(context, SLOT_LINKS, segments * sizeof *m.links),
-        .chains = crn_context_scratch(context, SLOT_CHAINS, segments * sizeof *m.chains),
+        .points = crn_context_scratch(context, SLOT_POINTS, at_once * sizeof *m.points),
+        .links = crn_context_scratch(context, SLOT_LINKS, at_once * sizeof *m.links),
+        .travels = crn_context_scratch(context, SLOT_TRAVELS, segments * sizeof *m.travels),
         .runs = crn_context_scratch(context, SLOT_RUNS, segments * sizeof *m.runs),
         .openings = crn_context_scratch(context, SLOT_OPENINGS, segments * sizeof *m.openings),
+        .order = crn_context_scratch(context, SLOT_ORDER, segments * sizeof *m.order),
         .strips = crn_context_scratch(context, SLOT_STRIPS, strips * sizeof *m.strips),
         .parts = crn_context_scratch(context, SLOT_PARTS, strips * job->lanes * sizeof *m.parts),
-        .rows = crn_context_scratch(context, SLOT_ROWS, strips * strip_bytes(job)),
+        .entries = crn_context_scratch(context, SLOT_ENTRIES, entries * sizeof *m.entries),
+        .rows = crn_context_scratch(context, SLOT_ROWS, (size_t)threads * desk_bytes(job)),
         .constants = crn_context_scratch(context, SLOT_CONSTANTS, constants),
     };
-    if (!m.points || !m.links || !m.chains || !m.runs || !m.openings || !m.strips || !m.parts ||
-        !m.rows || !m.constants)
+    if (!m.points || !m.links || !m.travels || !m.runs || !m.openings || !m.order || !m.strips ||
+        !m.parts || !m.entries || !m.rows || !m.constants)
         return -ENOMEM;
     *ret_memory = m;
     return 0;
 }
 
-static void set_parts(const crn_contours_job *job, crn_contours_strip *strip, const memory *m,
-                      size_t cells, size_t cells_before)
+static void set_strip(const crn_contours_job *job, const extent *e, const memory *m, int32_t k)
 {
+    size_t from = (size_t)e->rows * (size_t)k / (size_t)job->strip_count;
+    size_t to = (size_t)e->rows * ((size_t)k + 1) / (size_t)job->strip_count;
+    crn_contours_strip strip = {.row = e->first_row + (int32_t)from,
+                                .end = e->first_row + (int32_t)to,
+                                .parts = m->parts + (size_t)k * job->lanes};
+    uint32_t *entries = m->entries + 2 * (size_t)k * job->bits;
+    strip.top_entries = k == 0 ? NULL : entries;
+    strip.bottom_entries = k == job->strip_count - 1 ? NULL : entries + job->bits;
+    if (job->strip_count > 1)
+        memset(entries, 0xff, 2 * (size_t)job->bits * sizeof *entries);
     for (uint32_t lane = 0; lane < job->lanes; lane++) {
-        size_t at = 2 * (lane * cells + cells_before);
-        crn_contours_part part = {
-            .chains = m->chains + at, .runs = m->runs + at, .openings = m->openings + at};
-        part.track.points = m->points + at;
-        part.track.links = m->links + at;
-        part.track.level = job->params->levels[job->plane + (int32_t)lane];
-        strip->parts[lane] = part;
+        size_t at = 2 * e->columns * (lane * (size_t)e->rows + from);
+        strip.parts[lane] = (crn_contours_part){.travels = m->travels + at,
+                                                .runs = m->runs + at,
+                                                .openings = m->openings + at,
+                                                .order = m->order + at};
+        strip.parts[lane].track.level = job->params->levels[job->plane + (int32_t)lane];
     }
+    job->strips[k] = strip;
 }
 
-/* Every step is one function of a strip. */
-static void scan_strip(const crn_contours_job *job, const crn_contours_way *way, int32_t k)
+static crn_contours_desk set_desk(const crn_contours_job *job, const extent *e, const memory *m,
+                                  int32_t thread)
 {
-    way->scan(job, &job->strips[k]);
+    size_t row = row_words(job);
+    uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
+    memset(words, 0, DESK_ROWS * row * sizeof *words);
+    memset(words, 0xff, 2 * row * sizeof *words); /* outside, pixels are valid */
+    uint64_t *rows[DESK_ROWS];
+    for (int i = 0; i < DESK_ROWS; i++)
+        rows[i] = words + (size_t)i * row + job->margin;
+    uint32_t *lists = (uint32_t *)(words + DESK_ROWS * row);
+    size_t segments = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)thread;
+    return (crn_contours_desk){.valid_pixels = {rows[0], rows[1]},
+                               .valid_cells = {rows[2], rows[3]},
+                               .inside = {rows[4], rows[5]},
+                               .shifted = {rows[6], rows[7]},
+                               .active = rows[8],
+                               .lonely = rows[9],
+                               .above = lists,
+                               .list = lists + job->bits,
+                               .gathered = lists + job->bits + job->words,
+                               .points = m->points + segments,
+                               .links = m->links + segments};
+}
+
+/* --- the steps, each of a strip
+ * ------------------------------------------------------------------- */
+
+static void scan_strip(const crn_contours_job *job, const extent *e, const crn_contours_way *way,
+                       crn_contours_desk *desk, int32_t k)
+{
+    crn_contours_strip *strip = &job->strips[k];
+    strip->desk = desk;
+    for (uint32_t lane = 0; lane < job->lanes; lane++) {
+        size_t at = 2 * (size_t)e->rows_of_strip * e->columns * lane;
+        strip->parts[lane].track.points = desk->points + at;
+        strip->parts[lane].track.links = desk->links + at;
+    }
+    way->scan(job, strip);
     for (uint32_t lane = 0; lane < job->lanes; lane++)
-        crn_contours_trace(job, &job->strips[k].parts[lane]);
+        crn_contours_trace(job, &strip->parts[lane]);
 }
 
 static void place_strip(const crn_contours_job *job, int32_t k, crn_contours *out)
@@ -250,10 +289,12 @@ static void join_strips(const crn_contours_job *job, crn_contours *out)
     out->point_count = (uint32_t)points;
 }
 
-static void run_alone(const crn_contours_job *job, const crn_contours_way *way, crn_contours *out)
+static void run_alone(const crn_contours_job *job, const extent *e, const memory *m,
+                      const crn_contours_way *way, crn_contours *out)
 {
+    crn_contours_desk desk = set_desk(job, e, m, 0);
     for (int32_t k = 0; k < job->strip_count; k++)
-        scan_strip(job, way, k);
+        scan_strip(job, e, way, &desk, k);
     join_strips(job, out);
     for (int32_t k = 0; k < job->strip_count; k++)
         place_strip(job, k, out);
@@ -261,14 +302,15 @@ static void run_alone(const crn_contours_job *job, const crn_contours_way *way, 
         copy_strip(job, k, out);
 }
 
-static void run_together(const crn_contours_job *job, const crn_contours_way *way,
-                         crn_contours *out)
+static void run_together(const crn_contours_job *job, const extent *e, const memory *m,
+                         const crn_contours_way *way, crn_contours *out)
 {
 #pragma omp parallel num_threads(way->threads)
     {
+        crn_contours_desk desk = set_desk(job, e, m, omp_get_thread_num());
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            scan_strip(job, way, k);
+            scan_strip(job, e, way, &desk, k);
 #pragma omp single
         join_strips(job, out);
 #pragma omp for schedule(dynamic, 1)
@@ -284,33 +326,24 @@ static void run_together(const crn_contours_job *job, const crn_contours_way *wa
 static int run_job(crn_contours_job *job, const crn_contours_way *way, crn_context *context,
                    crn_contours *out)
 {
-    int32_t first_row = job->closed ? 0 : 1;
-    int32_t rows = job->image.height + (job->closed ? 1 : -1);
-    size_t columns = (size_t)(job->image.width + (job->closed ? 1 : -1));
-    size_t cells = (size_t)rows * columns;
-    job->strip_count = way->strips < rows ? way->strips : rows;
+    int32_t more = job->closed ? 1 : -1;
+    extent e = {.first_row = job->closed ? 0 : 1,
+                .rows = job->image.height + more,
+                .columns = (size_t)(job->image.width + more)};
+    job->strip_count = way->strips < e.rows ? way->strips : e.rows;
+    e.rows_of_strip = (e.rows + job->strip_count - 1) / job->strip_count;
     memory m;
-    int r = reserve(job, context, cells, &m);
+    int r = reserve(job, &e, way->threads, context, &m);
     if (r < 0)
         return r;
     set_constants(job, m.constants);
     job->strips = m.strips;
-    for (int32_t k = 0; k < job->strip_count; k++) {
-        int32_t from = (int32_t)((int64_t)rows * k / job->strip_count);
-        int32_t to = (int32_t)((int64_t)rows * (k + 1) / job->strip_count);
-        crn_contours_strip *strip = &job->strips[k];
-        *strip = (crn_contours_strip){.row = first_row + from,
-                                      .end = first_row + to,
-                                      .is_first = k == 0,
-                                      .is_last = k == job->strip_count - 1,
-                                      .parts = m.parts + (size_t)k * job->lanes};
-        set_strip_rows(job, strip, m.rows + (size_t)k * strip_bytes(job));
-        set_parts(job, strip, &m, cells, (size_t)from * columns);
-    }
+    for (int32_t k = 0; k < job->strip_count; k++)
+        set_strip(job, &e, &m, k);
     if (way->threads > 1 && job->strip_count > 1)
-        run_together(job, way, out);
+        run_together(job, &e, &m, way, out);
     else
-        run_alone(job, way, out);
+        run_alone(job, &e, &m, way, out);
     return 0;
 }
 
@@ -388,13 +421,15 @@ int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
     int64_t elements = (int64_t)in->height * in->width;
     if (is_interleaved(in))
         elements *= in->planes;
-    int64_t threads = elements / ELEMENTS_PER_THREAD;
+    int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_PER_STRIP;
     if (threads > crn_context_threads(context))
         threads = crn_context_threads(context);
-    crn_contours_way way = {.scan = scan_of_this_processor(), .strips = 1, .threads = 1};
-    if (threads > 1) {
-        way.threads = (int32_t)threads;
-        way.strips = STRIPS_PER_THREAD * way.threads;
-    }
+    if (threads < 1)
+        threads = 1;
+    if (strips < 1)
+        strips = 1;
+    if (threads > 1 && strips < STRIPS_PER_THREAD * threads)
+        strips = STRIPS_PER_THREAD * threads;
+    crn_contours_way way = {scan_of_this_processor(), (int32_t)strips, (int32_t)threads};
     return crn_contours_openmp_by(&way, context, params, in, out);
 }

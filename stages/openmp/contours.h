@@ -30,32 +30,38 @@
 #define CRN_LINK_BOTTOM 0x40000000u
 #define CRN_LINK_BIT    0x3fffffffu
 
-/* Segments in order of travel. Runs with an opening come first. */
+/* Points in order of travel. Runs with an opening come first. */
 typedef struct crn_contours_run {
-    uint32_t start, count; /* in the part's chains */
+    uint32_t start, count; /* in the part's travels: where its segments end */
     uint32_t base; /* index of the contour's first point in the result; CRN_NONE: left out */
 } crn_contours_run;
 
 /* What is known of a run that is no closed contour by itself. */
 typedef struct crn_contours_opening {
-    crn_point head;       /* where it begins */
-    uint32_t segment;     /* its first */
-    uint32_t exit;        /* the end that its last segment links to */
-    uint32_t least;       /* the least segment number; CRN_NONE: no segment is left */
-    uint32_t greatest_at; /* where in the run the greatest number is */
+    crn_point head;   /* where it begins */
+    uint32_t segment; /* its first */
+    uint32_t exit;    /* the end that its last segment links to */
+    uint32_t least;   /* its segment numbers, where any has a length */
+    uint32_t greatest;
+    uint32_t greatest_at; /* where in the run */
     bool entered;         /* it begins at a strip's border */
     bool followed;        /* another run leads into it */
-    bool closed;          /* of the whole contour, in the lead alone, as `total` and `base` */
-    int32_t next_strip, lead_strip;
-    uint32_t next, lead; /* the run that follows; the first run of the whole contour, or CRN_NONE */
-    uint32_t offset;     /* segments of the whole contour before this run */
+    int32_t next_strip;   /* the run that comes after, or CRN_NONE */
+    uint32_t next;
+    int32_t lead_strip; /* the run that the whole contour starts with; -1: this one, alone */
+    uint32_t lead;      /* CRN_NONE: not known yet */
+    uint32_t offset;    /* segments of the whole contour before this run */
+    /* Of the whole contour, in its lead alone: */
+    bool closed;
+    int32_t least_strip; /* the run with the least segment */
+    uint32_t least_run;
     uint32_t total, base;
 } crn_contours_opening;
 
 /* What the scan keeps at hand per plane. */
 typedef struct crn_contours_track {
     crn_point *points; /* by segment: where it ends */
-    uint32_t *links;   /* by segment: the one that follows; once traced: see contours_trace.c */
+    uint32_t *links;   /* by segment: the one that follows */
     double level;
     double extreme; /* how near to a pixel a point came: the greatest |fraction - 1/2| */
     uint32_t count; /* segments */
@@ -63,26 +69,35 @@ typedef struct crn_contours_track {
 } crn_contours_track;
 
 typedef struct crn_contours_part {
-    crn_contours_track track;
-    uint32_t *chains;
+    crn_contours_track track; /* its arrays are the thread's, gone with the next strip */
+    crn_point *travels;
     crn_contours_run *runs;
     crn_contours_opening *openings;
-    uint32_t opening_count, run_count;
-    uint32_t contour_count; /* whose first segment lies here */
+    uint32_t *order; /* runs with a length, by their least segment */
+    uint32_t opening_count, run_count, order_count;
+    uint32_t contour_count; /* of the contours whose least segment lies here */
     uint64_t point_count;
     uint64_t contour_base, point_base; /* what all parts before leave in the result */
     bool left_out;                     /* the result was full before */
 } crn_contours_part;
 
-/* Two rows at work; words before and after each row are readable, `margin` of them. */
-typedef struct crn_contours_strip {
-    int32_t row, end; /* cells */
-    bool is_first, is_last;
+/* What one thread scans with, whichever the strip. Words before and after each row of bits are
+ * readable, the job's `margin` of them. */
+typedef struct crn_contours_desk {
     uint64_t *inside[2], *shifted[2], *valid_pixels[2], *valid_cells[2], *active, *lonely;
-    void *gathered;                         /* two rows of elements, where memory has steps */
-    uint32_t *above;                        /* by bit: the segment that touches the upper side */
-    uint32_t *top_entries, *bottom_entries; /* by bit: the run that begins there, or CRN_NONE */
+    uint32_t *above;   /* by bit: the segment that touches the upper side */
+    uint32_t *list;    /* of active words */
+    void *gathered;    /* two rows of elements, where memory has steps */
+    crn_point *points; /* for the tracks, lane after lane */
+    uint32_t *links;
+} crn_contours_desk;
+
+typedef struct crn_contours_strip {
+    int32_t row, end;                       /* cells */
+    uint32_t *top_entries, *bottom_entries; /* by bit: the run that begins there, or CRN_NONE; NULL
+                                               where no strip follows */
     crn_contours_part *parts;               /* one per lane */
+    crn_contours_desk *desk;                /* while it is scanned */
 } crn_contours_strip;
 
 /* One plane, or all planes of an interleaved picture. */
@@ -114,16 +129,6 @@ static inline crn_contours_opening *crn_contours_lead(const crn_contours_job *jo
     return &job->strips[opening->lead_strip].parts[lane].openings[opening->lead];
 }
 
-/* A contour of so many segments whose least one is in this part, in that run. Once traced, links
- * are no more needed: they hold this, at the least segment of every contour, and CRN_NONE. */
-static inline void crn_contours_note(crn_contours_part *part, uint32_t least, uint32_t run,
-                                     uint32_t segments)
-{
-    part->track.links[least] = CRN_LINK_END | run;
-    part->contour_count++;
-    part->point_count += (uint64_t)segments + 1;
-}
-
 typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
 
 /* Finds a strip's segments, links and openings. */
@@ -137,7 +142,7 @@ bool crn_contours_row_inside_plain(const crn_contours_job *job, const void *row,
 bool crn_contours_row_inside_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
 
-/* Turns a part's segments into runs. */
+/* Turns a part's segments into runs, and its openings into leads where nothing follows. */
 void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part);
 
 /* Joins the runs of all strips of one lane. */

@@ -39,17 +39,23 @@ static void open_run(crn_contours_part *part, uint32_t segment, crn_point head, 
     part->opening_count++;
 }
 
-/* `lonely`: sides, a bit each, where no cell follows. */
-static void add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
-                            unsigned corners, uint32_t bit, int32_t y, unsigned lonely)
+void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
+                                  const crn_contours_rows *rows, uint32_t bit)
 {
-    uint32_t lane = bit % job->lanes;
-    int32_t x = (int32_t)(bit / job->lanes);
+    uint32_t lane = bit % job->lanes, word = bit / 64, shift = bit % 64;
+    int32_t x = (int32_t)(bit / job->lanes), y = rows->row;
     crn_contours_part *part = &strip->parts[lane];
     crn_contours_track *t = &part->track;
+    const crn_contours_corners words = {{rows->shifted_above[word], rows->inside_above[word],
+                                         rows->shifted[word], rows->inside[word]}};
+    unsigned corners = corners_at(&words, shift);
+    bool no_left = ~from_left(rows->valid, word, job->lanes) >> shift & 1;
+    bool no_right = ~from_right(rows->valid, word, job->lanes) >> shift & 1;
+    bool no_top = ~rows->valid_above[word] >> shift & 1;
+    const bool lonely[4] = {[TOP] = no_top, [LEFT] = no_left, [RIGHT] = no_right};
     bool is_saddle = corners == 6 || corners == 9;
     const saddle_kind *saddle = &saddle_kinds[job->params->connectivity][corners & 1];
-    uint32_t slots[4] = {[TOP] = strip->above[bit], [LEFT] = t->left};
+    uint32_t slots[4] = {[TOP] = strip->desk->above[bit], [LEFT] = t->left};
     uint32_t *entry = strip->top_entries && y == strip->row ? &strip->top_entries[bit] : NULL;
     for (int i = 0; i <= is_saddle; i++) {
         segment_kind kind = !is_saddle ? segment_kinds[corners]
@@ -58,31 +64,17 @@ static void add_lonely_cell(const crn_contours_job *job, crn_contours_strip *str
         uint32_t s = t->count++;
         t->points[s] = point_on(job, t, lane, kind.to, y, x);
         t->links[s] = kind.to < BOTTOM ? slots[kind.to] : CRN_NONE;
-        if (lonely >> kind.to & 1)
+        if (lonely[kind.to])
             t->links[s] = kind.to == TOP && entry ? CRN_LINK_END | bit : CRN_NONE;
-        if (lonely >> kind.from & 1 && kind.from != BOTTOM)
+        if (lonely[kind.from])
             open_run(part, s, point_on(job, t, lane, kind.from, y, x),
                      kind.from == TOP ? entry : NULL);
         else if (kind.from < BOTTOM)
             t->links[slots[kind.from]] = s;
         slots[kind.from] = slots[kind.to] = s;
-        strip->above[bit] = s;
+        strip->desk->above[bit] = s;
     }
     t->left = slots[RIGHT];
-}
-
-void crn_contours_add_lonely_cells(const crn_contours_job *job, crn_contours_strip *strip,
-                                   const crn_contours_rows *rows, uint32_t word, uint64_t active)
-{
-    uint64_t no_left = ~from_left(rows->valid, word, job->lanes);
-    uint64_t no_right = ~from_right(rows->valid, word, job->lanes);
-    uint64_t no_top = ~rows->valid_above[word];
-    for (; active; active &= active - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(active);
-        unsigned lonely = (unsigned)((no_top >> i & 1) << TOP | (no_left >> i & 1) << LEFT |
-                                     (no_right >> i & 1) << RIGHT);
-        add_lonely_cell(job, strip, corners_at(rows, word, i), word * 64 + i, rows->row, lonely);
-    }
 }
 
 void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *strip,
@@ -93,7 +85,7 @@ void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *
         uint64_t open = rows->valid_above[word] & ~rows->valid[word] & (right ^ left);
         for (; open; open &= open - 1) {
             unsigned i = (unsigned)__builtin_ctzll(open);
-            uint32_t bit = word * 64 + i, lane = bit % job->lanes, s = strip->above[bit];
+            uint32_t bit = word * 64 + i, lane = bit % job->lanes, s = strip->desk->above[bit];
             crn_contours_part *part = &strip->parts[lane];
             /* With the right pixel high, the way leads up. */
             if (right >> i & 1)
@@ -145,7 +137,8 @@ void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *
                        pixels_above[i] & from_left(pixels_above, i, job->lanes);
 }
 
-const void *crn_contours_elements(const crn_contours_job *job, crn_contours_strip *strip, int32_t y)
+const void *crn_contours_elements(const crn_contours_job *job, const crn_contours_strip *strip,
+                                  int32_t y)
 {
     const crn_image *image = &job->image;
     size_t size = crn_type_bytes(image->type);
@@ -153,7 +146,7 @@ const void *crn_contours_elements(const crn_contours_job *job, crn_contours_stri
     if (!job->gather)
         return row;
     size_t width = (size_t)image->width;
-    uint8_t *gathered = (uint8_t *)strip->gathered + (y & 1 ? width * size : 0);
+    uint8_t *gathered = (uint8_t *)strip->desk->gathered + (y & 1 ? width * size : 0);
     for (size_t x = 0; x < width; x++)
         memcpy(gathered + x * size, row + image->step * (ptrdiff_t)(x * size), size);
     return gathered;

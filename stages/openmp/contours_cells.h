@@ -59,11 +59,15 @@ static always_inline double fraction_between(crn_contours_track *t, double a, do
     return fraction;
 }
 
-static always_inline unsigned corners_at(const crn_contours_rows *rows, uint32_t word, unsigned i)
+/* The corners of the 64 cells of a word: upper left, upper right, lower left, lower right. */
+typedef struct crn_contours_corners {
+    uint64_t words[4];
+} crn_contours_corners;
+
+static always_inline unsigned corners_at(const crn_contours_corners *c, unsigned i)
 {
-    return (unsigned)((rows->shifted_above[word] >> i & 1) |
-                      (rows->inside_above[word] >> i & 1) << 1 |
-                      (rows->shifted[word] >> i & 1) << 2 | (rows->inside[word] >> i & 1) << 3);
+    return (unsigned)((c->words[0] >> i & 1) | (c->words[1] >> i & 1) << 1 |
+                      (c->words[2] >> i & 1) << 2 | (c->words[3] >> i & 1) << 3);
 }
 
 /* Words of a row moved by one pixel, to the right and to the left. */
@@ -82,10 +86,9 @@ static always_inline uint64_t from_right(const uint64_t *row, ptrdiff_t word, ui
     return row[word + whole] >> part | row[word + whole + 1] << 1 << (63 - part);
 }
 
-/* The same for cells at the border of the picture or the strip, or beside cells that are left out;
- * `active` are those of a word. */
-void crn_contours_add_lonely_cells(const crn_contours_job *job, crn_contours_strip *strip,
-                                   const crn_contours_rows *rows, uint32_t word, uint64_t active);
+/* A cell at the border of the picture or the strip, or beside cells that are left out. */
+void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
+                                  const crn_contours_rows *rows, uint32_t bit);
 
 /* Runs begin and end at sides at the bottom of the row above that no cell follows. bottom_entries:
  * by bit, or NULL. */
@@ -106,7 +109,7 @@ void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *
                                    const uint64_t *pixels_above, uint64_t *ret_cells);
 
 /* A row's elements, dense: where they are, or copied. */
-const void *crn_contours_elements(const crn_contours_job *job, crn_contours_strip *strip,
+const void *crn_contours_elements(const crn_contours_job *job, const crn_contours_strip *strip,
                                   int32_t y);
 
 #endif

@@ -203,8 +203,11 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     const uint8_t *threshold = job->threshold;
     size_t step = job->threshold_step * size, blocks = elements / 64, rest = elements % 64;
     bool nan = false;
-    for (size_t i = 0; i < blocks; i++)
+    for (size_t i = 0; i < blocks; i++) {
+        for (size_t k = 0; k < size; k++)
+            __builtin_prefetch((const void *)((uintptr_t)row + (i + 8) * 64 * size + 64 * k));
         bits[i] = inside_64(type, row + i * 64 * size, threshold + i * step, &nan);
+    }
     for (size_t i = blocks; i < job->words; i++)
         bits[i] = 0;
     if (rest) {

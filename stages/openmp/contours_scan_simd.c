@@ -70,34 +70,48 @@ static always_inline void add_cell(const crn_contours_job *job, crn_contours_tra
     above[bit] = s;
 }
 
-/* The active cells of a row. `lonely`: the words with cells that lack a neighbour. */
+/* The words with active cells. No branch: where they lie cannot be foretold. */
+static always_inline uint32_t list_words(const crn_contours_job *job, const crn_contours_desk *desk)
+{
+    uint32_t count = 0;
+    for (uint32_t word = 0; word < job->words; word++) {
+        desk->list[count] = word;
+        count += desk->active[word] != 0;
+    }
+    return count;
+}
+
+/* The active cells of a row. `lonely`: cells that lack a neighbour. */
 static always_inline void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
                                    const crn_contours_rows *rows, const uint64_t *lonely,
                                    crn_type type, bool is_planar)
 {
+    const crn_contours_desk *desk = strip->desk;
+    uint32_t count = list_words(job, desk);
     /* A single plane's track stays in registers. */
     crn_contours_track track = strip->parts[0].track;
-    for (uint32_t word = 0; word < job->words; word++) {
-        uint64_t active = strip->active[word];
-        if (!active)
-            continue;
-        if (active & lonely[word]) {
-            if (is_planar)
-                strip->parts[0].track = track;
-            crn_contours_add_lonely_cells(job, strip, rows, word, active);
-            if (is_planar)
-                track = strip->parts[0].track;
-            continue;
-        }
-        for (; active; active &= active - 1) {
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t word = desk->list[k];
+        const crn_contours_corners corners = {{rows->shifted_above[word], rows->inside_above[word],
+                                               rows->shifted[word], rows->inside[word]}};
+        uint64_t careful = lonely[word];
+        for (uint64_t active = desk->active[word]; active; active &= active - 1) {
             unsigned i = (unsigned)__builtin_ctzll(active);
             uint32_t bit = word * 64 + i, x = bit;
             crn_contours_track *t = &track;
+            if (careful >> i & 1) {
+                if (is_planar)
+                    strip->parts[0].track = track;
+                crn_contours_add_lonely_cell(job, strip, rows, bit);
+                if (is_planar)
+                    track = strip->parts[0].track;
+                continue;
+            }
             if (!is_planar) {
                 x = (uint32_t)(bit * job->inverse >> 32);
                 t = &strip->parts[bit - x * job->lanes].track;
             }
-            add_cell(job, t, strip->above, rows, type, corners_at(rows, word, i), bit, (int32_t)x);
+            add_cell(job, t, desk->above, rows, type, corners_at(&corners, i), bit, (int32_t)x);
         }
     }
     if (is_planar)
@@ -132,22 +146,6 @@ static bool find_active(const crn_contours_job *job, const uint64_t *restrict in
         any |= ret_active[i];
     }
     return any != 0;
-}
-
-/* Reads the row above the strip's first row of cells. */
-static bool begin(const crn_contours_job *job, crn_contours_strip *strip)
-{
-    int32_t y = strip->row - 1;
-    uint64_t *inside = strip->inside[y & 1];
-    bool may_hold_nan = false;
-    if (y < 0)
-        memset(inside, 0, job->words * sizeof *inside);
-    else
-        may_hold_nan = row_inside(job, crn_contours_elements(job, strip, y), inside);
-    find_active(job, inside, job->zeros, job->zeros, job->zeros, strip->shifted[y & 1],
-                strip->active);
-    return y >= 0 &&
-           crn_contours_find_valid_pixels(job, y, may_hold_nan, strip->valid_pixels[y & 1]);
 }
 
 static void scan_active(const crn_contours_job *job, crn_contours_strip *strip,
@@ -185,55 +183,89 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
     rows->y[BOTTOM] = rows->row;
 }
 
+/* A row of pixels as bits; outside the picture there are none. Says whether some do not count. */
+static bool read_row(const crn_contours_job *job, crn_contours_desk *desk, int32_t y,
+                     const void *elements)
+{
+    uint64_t *inside = desk->inside[y & 1];
+    if (!elements) {
+        memset(inside, 0, job->words * sizeof *inside);
+        return false;
+    }
+    bool may_hold_nan = row_inside(job, elements, inside);
+    return crn_contours_find_valid_pixels(job, y, may_hold_nan, desk->valid_pixels[y & 1]);
+}
+
+static const void *elements_of(const crn_contours_job *job, const crn_contours_strip *strip,
+                               int32_t y)
+{
+    if (y < 0 || y >= job->image.height)
+        return NULL;
+    return crn_contours_elements(job, strip, y);
+}
+
+/* The valid cells between two rows of pixels, of which some do not count. */
+static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_desk *desk, int32_t y,
+                                   bool is_cut, bool was_cut)
+{
+    if (!is_cut && !was_cut)
+        return job->frame;
+    int now = y & 1;
+    crn_contours_find_valid_cells(job, is_cut ? desk->valid_pixels[now] : job->ones,
+                                  was_cut ? desk->valid_pixels[now ^ 1] : job->ones,
+                                  desk->valid_cells[now]);
+    return desk->valid_cells[now];
+}
+
+/* The cells of a row that lack a neighbour, or whose values do not all exist. */
+static const uint64_t *lonely_cells(const crn_contours_job *job, const crn_contours_strip *strip,
+                                    const crn_contours_rows *rows)
+{
+    if (rows->row == strip->row || rows->row == job->image.height)
+        return job->ones;
+    if (rows->valid == job->frame && rows->valid_above == job->frame)
+        return job->frame_lonely;
+    crn_contours_find_lonely(job, rows->valid, rows->valid_above, strip->desk->lonely);
+    return strip->desk->lonely;
+}
+
+static void move_on(const crn_contours_desk *desk, crn_contours_rows *rows, int32_t y)
+{
+    int now = y & 1;
+    rows->row = y;
+    rows->inside = desk->inside[now];
+    rows->shifted = desk->shifted[now];
+    rows->inside_above = desk->inside[now ^ 1];
+    rows->shifted_above = desk->shifted[now ^ 1];
+    rows->valid_above = rows->valid;
+}
+
 void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
 {
-    bool was_cut = begin(job, strip);
-    const void *above = strip->row > 0 ? crn_contours_elements(job, strip, strip->row - 1) : NULL;
+    crn_contours_desk *desk = strip->desk;
     crn_contours_rows rows = {.valid = job->zeros};
-    for (int32_t y = strip->row; y < strip->end; y++) {
-        int now = y & 1, before = now ^ 1;
-        bool is_padding = y == job->image.height, is_cut = false, may_hold_nan = false;
-        const void *below = is_padding ? NULL : crn_contours_elements(job, strip, y);
-        if (is_padding)
-            memset(strip->inside[now], 0, job->words * sizeof(uint64_t));
-        else
-            may_hold_nan = row_inside(job, below, strip->inside[now]);
-        if (!is_padding)
-            is_cut = crn_contours_find_valid_pixels(job, y, may_hold_nan, strip->valid_pixels[now]);
+    const void *above = elements_of(job, strip, strip->row - 1);
+    bool was_cut = read_row(job, desk, strip->row - 1, above);
+    move_on(desk, &rows, strip->row - 1);
+    find_active(job, rows.inside, job->zeros, job->zeros, job->zeros,
+                desk->shifted[(strip->row - 1) & 1], desk->active);
 
-        rows.row = y;
-        rows.inside = strip->inside[now], rows.inside_above = strip->inside[before];
-        rows.shifted = strip->shifted[now], rows.shifted_above = strip->shifted[before];
-        rows.valid_above = rows.valid;
-        rows.valid = job->frame;
-        if (is_cut || was_cut) {
-            crn_contours_find_valid_cells(job, is_cut ? strip->valid_pixels[now] : job->ones,
-                                          was_cut ? strip->valid_pixels[before] : job->ones,
-                                          strip->valid_cells[now]);
-            rows.valid = strip->valid_cells[now];
-        }
-        bool any = find_active(job, rows.inside, rows.inside_above, rows.shifted_above, rows.valid,
-                               strip->shifted[now], strip->active);
-        const uint64_t *lonely = job->frame_lonely;
-        if (y == strip->row || is_padding) {
-            lonely = job->ones; /* and the padding has no values to read */
-        } else if (rows.valid != job->frame || rows.valid_above != job->frame) {
-            crn_contours_find_lonely(job, rows.valid, rows.valid_above, strip->lonely);
-            lonely = strip->lonely;
-        }
-        if (y > strip->row && (rows.valid != job->frame || rows.valid_above != job->frame))
+    for (int32_t y = strip->row; y < strip->end; y++) {
+        const void *below = elements_of(job, strip, y);
+        bool is_cut = read_row(job, desk, y, below);
+        move_on(desk, &rows, y);
+        rows.valid = valid_cells(job, desk, y, is_cut, was_cut);
+        if (rows.valid != job->frame || rows.valid_above != job->frame)
             crn_contours_close_bottom(job, strip, &rows, NULL);
-        if (any) {
+        if (find_active(job, rows.inside, rows.inside_above, rows.shifted_above, rows.valid,
+                        desk->shifted[y & 1], desk->active)) {
             set_values(job, &rows, above, below);
-            scan_active(job, strip, &rows, lonely);
+            scan_active(job, strip, &rows, lonely_cells(job, strip, &rows));
         }
         above = below;
         was_cut = is_cut;
     }
-    rows.row = strip->end;
-    rows.inside_above = strip->inside[(strip->end - 1) & 1];
-    rows.shifted_above = strip->shifted[(strip->end - 1) & 1];
-    rows.valid_above = rows.valid;
+    move_on(desk, &rows, strip->end);
     rows.valid = job->zeros;
     crn_contours_close_bottom(job, strip, &rows, strip->bottom_entries);
 }

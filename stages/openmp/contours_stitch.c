@@ -50,7 +50,7 @@ static summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane,
         const crn_contours_run *run = &part->runs[i];
         if (run->count) {
             place least = {at, opening->least, i};
-            place greatest = {at, part->chains[run->start + opening->greatest_at], i};
+            place greatest = {at, opening->greatest, i};
             if (!sum.total || is_before(&least, &sum.least))
                 sum.least = least;
             if (!sum.total || is_before(&sum.greatest, &greatest))
@@ -87,9 +87,12 @@ static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint
     opening->closed = closed;
     opening->total = sum.total;
     opening->base = CRN_NONE;
-    if (sum.total)
-        crn_contours_note(part_of(job, sum.least.strip, lane), sum.least.segment, sum.least.run,
-                          sum.total);
+    if (!sum.total)
+        return;
+    opening->least_strip = sum.least.strip;
+    opening->least_run = sum.least.run;
+    part_of(job, sum.least.strip, lane)->contour_count++;
+    part_of(job, sum.least.strip, lane)->point_count += (uint64_t)sum.total + 1;
 }
 
 void crn_contours_stitch(const crn_contours_job *job, uint32_t lane)
@@ -114,15 +117,15 @@ void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t lan
     if (part->left_out)
         return;
     uint64_t contours = part->contour_base, points = part->point_base;
-    for (uint32_t s = 0; s < part->track.count; s++) {
-        uint32_t note = part->track.links[s];
-        if (note == CRN_NONE)
-            continue;
-        uint32_t i = note & ~CRN_LINK_END, segments = part->runs[i].count;
+    for (uint32_t k = 0; k < part->order_count; k++) {
+        uint32_t i = part->order[k], segments = part->runs[i].count;
         uint32_t *base = &part->runs[i].base;
         bool closed = true;
         if (i < part->opening_count) {
             crn_contours_opening *lead = crn_contours_lead(job, lane, &part->openings[i]);
+            if (part->openings[i].lead_strip >= 0 &&
+                (lead->least_strip != strip || lead->least_run != i))
+                continue;
             segments = lead->total;
             closed = lead->closed;
             base = &lead->base;

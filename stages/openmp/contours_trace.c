@@ -1,5 +1,7 @@
-/* Links become runs: the segments in order of travel; and runs become points in their place. */
+/* Links become runs, points in order of travel; and runs go to their places in the result. */
 #include "stages/openmp/contours.h"
+
+#include <string.h>
 
 static bool is_same(const crn_point *a, const crn_point *b)
 {
@@ -11,72 +13,90 @@ static bool is_end(uint32_t link)
     return link & CRN_LINK_END;
 }
 
+/*
+ * Tracing takes the links away as it goes. What stays in their place is CRN_NONE, and at the least
+ * segment of a run a note: which run. Both have the bit of an end, so that what has not been traced
+ * is seen.
+ */
+static void note_least(crn_contours_part *part, uint32_t least, uint32_t run)
+{
+    part->track.links[least] = CRN_LINK_END | run;
+}
+
 /* The run from an opening to where it ends. `check`: leave out segments without a length. */
 static inline __attribute__((always_inline)) void trace_open(crn_contours_part *part,
                                                              crn_contours_opening *opening,
                                                              crn_contours_run *run, bool check)
 {
-    uint32_t *links = part->track.links, *chain = part->chains + run->start;
+    uint32_t *links = part->track.links;
+    const crn_point *points = part->track.points, *before = &opening->head;
+    crn_point *travel = part->travels + run->start;
     uint32_t count = 0, least = CRN_NONE, greatest = 0, greatest_at = 0;
-    const crn_point *before = &opening->head;
     uint32_t link = opening->segment;
     do {
         uint32_t s = link;
         link = links[s];
         links[s] = CRN_NONE;
-        if (check) {
-            const crn_point *point = &part->track.points[s];
-            bool has_length = !is_same(point, before);
-            before = point;
-            if (!has_length)
-                continue;
-        }
+        if (check && is_same(&points[s], before))
+            continue;
+        before = &points[s];
         least = s < least ? s : least;
         greatest_at = s >= greatest ? count : greatest_at;
         greatest = s >= greatest ? s : greatest;
-        chain[count++] = s;
+        travel[count++] = points[s];
     } while (!is_end(link));
     run->count = count;
     opening->exit = link;
     opening->least = least;
+    opening->greatest = greatest;
     opening->greatest_at = greatest_at;
 }
 
 /* The closed run that starts with s, the greatest of its segments. Returns the least. */
 static uint32_t trace_closed(crn_contours_part *part, uint32_t s, crn_contours_run *run)
 {
-    uint32_t *links = part->track.links, *chain = part->chains + run->start;
+    uint32_t *links = part->track.links;
+    const crn_point *points = part->track.points;
+    crn_point *travel = part->travels + run->start;
     uint32_t count = 0, least = s, next = s;
     do {
-        chain[count++] = next;
-        least = next < least ? next : least;
         uint32_t link = links[next];
         links[next] = CRN_NONE;
+        travel[count++] = points[next];
+        least = next < least ? next : least;
         next = link;
     } while (next != s);
     run->count = count;
     return least;
 }
 
-/* The same where segments may have no length: CRN_NONE when none is left. */
-static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_contours_run *run)
+/* The greatest segment of a closed run that has a length, or CRN_NONE. */
+static uint32_t find_start(const crn_contours_track *track, uint32_t s)
 {
-    uint32_t *links = part->track.links, *chain = part->chains + run->start;
-    const crn_point *points = part->track.points;
-    uint32_t count = 0, least = CRN_NONE, greatest = CRN_NONE, at = s;
+    uint32_t greatest = CRN_NONE, at = s;
     do {
-        uint32_t next = links[at];
-        if (!is_same(&points[next], &points[at]) && (greatest == CRN_NONE || next > greatest))
+        uint32_t next = track->links[at];
+        if (!is_same(&track->points[next], &track->points[at]) &&
+            (greatest == CRN_NONE || next > greatest))
             greatest = next;
         at = next;
     } while (at != s);
+    return greatest;
+}
 
-    uint32_t start = greatest == CRN_NONE ? s : greatest;
-    const crn_point *before = NULL;
-    at = start;
+/* As trace_closed, where segments may have no length: none may be left. */
+static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_contours_run *run)
+{
+    uint32_t *links = part->track.links;
+    const crn_point *points = part->track.points, *before = NULL;
+    crn_point *travel = part->travels + run->start;
+    uint32_t start = find_start(&part->track, s), count = 0, least = CRN_NONE;
+    bool is_empty = start == CRN_NONE;
+    start = is_empty ? s : start;
+    uint32_t at = start;
     do {
-        if (greatest != CRN_NONE && (!before || !is_same(&points[at], before))) {
-            chain[count++] = at;
+        if (!is_empty && (!before || !is_same(&points[at], before))) {
+            travel[count++] = points[at];
             least = at < least ? at : least;
         }
         before = &points[at];
@@ -88,50 +108,74 @@ static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_co
     return least;
 }
 
-void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part)
+/* Every opening's run. Returns how many points they have. */
+static uint32_t trace_openings(crn_contours_part *part, bool check)
 {
-    bool check = part->track.extreme >= job->near_pixel;
-    uint32_t chained = 0;
+    uint32_t travelled = 0;
     for (uint32_t i = 0; i < part->opening_count; i++) {
         crn_contours_run *run = &part->runs[i];
         crn_contours_opening *opening = &part->openings[i];
-        run->start = chained;
-        run->base = CRN_NONE;
+        run->start = travelled;
         if (check)
             trace_open(part, opening, run, true);
         else
             trace_open(part, opening, run, false);
-        chained += run->count;
+        travelled += run->count;
+        if (run->count)
+            note_least(part, opening->least, i);
         opening->followed = false;
         opening->lead = CRN_NONE;
         if (opening->entered || opening->exit != CRN_NONE)
             continue; /* more may belong to it: contours_stitch.c */
         opening->lead = i;
         opening->lead_strip = -1;
-        opening->closed = false;
         opening->offset = 0;
+        opening->closed = false;
         opening->total = run->count;
         opening->base = CRN_NONE;
-        if (run->count)
-            crn_contours_note(part, opening->least, i, run->count);
+        part->contour_count += run->count > 0;
+        part->point_count += run->count > 0 ? (uint64_t)run->count + 1 : 0;
     }
-    part->run_count = part->opening_count;
+    return travelled;
+}
 
-    /* What is left is closed. From the last segment to the first, so that each is met where it
-     * starts: with its greatest. */
+/* What the openings have left is closed. From the last segment to the first, so that each contour
+ * is met where it starts: with its greatest. */
+static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check)
+{
+    uint32_t count = part->opening_count;
     for (uint32_t s = part->track.count; s-- > 0;) {
         if (is_end(part->track.links[s]))
             continue;
-        crn_contours_run *run = &part->runs[part->run_count];
-        run->start = chained;
+        crn_contours_run *run = &part->runs[count];
+        run->start = travelled;
         run->base = CRN_NONE;
         uint32_t least = check ? trace_closed_checked(part, s, run) : trace_closed(part, s, run);
         if (!run->count)
             continue;
-        crn_contours_note(part, least, part->run_count, run->count);
-        chained += run->count;
-        part->run_count++;
+        note_least(part, least, count);
+        travelled += run->count;
+        count++;
     }
+    uint32_t closed = count - part->opening_count;
+    part->run_count = count;
+    part->contour_count += closed;
+    for (uint32_t i = part->opening_count; i < count; i++)
+        part->point_count += (uint64_t)part->runs[i].count + 1;
+}
+
+void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part)
+{
+    bool check = part->track.extreme >= job->near_pixel;
+    uint32_t travelled = trace_openings(part, check);
+    trace_rest(part, travelled, check);
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < part->track.count; s++) {
+        uint32_t note = part->track.links[s];
+        part->order[count] = note & ~CRN_LINK_END;
+        count += note != CRN_NONE;
+    }
+    part->order_count = count;
 }
 
 /* --- points into their places
@@ -149,17 +193,16 @@ static crn_point *point_at(const destination *to, uint32_t place)
     return to->first + (to->reversed ? to->segments - place : place);
 }
 
-/* The ends of `count` segments of a chain, to that place of the contour and on. */
-static void copy_ends(const destination *to, uint32_t place, const crn_point *points,
-                      const uint32_t *chain, uint32_t count)
+/* So many points of a run, to that place of the contour and on. */
+static void copy_points(const destination *to, uint32_t place, const crn_point *points,
+                        uint32_t count)
 {
     crn_point *out = point_at(to, place);
     if (to->reversed)
         for (uint32_t i = 0; i < count; i++)
-            *out-- = points[chain[i]];
-    else
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = points[chain[i]];
+            *out-- = points[i];
+    else if (count)
+        memcpy(out, points, count * sizeof *out);
 }
 
 /* Of a contour that runs through several strips, or is open: this run's points. */
@@ -173,27 +216,25 @@ static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_c
         return;
     destination to = {out->points + lead->base, lead->total,
                       job->params->orientation == CRN_ORIENT_HIGH};
-    const uint32_t *chain = part->chains + run->start;
-    const crn_point *points = part->track.points;
+    const crn_point *points = part->travels + run->start;
     if (!lead->closed) {
         if (opening == lead)
             *point_at(&to, 0) = opening->head;
-        copy_ends(&to, opening->offset + 1, points, chain, run->count);
+        copy_points(&to, opening->offset + 1, points, run->count);
         return;
     }
     /* The lead holds the start, not always as its first segment: what comes before goes to the end
      * of the contour. */
     uint32_t before = opening == lead ? opening->greatest_at : 0;
     if (opening == lead)
-        *point_at(&to, to.segments) = points[chain[before]];
-    copy_ends(&to, opening->offset, points, chain + before, run->count - before);
-    copy_ends(&to, to.segments - before, points, chain, before);
+        *point_at(&to, to.segments) = points[before];
+    copy_points(&to, opening->offset, points + before, run->count - before);
+    copy_points(&to, to.segments - before, points, before);
 }
 
 void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane, crn_contours *out)
 {
     const crn_contours_part *part = &job->strips[strip].parts[lane];
-    const crn_point *points = part->track.points;
     for (uint32_t i = 0; i < part->opening_count; i++)
         copy_opening(job, lane, part, i, out);
     for (uint32_t i = part->opening_count; i < part->run_count; i++) {
@@ -202,8 +243,8 @@ void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane
             continue;
         destination to = {out->points + run->base, run->count,
                           job->params->orientation == CRN_ORIENT_HIGH};
-        const uint32_t *chain = part->chains + run->start;
-        copy_ends(&to, 0, points, chain, run->count);
-        *point_at(&to, run->count) = points[chain[0]];
+        const crn_point *points = part->travels + run->start;
+        copy_points(&to, 0, points, run->count);
+        *point_at(&to, run->count) = points[0];
     }
 }
