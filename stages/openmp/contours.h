@@ -142,6 +142,11 @@ bool crn_contours_row_inside_plain(const crn_contours_job *job, const void *row,
 bool crn_contours_row_inside_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
 
+/* Bits of the elements that are NaN. */
+void crn_contours_row_nan_plain(const crn_contours_job *job, const void *row, uint64_t *bits);
+void crn_contours_row_nan_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
+void crn_contours_row_nan_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
+
 /* Turns a part's segments into runs, and its openings into leads where nothing follows. */
 void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part);
 

@@ -107,26 +107,28 @@ void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid
             ~valid_above[i] | ~from_left(valid, i, job->lanes) | ~from_right(valid, i, job->lanes);
 }
 
-bool crn_contours_find_valid_pixels(const crn_contours_job *job, int32_t y, bool may_hold_nan,
-                                    uint64_t *bits)
+static void clear_bits(uint64_t *bits, size_t from, size_t to)
+{
+    while (from < to) {
+        size_t low = from % 64, high = to - from < 64 - low ? low + (to - from) : 64;
+        bits[from / 64] &= ~(~(uint64_t)0 >> (64 - (high - low)) << low);
+        from += high - low;
+    }
+}
+
+bool crn_contours_mask_out(const crn_contours_job *job, int32_t y, uint64_t *bits)
 {
     size_t width = (size_t)job->image.width;
-    const uint8_t *mask = job->params->mask;
-    mask = mask ? mask + (size_t)y * width : NULL;
-    if (mask && !memchr(mask, 0, width))
-        mask = NULL;
-    if (!mask && !may_hold_nan)
-        return false;
-    memset(bits, 0xff, job->words * sizeof *bits);
-    for (uint32_t x = 0; x < width; x++)
-        for (uint32_t lane = 0; lane < job->lanes; lane++) {
-            bool valid = !mask || mask[x];
-            if (valid && may_hold_nan)
-                valid = !isnan(crn_image_at(&job->image, (int32_t)lane, y, (int32_t)x));
-            uint32_t bit = x * job->lanes + lane;
-            bits[bit / 64] &= ~((uint64_t)!valid << bit % 64);
-        }
-    return true;
+    const uint8_t *mask = job->params->mask + (size_t)y * width, *end = mask + width, *p = mask;
+    bool any = false;
+    while ((p = memchr(p, 0, (size_t)(end - p)))) {
+        size_t from = (size_t)(p - mask);
+        while (p < end && !*p)
+            p++;
+        clear_bits(bits, from * job->lanes, (size_t)(p - mask) * job->lanes);
+        any = true;
+    }
+    return any;
 }
 
 void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *pixels,

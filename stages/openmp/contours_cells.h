@@ -99,10 +99,8 @@ void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *
 void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid,
                               const uint64_t *valid_above, uint64_t *ret_lonely);
 
-/* Bits of the pixels that count, 0 for NaN and masked ones; false, and nothing written, when all
- * count. */
-bool crn_contours_find_valid_pixels(const crn_contours_job *job, int32_t y, bool may_hold_nan,
-                                    uint64_t *bits);
+/* Clears the bits of masked pixels. Says whether there are any. */
+bool crn_contours_mask_out(const crn_contours_job *job, int32_t y, uint64_t *bits);
 
 /* The cells none of whose pixels is left out. */
 void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *pixels,

@@ -13,6 +13,7 @@
 #if defined(CRN_TARGET_avx512)
 
 #define row_inside crn_contours_row_inside_avx512
+#define row_nan    crn_contours_row_nan_avx512
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {
@@ -55,9 +56,20 @@ static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half,
     return bits;
 }
 
+static inline uint64_t nan_f32(const float *v)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; i++) {
+        __m512 x = _mm512_loadu_ps(v + 16 * i);
+        bits |= (uint64_t)_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q) << 16 * i;
+    }
+    return bits;
+}
+
 #elif defined(CRN_TARGET_avx2)
 
 #define row_inside crn_contours_row_inside_avx2
+#define row_nan    crn_contours_row_nan_avx2
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {
@@ -118,9 +130,21 @@ static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half,
     return bits;
 }
 
+static inline uint64_t nan_f32(const float *v)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++) {
+        __m256 x = _mm256_loadu_ps(v + 8 * i);
+        x = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+        bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(x) << 8 * i;
+    }
+    return bits;
+}
+
 #else
 
 #define row_inside crn_contours_row_inside_plain
+#define row_nan    crn_contours_row_nan_plain
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {
@@ -179,6 +203,16 @@ static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half,
     return bits;
 }
 
+static inline uint64_t nan_f32(const float *v)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 16; i++) {
+        __m128 x = _mm_loadu_ps(v + 4 * i);
+        bits |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_cmpunord_ps(x, x)) << 4 * i;
+    }
+    return bits;
+}
+
 #endif
 
 static inline uint64_t inside_64(crn_type type, const void *v, const void *t, bool *nan)
@@ -204,6 +238,7 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     size_t step = job->threshold_step * size, blocks = elements / 64, rest = elements % 64;
     bool nan = false;
     for (size_t i = 0; i < blocks; i++) {
+        /* On into the next row, which the processor does not guess while this one is worked on. */
         for (size_t k = 0; k < size; k++)
             __builtin_prefetch((const void *)((uintptr_t)row + (i + 8) * 64 * size + 64 * k));
         bits[i] = inside_64(type, row + i * 64 * size, threshold + i * step, &nan);
@@ -233,4 +268,30 @@ bool row_inside(const crn_contours_job *job, const void *row, uint64_t *bits)
         break;
     }
     return inside_row(job, CRN_F32, row, bits);
+}
+
+/* Rare: no need for more than what the compiler makes of it. */
+static uint64_t nan_f16(const uint16_t *v, size_t count)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= (uint64_t)((v[i] & 0x7fff) > 0x7c00) << i;
+    return bits;
+}
+
+void row_nan(const crn_contours_job *job, const void *row, uint64_t *bits)
+{
+    size_t elements = (size_t)job->image.width * job->lanes, size = crn_type_bytes(job->image.type);
+    for (size_t word = 0, at = 0; word < job->words; word++, at += 64) {
+        size_t count = at >= elements ? 0 : elements - at < 64 ? elements - at : 64;
+        const uint8_t *from = (const uint8_t *)row + at * size;
+        bits[word] = 0;
+        if (job->image.type == CRN_F16) {
+            bits[word] = nan_f16((const uint16_t *)(const void *)from, count);
+        } else if (job->image.type == CRN_F32 && count) {
+            float block[64] = {0};
+            memcpy(block, from, count * size);
+            bits[word] = nan_f32(block);
+        }
+    }
 }

@@ -6,12 +6,15 @@
 #if defined(CRN_TARGET_avx512)
 #define contours_scan crn_contours_scan_avx512
 #define row_inside    crn_contours_row_inside_avx512
+#define row_nan       crn_contours_row_nan_avx512
 #elif defined(CRN_TARGET_avx2)
 #define contours_scan crn_contours_scan_avx2
 #define row_inside    crn_contours_row_inside_avx2
+#define row_nan       crn_contours_row_nan_avx2
 #else
 #define contours_scan crn_contours_scan_plain
 #define row_inside    crn_contours_row_inside_plain
+#define row_nan       crn_contours_row_nan_plain
 #endif
 
 static const double runs_along_x[4] = {[TOP] = 1, [BOTTOM] = 1};
@@ -192,8 +195,18 @@ static bool read_row(const crn_contours_job *job, crn_contours_desk *desk, int32
         memset(inside, 0, job->words * sizeof *inside);
         return false;
     }
-    bool may_hold_nan = row_inside(job, elements, inside);
-    return crn_contours_find_valid_pixels(job, y, may_hold_nan, desk->valid_pixels[y & 1]);
+    uint64_t *valid = desk->valid_pixels[y & 1];
+    bool is_cut = row_inside(job, elements, inside);
+    if (is_cut) {
+        row_nan(job, elements, valid);
+        for (uint32_t word = 0; word < job->words; word++)
+            valid[word] = ~valid[word];
+    } else if (job->params->mask) {
+        memset(valid, 0xff, job->words * sizeof *valid);
+    }
+    if (job->params->mask && crn_contours_mask_out(job, y, valid))
+        is_cut = true;
+    return is_cut;
 }
 
 static const void *elements_of(const crn_contours_job *job, const crn_contours_strip *strip,
