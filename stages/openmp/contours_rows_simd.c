@@ -246,11 +246,11 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     for (size_t i = blocks; i < job->words; i++)
         bits[i] = 0;
     if (rest) {
-        /* Nothing past the row is read: it may be the end of the caller's memory. */
+        /* Nothing past the row is read: it may be the end of the caller's memory. Zeros stand for
+         * it, as outside of a closed border, and an open one looks at no cell there. */
         uint8_t block[64 * 4] = {0};
         memcpy(block, row + blocks * 64 * size, rest * size);
         bits[blocks] = inside_64(type, block, threshold + blocks * step, &nan);
-        bits[blocks] &= ((uint64_t)1 << rest) - 1;
     }
     return nan;
 }

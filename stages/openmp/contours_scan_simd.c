@@ -234,7 +234,7 @@ static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_des
 static const uint64_t *lonely_cells(const crn_contours_job *job, const crn_contours_strip *strip,
                                     const crn_contours_rows *rows)
 {
-    if (rows->row == strip->row || rows->row == job->image.height)
+    if (rows->row == job->image.height)
         return job->ones;
     if (rows->valid == job->frame && rows->valid_above == job->frame)
         return job->frame_lonely;

@@ -315,6 +315,29 @@ static void test_fast_is_the_definition(void **state)
         try_case(seed + i);
 }
 
+/* Large enough for the public operator to cut it up, and to use threads. */
+static void test_large_picture_is_the_definition(void **state)
+{
+    (void)state;
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    for (uint32_t i = 0; i < 4; i++) {
+        memset(&c, 0, sizeof c);
+        c.params.levels = c.levels;
+        c.params.border = i & 1 ? CRN_BORDER_CLOSED : CRN_BORDER_OPEN;
+        c.levels[0] = c.levels[1] = 0.5;
+        c.image = crn_guarded_image(&random, CRN_F32, i < 2 ? 1 : 2, 600, 1000, &c.image_memory);
+        texture t = {.smooth = 7 + i, .steps = i == 3 ? 16 : 0};
+        fill(&random, &c.image, &t);
+        snprintf(c.what, sizeof c.what, "large %u", i);
+        assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &wanted), 0);
+        assert_false(wanted.truncated);
+        for (int32_t threads = 1; threads <= 3; threads++)
+            try_way(&c, NULL, threads, wanted.point_count, wanted.contour_count, &wanted);
+        free_case(&c);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -351,6 +374,7 @@ int main(int argc, char **argv)
         execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
+        cmocka_unit_test(test_large_picture_is_the_definition),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

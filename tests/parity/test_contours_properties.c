@@ -1,0 +1,268 @@
+/* What contours must obey, whoever finds them: of the definition and of the fast ones. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "stages/ops.h"
+#include "tests/support/compare.h"
+#include "tests/support/random.h"
+
+#define SIDE_MAX     70
+#define POINTS_MAX   (1u << 16)
+#define CONTOURS_MAX (1u << 15)
+
+static crn_context *context;
+static crn_contours found, expected;
+static crn_random noise;
+
+static crn_contours_fn *const operators[] = {crn_contours_serial, crn_contours_openmp};
+
+typedef struct map {
+    float values[SIDE_MAX * SIDE_MAX];
+    crn_image image;
+    double level;
+    crn_contours_params params;
+} map;
+
+/* Values of so many steps, or any (0), and never at the level. */
+static void make_map(map *m, uint32_t steps)
+{
+    int32_t height = crn_random_between(&noise, 2, SIDE_MAX);
+    int32_t width = crn_random_between(&noise, 2, SIDE_MAX);
+    for (int32_t i = 0; i < height * width; i++) {
+        float v = (float)crn_random_unit(&noise);
+        v = steps ? floorf(v * (float)steps) : v;
+        m->values[i] = (double)v == m->level ? v + 0.25f : v;
+    }
+    m->image = crn_image_dense(m->values, CRN_F32, CRN_CHW, 1, height, width);
+    m->params = (crn_contours_params){
+        .levels = &m->level, .connectivity = (crn_connectivity)crn_random_below(&noise, 2)};
+}
+
+static void find(crn_contours_fn *operator, const map * m, crn_contours *out)
+{
+    assert_int_equal(operator(context, &m->params, &m->image, out), 0);
+    assert_false(out->truncated);
+}
+
+/* `expected` from `found`, point by point, in the opposite direction. */
+static void turn_round(crn_point (*move)(const map *m, crn_point point), const map *m)
+{
+    expected.contour_count = found.contour_count;
+    expected.point_count = found.point_count;
+    for (uint32_t i = 0; i < found.contour_count; i++) {
+        const crn_contour *c = &found.contours[i];
+        expected.contours[i] = *c;
+        for (uint32_t k = 0; k < c->count; k++)
+            expected.points[c->first + k] = move(m, found.points[c->first + c->count - 1 - k]);
+    }
+}
+
+static crn_point transpose(const map *m, crn_point point)
+{
+    (void)m;
+    return (crn_point){point.y, point.x};
+}
+
+static crn_point mirror(const map *m, crn_point point)
+{
+    return (crn_point){m->image.width - 1 - point.x, point.y};
+}
+
+static crn_point stay(const map *m, crn_point point)
+{
+    (void)m;
+    return point;
+}
+
+static void test_transposed_map_has_transposed_contours(void **state)
+{
+    (void)state;
+    static map m;
+    m.level = 0.5;
+    for (size_t i = 0; i < 200; i++) {
+        make_map(&m, 0);
+        find(operators[i % 2], &m, &found);
+        turn_round(transpose, &m);
+        m.image =
+            (crn_image){m.values, CRN_F32, 1, m.image.width, m.image.height, 0, 1, m.image.width};
+        find(operators[i % 2], &m, &found);
+        crn_assert_segments_equal(&found, &expected, "transposed");
+    }
+}
+
+/* With values of 0 and 1 every fraction is a half, whichever the direction. */
+static void test_mirrored_map_has_mirrored_contours(void **state)
+{
+    (void)state;
+    static map m;
+    m.level = 0.5;
+    for (size_t i = 0; i < 200; i++) {
+        make_map(&m, 2);
+        find(operators[i % 2], &m, &found);
+        turn_round(mirror, &m);
+        m.image.data = m.values + m.image.width - 1;
+        m.image.step = -1;
+        find(operators[i % 2], &m, &found);
+        crn_assert_segments_equal(&found, &expected, "mirrored");
+    }
+}
+
+static void test_negated_map_has_opposite_contours(void **state)
+{
+    (void)state;
+    static map m;
+    for (size_t i = 0; i < 200; i++) {
+        m.level = 0.4;
+        make_map(&m, 0);
+        find(operators[i % 2], &m, &found);
+        turn_round(stay, &m);
+        for (int32_t k = 0; k < m.image.height * m.image.width; k++)
+            m.values[k] = -m.values[k];
+        m.level = -m.level;
+        m.params.connectivity =
+            m.params.connectivity == CRN_CONNECT_LOW ? CRN_CONNECT_HIGH : CRN_CONNECT_LOW;
+        find(operators[i % 2], &m, &found);
+        crn_assert_segments_equal(&found, &expected, "negated");
+    }
+}
+
+static bool is_same(const crn_point *a, const crn_point *b)
+{
+    return a->x == b->x && a->y == b->y;
+}
+
+static bool is_on_border(const map *m, const crn_point *p)
+{
+    return p->x == 0 || p->y == 0 || p->x == m->image.width - 1 || p->y == m->image.height - 1;
+}
+
+/* Also with pixels at the level, which the steps bring. */
+static void test_contours_close_or_end_at_the_border(void **state)
+{
+    (void)state;
+    static map m;
+    for (size_t i = 0; i < 400; i++) {
+        m.level = 0.5;
+        make_map(&m, i % 4 < 2 ? 0 : 4);
+        m.level = i % 4 < 2 ? 0.5 : 2;
+        m.params.border = i % 3 ? CRN_BORDER_OPEN : CRN_BORDER_CLOSED;
+        find(operators[i % 2], &m, &found);
+        uint32_t points = 0;
+        for (uint32_t c = 0; c < found.contour_count; c++) {
+            const crn_contour *contour = &found.contours[c];
+            const crn_point *p = found.points + contour->first, *last = p + contour->count - 1;
+            assert_int_equal(contour->first, points);
+            assert_true(contour->count >= 2);
+            points += contour->count;
+            if (contour->closed)
+                assert_true(is_same(p, last));
+            else
+                assert_true(is_on_border(&m, p) && is_on_border(&m, last));
+            assert_true(contour->closed || m.params.border == CRN_BORDER_OPEN);
+            for (; p < last; p++)
+                assert_false(is_same(p, p + 1));
+        }
+        assert_int_equal(points, found.point_count);
+    }
+}
+
+static void assert_refused(const crn_contours_params *params, const crn_image *image)
+{
+    for (size_t i = 0; i < 2; i++) {
+        crn_contours out = {.point_count = 3, .contour_count = 4, .truncated = true};
+        assert_int_equal(operators[i](context, params, image, &out), -EINVAL);
+        assert_true(out.point_count == 3 && out.contour_count == 4 && out.truncated);
+    }
+}
+
+static void test_nonsense_is_refused(void **state)
+{
+    (void)state;
+    static uint8_t pixels[16];
+    const double level = 1, below = -1;
+    const crn_image good = crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, 4, 4);
+    const crn_contours_params params = {.levels = &level};
+    crn_image image = good;
+    image.type = (crn_type)7;
+    assert_refused(&params, &image);
+    image = good;
+    image.data = NULL;
+    assert_refused(&params, &image);
+    image = good;
+    image.planes = 0;
+    assert_refused(&params, &image);
+    image = good;
+    image.height = 1;
+    assert_refused(&params, &image);
+    image = good;
+    image.height = image.width = 40000;
+    assert_refused(&params, &image);
+    crn_contours_params bad = params;
+    bad.levels = NULL;
+    assert_refused(&bad, &good);
+    bad = params;
+    bad.connectivity = (crn_connectivity)2;
+    assert_refused(&bad, &good);
+    bad = params;
+    bad.orientation = (crn_orientation)-1;
+    assert_refused(&bad, &good);
+    bad = params;
+    bad.border = (crn_border)5;
+    assert_refused(&bad, &good);
+    bad = params;
+    bad.levels = &below;
+    bad.border = CRN_BORDER_CLOSED;
+    assert_refused(&bad, &good);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    noise.state = crn_random_seed();
+    found = (crn_contours){malloc(POINTS_MAX * sizeof(crn_point)),
+                           malloc(CONTOURS_MAX * sizeof(crn_contour)),
+                           POINTS_MAX,
+                           CONTOURS_MAX,
+                           0,
+                           0,
+                           false};
+    expected = (crn_contours){malloc(POINTS_MAX * sizeof(crn_point)),
+                              malloc(CONTOURS_MAX * sizeof(crn_contour)),
+                              POINTS_MAX,
+                              CONTOURS_MAX,
+                              0,
+                              0,
+                              false};
+    if (!found.points || !found.contours || !expected.points || !expected.contours)
+        return -1;
+    return crn_context_create(2, &context);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(found.points);
+    free(found.contours);
+    free(expected.points);
+    free(expected.contours);
+    crn_context_free(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_transposed_map_has_transposed_contours),
+        cmocka_unit_test(test_mirrored_map_has_mirrored_contours),
+        cmocka_unit_test(test_negated_map_has_opposite_contours),
+        cmocka_unit_test(test_contours_close_or_end_at_the_border),
+        cmocka_unit_test(test_nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
