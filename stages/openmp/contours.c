@@ -27,8 +27,8 @@ enum {
 #define DESK_ROWS     10
 #define CONSTANT_ROWS 4
 
-/* Below this a thread more costs more than it brings. */
-#define ELEMENTS_PER_THREAD (1 << 18)
+/* Below this a thread more costs more than it brings: to wake one takes as long as a frame. */
+#define ELEMENTS_PER_THREAD (1 << 19)
 
 /* More strips than threads: not all have the same to do. */
 #define STRIPS_PER_THREAD 4

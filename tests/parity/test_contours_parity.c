@@ -326,7 +326,7 @@ static void test_large_picture_is_the_definition(void **state)
         c.params.levels = c.levels;
         c.params.border = i & 1 ? CRN_BORDER_CLOSED : CRN_BORDER_OPEN;
         c.levels[0] = c.levels[1] = 0.5;
-        c.image = crn_guarded_image(&random, CRN_F32, i < 2 ? 1 : 2, 600, 1000, &c.image_memory);
+        c.image = crn_guarded_image(&random, CRN_F32, i < 2 ? 1 : 2, 1100, 1000, &c.image_memory);
         texture t = {.smooth = 7 + i, .steps = i == 3 ? 16 : 0};
         fill(&random, &c.image, &t);
         snprintf(c.what, sizeof c.what, "large %u", i);
