@@ -43,6 +43,8 @@ static bool grow(crn_emit *emit, size_t bytes)
 
 static void append(crn_emit *emit, const void *bytes, size_t size)
 {
+    if (size == 0)
+        return;
     if (emit->failed || !grow(emit, size)) {
         emit->failed = true;
         return;

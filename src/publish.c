@@ -117,12 +117,13 @@ fail:
     return r;
 }
 
-/* Also reads the socket's own news, which its descriptor then no longer tells. */
-static bool is_writable(void *socket)
+/* Has libzmq take in what its I/O thread told the socket: peers that came, went or read on. Sending
+ * does so only now and then, and the descriptor stays readable until it is done. */
+static void take_in_news(void *socket)
 {
     int events = 0;
     size_t size = sizeof events;
-    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT);
+    zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
 }
 
 /* Topic and body. True: libzmq took both; false: the body is still the caller's, errno says why. */
@@ -229,7 +230,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
             /* libzmq tells of a departure a moment before it lets go of the peer. */
             publish->stats.possibly_lost +=
                 publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
-        } else if (errno != EINTR && !(errno == EAGAIN && is_writable(grader->socket))) {
+        } else if (errno != EINTR) {
             if (publish->stats.graders > 0)
                 crn_backlog_blocked(publish->backlog, now_ns);
             return;
@@ -279,7 +280,7 @@ static void settle(crn_publish *publish, int64_t now_ns)
 {
     publish->sockets[CRN_OUTLET_GRADER].unread = false;
     publish->sockets[CRN_OUTLET_VIEWERS].unread = false;
-    is_writable(publish->sockets[CRN_OUTLET_GRADER].socket);
+    take_in_news(publish->sockets[CRN_OUTLET_GRADER].socket);
     flush_backlog(publish, now_ns);
     read_subscriptions(publish);
     read_events(publish, CRN_OUTLET_VIEWERS, now_ns);

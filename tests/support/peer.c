@@ -12,13 +12,18 @@
 #include "tests/support/decode.h"
 #include "tests/support/peer.h"
 
-void *crn_peer_connect(void *zmq, int type, const char *endpoint)
+void *crn_peer_connect(void *zmq, int type, bool little, const char *endpoint)
 {
     void *socket = zmq_socket(zmq, type);
     assert_non_null(socket);
     int wait_ms = CRN_PEER_WAIT_MS, none = 0;
     zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
     zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+    if (little) {
+        int one = 1, few_bytes = 4096;
+        zmq_setsockopt(socket, ZMQ_RCVHWM, &one, sizeof one);
+        zmq_setsockopt(socket, ZMQ_RCVBUF, &few_bytes, sizeof few_bytes);
+    }
     assert_int_equal(zmq_connect(socket, endpoint), 0);
     return socket;
 }

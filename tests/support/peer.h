@@ -2,6 +2,7 @@
 #ifndef CRN_TESTS_PEER_H
 #define CRN_TESTS_PEER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,8 +11,9 @@
 #define CRN_PEER_BYTES   200000 /* the largest message a peer takes */
 #define CRN_PEER_WAIT_MS 20000  /* for what must come; only a failing test waits so long */
 
-/* A socket of ZeroMQ type `type`, connected; the caller closes it. */
-void *crn_peer_connect(void *zmq, int type, const char *endpoint);
+/* A socket of ZeroMQ type `type`, connected; the caller closes it. `little`: neither libzmq nor the
+ * kernel holds much for it, so that it soon holds up its sender when it does not read. */
+void *crn_peer_connect(void *zmq, int type, bool little, const char *endpoint);
 
 typedef struct crn_peer_message {
     char topic[32];
