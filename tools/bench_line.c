@@ -53,7 +53,7 @@ static const crn_tool tool = {
             {"seconds", "S", "of the steady run, default 60"},
             {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
             {"busy", NULL,
-             "fill the maps with noise, so that the work and not the transport is the limit"},
+             "make a quarter of every map noise: then the work, not the transport, is the limit"},
             {"backend", "B", "the daemon's run.backend, default openmp"},
             {"workers", "N", "its run.workers, default 0"},
             {"threads", "N", "its run.threads, default 0"},
@@ -230,6 +230,7 @@ int crn_bench_line(int argc, char **argv)
     snprintf(given.yaml, sizeof given.yaml,
              "%schain: [contours: {border: closed}]\n"
              "run: {backend: %s, workers: %s, threads: %s}\n"
+             "limits: {defects: 65536}\n"
              "log: {level: error}\n",
              given.frames.classes_yaml, backend, workers, threads);
     int r = run_all(&given);
