@@ -15,9 +15,6 @@
 /* After the last view, so long without any answer means that no more will come. */
 #define SILENCE_MS 3000
 
-/* Noise fills this part of a busy map: all of it would run into limits.points. */
-#define BUSY_PART 4
-
 typedef struct answer {
     int64_t arrived_ns;
     zmq_msg_t message;
@@ -87,31 +84,6 @@ int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_
     frames.count -= frames.count % frames.views;
     describe_classes(&frames);
     *ret_frames = frames;
-    return 0;
-}
-
-int crn_frames_make_busy(const crn_frames *like, crn_frames *ret_frames)
-{
-    crn_frames busy = *like;
-    busy.view = calloc(like->count, sizeof *busy.view);
-    if (!busy.view)
-        return -ENOMEM;
-    uint32_t random = 1;
-    for (uint32_t i = 0; i < like->count; i++) {
-        int r = copy_view(&like->view[i], &busy.view[i]);
-        if (r < 0) {
-            crn_frames_free(&busy);
-            return r;
-        }
-        const crn_view_header *header = &busy.view[i].header;
-        uint64_t values = header->type == CRN_F32 ? header->payload_bytes / 4 / BUSY_PART : 0;
-        for (uint64_t at = 0; at < values; at++) {
-            random = random * 1664525u + 1013904223u;
-            float value = (float)(random >> 8) / (1 << 24);
-            memcpy((unsigned char *)(uintptr_t)busy.view[i].maps + at * 4, &value, sizeof value);
-        }
-    }
-    *ret_frames = busy;
     return 0;
 }
 

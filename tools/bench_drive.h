@@ -16,8 +16,6 @@ typedef struct crn_frames {
 
 /* Reads the first views of a recording, at most `max`. */
 int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error);
-/* The same views with a quarter of every map made noise: many times the work of a real one. */
-int crn_frames_make_busy(const crn_frames *like, crn_frames *ret_frames);
 void crn_frames_free(crn_frames *frames);
 
 typedef struct crn_drive_result {

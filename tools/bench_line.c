@@ -21,7 +21,6 @@ typedef struct settings {
     double rate;
     double seconds;       /* of the run at `rate` */
     double probe_seconds; /* of each run while looking for what is carried */
-    bool busy;            /* maps of noise */
     bool json;
     char yaml[6000]; /* the daemon's configuration but for its sockets */
     crn_frames frames;
@@ -32,7 +31,6 @@ enum {
     OPTION_RATE,
     OPTION_SECONDS,
     OPTION_PROBE,
-    OPTION_BUSY,
     OPTION_BACKEND,
     OPTION_WORKERS,
     OPTION_THREADS,
@@ -52,9 +50,9 @@ static const crn_tool tool = {
             {"rate", "N", "fruits a second of the steady run, default 10"},
             {"seconds", "S", "of the steady run, default 60"},
             {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
-            {"busy", NULL,
-             "make a quarter of every map noise: then the work, not the transport, is the limit"},
-            {"backend", "B", "the daemon's run.backend, default openmp"},
+            {"backend", "B",
+             "the daemon's run.backend, default openmp; with serial the work, not the transport, "
+             "is the limit"},
             {"workers", "N", "its run.workers, default 0"},
             {"threads", "N", "its run.threads, default 0"},
             {"json", NULL, "one JSON object instead of the table"},
@@ -95,7 +93,7 @@ static bool carries(const settings *given, bool daemon, double rate)
 /* The highest rate that is carried, within 5 %: doubled until it is not, then halved in between. */
 static double find_carried(const settings *given, bool daemon)
 {
-    double high = given->busy ? 1 : 20;
+    double high = 4; /* slower, a fruit's views would come further apart than assemble_ms */
     while (high < 1e5 && carries(given, daemon, high))
         high *= 2;
     double low = high / 2;
@@ -212,8 +210,6 @@ int crn_bench_line(int argc, char **argv)
             workers = value;
         else if (option == OPTION_THREADS)
             threads = value;
-        else if (option == OPTION_BUSY)
-            given.busy = true;
         else if (option == OPTION_JSON)
             given.json = true;
     }
@@ -222,15 +218,9 @@ int crn_bench_line(int argc, char **argv)
     crn_error error;
     if (crn_frames_load(given.recording, 32, &given.frames, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
-    crn_frames busy = {0};
-    if (given.busy && crn_frames_make_busy(&given.frames, &busy) == 0) {
-        crn_frames_free(&given.frames);
-        given.frames = busy;
-    }
     snprintf(given.yaml, sizeof given.yaml,
              "%schain: [contours: {border: closed}]\n"
              "run: {backend: %s, workers: %s, threads: %s}\n"
-             "limits: {defects: 65536}\n"
              "log: {level: error}\n",
              given.frames.classes_yaml, backend, workers, threads);
     int r = run_all(&given);
