@@ -24,7 +24,8 @@ typedef struct worker {
     pthread_t thread;
     bool started;
     crn_chain *chain;
-    sem_t work; /* one post per output in `in`, one more to stop */
+    sem_t ready; /* posted once, when the thread has set itself up */
+    sem_t work;  /* one post per output in `in`, one more to stop */
     crn_ring in, out;
     crn_output outputs[DEPTH];
     uint32_t busy; /* bit per output in use; the submitting thread's */
@@ -82,6 +83,7 @@ static void *run_worker(void *argument)
     snprintf(name, sizeof name, "worker %d", self->number);
     pthread_setname_np(pthread_self(), name);
     crn_priority_step_back();
+    sem_post(&self->ready);
     pthread_cleanup_push(note_gone, self);
     for (;;) {
         while (sem_wait(&self->work) != 0)
@@ -132,6 +134,8 @@ static int start_worker(crn_engine *engine, const crn_ops *ops, worker *self)
     if (r == 0)
         r = -pthread_create(&self->thread, NULL, run_worker, self);
     self->started = r == 0;
+    while (r == 0 && sem_wait(&self->ready) != 0)
+        continue; /* a signal */
     return r;
 }
 
@@ -152,8 +156,10 @@ int crn_engine_open(const crn_config *config, crn_engine **ret_engine, crn_error
     int r = engine->done_descriptor < 0 ? -errno : engine->worker ? 0 : -ENOMEM;
     if (engine->worker) {
         memset(engine->worker, 0, sizeof(worker) * (size_t)engine->workers);
-        for (int32_t i = 0; i < engine->workers; i++)
+        for (int32_t i = 0; i < engine->workers; i++) {
+            sem_init(&engine->worker[i].ready, 0, 0);
             sem_init(&engine->worker[i].work, 0, 0);
+        }
     }
     for (int32_t i = 0; r == 0 && i < engine->workers; i++)
         r = start_worker(engine, ops, &engine->worker[i]);
@@ -182,6 +188,7 @@ static void stop_worker(worker *self)
         sem_post(&self->work);
         pthread_join(self->thread, NULL);
     }
+    sem_destroy(&self->ready);
     sem_destroy(&self->work);
     crn_ring_done(&self->in);
     crn_ring_done(&self->out);

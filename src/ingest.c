@@ -149,7 +149,7 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
     size_t size[CRN_WIRE_PARTS_MAX] = {0};
     for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->parts; i++)
         size[i] = zmq_msg_size(&ingest->part[i]);
-    char which[160] = "";
+    char which[160] = "", more[CRN_LOG_HELD_BYTES];
     if (fault != CRN_WIRE_MAGIC && size[0] == CRN_WIRE_HEADER_BYTES) {
         crn_view_header header;
         crn_wire_peek(zmq_msg_data(&ingest->part[0]), &header);
@@ -160,11 +160,10 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
     }
     const char *peer = zmq_msg_gets(&ingest->part[0], "Peer-Address");
     crn_log(CRN_LOG_WARNING,
-            "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes; "
-            "%" PRIu64 " more like it since the last line",
+            "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes%s",
             crn_wire_fault_names[fault], crn_wire_fault_cures[fault],
             peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
-            held);
+            crn_log_held(held, more));
 }
 
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
@@ -240,14 +239,12 @@ void crn_ingest_service(crn_ingest *ingest)
         stats->disconnected += gate == GATE_DISCONNECTED;
         stats->strangers += gate == GATE_STRANGER;
         uint64_t held;
+        char more[CRN_LOG_HELD_BYTES];
         if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))
-            crn_log(line[gate].level,
-                    "ingest: %s; %" PRIu64 " now connected; %" PRIu64
-                    " more like it since the last line",
-                    line[gate].text,
+            crn_log(line[gate].level, "ingest: %s; %" PRIu64 " now connected%s", line[gate].text,
                     stats->connected > stats->disconnected ? stats->connected - stats->disconnected
                                                            : 0,
-                    held);
+                    crn_log_held(held, more));
     }
 }
 

@@ -167,13 +167,13 @@ static void grader_left(crn_publish *publish, int64_t now_ns)
     uint64_t doubtful = crn_backlog_take_doubtful(publish->backlog, now_ns);
     publish->stats.possibly_lost += doubtful;
     uint64_t held;
+    char more[CRN_LOG_HELD_BYTES];
     if (crn_log_gate_open(&publish->left, now_ns, &held))
         crn_log(CRN_LOG_ERROR,
                 "publish.grader: a grader left %s, %" PRIu64 " remain; of the last %" PRIu64
-                " verdicts some may not have reached it (the lanes' sequence numbers show which); "
-                "%" PRIu64 " departures before this one were not logged",
+                " verdicts some may not have reached it (the lanes' sequence numbers show which)%s",
                 crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, doubtful,
-                held);
+                crn_log_held(held, more));
 }
 
 static void count_viewer(crn_publish *publish, crn_endpoint_event_kind kind)
@@ -192,13 +192,14 @@ static void read_events(crn_publish *publish, crn_outlet which, int64_t now_ns)
     while (reads < READS_AT_ONCE && crn_endpoint_event(out->endpoint, &kind)) {
         reads++;
         uint64_t held;
+        char more[CRN_LOG_HELD_BYTES];
         if (kind == CRN_ENDPOINT_REFUSED) {
             publish->stats.refused++;
             if (crn_log_gate_open(&out->refused, now_ns, &held))
                 crn_log(CRN_LOG_WARNING,
                         "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, "
-                        "and was refused (%" PRIu64 " more like it were not logged)",
-                        crn_publish_endpoint(publish, which), held);
+                        "and was refused%s",
+                        crn_publish_endpoint(publish, which), crn_log_held(held, more));
         } else if (which == CRN_OUTLET_VIEWERS) {
             count_viewer(publish, kind);
         } else if (kind == CRN_ENDPOINT_CONNECTED) {

@@ -1,5 +1,6 @@
 #include "src/base/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -50,4 +51,12 @@ _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held)
     gate->held = 0;
     gate->next_ns = now_ns + CRN_NS_PER_S;
     return 1;
+}
+
+const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES])
+{
+    text[0] = '\0';
+    if (held > 0)
+        snprintf(text, CRN_LOG_HELD_BYTES, "; %" PRIu64 " more like it were not logged", held);
+    return text;
 }

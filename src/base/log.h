@@ -29,4 +29,8 @@ typedef struct crn_log_gate {
 
 _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
 
+/* The end of such a line: "; 3 more like it were not logged", or nothing when none were held. */
+#define CRN_LOG_HELD_BYTES 64
+const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
+
 #endif
