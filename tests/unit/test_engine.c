@@ -146,16 +146,29 @@ static void a_cancelled_view_is_not_begun(void **state)
     crn_engine_close(&engine);
 }
 
+/* Opens the gate once the close has called off the view that waits. */
+static void *open_gate_when_called_off(void *argument)
+{
+    (void)argument;
+    while (!atomic_load(&views[1].cancelled))
+        sched_yield();
+    open_gate(1);
+    return NULL;
+}
+
 static void closing_leaves_what_waits(void **state)
 {
     (void)state;
     crn_engine *engine = engine_with(&stage_gated, 1);
     crn_engine_submit(engine, &views[0]);
     crn_engine_submit(engine, &views[1]);
-    open_gate(
-        1); /* for the first, if it is begun before the close; the second finds the gate shut */
+    while (atomic_load(&begun) == 0)
+        sched_yield();
+    pthread_t opener;
+    assert_int_equal(pthread_create(&opener, NULL, open_gate_when_called_off, NULL), 0);
     crn_engine_close(&engine);
-    assert_true(atomic_load(&begun) <= 1);
+    pthread_join(opener, NULL);
+    assert_int_equal(atomic_load(&begun), 1);
 }
 
 static void a_stuck_worker_is_noticed(void **state)
