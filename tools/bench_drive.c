@@ -50,14 +50,6 @@ static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
     return 0;
 }
 
-static void describe_classes(crn_frames *frames)
-{
-    int used = snprintf(frames->classes_yaml, sizeof frames->classes_yaml, "classes:\n");
-    for (uint32_t i = 0; i < frames->view[0].header.channels; i++)
-        used += snprintf(frames->classes_yaml + used, sizeof frames->classes_yaml - (size_t)used,
-                         "  - {name: class%u, level: 0.5}\n", i);
-}
-
 int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error)
 {
     crn_recording_reader *reader = NULL;
@@ -82,7 +74,6 @@ int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_
     if (frames.views > frames.count)
         frames.views = frames.count;
     frames.count -= frames.count % frames.views;
-    describe_classes(&frames);
     *ret_frames = frames;
     return 0;
 }
@@ -175,7 +166,7 @@ static void send_fruits(drive *self, double rate, crn_drive_result *result)
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
     int64_t start_ns =
         crn_now_ns() + 300 * CRN_NS_PER_MS; /* sockets have found each other by then */
-    int64_t cpu_ns = crn_peer_cpu_ns(self->peer);
+    int64_t cpu_ns = 0, counted_ns = start_ns;
     wait_until(start_ns);
     for (uint64_t fruit = 0; fruit < self->fruits; fruit++) {
         for (uint32_t view = 0; view < frames->views; view++, number++) {
@@ -183,19 +174,24 @@ static void send_fruits(drive *self, double rate, crn_drive_result *result)
             int64_t now_ns = crn_now_ns();
             if (due_ns > now_ns)
                 wait_until(due_ns);
-            else if (rate > 0 && (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
+            else if (rate > 0 && fruit >= CRN_DRIVE_WARM_UP &&
+                     (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
                 result->behind_ms = (double)(now_ns - due_ns) / 1e6;
             self->sent_ns[fruit] = crn_now_ns();
             send_view(socket, &frames->view[number % frames->count], number, fruit, (uint16_t)view,
                       (uint16_t)frames->views, epoch);
         }
+        if (fruit + 1 == CRN_DRIVE_WARM_UP) {
+            counted_ns = crn_now_ns();
+            cpu_ns = crn_peer_cpu_ns(self->peer);
+        }
         if (fruit == self->fruits / 4)
             result->resident_before_bytes = crn_peer_resident_bytes(self->peer);
     }
-    result->seconds = (double)(crn_now_ns() - start_ns) / 1e9;
+    result->seconds = (double)(crn_now_ns() - counted_ns) / 1e9;
     result->resident_after_bytes = crn_peer_resident_bytes(self->peer);
     result->cpu_ms_per_fruit =
-        (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)self->fruits;
+        (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)result->sent;
     zmq_close(socket);
 }
 
@@ -251,20 +247,27 @@ static int evaluate(drive *self, crn_drive_result *result)
     uint8_t *seen = calloc(self->fruits, 1);
     int r = latency_ms && seen ? 0 : -ENOMEM;
     double *past_ms = latency_ms + self->answer_count;
+    uint64_t count = 0;
     for (uint64_t i = 0; i < self->answer_count; i++) {
         uint64_t fruit = 0;
+        crn_drive_result one = {0};
+        double past = 0;
         if (r == 0)
-            r = read_answer(&self->answers[i], result, &fruit, &past_ms[i]);
-        if (r == 0 && fruit < self->fruits) {
+            r = read_answer(&self->answers[i], &one, &fruit, &past);
+        if (r == 0 && fruit >= CRN_DRIVE_WARM_UP && fruit < self->fruits) {
+            result->complete += one.complete;
+            result->partial += one.partial;
+            result->late += one.late;
             result->answered += seen[fruit] == 0;
             result->repeated += seen[fruit] != 0;
             seen[fruit] = 1;
-            latency_ms[i] = (double)(self->answers[i].arrived_ns - self->sent_ns[fruit]) / 1e6;
+            past_ms[count] = past;
+            latency_ms[count++] =
+                (double)(self->answers[i].arrived_ns - self->sent_ns[fruit]) / 1e6;
         }
         zmq_msg_close(&self->answers[i].message);
     }
-    if (r == 0 && self->answer_count > 0) {
-        uint64_t count = self->answer_count;
+    if (r == 0 && count > 0) {
         qsort(latency_ms, count, sizeof *latency_ms, by_size);
         qsort(past_ms, count, sizeof *past_ms, by_size);
         result->p50_ms = percentile(latency_ms, count, 0.5);
@@ -281,6 +284,8 @@ static int evaluate(drive *self, crn_drive_result *result)
 int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
               crn_drive_result *ret_result)
 {
+    crn_drive_result result = {.sent = fruits};
+    fruits += CRN_DRIVE_WARM_UP;
     drive self = {
         .peer = peer,
         .frames = frames,
@@ -290,7 +295,6 @@ int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, d
         .answers = calloc(2 * fruits, sizeof *self.answers),
     };
     atomic_init(&self.all_sent, false);
-    crn_drive_result result = {.sent = fruits};
     pthread_t collector;
     int r = -ENOMEM;
     if (self.zmq && self.sent_ns && self.answers)
@@ -299,7 +303,7 @@ int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, d
         send_fruits(&self, rate, &result);
         atomic_store(&self.all_sent, true);
         pthread_join(collector, NULL);
-        result.fruits_per_s = (double)fruits / result.seconds;
+        result.fruits_per_s = (double)result.sent / result.seconds;
         r = evaluate(&self, &result);
     }
     if (self.zmq)

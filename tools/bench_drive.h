@@ -11,7 +11,6 @@
 typedef struct crn_frames {
     uint32_t count, views; /* views per fruit; count is a multiple of it */
     crn_recorded_view *view;
-    char classes_yaml[4096]; /* a `classes:` section that fits them */
 } crn_frames;
 
 /* Reads the first views of a recording, at most `max`. */
@@ -31,8 +30,12 @@ typedef struct crn_drive_result {
         resident_after_bytes; /* after a quarter of the fruits, and at the end */
 } crn_drive_result;
 
-/* Sends `fruits` fruits, `rate` a second (0: flat out), views evenly spread. 0 or negative errno.
+/*
+ * Sends `fruits` fruits, `rate` a second (0: flat out), views evenly spread, after
+ * CRN_DRIVE_WARM_UP more that are not counted: memory is touched for the first time then. 0 or
+ * negative errno.
  */
+#define CRN_DRIVE_WARM_UP 10
 int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
               crn_drive_result *ret_result);
 

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/log.h"
+#include "src/config.h"
+#include "stages/backend.h"
 #include "tools/bench.h"
 #include "tools/bench_drive.h"
 
@@ -22,19 +23,18 @@ typedef struct settings {
     double seconds;       /* of the run at `rate` */
     double probe_seconds; /* of each run while looking for what is carried */
     bool json;
-    char yaml[6000]; /* the daemon's configuration but for its sockets */
+    crn_config config; /* the daemon's */
     crn_frames frames;
 } settings;
 
 enum {
     OPTION_RECORDING,
+    OPTION_CONFIG,
     OPTION_RATE,
     OPTION_SECONDS,
     OPTION_PROBE,
     OPTION_BACKEND,
-    OPTION_WORKERS,
-    OPTION_THREADS,
-    OPTION_JSON
+    OPTION_JSON,
 };
 
 static const crn_tool tool = {
@@ -47,14 +47,13 @@ static const crn_tool tool = {
     .options =
         (const crn_option[]){
             {"recording", "REC.tif", "the views to send (cernita-synth makes one); required"},
+            {"config", "FILE", "the daemon's, but for its sockets; default config/line.yaml"},
             {"rate", "N", "fruits a second of the steady run, default 10"},
             {"seconds", "S", "of the steady run, default 60"},
             {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
             {"backend", "B",
-             "the daemon's run.backend, default openmp; with serial the work, not the transport, "
-             "is the limit"},
-            {"workers", "N", "its run.workers, default 0"},
-            {"threads", "N", "its run.threads, default 0"},
+             "its run.backend, default openmp; serial makes the work, not the transport, the "
+             "limit"},
             {"json", NULL, "one JSON object instead of the table"},
             {NULL, NULL, NULL}},
     .operands_min = 0,
@@ -65,7 +64,7 @@ static int run_once(const settings *given, bool daemon, uint64_t fruits, double 
                     crn_drive_result *ret_result)
 {
     crn_peer peer;
-    int r = daemon ? crn_peer_start_daemon(&peer, given->yaml) : crn_peer_start_receiver(&peer);
+    int r = daemon ? crn_peer_start_daemon(&peer, &given->config) : crn_peer_start_receiver(&peer);
     if (r == 0)
         r = crn_drive(&peer, &given->frames, fruits, rate, ret_result);
     crn_peer_stop(&peer);
@@ -194,10 +193,12 @@ static int run_all(const settings *given)
 int crn_bench_line(int argc, char **argv)
 {
     static settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
-    const char *backend = "openmp", *workers = "0", *threads = "0", *value;
+    const char *config = "config/line.yaml", *backend = "openmp", *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_RECORDING)
             given.recording = value;
+        else if (option == OPTION_CONFIG)
+            config = value;
         else if (option == OPTION_RATE)
             given.rate = crn_option_real(&tool, "rate", value, 0.1, 1e6);
         else if (option == OPTION_SECONDS)
@@ -206,23 +207,17 @@ int crn_bench_line(int argc, char **argv)
             given.probe_seconds = crn_option_real(&tool, "probe-seconds", value, 0.5, 1e4);
         else if (option == OPTION_BACKEND)
             backend = value;
-        else if (option == OPTION_WORKERS)
-            workers = value;
-        else if (option == OPTION_THREADS)
-            threads = value;
         else if (option == OPTION_JSON)
             given.json = true;
     }
     if (!given.recording)
         crn_usage_error(&tool, "--recording is missing");
+    if (crn_config_load(config, stderr, &given.config) < 0)
+        return CRN_EXIT_FAILED;
+    given.config.run.backend = crn_option_choice(&tool, "backend", backend, crn_backend_names);
     crn_error error;
     if (crn_frames_load(given.recording, 32, &given.frames, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
-    snprintf(given.yaml, sizeof given.yaml,
-             "%schain: [contours: {border: closed}]\n"
-             "run: {backend: %s, workers: %s, threads: %s}\n"
-             "log: {level: error}\n",
-             given.frames.classes_yaml, backend, workers, threads);
     int r = run_all(&given);
     crn_frames_free(&given.frames);
     return r < 0 ? crn_tool_fail(&tool, "%s", strerror(-r)) : 0;

@@ -61,22 +61,26 @@ static int start(crn_peer *peer, const char *program, const char *const argument
     return 0;
 }
 
-int crn_peer_start_daemon(crn_peer *peer, const char *yaml)
+int crn_peer_start_daemon(crn_peer *peer, const crn_config *config)
 {
     int r = make_folder(peer);
     if (r < 0)
         return r;
+    crn_config *own = malloc(sizeof *own);
+    if (!own)
+        return -ENOMEM;
+    *own = *config;
+    own->ingest.bind.count = 1;
+    snprintf(own->ingest.bind.item[0], CRN_TEXT_BYTES, "%s", peer->in);
+    snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
+    snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/viewers", peer->folder);
     char path[128];
     snprintf(path, sizeof path, "%s/line.yaml", peer->folder);
     FILE *file = fopen(path, "w");
-    if (!file)
-        return -errno;
-    fprintf(file,
-            "ingest: {bind: ['%s']}\n"
-            "publish: {grader: {bind: '%s'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
-            "%s",
-            peer->in, peer->out, peer->folder, yaml);
-    if (fclose(file) != 0)
+    if (file)
+        crn_config_print(own, file);
+    free(own);
+    if (!file || fclose(file) != 0)
         return -errno;
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     return start(peer, "cernitad", arguments);

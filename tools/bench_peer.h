@@ -10,15 +10,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/config.h"
+
 typedef struct crn_peer {
     pid_t pid;
     char folder[64]; /* of its sockets and configuration */
     char in[112], out[112];
 } crn_peer;
 
-/* Starts the daemon with the given rest of a configuration, or the receiver. 0 or negative errno.
- */
-int crn_peer_start_daemon(crn_peer *peer, const char *yaml);
+/* Starts the daemon with these settings but sockets of its own, or the receiver. 0 or negative
+ * errno. */
+int crn_peer_start_daemon(crn_peer *peer, const crn_config *config);
 int crn_peer_start_receiver(crn_peer *peer);
 
 /* SIGTERM, waits, removes its folder. */
