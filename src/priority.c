@@ -13,13 +13,6 @@
  * slice. */
 #define WORKER_NICE 10
 
-/*
- * With it: libzmq's I/O thread alone must come first, and workers must keep their share of a
- * machine that senders share with them, because a view that waits for its worker may be lost while
- * one that waits in a socket is not.
- */
-#define WORKER_NICE_BESIDE_REAL_TIME 2
-
 bool crn_priority_is_real_time(void)
 {
     static atomic_int known; /* 0: not asked yet, 1: no, 2: yes */
@@ -46,6 +39,8 @@ void crn_priority_raise(void)
 
 void crn_priority_step_back(void)
 {
-    int nice = crn_priority_is_real_time() ? WORKER_NICE_BESIDE_REAL_TIME : WORKER_NICE;
-    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice);
+    /* Beside a line's thread in real time workers need not yield to anybody: a view that waits for
+     * its worker may be lost, one that waits in a socket is not. */
+    if (!crn_priority_is_real_time())
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 }

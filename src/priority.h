@@ -1,9 +1,9 @@
 /*
  * Who runs first when cores are scarce: ingest, clock and publisher before the workers. With the
  * right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO) the line's thread runs under
- * SCHED_RR; without it the workers step back by more. libzmq's I/O thread stays as it is: in real
- * time it would wake for every few kilobytes, which costs half as much CPU again for the same
- * bytes.
+ * SCHED_RR; without it the workers step back by a nice value instead. libzmq's I/O thread stays as
+ * it is: in real time it would wake for every few kilobytes, which costs half as much CPU again for
+ * the same bytes.
  */
 #ifndef CRN_PRIORITY_H
 #define CRN_PRIORITY_H

@@ -64,6 +64,9 @@ typedef enum crn_border {
  *
  * A pixel exactly at the level: edges are linked by cell, consecutive equal points are merged, a
  * contour left with one point is dropped, start and order are computed over what remains.
+ *
+ * An infinite value pushes the point onto its finite neighbour, half-way between two infinite ones
+ * (skimage's formula gives NaN there). Fewer than 2^30 cells per plane, else -EINVAL.
  */
 typedef struct crn_contours_params {
     const double *levels; /* one per plane, in the image's own values; NaN: no contour is asked of
