@@ -196,7 +196,7 @@ static void open_fruits_are_judged_at_the_end(void **state)
     assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
     assert_int_equal(verdict.fruit, 3);
     crn_line_stop(line.line);
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS / 2, &verdict));
     assert_int_equal(verdict.fruit, 2);
     assert_string_equal(verdict.verdict, "partial");
     line_stop(&line);
