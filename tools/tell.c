@@ -123,6 +123,9 @@ void crn_screen_flush(crn_screen *screen)
         screen->flushed = first;
     }
     for (; screen->flushed < screen->added; screen->flushed++)
-        fprintf(screen->out, "%s\n", screen->line[screen->flushed % CRN_SCREEN_LINES]);
+        /* Another program's progress bar may stand on the terminal's line; it comes back by itself.
+         */
+        fprintf(screen->out, "%s%s\n", screen->terminal ? "\r\033[K" : "",
+                screen->line[screen->flushed % CRN_SCREEN_LINES]);
     fflush(screen->out);
 }
