@@ -116,16 +116,15 @@ void crn_screen_add(crn_screen *screen, const char *format, ...)
 
 void crn_screen_flush(crn_screen *screen)
 {
+    /* Another program's progress bar may stand on the terminal's line; it comes back by itself. */
+    const char *clear = screen->terminal ? "\r\033[K" : "";
     if (screen->added - screen->flushed > CRN_SCREEN_LINES) {
         uint64_t first = screen->added - CRN_SCREEN_LINES;
-        fprintf(screen->out, "(%" PRIu64 " lines not shown: more than a terminal can follow)\n",
-                first - screen->flushed);
+        fprintf(screen->out, "%s(%" PRIu64 " lines not shown: more than a terminal can follow)\n",
+                clear, first - screen->flushed);
         screen->flushed = first;
     }
     for (; screen->flushed < screen->added; screen->flushed++)
-        /* Another program's progress bar may stand on the terminal's line; it comes back by itself.
-         */
-        fprintf(screen->out, "%s%s\n", screen->terminal ? "\r\033[K" : "",
-                screen->line[screen->flushed % CRN_SCREEN_LINES]);
+        fprintf(screen->out, "%s%s\n", clear, screen->line[screen->flushed % CRN_SCREEN_LINES]);
     fflush(screen->out);
 }

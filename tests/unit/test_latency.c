@@ -267,7 +267,8 @@ static void a_slow_terminal_gets_the_latest_lines(void **state)
     assert_int_equal(count_lines(text), CRN_SCREEN_LINES);
     free(text);
     text = fill_screen(true, CRN_SCREEN_LINES + 10);
-    static const char head[] = "(10 lines not shown: more than a terminal can follow)\n10\n11\n";
+    static const char head[] =
+        "\r\033[K(10 lines not shown: more than a terminal can follow)\n\r\033[K10\n\r\033[K11\n";
     assert_int_equal(strncmp(text, head, strlen(head)), 0);
     assert_int_equal(count_lines(text), CRN_SCREEN_LINES + 1);
     free(text);
