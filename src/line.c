@@ -417,18 +417,3 @@ crn_metrics crn_line_metrics(const crn_line *line)
     }
     return metrics;
 }
-
-const char *crn_line_ingest_endpoint(const crn_line *line, int32_t index)
-{
-    return crn_ingest_endpoint(line->ingest, index);
-}
-
-const char *crn_line_grader_endpoint(const crn_line *line)
-{
-    return crn_publish_endpoint(line->publish, CRN_OUTLET_GRADER);
-}
-
-const char *crn_line_viewers_endpoint(const crn_line *line)
-{
-    return crn_publish_endpoint(line->publish, CRN_OUTLET_VIEWERS);
-}

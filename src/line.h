@@ -36,11 +36,6 @@ void crn_line_close(crn_line **line);
 /* Every counter, as of now; for the thread that runs the line, or once it returned. */
 crn_metrics crn_line_metrics(const crn_line *line);
 
-/* The endpoints as bound (a wildcard port resolved), static while the line is open. */
-const char *crn_line_ingest_endpoint(const crn_line *line, int32_t index);
-const char *crn_line_grader_endpoint(const crn_line *line);
-const char *crn_line_viewers_endpoint(const crn_line *line);
-
 /* Bytes that the limits make the line reserve, most of them address space until used. */
 size_t crn_line_bytes(const crn_config *config);
 

@@ -1,7 +1,6 @@
 /* cernitad: the command line, signals, and the only place that exits. */
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/config.h"
 #include "src/line.h"
+#include "src/memory.h"
 #include "stages/backend.h"
 
 enum {
@@ -139,19 +139,6 @@ static int parse_options(int argc, char **argv, options *ret_options)
 }
 
 /*
- * A view is a few megabytes, and libzmq allocates each anew. Kept in the heap instead of being
- * mapped and unmapped, its pages stay resident, which saves a page fault for every 4 KiB received.
- * Both limits together: the second alone would fix the first at its small default. 32 MiB is the
- * most that glibc takes.
- */
-static void keep_message_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 512 << 20);
-    mallopt(M_TOP_PAD, 64 << 20);
-}
-
-/*
  * Threads of a worker that wait must not spin on the cores that ingest and publishing need. libgomp
  * reads the environment before main, so the daemon starts itself once more.
  */
@@ -217,6 +204,6 @@ int main(int argc, char **argv)
                crn_line_bytes(&config) >> 20);
         return EXIT_SUCCESS;
     }
-    keep_message_memory();
+    crn_memory_keep();
     return run(&config);
 }

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "src/memory.h"
 #include "src/wire.h"
 #include "tools/bench.h"
 
@@ -185,10 +185,7 @@ int crn_bench_receiver(int argc, char **argv)
 {
     if (argc != 3)
         return CRN_EXIT_USAGE;
-    /* The daemon's own settings: see keep_message_memory in src/main.c. */
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 512 << 20);
-    mallopt(M_TOP_PAD, 64 << 20);
+    crn_memory_keep(); /* as the daemon does */
     struct sigaction stop = {.sa_handler = ask_to_stop};
     sigaction(SIGTERM, &stop, NULL);
     size_t place_bytes = (size_t)16 << 20;

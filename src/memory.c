@@ -1,0 +1,12 @@
+#include "src/memory.h"
+
+#include <malloc.h>
+
+void crn_memory_keep(void)
+{
+    /* The first two together: the second alone would fix the first at its small default. 32 MiB is
+     * the most that glibc takes. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    mallopt(M_TOP_PAD, 64 << 20);
+}
