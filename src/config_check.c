@@ -174,13 +174,13 @@ static void check_numbers(crn_reader *reader)
 
 static void check_stages(crn_reader *reader)
 {
-    const crn_config *config = reader->config;
+    crn_config *config = reader->config;
     for (int32_t i = 0; i < config->steps; i++) {
-        const crn_step *step = &config->chain[i];
+        crn_step *step = &config->chain[i];
         crn_error error = {""};
-        if (!reader->step_good[i] || !reader->classes_good || !step->stage->check)
+        if (!reader->step_good[i] || !reader->classes_good || !step->stage->prepare)
             continue;
-        if (step->stage->check(step->settings, &config->classes, &error) < 0)
+        if (step->stage->prepare(step->settings, &config->classes, &error) < 0)
             crn_faults_add(reader->faults, reader->step_place[i], "%s: %s", step->stage->name,
                            error.text);
     }

@@ -34,10 +34,18 @@ static void print_real(double value, FILE *out)
     fputs(text, out);
 }
 
+static void print_size(const crn_size *size, FILE *out)
+{
+    fprintf(out, "%" PRId32, size->width);
+    if (size->height != size->width)
+        fprintf(out, "x%" PRId32, size->height);
+}
+
 static void print_value(const crn_param *row, const void *settings, FILE *out)
 {
     const char *value = (const char *)settings + row->offset;
     const crn_texts *texts = (const crn_texts *)value;
+    const crn_sizes *sizes = (const crn_sizes *)value;
     switch (row->type) {
     case CRN_PARAM_BOOL:
         fputs(*(const bool *)value ? "true" : "false", out);
@@ -60,6 +68,16 @@ static void print_value(const crn_param *row, const void *settings, FILE *out)
             print_text(texts->item[i], out);
         }
         fputs(texts->count ? "]" : "[]", out);
+        break;
+    case CRN_PARAM_SIZE:
+        print_size((const crn_size *)value, out);
+        break;
+    case CRN_PARAM_SIZES:
+        for (int32_t i = 0; i < sizes->count; i++) {
+            fputs(i ? ", " : "[", out);
+            print_size(&sizes->item[i], out);
+        }
+        fputs(sizes->count ? "]" : "[]", out);
         break;
     }
 }

@@ -46,7 +46,7 @@ static const crn_param params[] = {
     {.key = NULL},
 };
 
-static int contours_check(const void *settings, const crn_classes *classes, crn_error *error)
+static int contours_prepare(void *settings, const crn_classes *classes, crn_error *error)
 {
     (void)settings;
     for (int32_t i = 0; i < classes->count; i++)
@@ -91,7 +91,7 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
                                                 job->received.width);
     size_t each = sizeof(crn_outline) + sizeof(crn_nest) + sizeof(int32_t);
     size_t bytes = contours * each + sweep_bytes;
-    char *memory = crn_context_scratch(job->context, CRN_STAGE_SCRATCH, bytes);
+    char *memory = crn_context_scratch(job->context, CRN_SLOT_CONTOURS, bytes);
     if (!memory)
         return -ENOMEM;
     /* What is aligned to 8 bytes first. */
@@ -218,7 +218,7 @@ const crn_stage crn_stage_contours = {
     .kind = CRN_STAGE_CONTOURS,
     .params = params,
     .settings_bytes = sizeof(contours_settings),
-    .check = contours_check,
+    .prepare = contours_prepare,
     .enqueue = contours_enqueue,
     .finish = contours_finish,
 };

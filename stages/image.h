@@ -61,6 +61,12 @@ static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, i
     return plane * image->plane_stride + y * image->row_stride + x * image->step;
 }
 
+/* As many planes, rows and columns? */
+static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
+{
+    return a->planes == b->planes && a->height == b->height && a->width == b->width;
+}
+
 /* binary16 to f32, exactly (subnormals, infinities and NaN included). */
 float crn_f16_to_f32(uint16_t half);
 

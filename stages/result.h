@@ -35,6 +35,12 @@ typedef struct crn_contours {
     bool truncated;
 } crn_contours;
 
+/* The mean ranklets (ops.h) around one defect, with windows of one size. */
+typedef struct crn_texture {
+    int32_t width, height; /* of the window */
+    float vertical, horizontal, diagonal;
+} crn_texture;
+
 /*
  * One contour as the line reports it: geometry in double, in point order, by the stage that asked
  * for the contours.
@@ -50,6 +56,7 @@ typedef struct crn_defect {
     double perimeter_px;   /* length as drawn: an open contour's without its chord */
     double x0, y0, x1, y1; /* bounding box of the points */
     double centroid_x, centroid_y;
+    uint32_t first_texture, texture_count; /* 0 without a stage that makes them */
     double mean_probability; /* of the map as received, over pixel centres inside this outline alone
                                 (even-odd) */
 } crn_defect;
@@ -61,8 +68,9 @@ typedef struct crn_defect {
 typedef struct crn_defects {
     crn_defect *defects;
     float *xy; /* x, y pairs */
-    uint32_t defect_capacity, point_capacity;
-    uint32_t defect_count, point_count;
+    crn_texture *textures;
+    uint32_t defect_capacity, point_capacity, texture_capacity;
+    uint32_t defect_count, point_count, texture_count;
     bool truncated;
 } crn_defects;
 

@@ -21,8 +21,14 @@ typedef enum crn_stage_kind {
     CRN_STAGE_FEATURE,
 } crn_stage_kind;
 
-/* Scratch slots of the context: 0 to 7 are the operators', 8 to 15 the stages'. */
-#define CRN_STAGE_SCRATCH 8
+/* Scratch slots of the context: 0 to 15 are the operators', from 16 on the stages'. */
+enum {
+    CRN_SLOT_MAPS_0 = 16, /* what image stages write, in turns: crn_job_output */
+    CRN_SLOT_MAPS_1,
+    CRN_SLOT_CONTOURS,
+    CRN_SLOT_RANKLET_CROP,
+    CRN_SLOT_RANKLET_MAPS,
+};
 
 /* One view on its way through the chain. All memory is the engine's; nothing may be kept past
  * finish. */
@@ -43,13 +49,27 @@ typedef struct crn_stage {
     crn_stage_kind kind;
     const crn_param *params; /* over the settings struct, ended by a NULL key */
     size_t settings_bytes;
-    /* What a table of parameters cannot say; NULL: nothing. 0 or -EINVAL with one clause in *error.
+    /*
+     * Once, when the file is read: checks what a table of parameters cannot say, and completes the
+     * settings (a kernel from its name or file). NULL: nothing to do. 0, or negative errno with one
+     * clause in *error. Settings own no memory: what is loaded stands in the struct itself.
      */
-    int (*check)(const void *settings, const crn_classes *classes, crn_error *error);
+    int (*prepare)(void *settings, const crn_classes *classes, crn_error *error);
     /* Either half may be NULL. 0 or negative errno: the view then counts as unjudged. */
     int (*enqueue)(const void *settings, crn_job *job);
     int (*finish)(const void *settings, crn_job *job);
 } crn_stage;
+
+/*
+ * Where an image stage writes: an image of that type with the size and layout of job->maps, dense,
+ * in scratch memory that job->maps does not lie in. The stage then makes it job->maps. 0 or
+ * -ENOMEM.
+ */
+int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output);
+
+/* f16 maps become f32 ones, exactly; others stay. For stages whose operators know no f16. 0 or
+ * -ENOMEM. */
+int crn_job_widen(crn_job *job);
 
 /* All stages, in their usual running order, NULL-ended. */
 extern const crn_stage *const crn_stages[];

@@ -17,6 +17,19 @@ typedef struct crn_texts {
     char item[CRN_TEXTS_MAX][CRN_TEXT_BYTES];
 } crn_texts;
 
+/* A size in pixels: `5` is a square, `7x3` is 7 wide and 3 high. */
+typedef struct crn_size {
+    int32_t width, height;
+} crn_size;
+
+#define CRN_SIZES_MAX 16
+
+/* A list of sizes, as `windows: [4, 8x16]`. */
+typedef struct crn_sizes {
+    int32_t count;
+    crn_size item[CRN_SIZES_MAX];
+} crn_sizes;
+
 /* What a value is, and as which C type it stands in the settings struct. */
 typedef enum crn_param_type {
     CRN_PARAM_BOOL,    /* bool */
@@ -25,6 +38,8 @@ typedef enum crn_param_type {
     CRN_PARAM_CHOICE,  /* int32_t, index into `choices` */
     CRN_PARAM_TEXT,    /* char[CRN_TEXT_BYTES] */
     CRN_PARAM_TEXTS,   /* crn_texts; a single text is a list of one */
+    CRN_PARAM_SIZE,    /* crn_size */
+    CRN_PARAM_SIZES,   /* crn_sizes; a single size is a list of one */
 } crn_param_type;
 
 typedef struct crn_param {
@@ -34,10 +49,10 @@ typedef struct crn_param {
     /*
      * The default, as it would stand in the file (a text without quotes); NULL: the key is
      * required.
-     * "" is no value for a REAL (NaN) and no item for TEXTS.
+     * "" is no value for a REAL (NaN) and no item for TEXTS and SIZES.
      */
     const char *fallback;
-    double min, max;            /* INTEGER and REAL: inclusive */
+    double min, max;            /* INTEGER and REAL, SIZE and SIZES (each side): inclusive */
     const char *const *choices; /* CHOICE: NULL-ended */
     const char *help; /* one clause, without a full stop; units in it where the key has none */
 } crn_param;

@@ -1,4 +1,4 @@
-/* The contours operators against what skimage found (contours.bin, by make_golden.py). */
+/* The contours operators against what skimage found (contours.bin, by make_contours.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -71,7 +71,12 @@ void crn_publishing_give(crn_publishing *f)
 {
     static float xy[2 * CRN_PUBLISHING_POINTS];
     crn_defect rot = {.parent = -1, .closed = true, .area_px = 2, .point_count = f->points};
-    crn_defects in = {&rot, xy, 1, f->points, 1, f->points, false};
+    crn_defects in = {.defects = &rot,
+                      .xy = xy,
+                      .defect_capacity = 1,
+                      .point_capacity = f->points,
+                      .defect_count = 1,
+                      .point_count = f->points};
     f->view = (crn_fruit_view){.state = CRN_VIEW_JUDGED, .judgement = {.defect_count = 1}};
     assert_int_equal(crn_store_put(f->store, &in, &f->view.judgement.result), 0);
     crn_lane *lane = crn_lanes_find(f->lanes, CRN_PUBLISHING_LANE);

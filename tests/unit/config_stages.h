@@ -73,7 +73,7 @@ static const crn_param contours_params[] = {{.key = "border",
                                              .help = "smaller ones are left out"},
                                             {0}};
 
-static int contours_check(const void *settings, const crn_classes *classes, crn_error *error)
+static int contours_prepare(void *settings, const crn_classes *classes, crn_error *error)
 {
     (void)settings;
     for (int32_t i = 0; i < classes->count; i++)
@@ -87,7 +87,7 @@ static const crn_stage contours = {.name = "contours",
                                    .kind = CRN_STAGE_CONTOURS,
                                    .params = contours_params,
                                    .settings_bytes = sizeof(contours_settings),
-                                   .check = contours_check};
+                                   .prepare = contours_prepare};
 
 typedef struct ranklet_settings {
     bool square;

@@ -123,10 +123,10 @@ static void test_a_chain_that_outlines_nothing_is_refused(void **state)
     fixture *f = *state;
     crn_error error = {""};
     f->classes = (crn_classes){.count = 2, .level = {NAN, 0.3}};
-    assert_int_equal(f->stage->check(f->settings, &f->classes, &error), 0);
+    assert_int_equal(f->stage->prepare(f->settings, &f->classes, &error), 0);
     assert_string_equal(error.text, "");
     f->classes.level[1] = NAN;
-    assert_int_equal(f->stage->check(f->settings, &f->classes, &error), -EINVAL);
+    assert_int_equal(f->stage->prepare(f->settings, &f->classes, &error), -EINVAL);
     assert_non_null(strstr(error.text, "level"));
     assert_null(strchr(error.text, '\n'));
 }

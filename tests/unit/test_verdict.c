@@ -121,7 +121,12 @@ static void judge(fixture *f, uint32_t view, crn_defect *defects, uint32_t count
         defects[i].first_point = i * points;
         defects[i].point_count = points;
     }
-    crn_defects in = {defects, xy, count, count * points, count, count * points, false};
+    crn_defects in = {.defects = defects,
+                      .xy = xy,
+                      .defect_capacity = count,
+                      .point_capacity = count * points,
+                      .defect_count = count,
+                      .point_count = count * points};
     f->views[view].state = CRN_VIEW_JUDGED;
     f->views[view].judgement.defect_count = count;
     assert_int_equal(crn_store_put(f->store, &in, &f->views[view].judgement.result), 0);
@@ -374,7 +379,12 @@ static void test_what_is_not_finite_is_null(void **state)
     only[0].first_point = 0;
     only[0].point_count = 2;
     float xy[] = {1.5f, NAN, -INFINITY, 0.1f};
-    crn_defects in = {only, xy, 1, 2, 1, 2, false};
+    crn_defects in = {.defects = only,
+                      .xy = xy,
+                      .defect_capacity = 1,
+                      .point_capacity = 2,
+                      .defect_count = 1,
+                      .point_count = 2};
     f->views[0].state = CRN_VIEW_JUDGED;
     assert_int_equal(crn_store_put(f->store, &in, &f->views[0].judgement.result), 0);
     pack(f);

@@ -1,0 +1,23 @@
+/*
+ * Instruction sets. A *_simd.c is compiled once for each; what it defines carries the target's name
+ * as a suffix, and tables of the three are chosen from at run time.
+ */
+#ifndef CRN_OPENMP_TARGET_H
+#define CRN_OPENMP_TARGET_H
+
+typedef enum crn_target {
+    CRN_PLAIN,  /* x86-64 as it came: SSE2 */
+    CRN_AVX2,   /* Haswell: AVX2, FMA, BMI2 */
+    CRN_AVX512, /* Skylake-X: F, BW, DQ, VL */
+    CRN_TARGETS,
+} crn_target;
+
+/* The best that this processor has; those below it run too. */
+crn_target crn_target_best(void);
+
+/* In a *_simd.c: name_plain, name_avx2 or name_avx512. */
+#define CRN_TARGETED_2(name, target) name##_##target
+#define CRN_TARGETED_1(name, target) CRN_TARGETED_2(name, target)
+#define CRN_TARGETED(name)           CRN_TARGETED_1(name, CRN_TARGET)
+
+#endif
