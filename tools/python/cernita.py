@@ -4,6 +4,13 @@
     found = cernita.contours(maps, 0.5)            # maps: H x W, or H x W x C with layout="hwc"
     for contour in found.contours: ...             # plane, closed, first, count
     for polyline in found.polylines(plane=1): ...  # (n, 2) arrays of (row, column), as skimage's
+    opened = cernita.morphology(picture, "open", "disk", 5)
+    smooth = cernita.convolve(picture, kernel, border="reflect")
+    coefficients = cernita.haar(picture, 3)        # and haar(…, direction="inverse"), "denoise" with threshold
+    vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
+    field = cernita.diamond_square(10, seed=1)
+
+Every operator takes backend ("serial", "openmp"), threads or a context, and `out`, an array to write to.
 
 The library is build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
 """
@@ -27,6 +34,34 @@ class _Image(ctypes.Structure):
 class _Params(ctypes.Structure):
     _fields_ = [("levels", ctypes.c_void_p), ("mask", ctypes.c_void_p), ("connectivity", ctypes.c_int),
                 ("orientation", ctypes.c_int), ("border", ctypes.c_int)]
+
+
+class _Element(ctypes.Structure):
+    _fields_ = [("shape", ctypes.c_int), ("width", ctypes.c_int32), ("height", ctypes.c_int32),
+                ("members", ctypes.c_void_p), ("heights", ctypes.c_void_p)]
+
+
+class _MorphologyParams(ctypes.Structure):
+    _fields_ = [("operation", ctypes.c_int), ("element", _Element)]
+
+
+class _ConvolveParams(ctypes.Structure):
+    _fields_ = [("weights", ctypes.c_void_p), ("width", ctypes.c_int32), ("height", ctypes.c_int32),
+                ("border", ctypes.c_int)]
+
+
+class _HaarParams(ctypes.Structure):
+    _fields_ = [("direction", ctypes.c_int), ("levels", ctypes.c_int32), ("threshold", ctypes.c_float),
+                ("unit", ctypes.c_bool)]
+
+
+class _RankletParams(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_int32), ("height", ctypes.c_int32)]
+
+
+class _DiamondSquareParams(ctypes.Structure):
+    _fields_ = [("exponent", ctypes.c_int32), ("seed", ctypes.c_uint64), ("roughness", ctypes.c_double),
+                ("x", ctypes.c_int32), ("y", ctypes.c_int32)]
 
 
 class _Contours(ctypes.Structure):
@@ -102,3 +137,72 @@ def contours(array, level, *, layout="hwc", mask=None, connectivity="low", orien
         if found or not room.truncated:
             return room
         room = Found(4 * len(room._points), 4 * len(room._contours))
+
+
+def _run(name, params, source, target, backend, threads, context):
+    images = [ctypes.byref(i) for i in (source, target) if i is not None]
+    context = context or Context(threads)
+    _check(getattr(_lib, f"crn_{name}_{backend}")(context.pointer, ctypes.byref(params), *images))
+
+
+def _pair(size):
+    return (size, size) if isinstance(size, int) else tuple(size)
+
+
+def morphology(array, operation, element="rect", size=3, *, heights=None, layout="hwc", out=None,
+               backend="openmp", threads=1, context=None):
+    """operation: erode, dilate, open, close, gradient, tophat or blackhat. element: rect, disk or cross of `size`
+    (N or (width, height)), or an array whose non-zero pixels are the members; heights: of a non-flat one."""
+    members = None if isinstance(element, str) else np.ascontiguousarray(np.asarray(element) != 0, "u1")
+    width, height = _pair(size) if members is None else members.shape[::-1]
+    shape = 3 if members is not None else ("rect", "disk", "cross").index(element)
+    levels = None if heights is None else np.ascontiguousarray(heights, "f4")
+    params = _MorphologyParams(
+        ("erode", "dilate", "open", "close", "gradient", "tophat", "blackhat").index(operation),
+        _Element(shape, width, height, None if members is None else members.ctypes.data,
+                 None if levels is None else levels.ctypes.data))
+    out = np.empty_like(array) if out is None else out
+    _run("morphology", params, image(array, layout), image(out, layout), backend, threads, context)
+    return out
+
+
+def convolve(array, kernel, *, border="replicate", layout="hwc", out=None, backend="openmp", threads=1,
+             context=None):
+    """The kernel laid over the array as it is written (a correlation). border: replicate, reflect, wrap or zero."""
+    weights = np.ascontiguousarray(kernel, "f4")
+    params = _ConvolveParams(weights.ctypes.data, weights.shape[1], weights.shape[0],
+                             ("replicate", "reflect", "wrap", "zero").index(border))
+    out = np.empty_like(array) if out is None else out
+    _run("convolve", params, image(array, layout), image(out, layout), backend, threads, context)
+    return out
+
+
+def haar(array, levels, *, direction="forward", threshold=0, unit=False, layout="hwc", out=None,
+         backend="openmp", threads=1, context=None):
+    """In the quadrant layout, f32. direction: forward, inverse or denoise (soft threshold on all differences)."""
+    params = _HaarParams(("forward", "inverse", "denoise").index(direction), levels, threshold, unit)
+    out = np.empty(array.shape, "f4") if out is None else out
+    _run("haar", params, image(array, layout), image(out, layout), backend, threads, context)
+    return out
+
+
+def ranklet(array, window, *, out=None, backend="openmp", threads=1, context=None):
+    """Vertical, horizontal and diagonal ranklets of an H x W array, one row and column per position of the window
+    (N or (width, height))."""
+    width, height = _pair(window)
+    params = _RankletParams(width, height)
+    if out is None:
+        out = np.empty((3, array.shape[0] - height + 1, array.shape[1] - width + 1), "f4")
+    _run("ranklet", params, image(array), image(out, "chw"), backend, threads, context)
+    return out
+
+
+def diamond_square(exponent, seed=0, *, roughness=0.5, dtype="uint8", x=0, y=0, size=None, out=None,
+                   backend="openmp", threads=1, context=None):
+    """The fractal field of side 2^exponent + 1, or the rectangle of `size` (width, height) at (x, y)."""
+    side = 2**exponent + 1
+    width, height = size or (side, side)
+    params = _DiamondSquareParams(exponent, seed, roughness, x, y)
+    out = np.empty((height, width), dtype) if out is None else out
+    _run("diamond_square", params, None, image(out), backend, threads, context)
+    return out
