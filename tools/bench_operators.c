@@ -1,6 +1,5 @@
-/* cernita-bench operators: each operator by size, backend and threads, on fields it makes itself.
+/* cernita-bench operators: each operator by size, backend and threads, on pictures it makes itself.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,63 +8,47 @@
 #include "src/base/clock.h"
 #include "stages/backend.h"
 #include "tools/bench.h"
+#include "tools/bench_cases.h"
 
-/* Runs of one case: as many as fit, and no fewer than three. */
-#define CASE_NS  (400 * CRN_NS_PER_MS)
-#define RUNS_MAX 200
+/* Runs of one case: as many as fit, and at least three, or one of what takes seconds. */
+#define CASE_NS    (400 * CRN_NS_PER_MS)
+#define PATIENT_NS (3000 * CRN_NS_PER_MS)
+#define RUNS_MAX   200
 
-enum { OPTION_BACKEND, OPTION_JSON };
+/* The definition takes some nanoseconds a step: with more steps than these, minutes. */
+#define SERIAL_STEPS_MAX 4e8
+
+enum { OPTION_OPERATOR, OPTION_BACKEND, OPTION_THREADS, OPTION_ALL, OPTION_JSON };
 
 static const crn_tool tool = {
     .name = "cernita-bench operators",
     .operands = "",
-    .about = "Times the operators on fields made here: medians, megapixels and bytes a second,\n"
-             "against a copy of the same bytes.",
-    .options = (const crn_option[]){{"backend", "B", "serial or openmp; default both"},
-                                    {"json", NULL, "one JSON object a line instead of the table"},
-                                    {NULL, NULL, NULL}},
+    .about =
+        "Times the operators on pictures made here: medians, megapixels and bytes a second, and\n"
+        "how many copies of the same bytes it takes as long as (copies).",
+    .options =
+        (const crn_option[]){
+            {"operator", "NAME",
+             "only contours, morphology, convolve, haar, ranklet or diamond-square"},
+            {"backend", "B", "serial, openmp or cuda; default all that there are"},
+            {"threads", "N", "only with that many; default 1, 2, 4, … up to the processors"},
+            {"all", NULL, "serial also where it takes minutes"},
+            {"json", NULL, "one JSON object a line instead of the table"},
+            {NULL, NULL, NULL}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
-typedef struct field {
-    const char *name;
-    int32_t planes, height, width;
-    crn_layout layout;
-    double period_px; /* of the waves it is made of; 0: noise */
-} field;
+typedef struct request {
+    const char *operator, * backend;
+    int32_t threads; /* 0: all */
+    bool all, json;
+} request;
 
-static const field fields[] = {
-    {"waves", 12, 95, 511, CRN_HWC, 60},   {"noise", 12, 95, 511, CRN_HWC, 0},
-    {"waves", 1, 1024, 1024, CRN_CHW, 40}, {"noise", 1, 1024, 1024, CRN_CHW, 0},
-    {"waves", 1, 2048, 2048, CRN_CHW, 40}, {"waves", 1, 4096, 4096, CRN_CHW, 40},
-};
-
-static float *make_field(const field *what)
-{
-    size_t count = (size_t)what->planes * (size_t)what->height * (size_t)what->width;
-    float *values = malloc(count * sizeof *values);
-    if (!values)
-        return NULL;
-    crn_image image =
-        crn_image_dense(values, CRN_F32, what->layout, what->planes, what->height, what->width);
-    uint32_t random = 1;
-    for (int32_t plane = 0; plane < what->planes; plane++) {
-        for (int32_t y = 0; y < what->height; y++) {
-            for (int32_t x = 0; x < what->width; x++) {
-                random = random * 1664525u + 1013904223u;
-                double value = (double)(random >> 8) / (1 << 24);
-                if (what->period_px > 0) {
-                    double turn = 2 * 3.14159265358979 / what->period_px;
-                    value = 0.5 + 0.25 * sin(turn * (x + 0.3 * y) + plane) +
-                            0.25 * sin(turn * 1.3 * y) + 1e-3 * value;
-                }
-                values[crn_image_index(&image, plane, y, x)] = (float)value;
-            }
-        }
-    }
-    return values;
-}
+typedef struct timing {
+    double median_ms, min_ms, max_ms;
+    int runs;
+} timing;
 
 static int by_time(const void *left, const void *right)
 {
@@ -73,125 +56,161 @@ static int by_time(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static double median_ms(int64_t *ns, int count)
+static timing sum_up(int64_t *ns, int runs)
 {
-    qsort(ns, (size_t)count, sizeof *ns, by_time);
-    return (double)ns[count / 2] / 1e6;
+    qsort(ns, (size_t)runs, sizeof *ns, by_time);
+    return (timing){(double)ns[runs / 2] / 1e6, (double)ns[0] / 1e6, (double)ns[runs - 1] / 1e6,
+                    runs};
 }
 
-static double time_copy_ms(const void *from, void *to, size_t bytes)
+static bool is_enough(int runs, int64_t spent_ns)
 {
-    int64_t ns[RUNS_MAX], spent_ns = 0;
-    int runs = 0;
-    while (runs < RUNS_MAX && (runs < 3 || spent_ns < CASE_NS)) {
-        int64_t start_ns = crn_now_ns();
-        memcpy(to, from, bytes);
-        __asm__ volatile("" : : "r"(to) : "memory");
-        ns[runs] = crn_now_ns() - start_ns;
-        spent_ns += ns[runs++];
-    }
-    return median_ms(ns, runs);
+    return runs == RUNS_MAX || (runs >= 3 && spent_ns >= CASE_NS) ||
+           (runs >= 1 && spent_ns >= PATIENT_NS);
 }
 
-static int time_contours(const crn_ops *ops, int32_t threads, const crn_image *image,
-                         crn_contours *contours, double *ret_ms)
+static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, timing *ret_timing)
 {
-    double levels[64];
-    for (int32_t i = 0; i < image->planes; i++)
-        levels[i] = 0.5;
-    crn_contours_params params = {.levels = levels};
     crn_context *context = NULL;
-    int r = crn_context_create(threads, &context);
     int64_t ns[RUNS_MAX], spent_ns = 0;
     int runs = 0;
+    int r = crn_context_create(threads, &context);
+    int64_t start_ns = crn_now_ns();
     if (r == 0)
-        r = ops->contours(context, &params, image,
-                          contours); /* warm-up: reserves its scratch memory */
-    while (r == 0 && runs < RUNS_MAX && (runs < 3 || spent_ns < CASE_NS)) {
-        int64_t start_ns = crn_now_ns();
-        r = ops->contours(context, &params, image, contours);
+        r = crn_bench_work_run(work, ops, context); /* warm-up: reserves its scratch memory */
+    int64_t first_ns = crn_now_ns() - start_ns;
+    if (first_ns > PATIENT_NS)
+        spent_ns = ns[runs++] = first_ns;
+    while (r == 0 && !is_enough(runs, spent_ns)) {
+        start_ns = crn_now_ns();
+        r = crn_bench_work_run(work, ops, context);
         ns[runs] = crn_now_ns() - start_ns;
         spent_ns += ns[runs++];
     }
     crn_context_free(&context);
     if (r == 0)
-        *ret_ms = median_ms(ns, runs);
+        *ret_timing = sum_up(ns, runs);
     return r;
 }
 
-static void print_case(const field *what, const char *backend, int32_t threads, double ms,
-                       double copy_ms, const crn_contours *contours, bool json)
+static timing time_copy(crn_bench_work *work)
+{
+    int64_t ns[RUNS_MAX], spent_ns = 0;
+    int runs = 0;
+    while (!is_enough(runs, 2 * spent_ns)) {
+        int64_t start_ns = crn_now_ns();
+        crn_bench_work_copy(work);
+        ns[runs] = crn_now_ns() - start_ns;
+        spent_ns += ns[runs++];
+    }
+    return sum_up(ns, runs);
+}
+
+static const char *type_name(crn_type type)
+{
+    return type == CRN_U8 ? "u8" : type == CRN_F32 ? "f32" : "u16";
+}
+
+static void print_row(const crn_bench_case *what, const char *backend, int32_t threads,
+                      const timing *t, double copy_ms, size_t bytes, bool json)
 {
     double pixels = (double)what->planes * what->height * what->width;
-    double mpx = pixels / ms / 1e3, gb = pixels * 4 / ms / 1e6, copies = ms / copy_ms;
+    double mpx = pixels / t->median_ms / 1e3, gb = (double)bytes / t->median_ms / 1e6;
+
     if (json)
         printf(
-            "{\"operator\":\"contours\",\"field\":\"%s\",\"planes\":%d,\"height\":%d,\"width\":%d,"
-            "\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"mpx_per_s\":%.1f,"
-            "\"gb_per_s\":%.3f,\"copies\":%.2f,\"contours\":%u,\"points\":%u}\n",
-            what->name, what->planes, what->height, what->width, backend, threads, ms, mpx, gb,
-            copies, contours->contour_count, contours->point_count);
+            "{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
+            "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
+            "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f}\n",
+            what->operator, what->what, type_name(what->type), what->planes, what->height,
+            what->width, backend, threads, t->median_ms, t->min_ms, t->max_ms, t->runs, mpx, gb,
+            t->median_ms / copy_ms);
     else
-        printf("contours  %-6s %2d x %4d x %4d  %-7s %2d %10.3f %9.1f %8.3f %8.2f %9u %9u\n",
-               what->name, what->planes, what->height, what->width, backend, threads, ms, mpx, gb,
-               copies, contours->contour_count, contours->point_count);
+        printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s %2d %11.3f %9.1f %8.3f %9.2f\n",
+               what->operator, what->what, type_name(what->type), what->planes, what->height,
+               what->width, backend, threads, t->median_ms, mpx, gb, t->median_ms / copy_ms);
     fflush(stdout);
 }
 
-static int bench_field(const field *what, const char *only, bool json)
+static bool takes_minutes(const crn_bench_case *what, crn_backend backend)
 {
-    size_t count = (size_t)what->planes * (size_t)what->height * (size_t)what->width;
-    uint32_t points = (uint32_t)(4 * count + 64);
-    float *values = make_field(what), *copy = malloc(count * sizeof *copy);
-    crn_contours contours = {
-        .points = malloc(points * sizeof(crn_point)),
-        .contours = malloc(count * sizeof(crn_contour)),
-        .point_capacity = points,
-        .contour_capacity = (uint32_t)count,
-    };
-    int r = values && copy && contours.points && contours.contours ? 0 : -1;
-    crn_image image =
-        crn_image_dense(values, CRN_F32, what->layout, what->planes, what->height, what->width);
-    double copy_ms = r == 0 ? time_copy_ms(values, copy, count * sizeof *values) : 1;
+    double pixels = (double)what->planes * what->height * what->width;
+    return backend == CRN_BACKEND_SERIAL && pixels * what->serial_steps > SERIAL_STEPS_MAX;
+}
+
+static int bench_backend(const request *asked, const crn_bench_case *what, crn_backend backend,
+                         crn_bench_work *work)
+{
+    const char *why, *name = crn_backend_names[backend];
+    const crn_ops *ops = crn_backend_ops(backend, &why);
+    if (!ops || (asked->backend && strcmp(asked->backend, name) != 0) ||
+        (takes_minutes(what, backend) && !asked->all))
+        return 0;
     int32_t cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    static const crn_backend backends[] = {CRN_BACKEND_SERIAL, CRN_BACKEND_OPENMP};
-    for (size_t b = 0; b < 2; b++) {
-        const char *why, *name = crn_backend_names[backends[b]];
-        if (only && strcmp(only, name) != 0)
-            continue;
-        int32_t most = backends[b] == CRN_BACKEND_SERIAL ? 1 : cores;
-        for (int32_t threads = 1; r == 0 && threads <= most; threads *= 2) {
-            double ms;
-            r = time_contours(crn_backend_ops(backends[b], &why), threads, &image, &contours, &ms);
-            if (r == 0)
-                print_case(what, name, threads, ms, copy_ms, &contours, json);
-        }
+    int32_t most = backend == CRN_BACKEND_OPENMP ? cores : 1, least = 1;
+    if (asked->threads && backend == CRN_BACKEND_OPENMP)
+        least = most = asked->threads;
+    for (int32_t threads = least; threads <= most; threads *= 2) {
+        timing t;
+        int r = time_work(work, ops, threads, &t);
+        if (r < 0)
+            return r;
+        timing copy = time_copy(work);
+        print_row(what, name, threads, &t, copy.median_ms, crn_bench_work_bytes(work), asked->json);
     }
-    free(values);
-    free(copy);
-    free(contours.points);
-    free(contours.contours);
+    return 0;
+}
+
+static int bench_case(const request *asked, const crn_bench_case *what)
+{
+    crn_bench_work *work = NULL;
+    int r = crn_bench_work_create(what, &work);
+    for (crn_backend backend = CRN_BACKEND_SERIAL; r == 0 && backend <= CRN_BACKEND_CUDA; backend++)
+        r = bench_backend(asked, what, backend, work);
+    crn_bench_work_free(&work);
     return r;
+}
+
+static request read_request(int argc, char **argv)
+{
+    static const char *const names[] = {"contours", "morphology",     "convolve", "haar",
+                                        "ranklet",  "diamond-square", NULL};
+    request asked = {NULL};
+    const char *value;
+    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
+        if (option == OPTION_OPERATOR)
+            asked.operator= names[crn_option_choice(&tool, "operator", value, names)];
+        else if (option == OPTION_BACKEND)
+            asked.backend = crn_backend_names[1 + crn_option_choice(&tool, "backend", value,
+                                                                    crn_backend_names + 1)];
+        else if (option == OPTION_THREADS)
+            asked.threads = (int32_t)crn_option_integer(&tool, "threads", value, 1, 1024);
+        else if (option == OPTION_ALL)
+            asked.all = true;
+        else
+            asked.json = true;
+    }
+    return asked;
 }
 
 int crn_bench_operators(int argc, char **argv)
 {
-    static const char *const choices[] = {"serial", "openmp", NULL};
-    const char *only = NULL, *value;
-    bool json = false;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_BACKEND)
-            only = choices[crn_option_choice(&tool, "backend", value, choices)];
-        else
-            json = true;
+    request asked = read_request(argc, argv);
+    const char *why = "";
+    if (asked.backend && strcmp(asked.backend, "cuda") == 0 &&
+        !crn_backend_ops(CRN_BACKEND_CUDA, &why))
+        return crn_tool_fail(&tool, "--backend cuda: %s", why);
+    if (!asked.json)
+        printf("%-15s %-13s %-4s %16s %-7s %2s %11s %9s %8s %9s\n", "operator", "what", "type",
+               "planes x h x w", " backend", "th", "median ms", "Mpx/s", "GB/s", "copies");
+    for (int32_t i = 0; i < crn_bench_case_count; i++) {
+        const crn_bench_case *what = &crn_bench_cases[i];
+        if (asked.operator&& strcmp(asked.operator, what->operator) != 0)
+            continue;
+        int r = bench_case(&asked, what);
+        if (r < 0)
+            return crn_tool_fail(&tool, "%s %s, %d x %d x %d: %s", what->operator, what->what,
+                                 what->planes, what->height, what->width, strerror(-r));
     }
-    if (!json)
-        printf("%-9s %-6s %15s  %-7s %2s %10s %9s %8s %8s %9s %9s\n", "operator", "field",
-               "planes x h x w", "backend", "th", "median ms", "Mpx/s", "GB/s", "copies",
-               "contours", "points");
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (bench_field(&fields[i], only, json) < 0)
-            return crn_tool_fail(&tool, "%s %dx%d: out of memory", fields[i].name, fields[i].width,
-                                 fields[i].height);
     return 0;
 }
