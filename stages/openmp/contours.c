@@ -7,6 +7,7 @@
 
 #include <omp.h>
 
+#include "stages/openmp/target.h"
 #include "stages/serial/contours.h"
 
 enum {
@@ -399,17 +400,23 @@ int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
     return 0;
 }
 
-static crn_contours_scan_fn *scan_of_this_processor(void)
+crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most)
 {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512cd"))
-        return crn_contours_scan_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
-        return crn_contours_scan_avx2;
-    return crn_contours_scan_plain;
+    static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
+        crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
+    int64_t elements = (int64_t)in->height * in->width;
+    if (is_interleaved(in))
+        elements *= in->planes;
+    int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_PER_STRIP;
+    if (threads > threads_most)
+        threads = threads_most;
+    if (threads < 1)
+        threads = 1;
+    if (strips < 1)
+        strips = 1;
+    if (threads > 1 && strips < STRIPS_PER_THREAD * threads)
+        strips = STRIPS_PER_THREAD * threads;
+    return (crn_contours_way){scans[crn_target_best()], (int32_t)strips, (int32_t)threads};
 }
 
 int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
@@ -418,18 +425,6 @@ int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
     int r = crn_contours_check(params, in, out);
     if (r < 0)
         return r;
-    int64_t elements = (int64_t)in->height * in->width;
-    if (is_interleaved(in))
-        elements *= in->planes;
-    int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_PER_STRIP;
-    if (threads > crn_context_threads(context))
-        threads = crn_context_threads(context);
-    if (threads < 1)
-        threads = 1;
-    if (strips < 1)
-        strips = 1;
-    if (threads > 1 && strips < STRIPS_PER_THREAD * threads)
-        strips = STRIPS_PER_THREAD * threads;
-    crn_contours_way way = {scan_of_this_processor(), (int32_t)strips, (int32_t)threads};
+    crn_contours_way way = crn_contours_way_for(in, crn_context_threads(context));
     return crn_contours_openmp_by(&way, context, params, in, out);
 }

@@ -168,6 +168,9 @@ typedef struct crn_contours_way {
     int32_t threads; /* >= 1 */
 } crn_contours_way;
 
+/* That of this processor for a picture of that size, with at most so many threads. */
+crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most);
+
 int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
                            const crn_contours_params *params, const crn_image *in,
                            crn_contours *out);

@@ -8,7 +8,7 @@
 typedef enum crn_target {
     CRN_PLAIN,  /* x86-64 as it came: SSE2 */
     CRN_AVX2,   /* Haswell: AVX2, FMA, BMI2 */
-    CRN_AVX512, /* Skylake-X: F, BW, DQ, VL */
+    CRN_AVX512, /* Skylake-X: F, BW, CD, DQ, VL */
     CRN_TARGETS,
 } crn_target;
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "stages/openmp/contours.h"
+#include "stages/openmp/target.h"
 #include "tests/support/compare.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
@@ -24,9 +25,10 @@ enum { THREADS_MOST = 5 };
 static crn_context *contexts[THREADS_MOST + 1];
 static crn_contours wanted;
 
-/* The scans that this processor can run. */
-static crn_contours_scan_fn *scans[3] = {crn_contours_scan_plain};
-static uint32_t scan_count = 1;
+/* The scans; this processor can run the first `scan_count`. */
+static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
+    crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
+static uint32_t scan_count;
 
 static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)
@@ -348,11 +350,7 @@ static int set_up(void **state)
     wanted.contours = malloc(CONTOURS_MAX * sizeof *wanted.contours);
     wanted.point_capacity = POINTS_MAX;
     wanted.contour_capacity = CONTOURS_MAX;
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-        scans[scan_count++] = crn_contours_scan_avx2;
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        scans[scan_count++] = crn_contours_scan_avx512;
+    scan_count = (uint32_t)crn_target_best() + 1;
     return wanted.points && wanted.contours ? 0 : -1;
 }
 
