@@ -1,0 +1,289 @@
+"""The experiments of tools/study: each measures, prints its tables and draws its plots into a Report."""
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+
+import cernita
+import study_sources as sources
+from study_report import bars, cores, curves, median_ms, show, thread_counts
+
+rng = np.random.default_rng(1)
+
+# The definition is slow: of what would take longer than this, a strip is measured and scaled to the whole.
+SERIAL_NS_PER_STEP = 6
+SERIAL_MS_MAX = 1500
+
+
+def noise(height, width, planes=1, dtype="u1"):
+    shape = (height, width) if planes == 1 else (height, width, planes)
+    return rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4")
+
+
+def serial_strip(height, halo, elements_per_row, steps):
+    """How many rows of the result the definition is given."""
+    rows = SERIAL_MS_MAX * 1e6 / (SERIAL_NS_PER_STEP * steps * elements_per_row)
+    return height if rows >= height else int(max(2, min(rows, height - halo)))
+
+
+def opening(picture, size, backend="openmp", context=None, out=None, shape="rect"):
+    return cernita.morphology(picture, "open", shape, size, backend=backend, context=context, out=out)
+
+
+def convolving(picture, kernel, backend="openmp", context=None, out=None):
+    return cernita.convolve(picture, kernel, backend=backend, context=context, out=out)
+
+
+def pyramid_of(side):
+    return [2**i for i in range(1, side.bit_length())]
+
+
+def ranklets(grey, windows, backend="openmp", context=None, room=None):
+    """One window after the other into the same memory, as a file would get them."""
+    for n in windows:
+        shape = (3, grey.shape[0] - n + 1, grey.shape[1] - n + 1)
+        out = room[:np.prod(shape)].reshape(shape) if room is not None else None
+        cernita.ranklet(grey, n, backend=backend, context=context, out=out)
+
+
+def by_threads(call, counts=None):
+    """{threads: ms} of call(context)."""
+    times = {}
+    for threads in counts or thread_counts():
+        context = cernita.Context(threads)
+        times[threads] = median_ms(lambda: call(context), 1)
+    return times
+
+
+def speedup(report, long):
+    """S(p) and E(p) of every operator by threads"""
+    photo, uhd, scaled = noise(1920, 2560, 3), noise(2160, 3840, 3), noise(1800, 2880, 1, "f4")
+    grey, side = noise(1024, 1024), 4096
+    y, x = np.mgrid[:side, :side]
+    waves = (.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4")
+    dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
+    out, out_uhd, room = np.empty_like(photo), np.empty_like(uhd), np.empty(3 * 1024**2, "f4")
+    coefficients, field = np.empty_like(scaled), np.empty((8193, 8193), "u1")
+    found = cernita.Found(1 << 22, 1 << 19)
+    works = {
+        "contours 4096²": (lambda c: cernita.contours(waves, .5, context=c, found=found), None),
+        "opening 11×11, RGB 1920×2560": (lambda c: opening(photo, 11, context=c, out=out), sources.OPENING_S),
+        "convolution 7×7, RGB 2160×3840": (lambda c: convolving(uhd, dense, context=c, out=out_uhd),
+                                           sources.CONVOLVE_S),
+        "Haar 1800×2880, 3 levels": (lambda c: cernita.haar(scaled, 3, context=c, out=coefficients), None),
+        "ranklet 1024², pyramid": (lambda c: ranklets(grey, pyramid_of(1024), context=c, room=room),
+                                   {1: 6.4, 12: 1.1}),
+        "diamond-square 8193²": (lambda c: cernita.diamond_square(13, 1, out=field, context=c),
+                                 sources.DIAMOND_SQUARE_S),
+    }
+    rows, panels = [], []
+    for name, (call, source) in works.items():
+        times = by_threads(call)
+        for threads, ms in times.items():
+            s = times[1] / ms
+            theirs = f"{source[1] / source[threads]:.2f}" if source and threads in source else ""
+            rows.append((name, threads, show(ms), f"{s:.2f}", f"{s / threads:.2f}", theirs))
+        lines = {"ideal": (list(times), list(times)),
+                 "S(p) here": (list(times), [times[1] / ms for ms in times.values()])}
+        if source:
+            lines["source"] = (list(source), [source[1] / s for s in source.values()])
+        panels.append(curves(name, "threads p", "S(p)", lines, log=False))
+    report.table("Speed-up by threads", ("work", "p", "ms", "S(p)", "E(p)", "source's S(p)"), rows,
+                 "The sources: diamond-square and opening on a Core i5-8600K (6 cores), convolution in Java on a "
+                 "Ryzen 5 3500U, ranklets on two Xeon X5650; S of theirs at other p stands in the plot.")
+    report.figure("speedup", panels)
+
+
+def against_serial(report, name, title, label, cases, note):
+    """cases: (group, label, elements, serial call or ms factor, openmp call(context), source's text)."""
+    counts = sorted({1, cores()})
+    header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source"]
+    rows, groups = [], {}
+    for group, what, elements, serial, fast, source in cases:
+        part = 1
+        if isinstance(serial, tuple):
+            serial, part = serial
+        serial_ms = median_ms(serial) / part if serial else None
+        times = by_threads(fast, counts)
+        rows.append((what, show(serial_ms, part < 1) if serial_ms else "", *(show(ms) for ms in times.values()),
+                     f"{serial_ms / times[1]:.0f}" if serial_ms else "", source or ""))
+        lines = groups.setdefault(group, {})
+        points = {f"openmp {p}": ms for p, ms in times.items()}
+        if serial_ms:
+            points["serial"] = serial_ms
+        for line, ms in points.items():
+            xs, ys = lines.setdefault(line, ([], []))
+            xs.append(elements)
+            ys.append(ms)
+    report.table(title, header, rows, note)
+    report.figure(name, [curves(group, "elements", "ms", lines) for group, lines in groups.items()])
+
+
+
+
+def sizes_of_diamond_square(report, long):
+    """diamond-square 513² to 8193²: serial against openmp"""
+    cases = []
+    for exponent in range(4, 14):
+        side = 2**exponent + 1
+        out = np.empty((side, side), "u1")
+        context = cernita.Context()
+        source = ""
+        if exponent == 13:
+            times = sources.DIAMOND_SQUARE_S
+            source = f"{times[1] * 1e3:.0f} ms on 1 core, {times[6] * 1e3:.0f} on 6"
+        cases.append((
+            "diamond-square", f"{side}²", side**2,
+            lambda e=exponent, o=out, c=context: cernita.diamond_square(e, 1, out=o, backend="serial", context=c),
+            lambda c, e=exponent, o=out: cernita.diamond_square(e, 1, out=o, context=c), source))
+    against_serial(report, "diamond_square", "Diamond-square by size", "side", cases,
+                   "The source: OpenMP ahead of serial at every size, its CUDA version behind serial below 4097².")
+
+
+def sizes_of_opening(report, long):
+    """opening 640×480, 1920×2560, 3264×2448 with elements 3 to 21"""
+    cases = []
+    for height, width in (480, 640), (1920, 2560), (2448, 3264):
+        picture = noise(height, width, 3)
+        out = np.empty_like(picture)
+        for size in 3, 5, 7, 9, 11, 15, 21:
+            rows = serial_strip(height, size, 3 * width, 2 * size**2)
+            part = np.ascontiguousarray(picture[:rows])
+            source = ""
+            if (height, size) == (1920, 11):
+                source = "2072 ms on 1 core, 371 on 6"
+            cases.append((
+                f"opening RGB {width}×{height}", f"{width}×{height}, {size}×{size}", size**2,
+                (lambda p=part, s=size: opening(p, s, "serial"), rows / height),
+                lambda c, p=picture, s=size, o=out: opening(p, s, context=c, out=o), source))
+    against_serial(report, "opening", "Opening of RGB pictures by size and element", "picture, element", cases,
+                   "The plots' abscissa: pixels of the element. The definition costs one step for each of them, the "
+                   "fast one about log2 of its side.")
+
+
+def sizes_of_haar(report, long):
+    """Haar at the source's sizes and levels"""
+    cases = []
+    for (height, width, levels), (host, copies, kept) in sources.HAAR_MS.items():
+        picture = noise(height, width, 1, "f4")
+        out = np.empty_like(picture)
+        cases.append((
+            "Haar", f"{height}×{width}, {levels} levels", height * width,
+            lambda p=picture, n=levels, o=out: cernita.haar(p, n, out=o, backend="serial"),
+            lambda c, p=picture, n=levels, o=out: cernita.haar(p, n, out=o, context=c),
+            f"host {host}, CUDA {copies} / {kept}"))
+    against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case[2]),
+                   "The source: ms with transfers; CUDA with copies between the levels / without.")
+
+
+def sizes_of_convolution(report, long):
+    """convolution 480p, Full HD and 4K with 3, 5, 7"""
+    cases = []
+    for name, height, width in ("480p", 480, 854), ("Full HD", 1080, 1920), ("4K", 2160, 3840):
+        picture = noise(height, width, 3)
+        out = np.empty_like(picture)
+        for size in 3, 5, 7:
+            kernel = (rng.standard_normal((size, size)) / size).astype("f4")
+            rows = serial_strip(height, size, 3 * width, size**2)
+            part = np.ascontiguousarray(picture[:rows])
+            source = ""
+            if name == "4K":
+                source = f"{sources.CONVOLVE_ROWS_S[size] * 1e3:.0f} by rows on 6 threads"
+                source += "; 14200 on 1, 4380 on 6 plainly" if size == 7 else ""
+            cases.append((
+                f"convolution {size}×{size}", f"{name}, {size}×{size}", 3 * height * width,
+                (lambda p=part, k=kernel: convolving(p, k, "serial"), rows / height),
+                lambda c, p=picture, k=kernel, o=out: convolving(p, k, context=c, out=o), source))
+    against_serial(report, "convolution", "Convolution of RGB pictures by size and kernel", "picture, kernel",
+                   cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.")
+
+
+def serial_pyramid(grey):
+    """The definition on two rows of positions of each window, and the share that they are of all."""
+    side = len(grey)
+    strips = [(n, np.ascontiguousarray(grey[:n + 1, :min(side, n + 63)])) for n in pyramid_of(side)[:-1]]
+
+    def run():
+        for n, strip in strips:
+            cernita.ranklet(strip, n, backend="serial")
+    times = {n: median_ms(lambda s=strip, n=n: cernita.ranklet(s, n, backend="serial"), .05) for n, strip in strips}
+    whole = 0
+    for n, strip in strips:
+        measured = (strip.shape[0] - n + 1) * (strip.shape[1] - n + 1)
+        whole += times[n] * (side - n + 1)**2 / measured
+    return whole
+
+
+def sizes_of_ranklet(report, long):
+    """ranklet, whole pyramid, 256² to 1024², with --long 4096²"""
+    rows, lines = [], {}
+    counts = sorted({1, cores()})
+    for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
+        grey, room = noise(side, side), np.empty(3 * side**2, "f4")
+        serial_ms = serial_pyramid(grey)
+        times = by_threads(lambda c: ranklets(grey, pyramid_of(side), context=c, room=room), counts)
+        naive, one, twelve, cuda = sources.RANKLET_S[side]
+        rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()),
+                     f"{serial_ms / times[1]:.0f}", naive or "", one, twelve, cuda))
+        for name, y in (("serial", serial_ms), *((f"openmp {p}", ms) for p, ms in times.items()),
+                        ("source, counting on 1 core", one * 1e3)):
+            xs, ys = lines.setdefault(name, ([], []))
+            xs.append(side)
+            ys.append(y)
+    report.table("Ranklet pyramid by size",
+                 ("picture", "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source: plain s",
+                  "counting s", "12 cores s", "CUDA s"), rows,
+                 "The source: two Xeon X5650 and a Tesla X2090, seconds.")
+    report.figure("ranklet", [curves("ranklet pyramid", "side", "ms", lines)])
+
+
+def huge_ranklet(report, long):
+    """ranklet 16384² level by level (only with --long)"""
+    if not long:
+        return
+    side = 16384
+    grey, room, rows, total = noise(side, side), np.empty(3 * side**2, "f4"), [], 0
+    context = cernita.Context(cores())
+    for n in pyramid_of(side):
+        ms = median_ms(lambda: ranklets(grey, [n], context=context, room=room), .001)
+        total += ms
+        rows.append((n, show(ms), f"{ms * 1e6 / (side - n + 1)**2:.1f}"))
+    rows.append(("all", show(total), ""))
+    report.table("Ranklet 16384², level by level", ("window", "ms", "ns per position"), rows,
+                 f"{cores()} threads, all three orientations, in the memory of one level (3.2 GB). The source: 1661 s "
+                 "on 12 cores, 1131 s with CUDA.")
+
+
+def phases(report, long):
+    """time by phase: contours scan and joining, ranklets window and counting"""
+    tree = pathlib.Path(__file__).resolve().parents[2]
+    lines = subprocess.run([tree / "build" / "bin" / "cernita-bench", "phases", "--json"], check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    names = sources.CONTOURS_MS
+    rows = [(f["operator"], f["what"], *(show(f[key]) for key in ("first_ms", "second_ms", "all_ms")),
+             f"{f['second_ms'] / f['all_ms']:.0%}") for f in found]
+    real, artificial = names["real"], names["artificial"]
+    report.table("Time by phase", ("operator", "what", "scan / window ms", "joining / counting ms", "all ms",
+                                   "second's share"), rows,
+                 f"The source of contours: skimage {real[0]} ms, of which joining {real[1]} (real map), "
+                 f"{artificial[0]} and {artificial[1]} (artificial); its CUDA did not join: {real[2]}, {artificial[2]}.")
+    panels = []
+    for operator, parts in ("contours", ("scan", "joining")), ("ranklet", ("window", "counting")):
+        chosen = [f for f in found if f["operator"] == operator]
+        shares = [[100 * f[key] / f["all_ms"] for f in chosen] for key in ("first_ms", "second_ms")]
+        panels.append(bars(f"{operator}: share of time", "%", [f["what"] for f in chosen], dict(zip(parts, shares))))
+    report.figure("phases", panels)
+
+
+EXPERIMENTS = {
+    "speedup": speedup,
+    "diamond-square": sizes_of_diamond_square,
+    "opening": sizes_of_opening,
+    "haar": sizes_of_haar,
+    "convolution": sizes_of_convolution,
+    "ranklet": sizes_of_ranklet,
+    "ranklet-16384": huge_ranklet,
+    "phases": phases,
+}

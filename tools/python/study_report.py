@@ -1,0 +1,124 @@
+"""What tools/study measures with and leaves behind: medians, tables (Markdown), plots (PNG)."""
+import datetime
+import os
+import pathlib
+import platform
+import time
+
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+COLOURS = {"serial": "#8c8c8c", "openmp 1": "#e08a1e", "source": "#7a4fa3"}
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def thread_counts(most=None):
+    """1, 2, 4, … and the number of processors."""
+    most = most or cores()
+    counts = [2**i for i in range(12) if 2**i < most]
+    return counts + [most]
+
+
+def median_ms(call, budget_s=0.5):
+    """The first call is not counted, unless it takes longer than the budget by itself."""
+    begin = time.perf_counter()
+    call()
+    spent = [time.perf_counter() - begin]
+    if spent[0] < 2 * budget_s:
+        spent = []
+        while len(spent) < 3 or (sum(spent) < budget_s and len(spent) < 101):
+            begin = time.perf_counter()
+            call()
+            spent.append(time.perf_counter() - begin)
+    return float(np.median(spent)) * 1e3
+
+
+def show(ms, scaled=False):
+    digits = 4 if ms < 0.1 else 3 if ms < 1 else 2 if ms < 100 else 0
+    return ("~" if scaled else "") + f"{ms:.{digits}f}"
+
+
+class Report:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.text = (self.folder / "study.md").open("w", encoding="utf-8")
+        self.say(f"# Study of {datetime.date.today()}, {cores()} processors, {processor()}\n\n"
+                 "Milliseconds are medians. ~: measured on a part of the picture and scaled to the whole.")
+
+    def say(self, text):
+        print(text, flush=True)
+        self.text.write(text + "\n")
+        self.text.flush()
+
+    def table(self, title, header, rows, note=""):
+        widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+        line = "| " + " | ".join("{:>%d}" % w for w in widths) + " |"
+        lines = ["", f"## {title}", "", line.format(*header), "|" + "|".join("-" * (w + 1) + ":" for w in widths) + "|"]
+        lines += [line.format(*map(str, row)) for row in rows]
+        self.say("\n".join(lines + (["", note] if note else [])))
+
+    def figure(self, name, panels, width=4.2, height=3.4, columns=3):
+        """A picture of several panels, each drawn by a function of its axes."""
+        columns = min(columns, len(panels))
+        lines = -(-len(panels) // columns)
+        figure, axes = plt.subplots(lines, columns, figsize=(width * columns, height * lines), squeeze=False)
+        for axis in axes.flat[len(panels):]:
+            axis.set_visible(False)
+        for axis, draw in zip(axes.flat, panels):
+            draw(axis)
+            axis.grid(alpha=.3, which="both", linewidth=.5)
+            if axis.get_legend_handles_labels()[0]:
+                axis.legend(fontsize=7)
+        figure.tight_layout()
+        path = self.folder / f"{name}.png"
+        figure.savefig(path, dpi=110)
+        plt.close(figure)
+        self.say(f"\n![{name}]({path.name})")
+
+
+def processor():
+    try:
+        for line in open("/proc/cpuinfo", encoding="ascii"):
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def colour(name):
+    if name.startswith("source"):
+        return COLOURS["source"]
+    return COLOURS.get(name, "#1f6fb4")
+
+
+def curves(title, x_label, y_label, series, log=True):
+    """A panel of lines: series is {name: ([x…], [y…])}; what the sources measured is dashed."""
+    def draw(axis):
+        for name, (x, y) in series.items():
+            style = "--" if name.startswith(("source", "ideal")) else "-"
+            axis.plot(x, y, style, marker=".", label=name, color="#999999" if name == "ideal" else colour(name))
+        if log:
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log")
+        axis.set(title=title, xlabel=x_label, ylabel=y_label)
+        axis.title.set_fontsize(9)
+    return draw
+
+
+def bars(title, y_label, names, parts):
+    """A panel of stacked bars: parts is {phase: [height per name]}."""
+    def draw(axis):
+        below = np.zeros(len(names))
+        for phase, heights in parts.items():
+            axis.bar(names, heights, bottom=below, label=phase, width=.6)
+            below += heights
+        axis.set(title=title, ylabel=y_label)
+        axis.title.set_fontsize(9)
+    return draw
