@@ -1,0 +1,281 @@
+/* The fast Haar transform: scratch memory, planes, strips, threads, the order of the steps. */
+#include "stages/openmp/haar.h"
+
+#include <errno.h>
+
+#include <omp.h>
+
+#include "stages/openmp/target.h"
+#include "stages/serial/haar.h"
+
+enum { SLOT_PLANES, SLOT_DESKS };
+
+/* Below this a thread more costs more than it brings. */
+#define ELEMENTS_PER_THREAD (1 << 18)
+
+/* More strips than threads: a processor may have something else to do. */
+#define STRIPS_PER_THREAD 4
+
+/* Levels that are denoised at once, so that a tile fits the first-level cache. */
+#define LEVELS_OF_TILE 3
+
+/* Levels that several threads go through at once: what is left is a thousandth. */
+#define LEVELS_OF_STRIP 5
+
+/* At most CRN_HAAR_FUSED_MAX times one level, there and back. */
+#define PASSES_MAX (2 * CRN_HAAR_FUSED_MAX)
+
+/* The strips of all planes, through some levels. */
+typedef struct pass {
+    crn_haar_strip_fn *strip;
+    crn_haar_job job; /* of the first plane */
+    int32_t strips;
+} pass;
+
+/* What is to be done, pass after pass. A group is one plane, or all of an interleaved picture. */
+typedef struct plan {
+    int32_t groups;
+    pass passes[PASSES_MAX];
+    int32_t pass_count;
+    size_t desk_floats; /* of one thread */
+} plan;
+
+/* Between passes stand the averages of so many levels, and for the way back their results. */
+typedef struct stages {
+    crn_image averages[CRN_HAAR_FUSED_MAX + 1], results[CRN_HAAR_FUSED_MAX + 1];
+    int32_t count; /* of steps from one to the next */
+} stages;
+
+/* The part of a picture where the averages of so many levels stand. */
+static crn_image corner(const crn_image *image, int32_t levels)
+{
+    crn_image part = *image;
+    part.height = crn_haar_halved(image->height, levels);
+    part.width = crn_haar_halved(image->width, levels);
+    return part;
+}
+
+static size_t set_stage(const crn_image *picture, int32_t lanes, int32_t levels, float *memory,
+                        crn_image *ret_stage)
+{
+    crn_image stage = corner(picture, levels);
+    stage.type = CRN_F32;
+    stage.data = memory;
+    stage.step = lanes;
+    stage.row_stride = (ptrdiff_t)stage.width * lanes;
+    stage.plane_stride = stage.row_stride * stage.height;
+    *ret_stage = stage;
+    return (size_t)stage.plane_stride * (size_t)(picture->planes / lanes);
+}
+
+/* Memory for what stands between the passes. */
+static int set_stages(const crn_haar_way *way, const crn_haar_params *params, const crn_image *in,
+                      const crn_image *out, int32_t lanes, crn_context *context, stages *ret_stages)
+{
+    stages s = {.count = (params->levels + way->fused - 1) / way->fused};
+    size_t floats = 0;
+    crn_image stage;
+    for (int32_t i = 1; i < s.count; i++)
+        floats += 2 * set_stage(in, lanes, i * way->fused, NULL, &stage);
+    float *memory = NULL;
+    if (floats) {
+        memory = crn_context_scratch(context, SLOT_PLANES, floats * sizeof *memory);
+        if (!memory)
+            return -ENOMEM;
+    }
+    s.averages[0] = *in;
+    s.results[0] = *out;
+    for (int32_t i = 1; i < s.count; i++) {
+        memory += set_stage(in, lanes, i * way->fused, memory, &s.averages[i]);
+        memory += set_stage(in, lanes, i * way->fused, memory, &s.results[i]);
+    }
+    *ret_stages = s;
+    return 0;
+}
+
+static void add_pass(plan *p, const crn_haar_way *way, crn_haar_strip_fn *strip,
+                     const crn_haar_job *job)
+{
+    int64_t square = (int64_t)1 << job->levels;
+    int64_t squares = (job->in.height + square - 1) / square;
+    int32_t strips = way->strips < squares ? way->strips : (int32_t)squares;
+    p->passes[p->pass_count++] = (pass){strip, *job, strips};
+    bool is_tiled = strip == crn_haar_strip_denoise || strip == crn_haar_strip_average;
+    size_t floats = is_tiled ? crn_haar_tile_floats(job) : crn_haar_strip_floats(job);
+    p->desk_floats = floats > p->desk_floats ? floats : p->desk_floats;
+}
+
+/* The levels between stage `i` and the next. */
+static void set_levels(const crn_haar_way *way, const crn_haar_params *params, int32_t i,
+                       crn_haar_job *job)
+{
+    int32_t left = params->levels - i * way->fused;
+    job->levels = left < way->fused ? left : way->fused;
+}
+
+static void plan_forward(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
+                         crn_haar_job *job, plan *p)
+{
+    for (int32_t i = 0; i < s->count; i++) {
+        set_levels(way, params, i, job);
+        job->in = s->averages[i];
+        job->out = corner(&s->results[0], i * way->fused);
+        job->averages =
+            i + 1 < s->count ? s->averages[i + 1] : corner(&s->results[0], params->levels);
+        add_pass(p, way, crn_haar_strip_forward, job);
+    }
+}
+
+static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
+                         crn_haar_job *job, plan *p)
+{
+    for (int32_t i = s->count - 1; i >= 0; i--) {
+        set_levels(way, params, i, job);
+        job->in = corner(&s->averages[0], i * way->fused);
+        job->out = s->results[i];
+        job->averages =
+            i + 1 < s->count ? s->results[i + 1] : corner(&s->averages[0], params->levels);
+        add_pass(p, way, crn_haar_strip_inverse, job);
+    }
+}
+
+static void plan_denoise(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
+                         crn_haar_job *job, plan *p)
+{
+    for (int32_t i = 0; i + 1 < s->count; i++) {
+        set_levels(way, params, i, job);
+        job->in = s->averages[i];
+        job->averages = s->averages[i + 1];
+        add_pass(p, way, crn_haar_strip_average, job);
+    }
+    for (int32_t i = s->count - 1; i >= 0; i--) {
+        set_levels(way, params, i, job);
+        job->in = s->averages[i];
+        job->out = s->results[i];
+        job->averages = i + 1 < s->count ? s->results[i + 1] : (crn_image){.data = NULL};
+        add_pass(p, way, crn_haar_strip_denoise, job);
+    }
+}
+
+/* --- the work --- */
+
+static void shift(crn_image *image, int32_t plane)
+{
+    if (image->data)
+        image->data = (uint8_t *)image->data +
+                      plane * image->plane_stride * (ptrdiff_t)crn_type_bytes(image->type);
+}
+
+static void do_task(const pass *w, int32_t task, float *desk)
+{
+    crn_haar_job job = w->job;
+    int32_t group = task / w->strips, k = task % w->strips;
+    shift(&job.in, group);
+    shift(&job.out, group);
+    shift(&job.averages, group);
+    int64_t square = (int64_t)1 << job.levels, height = job.in.height;
+    int64_t squares = (height + square - 1) / square;
+    int64_t begin = squares * k / w->strips * square;
+    int64_t end = squares * (k + 1) / w->strips * square;
+    w->strip(&job, (int32_t)begin, (int32_t)(end < height ? end : height), desk);
+}
+
+static void run_alone(const plan *p, float *desk)
+{
+    for (int32_t i = 0; i < p->pass_count; i++)
+        for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
+            do_task(&p->passes[i], task, desk);
+}
+
+static void run_together(const plan *p, int32_t threads, float *desks)
+{
+#pragma omp parallel num_threads(threads)
+    {
+        float *desk = desks + p->desk_floats * (size_t)omp_get_thread_num();
+        for (int32_t i = 0; i < p->pass_count; i++) {
+#pragma omp for schedule(dynamic, 1)
+            for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
+                do_task(&p->passes[i], task, desk);
+        }
+    }
+}
+
+/* All planes at once, if in both pictures they lie element by element beside each other. */
+static bool is_interleaved(const crn_image *image)
+{
+    return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
+}
+
+int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,
+                       const crn_image *in, crn_image *out)
+{
+    int r = crn_haar_check(params, in, out);
+    if (r < 0)
+        return r;
+    int32_t lanes = is_interleaved(in) && is_interleaved(out) ? in->planes : 1;
+    plan p = {.groups = in->planes / lanes};
+    crn_haar_job job = {.kernels = way->kernels,
+                        .in = *in,
+                        .out = *out,
+                        .lanes = lanes,
+                        .unit = params->unit,
+                        .threshold = params->threshold};
+    if (params->levels == 0) {
+        add_pass(&p, way, crn_haar_strip_copy, &job);
+    } else {
+        stages s;
+        r = set_stages(way, params, in, out, lanes, context, &s);
+        if (r < 0)
+            return r;
+        if (params->direction == CRN_HAAR_FORWARD)
+            plan_forward(way, params, &s, &job, &p);
+        else if (params->direction == CRN_HAAR_INVERSE)
+            plan_inverse(way, params, &s, &job, &p);
+        else
+            plan_denoise(way, params, &s, &job, &p);
+    }
+    /* Whole lines of the cache, one to spare between threads. */
+    p.desk_floats = p.desk_floats / 16 * 16 + 32;
+    float *desks = crn_context_scratch(context, SLOT_DESKS,
+                                       p.desk_floats * (size_t)way->threads * sizeof *desks);
+    if (!desks)
+        return -ENOMEM;
+    if (way->threads > 1)
+        run_together(&p, way->threads, desks);
+    else
+        run_alone(&p, desks);
+    return 0;
+}
+
+static crn_haar_way way_for(const crn_context *context, const crn_haar_params *params,
+                            const crn_image *in)
+{
+    static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
+        [CRN_PLAIN] = &crn_haar_kernels_plain,
+        [CRN_AVX2] = &crn_haar_kernels_avx2,
+        [CRN_AVX512] = &crn_haar_kernels_avx512,
+    };
+    crn_haar_way way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1};
+    int64_t elements = (int64_t)in->planes * in->height * in->width;
+    int64_t useful = elements / ELEMENTS_PER_THREAD, threads = crn_context_threads(context);
+    way.threads = (int32_t)(useful < 1 ? 1 : useful < threads ? useful : threads);
+    if (way.threads > 1) {
+        way.strips = STRIPS_PER_THREAD * way.threads;
+        way.fused = LEVELS_OF_STRIP;
+        while (way.fused > 1 && in->height >> way.fused < way.strips)
+            way.fused--;
+    }
+    if (params->direction == CRN_HAAR_DENOISE && way.fused > LEVELS_OF_TILE)
+        way.fused = LEVELS_OF_TILE;
+    return way;
+}
+
+int crn_haar_openmp(crn_context *context, const crn_haar_params *params, const crn_image *in,
+                    crn_image *out)
+{
+    int r = crn_haar_check(params, in, out);
+    if (r < 0)
+        return r;
+    crn_haar_way way = way_for(context, params, in);
+    return crn_haar_openmp_by(&way, context, params, in, out);
+}

@@ -1,0 +1,113 @@
+/*
+ * The fast Haar transform: what its files share.
+ *
+ *   haar.c         the entry: scratch memory, planes, strips, threads, the order of the steps
+ *   haar_strips.c  forward and inverse: strips of rows through several levels at once
+ *   haar_tiles.c   denoise: tiles of strips to and back
+ *   haar_rows.c    rows of any type and strides as dense floats
+ *   haar_simd.c    two rows through one level
+ *
+ * A row is `width` pixels of `lanes` planes that lie interleaved (1: a plane by itself), so a
+ * pixel's neighbour stands `lanes` elements away, and all planes are worked on together.
+ */
+#ifndef CRN_OPENMP_HAAR_H
+#define CRN_OPENMP_HAAR_H
+
+#include "stages/ops.h"
+
+/* Two rows of pixels, and the rows of half their width that they become. With no second row of
+ * pixels `bottom` is `top`. No row overlaps another. */
+typedef struct crn_haar_rows {
+    int32_t width, lanes;
+    float *top, *bottom;
+    float *average, *row, *column, *diagonal;
+    float *soft_top, *soft_bottom; /* to denoise: what the pixels become */
+} crn_haar_rows;
+
+/* What an instruction set does with two rows. */
+typedef struct crn_haar_kernels {
+    /* Reads top and bottom, writes the other four; columns and diagonals of a row that is its own
+     * twin too. */
+    void (*forward)(const crn_haar_rows *rows);
+    /* The reverse. A bottom that is not kept is written all the same. */
+    void (*inverse)(const crn_haar_rows *rows);
+    /* Writes `average` alone. */
+    void (*average)(const crn_haar_rows *rows);
+    /* There and back: reads top and bottom, writes soft_top and soft_bottom, with soft differences
+     * and with the averages of `average`, or their own where that is NULL. */
+    void (*denoise)(const crn_haar_rows *rows, float threshold);
+    /* u8 as whole numbers, or as value / 255. */
+    void (*widen)(const uint8_t *from, float *to, size_t count, bool unit);
+} crn_haar_kernels;
+
+extern const crn_haar_kernels crn_haar_kernels_plain;
+extern const crn_haar_kernels crn_haar_kernels_avx2;
+extern const crn_haar_kernels crn_haar_kernels_avx512;
+
+/* Levels that are worked on at once. */
+#define CRN_HAAR_FUSED_MAX 31
+
+/* One plane, or all planes of an interleaved picture, through some levels. */
+typedef struct crn_haar_job {
+    const crn_haar_kernels *kernels;
+    crn_image in, out; /* of `lanes` planes, and of the size of the level that is begun with */
+    int32_t lanes;
+    int32_t levels; /* from 1, at most CRN_HAAR_FUSED_MAX */
+    bool unit;
+    float threshold;
+    crn_image averages; /* of the last level: where forward puts them and inverse takes them from.
+                           To denoise: with what to replace them; no data: they stay */
+} crn_haar_job;
+
+/* `width` pixels as dense floats: where they are, or else put into `spare`. */
+float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
+                         int32_t width, float *spare);
+
+/* Where dense floats may be written that belong there: there, or `spare`. */
+float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
+                           float *spare);
+
+/* Brings what was written to `spare` to where it belongs. */
+void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
+                         int32_t width, const float *row);
+
+/* Rows of pixels from `begin`, a multiple of 2^levels, to `end`, one too or the height. The memory
+ * is the thread's. */
+typedef void crn_haar_strip_fn(const crn_haar_job *job, int32_t begin, int32_t end, float *memory);
+
+crn_haar_strip_fn crn_haar_strip_forward;
+crn_haar_strip_fn crn_haar_strip_inverse;
+crn_haar_strip_fn crn_haar_strip_denoise;
+/* Forward, but the averages of the last level alone, which must be dense. */
+crn_haar_strip_fn crn_haar_strip_average;
+/* No level at all. */
+crn_haar_strip_fn crn_haar_strip_copy;
+
+/* Floats of memory that a strip needs, whatever its size: of the first two, and of the others. */
+size_t crn_haar_strip_floats(const crn_haar_job *job);
+size_t crn_haar_tile_floats(const crn_haar_job *job);
+
+/* Floats from one row of scratch memory to the next. */
+static inline size_t crn_haar_row_floats(const crn_haar_job *job, int32_t width)
+{
+    return ((size_t)width * (size_t)job->lanes + 15) / 16 * 16;
+}
+
+/* The size of the averages that so many levels leave. */
+static inline int32_t crn_haar_halved(int32_t size, int32_t levels)
+{
+    return (int32_t)(((int64_t)size + ((int64_t)1 << levels) - 1) >> levels);
+}
+
+/* How to go about it: chosen by the processor and the picture's size, or by a test. */
+typedef struct crn_haar_way {
+    const crn_haar_kernels *kernels;
+    int32_t fused;   /* levels at once, from 1 to CRN_HAAR_FUSED_MAX */
+    int32_t strips;  /* >= 1; fewer where the rows do not suffice */
+    int32_t threads; /* >= 1 */
+} crn_haar_way;
+
+int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,
+                       const crn_image *in, crn_image *out);
+
+#endif

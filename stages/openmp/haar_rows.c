@@ -1,0 +1,75 @@
+/* Rows of a picture, whatever its strides and type, as dense floats. */
+#include "stages/openmp/haar.h"
+
+#include <string.h>
+
+static bool is_dense(const crn_haar_job *job, const crn_image *image)
+{
+    return image->step == job->lanes;
+}
+
+static float *place(const crn_image *image, int32_t y, int32_t x)
+{
+    return (float *)image->data + y * image->row_stride + x * image->step;
+}
+
+static void gather(const crn_haar_job *job, const crn_image *from, ptrdiff_t index, int32_t width,
+                   float *to)
+{
+    if (from->type == CRN_F32) {
+        for (int32_t x = 0; x < width; x++)
+            to[x] = ((const float *)from->data)[index + x * from->step];
+        return;
+    }
+    uint8_t bytes[64];
+    for (int32_t x = 0; x < width; x += 64) {
+        int32_t count = width - x < 64 ? width - x : 64;
+        for (int32_t i = 0; i < count; i++)
+            bytes[i] = ((const uint8_t *)from->data)[index + (x + i) * from->step];
+        job->kernels->widen(bytes, to + x, (size_t)count, job->unit);
+    }
+}
+
+float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
+                         int32_t width, float *spare)
+{
+    ptrdiff_t index = y * from->row_stride + x * from->step;
+    if (!is_dense(job, from)) {
+        gather(job, from, index, width, spare);
+        return spare;
+    }
+    if (from->type == CRN_F32)
+        return (float *)from->data + index;
+    job->kernels->widen((const uint8_t *)from->data + index, spare,
+                        (size_t)width * (size_t)job->lanes, job->unit);
+    return spare;
+}
+
+float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
+                           float *spare)
+{
+    return is_dense(job, to) ? place(to, y, x) : spare;
+}
+
+void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
+                         int32_t width, const float *row)
+{
+    if (is_dense(job, to))
+        return;
+    float *at = place(to, y, x);
+    for (int32_t i = 0; i < width; i++)
+        at[i * to->step] = row[i];
+}
+
+void crn_haar_strip_copy(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
+{
+    int32_t width = job->in.width;
+    for (int32_t y = begin; y < end; y++) {
+        const float *row = crn_haar_read_row(job, &job->in, y, 0, width, memory);
+        if (job->out.step == job->lanes)
+            memcpy(crn_haar_target_row(job, &job->out, y, 0, NULL), row,
+                   (size_t)width * (size_t)job->lanes * sizeof *row);
+        else
+            crn_haar_finish_row(job, &job->out, y, 0, width, row);
+    }
+}

@@ -1,0 +1,473 @@
+/* Two rows through one level of the Haar transform; compiled once per target. */
+#include "stages/openmp/haar.h"
+#include "stages/openmp/target.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
+
+/*
+ * Each target brings its vector of floats, the `stretch` of a row that it handles at once, how to
+ * read and write such a stretch in pairs of pixels and in halves (what pairs become), and a walk
+ * over the stretches of two rows. The arithmetic in between is the same for all.
+ */
+#if defined(CRN_TARGET_avx512)
+
+#define WIDE 16
+typedef __m512 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm512_set1_ps(value);
+}
+
+/* 0 where it is less; of a NaN, the NaN. */
+INLINE vector at_least_0(vector v)
+{
+    return _mm512_max_ps(_mm512_setzero_ps(), v);
+}
+
+#elif defined(CRN_TARGET_avx2)
+
+#define WIDE 8
+typedef __m256 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm256_set1_ps(value);
+}
+
+INLINE vector at_least_0(vector v)
+{
+    return _mm256_max_ps(_mm256_setzero_ps(), v);
+}
+
+#else
+
+#define WIDE 4
+typedef __m128 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm_set1_ps(value);
+}
+
+INLINE vector at_least_0(vector v)
+{
+    return _mm_max_ps(_mm_setzero_ps(), v);
+}
+
+#endif
+
+typedef int32_t vector_bits __attribute__((vector_size(WIDE * 4)));
+
+typedef struct square {
+    vector a, b, c, d;
+} square;
+
+INLINE square four_sums(square q)
+{
+    const vector half = set1(0.5f);
+    vector top = q.a + q.b, bottom = q.c + q.d, top_less = q.a - q.b, bottom_less = q.c - q.d;
+    return (square){(top + bottom) * half, (top_less + bottom_less) * half, (top - bottom) * half,
+                    (top_less - bottom_less) * half};
+}
+
+INLINE vector soften(vector difference, vector threshold)
+{
+    vector magnitude = (vector)((vector_bits)difference & INT32_MAX);
+    vector left = at_least_0(magnitude - threshold);
+    return (vector)((vector_bits)left | ((vector_bits)difference & INT32_MIN));
+}
+
+INLINE vector keep_if(vector v, bool kept)
+{
+    return (vector)((vector_bits)v & -(int32_t)kept);
+}
+
+/* --- element by element: where a row ends, and for what no vectors suit --- */
+
+/* One element of each of the four rows; without a second pixel to the right, `alone`. */
+INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
+                bool alone)
+{
+    size_t twin = alone ? full : full + (size_t)g->lanes;
+    float a, b, c, d;
+    if (op == INVERSE) {
+        a = g->average[half], b = alone ? 0 : g->row[half];
+        c = g->column[half], d = alone ? 0 : g->diagonal[half];
+    } else {
+        a = g->top[full], b = g->top[twin], c = g->bottom[full], d = g->bottom[twin];
+    }
+    for (int turn = 0;; turn++) {
+        float top = a + b, bottom = c + d, top_less = a - b, bottom_less = c - d;
+        a = (top + bottom) * 0.5f, b = (top_less + bottom_less) * 0.5f;
+        c = (top - bottom) * 0.5f, d = (top_less - bottom_less) * 0.5f;
+        if (op != DENOISE || turn == 1)
+            break;
+        float *differences[3] = {&b, &c, &d};
+        for (int i = 0; i < 3; i++) {
+            bool kept = (i == 1 || !alone) && (i == 0 || g->bottom != g->top);
+            float left = fabsf(*differences[i]) - threshold;
+            *differences[i] = kept ? copysignf(left < 0 ? 0 : left, *differences[i]) : 0;
+        }
+        a = g->average ? g->average[half] : a;
+    }
+    if (op == AVERAGE || op == FORWARD)
+        g->average[half] = a;
+    if (op == FORWARD) {
+        g->column[half] = c;
+        if (!alone)
+            g->row[half] = b, g->diagonal[half] = d;
+    }
+    float *to_top = op == DENOISE ? g->soft_top : g->top;
+    float *to_bottom = op == DENOISE ? g->soft_bottom : g->bottom;
+    if (op == DENOISE || op == INVERSE) {
+        to_top[full] = a, to_bottom[full] = c;
+        if (!alone)
+            to_top[twin] = b, to_bottom[twin] = d;
+    }
+}
+
+INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t lanes = (size_t)g->lanes, pairs = (size_t)(g->width / 2);
+    for (size_t k = 0; g->width % 2 == 1 && k < lanes; k++)
+        one(op, g, threshold, pairs * lanes + k, 2 * pairs * lanes + k, true);
+}
+
+/* --- a stretch --- */
+
+#if defined(CRN_TARGET_avx512)
+
+/* `packed`: so many pairs as fit, whose two pixels are told apart by permutation: even and odd take
+ * two vectors apart, low and high put them together. Otherwise a part of one pair. `whole`: the
+ * masks are full. */
+typedef struct stretch {
+    size_t half, full, lanes;
+    __mmask16 mask, low_mask, high_mask;
+    __m512i even, odd, low, high;
+} stretch;
+
+INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
+{
+    return whole ? _mm512_loadu_ps(at) : _mm512_maskz_loadu_ps(mask, at);
+}
+
+INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole)
+{
+    if (whole)
+        _mm512_storeu_ps(at, v);
+    else
+        _mm512_mask_storeu_ps(at, mask, v);
+}
+
+INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole, vector *ret_a,
+                       vector *ret_b)
+{
+    const float *at = row + s->full;
+    if (packed) {
+        vector low = read_masked(at, s->low_mask, whole);
+        vector high = read_masked(at + WIDE, s->high_mask, whole);
+        *ret_a = _mm512_permutex2var_ps(low, s->even, high);
+        *ret_b = _mm512_permutex2var_ps(low, s->odd, high);
+    } else {
+        *ret_a = read_masked(at, s->mask, whole);
+        *ret_b = read_masked(at + s->lanes, s->mask, whole);
+    }
+}
+
+INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, vector a, vector b)
+{
+    float *at = row + s->full;
+    if (packed) {
+        write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole);
+        write_masked(at + WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole);
+    } else {
+        write_masked(at, a, s->mask, whole);
+        write_masked(at + s->lanes, b, s->mask, whole);
+    }
+}
+
+INLINE vector read_half(const float *row, const stretch *s, bool whole)
+{
+    return read_masked(row + s->half, s->mask, whole);
+}
+
+INLINE void write_half(float *row, const stretch *s, bool whole, vector v)
+{
+    write_masked(row + s->half, v, s->mask, whole);
+}
+
+#else
+
+/* `packed`: pairs of single elements. Otherwise a part of one pair of more lanes. */
+typedef struct stretch {
+    size_t half, full, lanes;
+} stretch;
+
+INLINE vector read_at(const float *at)
+{
+    vector v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+INLINE void write_at(float *at, vector v)
+{
+    memcpy(at, &v, sizeof v);
+}
+
+INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole, vector *ret_a,
+                       vector *ret_b)
+{
+    (void)whole;
+    const float *at = row + s->full;
+    vector low = read_at(at), high = read_at(at + (packed ? WIDE : s->lanes));
+    *ret_a = low;
+    *ret_b = high;
+    if (packed) {
+#if WIDE == 8
+        *ret_a = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+        *ret_b = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+        *ret_a = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+        *ret_b = __builtin_shufflevector(low, high, 1, 3, 5, 7);
+#endif
+    }
+}
+
+INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, vector a, vector b)
+{
+    (void)whole;
+    float *at = row + s->full;
+    vector low = a, high = b;
+    if (packed) {
+#if WIDE == 8
+        low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+        low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#endif
+    }
+    write_at(at, low);
+    write_at(at + (packed ? WIDE : s->lanes), high);
+}
+
+INLINE vector read_half(const float *row, const stretch *s, bool whole)
+{
+    (void)whole;
+    return read_at(row + s->half);
+}
+
+INLINE void write_half(float *row, const stretch *s, bool whole, vector v)
+{
+    (void)whole;
+    write_at(row + s->half, v);
+}
+
+#endif
+
+INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, const stretch *s,
+                        bool packed, bool whole)
+{
+    square q;
+    if (op == INVERSE) {
+        q = (square){read_half(g->average, s, whole), read_half(g->row, s, whole),
+                     read_half(g->column, s, whole), read_half(g->diagonal, s, whole)};
+    } else {
+        read_pairs(g->top, s, packed, whole, &q.a, &q.b);
+        read_pairs(g->bottom, s, packed, whole, &q.c, &q.d);
+    }
+    q = four_sums(q);
+    if (op == DENOISE) {
+        bool kept = g->bottom != g->top;
+        q.a = g->average ? read_half(g->average, s, whole) : q.a;
+        q.b = soften(q.b, set1(threshold));
+        q.c = keep_if(soften(q.c, set1(threshold)), kept);
+        q.d = keep_if(soften(q.d, set1(threshold)), kept);
+        q = four_sums(q);
+    }
+    if (op == AVERAGE || op == FORWARD)
+        write_half(g->average, s, whole, q.a);
+    if (op == FORWARD) {
+        write_half(g->row, s, whole, q.b);
+        write_half(g->column, s, whole, q.c);
+        write_half(g->diagonal, s, whole, q.d);
+    }
+    if (op == DENOISE || op == INVERSE) {
+        write_pairs(op == DENOISE ? g->soft_top : g->top, s, packed, whole, q.a, q.b);
+        write_pairs(op == DENOISE ? g->soft_bottom : g->bottom, s, packed, whole, q.c, q.d);
+    }
+}
+
+/* --- all pairs of two rows --- */
+
+#if defined(CRN_TARGET_avx512)
+
+INLINE __mmask16 first_elements(size_t count)
+{
+    return count < WIDE ? (__mmask16)((1u << count) - 1) : 0xffff;
+}
+
+INLINE void set_pairs(stretch *s, size_t first, size_t count)
+{
+    size_t elements = count * s->lanes;
+    s->half = first * s->lanes;
+    s->full = 2 * s->half;
+    s->mask = first_elements(elements);
+    s->low_mask = first_elements(2 * elements);
+    s->high_mask = 2 * elements > WIDE ? first_elements(2 * elements - WIDE) : 0;
+}
+
+static void set_permutations(stretch *s)
+{
+    int32_t even[WIDE] = {0}, odd[WIDE] = {0}, apart[2 * WIDE] = {0};
+    int32_t lanes = (int32_t)s->lanes;
+    for (int32_t i = 0; i < WIDE / lanes * lanes; i++) {
+        even[i] = i / lanes * 2 * lanes + i % lanes;
+        odd[i] = even[i] + lanes;
+        apart[even[i]] = i;
+        apart[odd[i]] = WIDE + i;
+    }
+    s->even = _mm512_loadu_si512(even);
+    s->odd = _mm512_loadu_si512(odd);
+    s->low = _mm512_loadu_si512(apart);
+    s->high = _mm512_loadu_si512(apart + WIDE);
+}
+
+INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t pairs = (size_t)(g->width / 2), at_once = WIDE / (size_t)g->lanes, p = 0;
+    stretch s = {.lanes = (size_t)g->lanes};
+    set_permutations(&s);
+    set_pairs(&s, 0, at_once);
+    if (at_once * s.lanes == WIDE) {
+        for (; p + at_once <= pairs; p += at_once) {
+            s.half = p * s.lanes;
+            s.full = 2 * s.half;
+            one_stretch(op, g, threshold, &s, true, true);
+        }
+    } else {
+        for (; p + at_once <= pairs; p += at_once) {
+            s.half = p * s.lanes;
+            s.full = 2 * s.half;
+            one_stretch(op, g, threshold, &s, true, false);
+        }
+    }
+    if (p < pairs) {
+        set_pairs(&s, p, pairs - p);
+        one_stretch(op, g, threshold, &s, true, false);
+    }
+}
+
+INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
+    stretch s = {.lanes = lanes, .mask = first_elements(lanes)};
+    for (size_t p = 0; p < pairs; p++)
+        for (size_t k = 0; k < lanes; k += WIDE) {
+            s.half = p * lanes + k;
+            s.full = 2 * p * lanes + k;
+            if (lanes > WIDE)
+                s.mask = first_elements(lanes - k);
+            one_stretch(op, g, threshold, &s, false, false);
+        }
+}
+
+INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
+{
+    crn_haar_rows g = *rows;
+    if (2 * g.lanes <= WIDE)
+        packed_pairs(op, &g, threshold);
+    else
+        pairs_of_parts(op, &g, threshold);
+    last_pixel(op, &g, threshold);
+}
+
+#else
+
+/* The last stretch of what is no multiple of a vector begins earlier: what it does twice it does
+ * alike. */
+INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t pairs = (size_t)(g->width / 2);
+    for (size_t p = 0; p < pairs; p += WIDE) {
+        size_t first = p + WIDE <= pairs ? p : pairs - WIDE;
+        stretch s = {.half = first, .full = 2 * first, .lanes = 1};
+        one_stretch(op, g, threshold, &s, true, true);
+    }
+}
+
+INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
+    for (size_t p = 0; p < pairs; p++)
+        for (size_t k = 0; k < lanes; k += WIDE) {
+            size_t first = k + WIDE <= lanes ? k : lanes - WIDE;
+            stretch s = {.half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
+            one_stretch(op, g, threshold, &s, false, true);
+        }
+}
+
+INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float threshold)
+{
+    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
+    for (size_t p = 0; p < pairs; p++)
+        for (size_t k = 0; k < lanes; k++)
+            one(op, g, threshold, p * lanes + k, 2 * p * lanes + k, false);
+}
+
+INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
+{
+    crn_haar_rows g = *rows;
+    if (g.lanes == 1 && g.width / 2 >= WIDE)
+        packed_pairs(op, &g, threshold);
+    else if (g.lanes >= WIDE)
+        pairs_of_parts(op, &g, threshold);
+    else
+        pairs_one_by_one(op, &g, threshold);
+    last_pixel(op, &g, threshold);
+}
+
+#endif
+
+static void forward(const crn_haar_rows *rows)
+{
+    walk(FORWARD, rows, 0);
+}
+
+static void inverse(const crn_haar_rows *rows)
+{
+    walk(INVERSE, rows, 0);
+}
+
+static void average(const crn_haar_rows *rows)
+{
+    walk(AVERAGE, rows, 0);
+}
+
+static void denoise(const crn_haar_rows *rows, float threshold)
+{
+    walk(DENOISE, rows, threshold);
+}
+
+/* 1/255 is 0x1p-8 + 0x1.010102p-16 so nearly that for every byte the sum of the two products is the
+ * quotient as a division rounds it; the first product is exact. */
+static void widen(const uint8_t *from, float *to, size_t count, bool unit)
+{
+    if (unit)
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)from[i] * 0x1p-8f + (float)from[i] * 0x1.010102p-16f;
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)from[i];
+}
+
+const crn_haar_kernels CRN_TARGETED(crn_haar_kernels) = {forward, inverse, average, denoise, widen};

@@ -1,0 +1,151 @@
+/* Strips of rows through several levels at once: what a level leaves goes on while it is in the
+ * cache, and every pixel is read once and written once. */
+#include "stages/openmp/haar.h"
+
+#include <string.h>
+
+/* Sizes of the averages by level; 0 is the picture. */
+typedef struct sizes {
+    int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1];
+} sizes;
+
+/* A thread's rows of floats. */
+typedef struct desk {
+    float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level */
+    float *pixels[2], *halves[4];           /* what is not dense, on its way in or out */
+    float *zeros, *unwanted;
+} desk;
+
+size_t crn_haar_strip_floats(const crn_haar_job *job)
+{
+    size_t whole = crn_haar_row_floats(job, job->in.width);
+    size_t half = crn_haar_row_floats(job, crn_haar_halved(job->in.width, 1));
+    size_t floats = 3 * whole + 5 * half;
+    for (int32_t level = 1; level <= job->levels; level++)
+        floats += 2 * crn_haar_row_floats(job, crn_haar_halved(job->in.width, level));
+    return floats;
+}
+
+static sizes set_sizes(const crn_haar_job *job)
+{
+    sizes s;
+    for (int32_t level = 0; level <= job->levels; level++) {
+        s.height[level] = crn_haar_halved(job->in.height, level);
+        s.width[level] = crn_haar_halved(job->in.width, level);
+    }
+    return s;
+}
+
+static desk set_desk(const crn_haar_job *job, const sizes *s, float *memory)
+{
+    desk d;
+    size_t whole = crn_haar_row_floats(job, s->width[0]),
+           half = crn_haar_row_floats(job, s->width[1]);
+    for (int i = 0; i < 2; i++, memory += whole)
+        d.pixels[i] = memory;
+    for (int i = 0; i < 4; i++, memory += half)
+        d.halves[i] = memory;
+    d.zeros = memory;
+    d.unwanted = memory + half;
+    memset(d.zeros, 0, half * sizeof *d.zeros);
+    memory += half + whole;
+    for (int32_t level = 1; level <= job->levels; level++)
+        for (int i = 0; i < 2; i++, memory += crn_haar_row_floats(job, s->width[level]))
+            d.rows[level][i] = memory;
+    return d;
+}
+
+/* --- forward --- */
+
+/* Row `r` of a level's averages and differences, from two rows of the level before. */
+static void forward_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
+                         int32_t r, float *top, float *bottom)
+{
+    const crn_image *out = &job->out;
+    bool is_last = level == job->levels, is_pair = top != bottom;
+    int32_t high = s->height[level], wide = s->width[level], narrow = s->width[level - 1] / 2;
+    crn_haar_rows g = {
+        .width = s->width[level - 1], .lanes = job->lanes, .top = top, .bottom = bottom};
+    g.average = is_last ? crn_haar_target_row(job, &job->averages, r, 0, d->halves[0])
+                        : d->rows[level][r & 1];
+    g.row = narrow ? crn_haar_target_row(job, out, r, wide, d->halves[1]) : NULL;
+    g.column = is_pair ? crn_haar_target_row(job, out, high + r, 0, d->halves[2]) : d->unwanted;
+    g.diagonal = is_pair && narrow ? crn_haar_target_row(job, out, high + r, wide, d->halves[3])
+                                   : d->halves[3];
+    job->kernels->forward(&g);
+    if (is_last)
+        crn_haar_finish_row(job, &job->averages, r, 0, wide, g.average);
+    crn_haar_finish_row(job, out, r, wide, narrow, g.row);
+    if (is_pair) {
+        crn_haar_finish_row(job, out, high + r, 0, wide, g.column);
+        crn_haar_finish_row(job, out, high + r, wide, narrow, g.diagonal);
+    }
+}
+
+void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
+{
+    sizes s = set_sizes(job);
+    desk d = set_desk(job, &s, memory);
+    for (int32_t y = begin; y < end; y += 2) {
+        float *top = crn_haar_read_row(job, &job->in, y, 0, s.width[0], d.pixels[0]), *bottom = top;
+        if (y + 1 < s.height[0])
+            bottom = crn_haar_read_row(job, &job->in, y + 1, 0, s.width[0], d.pixels[1]);
+        /* Every second row of averages makes one of the next level. */
+        int32_t r = y / 2;
+        for (int32_t level = 1;; level++, r /= 2) {
+            forward_rows(job, &s, &d, level, r, top, bottom);
+            bool is_alone = r % 2 == 0 && r == s.height[level] - 1;
+            if (level == job->levels || (r % 2 == 0 && !is_alone))
+                break;
+            top = d.rows[level][0];
+            bottom = is_alone ? top : d.rows[level][1];
+        }
+    }
+}
+
+/* --- inverse --- */
+
+/* Rows 2r and 2r + 1 of the averages of the level before. */
+static void inverse_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
+                         int32_t r)
+{
+    const crn_image *in = &job->in, *out = &job->out;
+    int32_t high = s->height[level], wide = s->width[level];
+    int32_t width = s->width[level - 1], narrow = width / 2;
+    bool is_pair = 2 * r + 1 < s->height[level - 1];
+    crn_haar_rows g = {.width = width, .lanes = job->lanes};
+    g.average = level == job->levels
+                    ? crn_haar_read_row(job, &job->averages, r, 0, wide, d->halves[0])
+                    : d->rows[level][r & 1];
+    g.row = narrow ? crn_haar_read_row(job, in, r, wide, narrow, d->halves[1]) : NULL;
+    g.column = is_pair ? crn_haar_read_row(job, in, high + r, 0, wide, d->halves[2]) : d->zeros;
+    g.diagonal = is_pair && narrow
+                     ? crn_haar_read_row(job, in, high + r, wide, narrow, d->halves[3])
+                     : d->zeros;
+    bool is_first = level == 1;
+    g.top =
+        is_first ? crn_haar_target_row(job, out, 2 * r, 0, d->pixels[0]) : d->rows[level - 1][0];
+    g.bottom = d->unwanted;
+    if (is_pair)
+        g.bottom = is_first ? crn_haar_target_row(job, out, 2 * r + 1, 0, d->pixels[1])
+                            : d->rows[level - 1][1];
+    job->kernels->inverse(&g);
+    if (is_first)
+        crn_haar_finish_row(job, out, 2 * r, 0, width, g.top);
+    if (is_first && is_pair)
+        crn_haar_finish_row(job, out, 2 * r + 1, 0, width, g.bottom);
+}
+
+void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
+{
+    sizes s = set_sizes(job);
+    desk d = set_desk(job, &s, memory);
+    for (int32_t y = begin; y < end; y += 2) {
+        /* The levels of which a new row of averages is needed. */
+        int32_t level = 1;
+        while (level < job->levels && y % ((int64_t)2 << level) == 0)
+            level++;
+        for (; level >= 1; level--)
+            inverse_rows(job, &s, &d, level, (int32_t)(y >> level));
+    }
+}

@@ -1,0 +1,159 @@
+/* Tiles to and back through several levels at once: pixels are read again while they are in the
+ * first-level cache, so that differences need no memory, and the picture is read and written once.
+ */
+#include "stages/openmp/haar.h"
+
+#include <string.h>
+
+/* Pixels of a tile, as floats. */
+#define TILE_FLOATS 6144
+
+/* Whole squares of the last level, but at the picture's end. */
+typedef struct tile {
+    int32_t y, x;
+    int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1]; /* by level */
+    ptrdiff_t stride[CRN_HAAR_FUSED_MAX + 1];
+    float *averages[CRN_HAAR_FUSED_MAX + 1]; /* as they come; level 0: the pixels */
+    float *results[CRN_HAAR_FUSED_MAX + 1];  /* with soft differences */
+    float *spare[2];                         /* rows on their way in or out */
+} tile;
+
+static int32_t tile_width(const crn_haar_job *job)
+{
+    int64_t side = (int64_t)1 << job->levels;
+    int64_t squares = TILE_FLOATS / (side * side * job->lanes);
+    int64_t width = (squares < 1 ? 1 : squares) * side;
+    return width < job->in.width ? (int32_t)width : job->in.width;
+}
+
+static int32_t tile_height(const crn_haar_job *job)
+{
+    int64_t side = (int64_t)1 << job->levels;
+    return side < job->in.height ? (int32_t)side : job->in.height;
+}
+
+/* Of one level. */
+static size_t level_floats(const crn_haar_job *job, int32_t level)
+{
+    return crn_haar_row_floats(job, crn_haar_halved(tile_width(job), level)) *
+           (size_t)crn_haar_halved(tile_height(job), level);
+}
+
+size_t crn_haar_tile_floats(const crn_haar_job *job)
+{
+    size_t floats = level_floats(job, 0) + 2 * crn_haar_row_floats(job, tile_width(job));
+    for (int32_t level = 1; level <= job->levels; level++)
+        floats += 2 * level_floats(job, level);
+    return floats;
+}
+
+static float *row_of(const tile *t, float *const *levels, int32_t level, int32_t r)
+{
+    return levels[level] + r * t->stride[level];
+}
+
+/* The two rows that row `r` of a level is made from, or makes. */
+static void set_pixels(const tile *t, int32_t level, int32_t r, crn_haar_rows *g)
+{
+    bool is_pair = 2 * r + 1 < t->height[level - 1];
+    g->width = t->width[level - 1];
+    g->top = row_of(t, t->averages, level - 1, 2 * r);
+    g->bottom = is_pair ? row_of(t, t->averages, level - 1, 2 * r + 1) : g->top;
+}
+
+static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memory, tile *t)
+{
+    int32_t height = tile_height(job), width = tile_width(job);
+    t->y = y;
+    t->x = x;
+    height = job->in.height - y < height ? job->in.height - y : height;
+    width = job->in.width - x < width ? job->in.width - x : width;
+    for (int32_t level = 0; level <= job->levels; level++) {
+        t->height[level] = crn_haar_halved(height, level);
+        t->width[level] = crn_haar_halved(width, level);
+        t->stride[level] = (ptrdiff_t)crn_haar_row_floats(job, t->width[level]);
+        t->averages[level] = memory;
+        t->results[level] = memory + (level > 0 ? level_floats(job, level) : 0);
+        memory = t->results[level] + level_floats(job, level);
+    }
+    for (int i = 0; i < 2; i++, memory += crn_haar_row_floats(job, tile_width(job)))
+        t->spare[i] = memory;
+    if (job->in.type == CRN_F32 && job->in.step == job->lanes) {
+        t->averages[0] = crn_haar_read_row(job, &job->in, y, x, width, NULL);
+        t->stride[0] = job->in.row_stride;
+    } else {
+        for (int32_t r = 0; r < height; r++)
+            crn_haar_read_row(job, &job->in, y + r, x, width, row_of(t, t->averages, 0, r));
+    }
+}
+
+/* The averages of one level. */
+static void average_level(const crn_haar_job *job, const tile *t, int32_t level)
+{
+    for (int32_t r = 0; r < t->height[level]; r++) {
+        crn_haar_rows g = {.lanes = job->lanes, .average = row_of(t, t->averages, level, r)};
+        set_pixels(t, level, r, &g);
+        job->kernels->average(&g);
+    }
+}
+
+/* The averages of the level before, with soft differences; those of the first are the result. */
+static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
+{
+    for (int32_t r = 0; r < t->height[level]; r++) {
+        crn_haar_rows g = {.lanes = job->lanes};
+        set_pixels(t, level, r, &g);
+        if (level < job->levels)
+            g.average = row_of(t, t->results, level, r);
+        else if (job->averages.data)
+            g.average = crn_haar_read_row(job, &job->averages, (t->y >> level) + r, t->x >> level,
+                                          t->width[level], t->spare[0]);
+        bool is_pair = g.top != g.bottom;
+        int32_t y = t->y + 2 * r;
+        if (level > 1) {
+            g.soft_top = row_of(t, t->results, level - 1, 2 * r);
+            g.soft_bottom = is_pair ? g.soft_top + t->stride[level - 1] : t->spare[1];
+            job->kernels->denoise(&g, job->threshold);
+            continue;
+        }
+        g.soft_top = crn_haar_target_row(job, &job->out, y, t->x, t->spare[0]);
+        g.soft_bottom = t->spare[1];
+        if (is_pair)
+            g.soft_bottom = crn_haar_target_row(job, &job->out, y + 1, t->x, t->spare[1]);
+        job->kernels->denoise(&g, job->threshold);
+        crn_haar_finish_row(job, &job->out, y, t->x, g.width, g.soft_top);
+        if (is_pair)
+            crn_haar_finish_row(job, &job->out, y + 1, t->x, g.width, g.soft_bottom);
+    }
+}
+
+void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
+{
+    tile t;
+    for (int32_t y = begin; y < end; y += tile_height(job))
+        for (int32_t x = 0; x < job->in.width; x += tile_width(job)) {
+            set_tile(job, y, x, memory, &t);
+            for (int32_t level = 1; level < job->levels; level++)
+                average_level(job, &t, level);
+            for (int32_t level = job->levels; level >= 1; level--)
+                denoise_level(job, &t, level);
+        }
+}
+
+void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
+{
+    tile t;
+    for (int32_t y = begin; y < end; y += tile_height(job))
+        for (int32_t x = 0; x < job->in.width; x += tile_width(job)) {
+            set_tile(job, y, x, memory, &t);
+            for (int32_t level = 1; level <= job->levels; level++)
+                average_level(job, &t, level);
+            for (int32_t r = 0; r < t.height[job->levels]; r++) {
+                /* Few enough to be copied. */
+                const float *row = row_of(&t, t.averages, job->levels, r);
+                float *to = crn_haar_target_row(job, &job->averages, (y >> job->levels) + r,
+                                                x >> job->levels, NULL);
+                memcpy(to, row, (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof *to);
+            }
+        }
+}

@@ -1,0 +1,14 @@
+/* What every Haar operator, of whichever wing, asks of its arguments. */
+#ifndef CRN_SERIAL_HAAR_H
+#define CRN_SERIAL_HAAR_H
+
+#include "stages/ops.h"
+
+/*
+ * 0, or -EINVAL: a direction out of range, fewer levels than 0 or more than crn_haar_levels_max(),
+ * to denoise a threshold that is NaN or below 0, no data, no pixel, `in` neither u8 nor f32, `out`
+ * no f32 of the same size.
+ */
+int crn_haar_check(const crn_haar_params *params, const crn_image *in, const crn_image *out);
+
+#endif
