@@ -1,0 +1,261 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stages/picture_parts.h"
+
+#define MAGIC_BYTES 8
+
+/* --- shapes and memory --------------------------------------------------------------------------
+ */
+
+const char *crn_type_say(crn_type type)
+{
+    return type == CRN_U8    ? "u8"
+           : type == CRN_U16 ? "u16"
+           : type == CRN_F16 ? "f16"
+           : type == CRN_F32 ? "f32"
+                             : "no type";
+}
+
+void crn_picture_clean(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = ' ';
+}
+
+void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    return (char *)image->data +
+           crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
+}
+
+void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step,
+                      size_t count, size_t element_bytes)
+{
+    ptrdiff_t n = (ptrdiff_t)count;
+    if (from_step == 1 && to_step == 1) {
+        memcpy(to, from, count * element_bytes);
+    } else if (element_bytes == 1) {
+        const uint8_t *f = from;
+        uint8_t *t = to;
+        for (ptrdiff_t i = 0; i < n; i++)
+            t[i * to_step] = f[i * from_step];
+    } else if (element_bytes == 2) {
+        const uint16_t *f = from;
+        uint16_t *t = to;
+        for (ptrdiff_t i = 0; i < n; i++)
+            t[i * to_step] = f[i * from_step];
+    } else {
+        const uint32_t *f = from;
+        uint32_t *t = to;
+        for (ptrdiff_t i = 0; i < n; i++)
+            t[i * to_step] = f[i * from_step];
+    }
+}
+
+/* Bytes of a dense image, UINT64_MAX where they are more than that. */
+static uint64_t image_bytes(const crn_image *image)
+{
+    uint64_t bytes = crn_type_bytes(image->type);
+    if (__builtin_mul_overflow(bytes, (uint64_t)image->planes, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)image->height, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)image->width, &bytes))
+        return UINT64_MAX;
+    return bytes;
+}
+
+int crn_picture_plan(const char *path, crn_type type, int64_t pages, int64_t samples,
+                     uint32_t height, uint32_t width, bool alpha, crn_picture *ret_picture,
+                     crn_error *error)
+{
+    if (height > INT32_MAX || width > INT32_MAX || pages > INT32_MAX / samples)
+        return crn_error_set(error, -EOVERFLOW,
+                             "%s: %" PRId64 " pages of %" PRIu32 "x%" PRIu32 " with %" PRId64
+                             " samples are more than a picture can have",
+                             path, pages, width, height, samples);
+    crn_picture picture = {.pages = (int32_t)pages, .samples = (int32_t)samples};
+    picture.image = crn_image_dense(NULL, type, pages == 1 && samples > 1 ? CRN_HWC : CRN_CHW,
+                                    (int32_t)(pages * samples), (int32_t)height, (int32_t)width);
+    if (alpha)
+        picture.alpha =
+            crn_image_dense(NULL, type, CRN_CHW, (int32_t)pages, (int32_t)height, (int32_t)width);
+    *ret_picture = picture;
+    return 0;
+}
+
+int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *picture,
+                        crn_error *error)
+{
+    uint64_t bytes = image_bytes(&picture->image), alpha_bytes = image_bytes(&picture->alpha);
+    uint64_t all, available = crn_memory_available_bytes();
+    char need[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
+    if (__builtin_add_overflow(bytes, alpha_bytes, &all) ||
+        __builtin_add_overflow(all, extra_bytes, &all))
+        all = UINT64_MAX;
+    if (all > available || all > PTRDIFF_MAX)
+        return crn_error_set(error, -ENOMEM, "%s: would need %s of memory, this machine has %s",
+                             path, crn_bytes_say(all, need), crn_bytes_say(available, have));
+    picture->memory = calloc(bytes, 1);
+    picture->alpha_memory = alpha_bytes ? calloc(alpha_bytes, 1) : NULL;
+    if (!picture->memory || (alpha_bytes && !picture->alpha_memory)) {
+        free(picture->memory);
+        free(picture->alpha_memory);
+        picture->memory = picture->alpha_memory = NULL;
+        return crn_error_set(error, -ENOMEM, "%s: needs %s of memory, which cannot be had", path,
+                             crn_bytes_say(all, need));
+    }
+    picture->image.data = picture->memory;
+    picture->alpha.data = picture->alpha_memory;
+    return 0;
+}
+
+int crn_picture_create(crn_type type, int32_t pages, int32_t samples, int32_t height, int32_t width,
+                       crn_picture *ret_picture)
+{
+    crn_picture picture;
+    if (!crn_type_bytes(type) || pages < 1 || samples < 1 || height < 1 || width < 1)
+        return -EINVAL;
+    if (crn_picture_plan("", type, pages, samples, (uint32_t)height, (uint32_t)width, false,
+                         &picture, NULL) ||
+        crn_picture_reserve("", 0, &picture, NULL))
+        return -ENOMEM;
+    *ret_picture = picture;
+    return 0;
+}
+
+void crn_picture_free(crn_picture *picture)
+{
+    if (!picture)
+        return;
+    free(picture->memory);
+    free(picture->alpha_memory);
+    *picture = (crn_picture){0};
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+typedef int reader_fn(int fd, const char *path, bool pixels, crn_picture *ret_picture,
+                      crn_error *error);
+
+/* Which format the file is in, by its first bytes; NULL: neither. */
+static reader_fn *reader_of(const unsigned char magic[MAGIC_BYTES])
+{
+    static const char tiffs[][4] = {
+        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43}};
+    if (!memcmp(magic, "\x89PNG\r\n\x1a\n", MAGIC_BYTES))
+        return crn_picture_png_read;
+    for (size_t i = 0; i < sizeof tiffs / sizeof *tiffs; i++)
+        if (!memcmp(magic, tiffs[i], sizeof *tiffs))
+            return crn_picture_tiff_read;
+    return NULL;
+}
+
+static int load(const char *path, bool pixels, crn_picture *ret_picture, crn_error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
+    if (fd < 0) {
+        int code = -errno;
+        return crn_error_set(error, code, "%s: cannot be read: %s", path, strerror(-code));
+    }
+    unsigned char magic[MAGIC_BYTES] = {0};
+    struct stat status;
+    int r = 0;
+    ssize_t got = 0;
+    if (fstat(fd, &status) < 0 || S_ISDIR(status.st_mode))
+        r = crn_error_set(error, -EISDIR, "%s: is a folder; a TIFF or PNG is needed", path);
+    else if (!S_ISREG(status.st_mode))
+        r = crn_error_set(error, -EINVAL, "%s: is no file that can be read in any order", path);
+    else if ((got = pread(fd, magic, sizeof magic, 0)) < 0)
+        r = crn_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));
+    else if (!got)
+        r = crn_error_set(error, -EBADMSG, "%s: is empty", path);
+    else if (!reader_of(magic))
+        r = crn_error_set(error, -EBADMSG, "%s: is neither a TIFF nor a PNG", path);
+    if (r) {
+        close(fd);
+        return r;
+    }
+    return reader_of(magic)(fd, path, pixels, ret_picture, error);
+}
+
+int crn_picture_probe(const char *path, crn_picture *ret_picture, crn_error *error)
+{
+    return load(path, false, ret_picture, error);
+}
+
+int crn_picture_read(const char *path, crn_picture *ret_picture, crn_error *error)
+{
+    return load(path, true, ret_picture, error);
+}
+
+/* --- writing ------------------------------------------------------------------------------------
+ */
+
+static bool ends_with(const char *path, const char *end)
+{
+    size_t length = strlen(path), tail = strlen(end);
+    return length > tail && !strcasecmp(path + length - tail, end);
+}
+
+/* What is wrong with the numbers of a picture to be written; NULL: nothing. */
+static const char *fault_of(const crn_picture *picture)
+{
+    const crn_image *image = &picture->image, *alpha = &picture->alpha;
+    if (!crn_type_bytes(image->type) || image->height < 1 || image->width < 1)
+        return "a picture without pixels cannot be written";
+    if (picture->pages < 1 || picture->samples < 1 ||
+        (int64_t)picture->pages * picture->samples != image->planes)
+        return "the picture's planes are not its pages times its samples";
+    if (alpha->planes && (alpha->type != image->type || alpha->planes != picture->pages ||
+                          alpha->height != image->height || alpha->width != image->width))
+        return "the picture's alpha is not of its type and size";
+    return NULL;
+}
+
+int crn_picture_writable(const char *path, const crn_picture *picture, crn_error *error)
+{
+    const char *fault = fault_of(picture);
+    bool png = ends_with(path, ".png"), tiff = ends_with(path, ".tif") || ends_with(path, ".tiff");
+    crn_type type = picture->image.type;
+    if (fault)
+        return crn_error_set(error, -EINVAL, "%s: %s", path, fault);
+    if (!png && !tiff)
+        return crn_error_set(error, -EINVAL,
+                             "%s: its name must end in .tif, .tiff or .png, which says what to "
+                             "write",
+                             path);
+    if (tiff && picture->samples > UINT16_MAX - 1)
+        return crn_error_set(error, -EINVAL,
+                             "%s: %" PRId32 " samples are more than a TIFF's page "
+                             "can have (%d)",
+                             path, picture->samples, UINT16_MAX - 1);
+    if (png && ((type != CRN_U8 && type != CRN_U16) || picture->pages != 1 ||
+                (picture->samples != 1 && picture->samples != 3)))
+        return crn_error_set(error, -EINVAL,
+                             "%s: a PNG holds one page of one or three samples of u8 or u16, this "
+                             "is %s, pages %" PRId32 ", samples %" PRId32 ": name it .tif",
+                             path, crn_type_say(type), picture->pages, picture->samples);
+    if (png && picture->alpha.planes && picture->alpha_associated)
+        return crn_error_set(error, -EINVAL,
+                             "%s: a PNG cannot hold samples that were multiplied by their alpha: "
+                             "name it .tif",
+                             path);
+    return 0;
+}
+
+int crn_picture_write(const char *path, const crn_picture *picture, crn_error *error)
+{
+    int r = crn_picture_writable(path, picture, error);
+    if (r)
+        return r;
+    return ends_with(path, ".png") ? crn_picture_png_write(path, picture, error)
+                                   : crn_picture_tiff_write(path, picture, error);
+}

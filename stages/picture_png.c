@@ -1,0 +1,267 @@
+/*
+ * libpng leaves by a jump where something is wrong. All that is kept across one lies in a `job`
+ * which the function that set the jump's place does not change, so nothing is clobbered.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stages/picture_parts.h"
+
+#define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */
+#define SIDE_MAX     INT32_MAX
+
+typedef struct job {
+    const char *path;
+    FILE *file;
+    png_structp png;
+    png_infop info;
+    jmp_buf jump;
+    char said[256]; /* by libpng */
+
+    bool pixels;
+    uint64_t file_bytes;
+    crn_picture picture; /* read; or written, then not owned */
+    crn_error *error;    /* set by a step that returns < 0 */
+    uint8_t *row;        /* with alpha among its samples */
+    int r;
+} job;
+
+static void on_error(png_structp png, png_const_charp text)
+{
+    job *j = png_get_error_ptr(png);
+    snprintf(j->said, sizeof j->said, "%s", text);
+    crn_picture_clean(j->said);
+    longjmp(j->jump, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+/* Runs a step that calls libpng. 0, or -EBADMSG when it was left by a jump. */
+static int guard(job *j, void (*step)(job *))
+{
+    if (setjmp(j->jump))
+        return -EBADMSG;
+    step(j);
+    return 0;
+}
+
+/* --- rows ---------------------------------------------------------------------------------------
+ */
+
+static size_t pixel_samples(const job *j)
+{
+    return (size_t)j->picture.samples + (j->picture.alpha.planes > 0);
+}
+
+/* Between a row as the file has it and its planes. */
+static void gather(job *j, int32_t y)
+{
+    const crn_picture *p = &j->picture;
+    size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
+    ptrdiff_t step = (ptrdiff_t)pixel_samples(j);
+    for (int32_t s = 0; s < p->samples; s++)
+        crn_picture_copy(crn_picture_at(&p->image, s, y, 0), p->image.step,
+                         j->row + (size_t)s * size, step, width, size);
+    if (p->alpha.planes)
+        crn_picture_copy(crn_picture_at(&p->alpha, 0, y, 0), p->alpha.step,
+                         j->row + (size_t)p->samples * size, step, width, size);
+}
+
+static void scatter(job *j, int32_t y)
+{
+    const crn_picture *p = &j->picture;
+    size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
+    ptrdiff_t step = (ptrdiff_t)pixel_samples(j);
+    for (int32_t s = 0; s < p->samples; s++)
+        crn_picture_copy(j->row + (size_t)s * size, step, crn_picture_at(&p->image, s, y, 0),
+                         p->image.step, width, size);
+    crn_picture_copy(j->row + (size_t)p->samples * size, step, crn_picture_at(&p->alpha, 0, y, 0),
+                     p->alpha.step, width, size);
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+static void start_reading(job *j)
+{
+    png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX); /* memory is the limit, see below */
+    png_init_io(j->png, j->file);
+    png_read_info(j->png, j->info);
+    png_byte colours = png_get_color_type(j->png, j->info);
+    png_byte bits = png_get_bit_depth(j->png, j->info);
+    bool transparent = png_get_valid(j->png, j->info, PNG_INFO_tRNS);
+    if (colours == PNG_COLOR_TYPE_PALETTE)
+        png_set_palette_to_rgb(j->png);
+    if (colours == PNG_COLOR_TYPE_GRAY && bits < 8)
+        png_set_expand_gray_1_2_4_to_8(j->png);
+    if (transparent)
+        png_set_tRNS_to_alpha(j->png);
+    if (bits == 16 && __BYTE_ORDER == __LITTLE_ENDIAN)
+        png_set_swap(j->png);
+    bool alpha = transparent || (colours & PNG_COLOR_MASK_ALPHA);
+    j->r = crn_picture_plan(j->path, bits == 16 ? CRN_U16 : CRN_U8, 1,
+                            colours & PNG_COLOR_MASK_COLOR ? 3 : 1,
+                            png_get_image_height(j->png, j->info),
+                            png_get_image_width(j->png, j->info), alpha, &j->picture, j->error);
+}
+
+/* A file of few bytes cannot hold many pixels; told before any memory is asked for. */
+static int check_claim(const job *j)
+{
+    const crn_image *image = &j->picture.image;
+    uint64_t bits = png_get_bit_depth(j->png, j->info) * png_get_channels(j->png, j->info);
+    double least = (double)image->height * image->width * (double)bits / 8 / DEFLATE_MOST;
+    if (least <= (double)j->file_bytes)
+        return 0;
+    char text[CRN_BYTES_TEXT];
+    return crn_error_set(j->error, -EBADMSG,
+                         "%s: says that it is %d x %d, which its %s cannot hold: it is cut short "
+                         "or damaged",
+                         j->path, image->width, image->height, crn_bytes_say(j->file_bytes, text));
+}
+
+static void read_pixels(job *j)
+{
+    bool direct = !j->picture.alpha.planes;
+    int passes = png_set_interlace_handling(j->png);
+    png_read_update_info(j->png, j->info);
+    size_t row_bytes = png_get_rowbytes(j->png, j->info);
+    if (row_bytes !=
+        (size_t)j->picture.image.width * pixel_samples(j) * crn_type_bytes(j->picture.image.type))
+        png_error(j->png, "its rows are not of the size that its header says");
+    for (int pass = 0; pass < passes; pass++)
+        for (int32_t y = 0; y < j->picture.image.height; y++) {
+            if (direct) {
+                png_read_row(j->png, crn_picture_at(&j->picture.image, 0, y, 0), NULL);
+                continue;
+            }
+            if (pass)
+                gather(j, y); /* a later pass of an interlaced file adds pixels to the row */
+            png_read_row(j->png, j->row, NULL);
+            scatter(j, y);
+        }
+    png_read_end(j->png, NULL);
+}
+
+static int read_png(job *j)
+{
+    if (guard(j, start_reading))
+        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->said);
+    if (j->r || !j->pixels)
+        return j->r;
+    uint64_t row_bytes =
+        (uint64_t)j->picture.image.width * pixel_samples(j) * crn_type_bytes(j->picture.image.type);
+    int r = crn_picture_reserve(j->path, row_bytes, &j->picture, j->error);
+    if (!r)
+        r = check_claim(j);
+    if (r)
+        return r;
+    j->row = calloc(row_bytes, 1);
+    if (!j->row)
+        return crn_error_set(j->error, -ENOMEM, "%s: no memory for a row", j->path);
+    if (guard(j, read_pixels))
+        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->said);
+    return 0;
+}
+
+int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
+                         crn_error *error)
+{
+    job j = {.path = path, .pixels = pixels, .error = error};
+    struct stat status = {0};
+    int r;
+    j.file = fstat(fd, &status) ? NULL : fdopen(fd, "rb");
+    j.file_bytes = (uint64_t)status.st_size;
+    if (!j.file)
+        close(fd);
+    else
+        j.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &j, on_error, on_warning);
+    j.info = j.png ? png_create_info_struct(j.png) : NULL;
+    if (j.info)
+        r = read_png(&j);
+    else
+        r = crn_error_set(error, -ENOMEM, "%s: no memory to read it", path);
+    png_destroy_read_struct(&j.png, &j.info, NULL);
+    free(j.row);
+    if (j.file)
+        fclose(j.file);
+    if (r)
+        crn_picture_free(&j.picture);
+    else
+        *ret_picture = j.picture;
+    return r;
+}
+
+/* --- writing ------------------------------------------------------------------------------------
+ */
+
+static void write_all(job *j)
+{
+    const crn_image *image = &j->picture.image;
+    bool colour = j->picture.samples == 3, alpha = j->picture.alpha.planes;
+    png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX);
+    png_init_io(j->png, j->file);
+    png_set_IHDR(j->png, j->info, (png_uint_32)image->width, (png_uint_32)image->height,
+                 (int)crn_type_bytes(image->type) * 8,
+                 (colour ? PNG_COLOR_MASK_COLOR : 0) | (alpha ? PNG_COLOR_MASK_ALPHA : 0),
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(j->png, j->info);
+    if (image->type == CRN_U16 && __BYTE_ORDER == __LITTLE_ENDIAN)
+        png_set_swap(j->png);
+    for (int32_t y = 0; y < image->height; y++) {
+        gather(j, y);
+        png_write_row(j->png, j->row);
+    }
+    png_write_end(j->png, NULL);
+}
+
+/* Writes to the part. */
+static int write_png(job *j, int fd)
+{
+    j->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!j->file && fd >= 0)
+        close(fd);
+    j->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, j, on_error, on_warning);
+    j->info = j->png ? png_create_info_struct(j->png) : NULL;
+    j->row = calloc((size_t)j->picture.image.width * pixel_samples(j),
+                    crn_type_bytes(j->picture.image.type));
+    int r = 0;
+    if (!j->file || !j->info || !j->row)
+        r = crn_error_set(j->error, -ENOMEM, "%s: no memory to write it", j->path);
+    errno = 0;
+    if (!r && (guard(j, write_all) || fflush(j->file))) {
+        int reason = errno ? -errno : -EIO;
+        r = crn_error_set(j->error, reason, "%s: cannot be written: %s", j->path,
+                          reason != -EIO ? strerror(-reason) : j->said);
+    }
+    png_destroy_write_struct(&j->png, &j->info);
+    free(j->row);
+    if (j->file)
+        fclose(j->file);
+    return r;
+}
+
+int crn_picture_png_write(const char *path, const crn_picture *picture, crn_error *error)
+{
+    job j = {.path = path, .picture = *picture, .error = error};
+    crn_picture_part part = {.fd = -1};
+    int r = crn_picture_part_open(path, &part, error);
+    if (r)
+        return r;
+    r = write_png(&j, dup(part.fd));
+    if (!r)
+        r = crn_picture_part_finish(&part, error);
+    crn_picture_part_drop(&part);
+    return r;
+}

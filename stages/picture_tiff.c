@@ -1,0 +1,530 @@
+/*
+ * Strips and tiles are decoded by libtiff into a chunk of memory, whose samples then go to their
+ * planes; where a strip lies as the picture does, libtiff decodes in place.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tiffio.h>
+#include <unistd.h>
+
+#include "stages/picture_parts.h"
+
+#define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
+
+/* What a page says of itself. */
+typedef struct page {
+    uint32_t width, height;
+    uint16_t bits, format, file_samples, photometric, compression;
+    bool separate, tiled, inverted, palette, associated;
+    int32_t alpha;   /* which of the file's samples, -1: none */
+    int32_t samples; /* of the picture, without alpha */
+    crn_type type;
+} page;
+
+typedef struct job {
+    const char *path;
+    TIFF *tiff;
+    int32_t number; /* of the page, from 1 */
+    page page;
+    crn_picture picture;
+    uint8_t *chunk, *wide; /* a strip or tile; a row of it whose bits became bytes */
+    size_t chunk_room, wide_room;
+    uint8_t palette[3][256];
+    crn_error said, warned; /* what libtiff said first, and warned of last */
+} job;
+
+/* --- libtiff's file -----------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 4, 0))) static int
+keep_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
+{
+    (void)tiff;
+    (void)module;
+    job *j = user;
+    if (!*j->said.text)
+        vsnprintf(j->said.text, sizeof j->said.text, format, arguments);
+    return 1; /* nothing is printed */
+}
+
+__attribute__((format(printf, 4, 0))) static int
+keep_warning(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
+{
+    (void)tiff;
+    (void)module;
+    job *j = user;
+    vsnprintf(j->warned.text, sizeof j->warned.text, format, arguments);
+    return 1;
+}
+
+static int tiff_fault(job *j, crn_error *error)
+{
+    const char *text = *j->said.text     ? j->said.text
+                       : *j->warned.text ? j->warned.text
+                                         : "libtiff cannot read it";
+    crn_picture_clean(j->said.text);
+    crn_picture_clean(j->warned.text);
+    return crn_error_set(error, -EBADMSG, "%s: page %" PRId32 ": %.512s", j->path, j->number, text);
+}
+
+static int open_tiff(job *j, int fd, crn_error *error)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    struct stat status;
+    if (options && !fstat(fd, &status)) {
+        int64_t most = (int64_t)status.st_size * 2;
+        TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < ALLOC_FLOOR ? ALLOC_FLOOR : most);
+        TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, j);
+        TIFFOpenOptionsSetWarningHandlerExtR(options, keep_warning, j);
+        j->tiff = TIFFFdOpenExt(fd, j->path, "rm", options);
+    }
+    if (options)
+        TIFFOpenOptionsFree(options);
+    if (j->tiff)
+        return 0;
+    close(fd);
+    return tiff_fault(j, error);
+}
+
+/* To the next page that is no reduced copy of another: 1, 0 at the end, negative errno. */
+static int turn_page(job *j, crn_error *error)
+{
+    uint32_t kind;
+    do {
+        if (TIFFLastDirectory(j->tiff))
+            return 0;
+        j->number++;
+        if (!TIFFReadDirectory(j->tiff))
+            return tiff_fault(j, error);
+        kind = 0;
+        TIFFGetField(j->tiff, TIFFTAG_SUBFILETYPE, &kind);
+    } while (kind & FILETYPE_REDUCEDIMAGE);
+    return 1;
+}
+
+/* --- what a page is -----------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 3, 4))) static int refuse(const job *j, crn_error *error,
+                                                        const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return crn_error_set(error, -ENOTSUP, "%s: page %" PRId32 " %s", j->path, j->number, text);
+}
+
+static int find_type(const job *j, page *p, crn_error *error)
+{
+    static const char *const formats[] = {
+        [SAMPLEFORMAT_UINT] = "unsigned integers",
+        [SAMPLEFORMAT_INT] = "signed integers",
+        [SAMPLEFORMAT_IEEEFP] = "floating point",
+        [SAMPLEFORMAT_VOID] = "samples of no named format",
+        [SAMPLEFORMAT_COMPLEXINT] = "complex integers",
+        [SAMPLEFORMAT_COMPLEXIEEEFP] = "complex floating point",
+    };
+    bool whole = p->format == SAMPLEFORMAT_UINT || p->format == SAMPLEFORMAT_VOID;
+    bool real = p->format == SAMPLEFORMAT_IEEEFP;
+    if (whole && (p->bits == 1 || p->bits == 2 || p->bits == 4 || p->bits == 8))
+        p->type = CRN_U8;
+    else if (whole && p->bits == 16)
+        p->type = CRN_U16;
+    else if (real && p->bits == 16)
+        p->type = CRN_F16;
+    else if (real && p->bits == 32)
+        p->type = CRN_F32;
+    else
+        return refuse(j, error,
+                      "has %s of %u bits; taken are u8 (or 1, 2, 4 bits), u16, f16 and f32",
+                      p->format < sizeof formats / sizeof *formats && formats[p->format]
+                          ? formats[p->format]
+                          : "samples of an unknown format",
+                      p->bits);
+    return 0;
+}
+
+/* What its samples mean; the colours that are not told from samples are refused. */
+static int find_colours(const job *j, page *p, crn_error *error)
+{
+    switch (p->photometric) {
+    case PHOTOMETRIC_MINISWHITE:
+        p->inverted = p->type == CRN_U8 || p->type == CRN_U16;
+        break;
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_RGB:
+    case PHOTOMETRIC_MASK:
+    case PHOTOMETRIC_SEPARATED:
+    case PHOTOMETRIC_CFA:
+        break;
+    case PHOTOMETRIC_PALETTE:
+        if (p->type != CRN_U8 || (p->bits < 8 && p->file_samples > 1))
+            return refuse(j, error, "has a palette for %u bits and %u samples; save it as RGB",
+                          p->bits, p->file_samples);
+        p->palette = true;
+        p->samples += 2;
+        break;
+    case PHOTOMETRIC_YCBCR:
+        if (p->compression == COMPRESSION_JPEG && !p->separate)
+            break; /* libtiff makes RGB of it */
+        /* fall through */
+    default:
+        return refuse(j, error,
+                      "has colours of kind %u, which only a viewer can turn into "
+                      "samples; save it as grey or RGB",
+                      p->photometric);
+    }
+    return 0;
+}
+
+static void find_alpha(const job *j, page *p)
+{
+    uint16_t extras = 0, *kinds = NULL;
+    TIFFGetFieldDefaulted(j->tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
+    p->alpha = -1;
+    p->samples = p->file_samples;
+    for (int32_t i = 0; p->alpha < 0 && kinds && i < extras && extras < p->file_samples; i++) {
+        if (kinds[i] != EXTRASAMPLE_ASSOCALPHA && kinds[i] != EXTRASAMPLE_UNASSALPHA)
+            continue;
+        p->alpha = p->file_samples - extras + i;
+        p->associated = kinds[i] == EXTRASAMPLE_ASSOCALPHA;
+        p->samples--;
+    }
+}
+
+static int describe(job *j, crn_error *error)
+{
+    TIFF *tiff = j->tiff;
+    page p = {0};
+    uint16_t planar = 0;
+    uint32_t depth = 1;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEWIDTH, &p.width);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGELENGTH, &p.height);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEDEPTH, &depth);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &p.bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &p.format);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &p.file_samples);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &p.compression);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
+    if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &p.photometric))
+        p.photometric = PHOTOMETRIC_MINISBLACK;
+    p.separate = planar == PLANARCONFIG_SEPARATE && p.file_samples > 1;
+    p.tiled = TIFFIsTiled(tiff);
+    if (!p.width || !p.height || !p.file_samples)
+        return refuse(j, error, "has no pixels");
+    if (depth > 1)
+        return refuse(j, error, "is %" PRIu32 " deep; save its layers as pages", depth);
+    if (!TIFFIsCODECConfigured(p.compression))
+        return refuse(j, error,
+                      "is compressed in way %u, which libtiff here cannot undo; save "
+                      "it uncompressed",
+                      p.compression);
+    int r = find_type(j, &p, error);
+    if (r)
+        return r;
+    find_alpha(j, &p);
+    r = find_colours(j, &p, error);
+    if (!r && p.photometric == PHOTOMETRIC_YCBCR)
+        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    if (!r)
+        j->page = p;
+    return r;
+}
+
+static int compare(const job *j, const page *first, crn_error *error)
+{
+    const page *p = &j->page;
+    if (p->width != first->width || p->height != first->height)
+        return crn_error_set(error, -EBADMSG,
+                             "%s: page %" PRId32 " is %" PRIu32 "x%" PRIu32 ", page 1 is %" PRIu32
+                             "x%" PRIu32 "; all pages must have one size",
+                             j->path, j->number, p->width, p->height, first->width, first->height);
+    if (p->type != first->type)
+        return crn_error_set(error, -EBADMSG,
+                             "%s: page %" PRId32 " is %s, page 1 is %s; all pages must have one "
+                             "type",
+                             j->path, j->number, crn_type_say(p->type), crn_type_say(first->type));
+    if (p->samples != first->samples || (p->alpha < 0) != (first->alpha < 0) ||
+        p->associated != first->associated)
+        return crn_error_set(error, -EBADMSG,
+                             "%s: page %" PRId32 " has %" PRId32 " samples%s, page 1 has %" PRId32
+                             "%s; all pages must have the same samples",
+                             j->path, j->number, p->samples, p->alpha < 0 ? "" : " and alpha",
+                             first->samples, first->alpha < 0 ? "" : " and alpha");
+    return 0;
+}
+
+/* Looks at all pages, and comes back to the first. */
+static int survey(job *j, crn_error *error)
+{
+    page first = {0};
+    int64_t pages = 0;
+    int r;
+    j->number = 1;
+    do {
+        r = describe(j, error);
+        if (!r && !pages)
+            first = j->page;
+        if (!r)
+            r = compare(j, &first, error);
+        if (r < 0)
+            return r;
+        pages++;
+        r = turn_page(j, error);
+    } while (r > 0);
+    if (r < 0)
+        return r;
+    r = crn_picture_plan(j->path, first.type, pages, first.samples, first.height, first.width,
+                         first.alpha >= 0, &j->picture, error);
+    if (r)
+        return r;
+    j->picture.alpha_associated = first.associated;
+    j->number = 1;
+    return TIFFSetDirectory(j->tiff, 0) ? describe(j, error) : tiff_fault(j, error);
+}
+
+/* --- pixels -------------------------------------------------------------------------------------
+ */
+
+/* How a page is cut up: columns x rows of a strip or tile, and its bytes. */
+typedef struct cut {
+    uint32_t width, height;
+    int32_t samples; /* of the file, in one strip or tile */
+    uint64_t row_bytes, bytes;
+} cut;
+
+static int find_cut(job *j, cut *ret_cut, crn_error *error)
+{
+    const page *p = &j->page;
+    cut c = {p->width, p->height, p->separate ? 1 : p->file_samples, 0, 0};
+    uint32_t rows = 0;
+    if (p->tiled) {
+        TIFFGetField(j->tiff, TIFFTAG_TILEWIDTH, &c.width);
+        TIFFGetField(j->tiff, TIFFTAG_TILELENGTH, &c.height);
+    } else if (TIFFGetFieldDefaulted(j->tiff, TIFFTAG_ROWSPERSTRIP, &rows) && rows < c.height) {
+        c.height = rows;
+    }
+    c.row_bytes = ((uint64_t)c.width * (uint64_t)c.samples * p->bits + 7) / 8;
+    uint64_t theirs = p->tiled ? TIFFTileSize64(j->tiff) : TIFFVStripSize64(j->tiff, c.height);
+    if (!c.width || !c.height || __builtin_mul_overflow(c.row_bytes, c.height, &c.bytes) ||
+        c.bytes != theirs)
+        return *j->said.text ? tiff_fault(j, error)
+                             : refuse(j, error, "has strips or tiles of no sensible size");
+    *ret_cut = c;
+    return 0;
+}
+
+/* Bits to bytes: 0..255 where stretched, else the numbers that they are. */
+static void widen(const uint8_t *from, unsigned bits, bool stretch, size_t count, uint8_t *to)
+{
+    unsigned most = (1U << bits) - 1, factor = stretch ? 255 / most : 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t bit = i * bits;
+        unsigned value = (unsigned)from[bit / 8] >> (8 - bits - bit % 8) & most;
+        to[i] = (uint8_t)(value * factor);
+    }
+}
+
+/* The colours of a palette in 8 bits. */
+static bool read_palette(job *j)
+{
+    uint16_t *colours[3] = {NULL};
+    if (!TIFFGetField(j->tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]))
+        return false;
+    int32_t count = 1 << j->page.bits;
+    unsigned shift = 0; /* some writers give 8 bits where the format has 16 */
+    for (int32_t c = 0; c < 3; c++)
+        for (int32_t i = 0; i < count; i++)
+            shift = colours[c][i] > UINT8_MAX ? 8 : shift;
+    for (int32_t c = 0; c < 3; c++)
+        for (int32_t i = 0; i < count; i++)
+            j->palette[c][i] = (uint8_t)(colours[c][i] >> shift);
+    return true;
+}
+
+static void place_palette(job *j, const uint8_t *from, int32_t step, int32_t plane, int32_t y,
+                          int32_t x, size_t count)
+{
+    const crn_image *image = &j->picture.image;
+    for (int32_t c = 0; c < 3; c++) {
+        uint8_t *to = crn_picture_at(image, plane + c, y, x);
+        for (size_t i = 0; i < count; i++)
+            to[(ptrdiff_t)i * image->step] = j->palette[c][from[i * (size_t)step]];
+    }
+}
+
+/* Turns values round, so that the least is black. */
+static void invert(const crn_image *image, void *first, size_t count)
+{
+    uint8_t *bytes = first;
+    uint16_t *words = first;
+    if (image->type == CRN_U8)
+        for (size_t i = 0; i < count; i++)
+            bytes[(ptrdiff_t)i * image->step] ^= UINT8_MAX;
+    else
+        for (size_t i = 0; i < count; i++)
+            words[(ptrdiff_t)i * image->step] ^= UINT16_MAX;
+}
+
+/* Part of a row, of the file's samples from first_sample on, to where it belongs. */
+static void place_row(job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
+                      int32_t x, size_t count, const uint8_t *row)
+{
+    const page *p = &j->page;
+    size_t size = crn_type_bytes(p->type);
+    if (p->bits < 8) {
+        widen(row, p->bits, !p->palette, count * (size_t)c->samples, j->wide);
+        row = j->wide;
+    }
+    for (int32_t i = 0; i < c->samples; i++, row += size) {
+        int32_t sample = first_sample + i;
+        bool alpha = sample == p->alpha;
+        int32_t plane = index * p->samples + sample - (p->alpha >= 0 && sample > p->alpha);
+        const crn_image *image = alpha ? &j->picture.alpha : &j->picture.image;
+        if (p->palette && !sample) {
+            place_palette(j, row, c->samples, plane, y, x, count);
+            continue;
+        }
+        plane = alpha ? index : plane + (p->palette ? 2 : 0);
+        void *to = crn_picture_at(image, plane, y, x);
+        crn_picture_copy(row, c->samples, to, image->step, count, size);
+        if (p->inverted && !alpha)
+            invert(image, to, count);
+    }
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int read_tiles(job *j, int32_t index, const cut *c, crn_error *error)
+{
+    int32_t height = (int32_t)j->page.height, width = (int32_t)j->page.width;
+    for (int32_t sample = 0; sample < j->page.file_samples; sample += c->samples)
+        for (int64_t y = 0; y < height; y += c->height)
+            for (int64_t x = 0; x < width; x += c->width) {
+                uint32_t tile =
+                    TIFFComputeTile(j->tiff, (uint32_t)x, (uint32_t)y, 0, (uint16_t)sample);
+                tmsize_t bytes = (tmsize_t)c->bytes;
+                if (TIFFReadEncodedTile(j->tiff, tile, j->chunk, bytes) != bytes)
+                    return tiff_fault(j, error);
+                int64_t rows = c->height < height - y ? c->height : height - y;
+                int64_t columns = c->width < width - x ? c->width : width - x;
+                for (int64_t i = 0; i < rows; i++)
+                    place_row(j, index, c, sample, (int32_t)(y + i), (int32_t)x, (size_t)columns,
+                              j->chunk + (uint64_t)i * c->row_bytes);
+            }
+    return 0;
+}
+
+/* Do the file's rows lie as the picture's? */
+static bool in_place(const job *j, const cut *c)
+{
+    const page *p = &j->page;
+    const crn_image *image = &j->picture.image;
+    return p->bits >= 8 && p->alpha < 0 && !p->palette && !p->inverted && !p->tiled &&
+           image->step == c->samples && image->row_stride == image->width * (ptrdiff_t)c->samples;
+}
+
+static int read_strips(job *j, int32_t index, const cut *c, crn_error *error)
+{
+    int32_t height = (int32_t)j->page.height;
+    bool direct = in_place(j, c);
+    for (int32_t sample = 0; sample < j->page.file_samples; sample += c->samples)
+        for (int64_t y = 0; y < height; y += c->height) {
+            int32_t first = (int32_t)y;
+            int32_t rows = least(height - first, (int32_t)c->height);
+            tmsize_t bytes = (tmsize_t)((uint64_t)rows * c->row_bytes);
+            uint32_t strip = TIFFComputeStrip(j->tiff, (uint32_t)first, (uint16_t)sample);
+            uint8_t *to = j->chunk;
+            if (direct)
+                to = crn_picture_at(&j->picture.image, index * j->page.samples + sample, first, 0);
+            if (TIFFReadEncodedStrip(j->tiff, strip, to, bytes) != bytes)
+                return tiff_fault(j, error);
+            for (int32_t i = 0; !direct && i < rows; i++)
+                place_row(j, index, c, sample, first + i, 0, j->page.width,
+                          to + (uint64_t)i * c->row_bytes);
+        }
+    return 0;
+}
+
+static int grow(const job *j, uint8_t **memory, size_t *room, uint64_t bytes, crn_error *error)
+{
+    char text[CRN_BYTES_TEXT];
+    if (bytes <= *room)
+        return 0;
+    free(*memory);
+    *room = 0;
+    *memory = bytes > crn_memory_available_bytes() ? NULL : malloc(bytes);
+    if (!*memory)
+        return crn_error_set(error, -ENOMEM,
+                             "%s: page %" PRId32 " has strips or tiles of %s, for which there is "
+                             "no memory",
+                             j->path, j->number, crn_bytes_say(bytes, text));
+    *room = bytes;
+    return 0;
+}
+
+static int read_page(job *j, int32_t index, const cut *c, crn_error *error)
+{
+    int r = 0;
+    if (j->page.palette && !read_palette(j))
+        return refuse(j, error, "has a palette without colours");
+    if (!in_place(j, c))
+        r = grow(j, &j->chunk, &j->chunk_room, c->bytes, error);
+    if (!r && j->page.bits < 8)
+        r = grow(j, &j->wide, &j->wide_room, c->row_bytes * 8, error);
+    if (r)
+        return r;
+    return j->page.tiled ? read_tiles(j, index, c, error) : read_strips(j, index, c, error);
+}
+
+static int read_pages(job *j, crn_error *error)
+{
+    cut c = {0};
+    int r = find_cut(j, &c, error);
+    if (r)
+        return r;
+    r = crn_picture_reserve(j->path, c.bytes, &j->picture, error);
+    for (int32_t index = 0; !r && index < j->picture.pages; index++) {
+        if (index) {
+            r = turn_page(j, error);
+            if (!r)
+                r = refuse(j, error, "was there, and is no more"); /* somebody writes to the file */
+            r = r < 0 ? r : describe(j, error);
+            if (!r)
+                r = find_cut(j, &c, error);
+        }
+        if (!r)
+            r = read_page(j, index, &c, error);
+    }
+    return r;
+}
+
+int crn_picture_tiff_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
+                          crn_error *error)
+{
+    job j = {.path = path, .number = 1};
+    int r = open_tiff(&j, fd, error);
+    if (r)
+        return r;
+    r = survey(&j, error);
+    if (!r && pixels)
+        r = read_pages(&j, error);
+    TIFFClose(j.tiff);
+    free(j.chunk);
+    free(j.wide);
+    if (r)
+        crn_picture_free(&j.picture);
+    else
+        *ret_picture = j.picture;
+    return r;
+}
