@@ -1,0 +1,213 @@
+#include "tools/apply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+
+#define THREADS_MAX 1024
+#define REPEAT_MAX  10000
+
+enum { COMMON_BACKEND, COMMON_THREADS, COMMON_TIME, COMMON_REPEAT };
+
+static int32_t core_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1;
+    int32_t count = CPU_COUNT(&set);
+    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
+}
+
+void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply)
+{
+    *ret_apply = (crn_apply){.tool = tool, .backend = CRN_BACKEND_AUTO};
+}
+
+void crn_apply_option(crn_apply *apply, int number, const char *text)
+{
+    switch (number) {
+    case COMMON_BACKEND:
+        apply->backend = crn_option_choice(apply->tool, "backend", text, crn_backend_names);
+        break;
+    case COMMON_THREADS:
+        apply->threads = (int32_t)crn_option_integer(apply->tool, "threads", text, 1, THREADS_MAX);
+        break;
+    case COMMON_TIME:
+        apply->timed = true;
+        break;
+    case COMMON_REPEAT:
+        apply->repeat = (int32_t)crn_option_integer(apply->tool, "repeat", text, 1, REPEAT_MAX);
+        break;
+    }
+}
+
+int crn_apply_open(crn_apply *apply, crn_error *error)
+{
+    if (apply->repeat && !apply->timed)
+        crn_usage_error(apply->tool, "--repeat needs --time");
+    if (!apply->repeat)
+        apply->repeat = 1;
+    if (!apply->threads)
+        apply->threads = core_count();
+    const char *why = NULL;
+    apply->ops = crn_backend_ops((crn_backend)apply->backend, &why);
+    if (!apply->ops)
+        return crn_error_set(error, -ENOTSUP, "--backend %s: %s; openmp and serial are there",
+                             crn_backend_names[apply->backend], why ? why : "not in this build");
+    apply->run_ns = calloc((size_t)apply->repeat, sizeof *apply->run_ns);
+    if (!apply->run_ns || crn_context_create(apply->threads, &apply->context) < 0)
+        return crn_error_set(error, -ENOMEM, "no memory to begin with");
+    return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void print_times(const crn_apply *apply)
+{
+    size_t count = (size_t)apply->repeat;
+    qsort(apply->run_ns, count, sizeof *apply->run_ns, by_time);
+    /* Of an even number of runs the middle of the middle two. */
+    double median = (double)(apply->run_ns[(count - 1) / 2] + apply->run_ns[count / 2]) / 2e6;
+    printf("time_ms median=%.4f min=%.4f max=%.4f n=%d\n", median, (double)apply->run_ns[0] / 1e6,
+           (double)apply->run_ns[count - 1] / 1e6, apply->repeat);
+}
+
+int crn_apply_close(crn_apply *apply, int r, const crn_error *error)
+{
+    int status = 0;
+    if (r < 0)
+        status = crn_tool_fail(apply->tool, "%s", error->text);
+    else if (apply->timed)
+        print_times(apply);
+    crn_context_free(&apply->context);
+    free(apply->run_ns);
+    apply->run_ns = NULL;
+    return status;
+}
+
+int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument)
+{
+    for (int32_t i = 0; i < apply->repeat; i++) {
+        int64_t start_ns = crn_now_ns();
+        int r = call(apply, argument);
+        apply->run_ns[i] += crn_now_ns() - start_ns;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void crn_apply_forget(crn_apply *apply)
+{
+    memset(apply->run_ns, 0, (size_t)apply->repeat * sizeof *apply->run_ns);
+}
+
+bool crn_apply_ends(const char *path, const char *end)
+{
+    size_t length = strlen(path), tail = strlen(end);
+    return length > tail && !strcasecmp(path + length - tail, end);
+}
+
+void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends)
+{
+    char list[128] = "";
+    for (int i = 0; ends[i]; i++) {
+        if (crn_apply_ends(path, ends[i]))
+            return;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ends[i]);
+    }
+    crn_usage_error(apply->tool, "%s: the name's end says what to write: one of %s", path, list);
+}
+
+int crn_apply_check_place(const char *path, crn_error *error)
+{
+    struct stat status;
+    if (!stat(path, &status) && S_ISDIR(status.st_mode))
+        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", path);
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!folder)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its name", path);
+    int r = 0;
+    if (access(folder, W_OK | X_OK) < 0) {
+        r = -errno;
+        crn_error_set(error, r, "%s: cannot be made in the folder '%s': %s", path, folder,
+                      strerror(-r));
+    }
+    free(folder);
+    return r;
+}
+
+int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error)
+{
+    crn_picture shape = *picture;
+    if (crn_apply_ends(out, ".png"))
+        shape.image.type = shape.alpha.type = CRN_U8;
+    return crn_picture_writable(out, &shape, error);
+}
+
+uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type)
+{
+    return (uint64_t)image->height * (uint64_t)image->width * crn_type_bytes(type);
+}
+
+int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t more_bytes,
+                           crn_error *error)
+{
+    const crn_image *image = &probed->image;
+    uint64_t input = (uint64_t)image->planes * crn_apply_plane_bytes(image, image->type);
+    if (probed->alpha.planes)
+        input += (uint64_t)probed->alpha.planes * crn_apply_plane_bytes(image, probed->alpha.type);
+    uint64_t available = crn_memory_available_bytes();
+    if (input + more_bytes <= available)
+        return 0;
+    char all[CRN_BYTES_TEXT], own[CRN_BYTES_TEXT], more[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
+    return crn_error_set(error, -ENOMEM,
+                         "%s: would take %s of memory (%s for %d x %d x %d %s, %s for the result "
+                         "and the work), and %s are there; take a smaller picture",
+                         path, crn_bytes_say(input + more_bytes, all), crn_bytes_say(input, own),
+                         image->planes, image->height, image->width,
+                         crn_apply_type_name(image->type), crn_bytes_say(more_bytes, more),
+                         crn_bytes_say(available, have));
+}
+
+const char *crn_apply_type_name(crn_type type)
+{
+    static const char *const names[] = {
+        [CRN_U8] = "u8", [CRN_F16] = "f16", [CRN_F32] = "f32", [CRN_U16] = "u16"};
+    return crn_type_bytes(type) ? names[type] : "?";
+}
+
+int crn_apply_missing(const crn_apply *apply, const char *operator_name, crn_error *error)
+{
+    return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
+                         apply->ops->name, operator_name);
+}
+
+int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
+                      crn_error *error)
+{
+    if (r == -ENOMEM) {
+        char have[CRN_BYTES_TEXT];
+        return crn_error_set(error, r, "%s: no memory for the work on %d x %d pixels, %s are there",
+                             path, image->width, image->height,
+                             crn_bytes_say(crn_memory_available_bytes(), have));
+    }
+    return crn_error_set(error, r,
+                         "%s: the %s backend cannot work on %d planes of %d x %d %s in this way "
+                         "(%s); try --backend serial",
+                         path, apply->ops->name, image->planes, image->width, image->height,
+                         crn_apply_type_name(image->type), strerror(-r));
+}

@@ -1,0 +1,110 @@
+/*
+ * cernita-apply: one operator on one file. What its operators share: the common options, the
+ * choice of the operators' table, timing, memory, and faults in a person's words.
+ *
+ * Exit status: 2 when the command line cannot mean anything, 1 when it did not work out with the
+ * files that it names.
+ */
+#ifndef CRN_APPLY_H
+#define CRN_APPLY_H
+
+#include "src/base/error.h"
+#include "stages/backend.h"
+#include "stages/picture.h"
+#include "tools/options.h"
+
+/* The last rows of every operator's table of options. */
+#define CRN_APPLY_OPTIONS                                                                          \
+    {"backend", "B", "auto, serial, openmp or cuda (auto)"},                                       \
+        {"threads", "N", "threads that openmp may use, 1 to 1024 (as many as there are cores)"},   \
+        {"time", NULL,                                                                             \
+         "print how long the operator took, reading and writing excluded:\n"                       \
+         "time_ms median=... min=... max=... n=..."},                                              \
+        {"repeat", "N", "with --time: run it N times, 1 to 10000 (1); all runs count"},            \
+    {                                                                                              \
+        NULL, NULL, NULL                                                                           \
+    }
+
+/* One run of the program. */
+typedef struct crn_apply {
+    const crn_tool *tool;
+    int32_t backend; /* crn_backend */
+    int32_t threads, repeat;
+    bool timed;
+    const crn_ops *ops;
+    crn_context *context;
+    int64_t *run_ns; /* what each of the `repeat` runs took so far */
+} crn_apply;
+
+void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);
+
+/* Takes a common option, numbered from the first of CRN_APPLY_OPTIONS. */
+void crn_apply_option(crn_apply *apply, int number, const char *text);
+
+/* After the last option: finds the operators and makes the context. 0 or negative errno. */
+int crn_apply_open(crn_apply *apply, crn_error *error);
+
+/* Says what went wrong when r < 0, else how long it took if that was asked for; frees what it owns.
+ * Returns the exit status. */
+int crn_apply_close(crn_apply *apply, int r, const crn_error *error);
+
+/*
+ * Calls the operator `repeat` times and adds what each took to its run: an operator called for
+ * several windows has the sum. 0, or the operator's fault at once.
+ */
+typedef int crn_apply_call(const crn_apply *apply, void *argument);
+int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument);
+
+/* Forgets what the runs took so far. */
+void crn_apply_forget(crn_apply *apply);
+
+/* --- files ---------------------------------------------------------------------------------------
+ */
+
+/* Does the path end so, in letters of either case? */
+bool crn_apply_ends(const char *path, const char *end);
+
+/* OUT must end in one of `ends` (NULL-ended; else exit 2). */
+void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends);
+
+/* Can a file be made there? Asked before the work, not after it. 0 or negative errno. */
+int crn_apply_check_place(const char *path, crn_error *error);
+
+/* Could a result of the picture's pages, samples and size be written there, a PNG in 8 bits? 0 or
+ * negative errno. */
+int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error);
+
+/* A page's or plane's bytes. */
+uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);
+
+/*
+ * Is there memory for the picture `path`, as probed, and `more_bytes` of results and scratch? Asked
+ * before anything is allocated. 0 or -ENOMEM.
+ */
+int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t more_bytes,
+                           crn_error *error);
+
+/* "u8", "u16", "f16", "f32". */
+const char *crn_apply_type_name(crn_type type);
+
+/* --- faults --------------------------------------------------------------------------------------
+ */
+
+/* The backend has no such operator. Returns -ENOTSUP. */
+int crn_apply_missing(const crn_apply *apply, const char *operator_name, crn_error *error);
+
+/* An operator returned r < 0 in spite of all checks: as much as can be said. Returns r. */
+int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
+                      crn_error *error);
+
+/* --- the operators: each takes what follows its name (argv[0]) and returns the exit status -------
+ */
+
+int crn_apply_contours(int argc, char **argv);
+int crn_apply_morphology(int argc, char **argv);
+int crn_apply_convolve(int argc, char **argv);
+int crn_apply_haar(int argc, char **argv);
+int crn_apply_ranklet(int argc, char **argv);
+int crn_apply_diamond_square(int argc, char **argv);
+
+#endif

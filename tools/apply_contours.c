@@ -1,0 +1,225 @@
+/* cernita-apply contours. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "stages/serial/contours.h"
+#include "tools/apply_outlines.h"
+
+static const crn_option options[] = {
+    {"level", "L", "outlines run where the picture has this value, its own (required)"},
+    {"connectivity", "C", "which values a saddle connects: low or high (low)"},
+    {"orientation", "O", "which values lie left of an outline's direction: low or high (low)"},
+    {"border", "B",
+     "open: outlines end at the picture's border; closed: they close\n"
+     "around it, outside is 0 (open)"},
+    {"scale", "N", "OUT.png: pixels for one of the picture, 1 to 16 (1)"},
+    CRN_APPLY_OPTIONS,
+};
+enum {
+    OPTION_LEVEL,
+    OPTION_CONNECTIVITY,
+    OPTION_ORIENTATION,
+    OPTION_BORDER,
+    OPTION_SCALE,
+    OPTION_COMMON
+};
+
+static const crn_tool tool = {
+    .name = "cernita-apply contours",
+    .operands = "IN OUT",
+    .about =
+        "Outlines at a level, of each plane, as skimage's find_contours. OUT.json:\n"
+        "[{\"plane\":0,\"closed\":true,\"points\":[[x,y],...]},...]; OUT.png: drawn over IN, a\n"
+        "colour for each plane, pages below or beside one another.",
+    .options = options,
+    .operands_min = 2,
+    .operands_max = 2,
+};
+
+/* In the order of their enumerations (ops.h). */
+static const char *const low_high[] = {"low", "high", NULL};
+static const char *const open_closed[] = {"open", "closed", NULL};
+
+typedef struct settings {
+    double level; /* NaN: not given */
+    int connectivity, orientation, border;
+    int32_t scale; /* 0: not given */
+} settings;
+
+static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+{
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        switch (option) {
+        case OPTION_LEVEL:
+            set->level = crn_option_real(&tool, "level", text, -1e300, 1e300);
+            break;
+        case OPTION_CONNECTIVITY:
+            set->connectivity = crn_option_choice(&tool, "connectivity", text, low_high);
+            break;
+        case OPTION_ORIENTATION:
+            set->orientation = crn_option_choice(&tool, "orientation", text, low_high);
+            break;
+        case OPTION_BORDER:
+            set->border = crn_option_choice(&tool, "border", text, open_closed);
+            break;
+        case OPTION_SCALE:
+            set->scale = (int32_t)crn_option_integer(&tool, "scale", text, 1, 16);
+            break;
+        default:
+            crn_apply_option(apply, option - OPTION_COMMON, text);
+        }
+    }
+    if (isnan(set->level))
+        crn_usage_error(&tool, "--level is missing");
+    if (set->border == CRN_BORDER_CLOSED && set->level < 0)
+        crn_usage_error(&tool,
+                        "--border closed takes what lies outside as 0, so --level %g must "
+                        "not be below it",
+                        set->level);
+    static const char *const ends[] = {".json", ".png", NULL};
+    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    if (set->scale && !crn_apply_ends(argv[optind + 1], ".png"))
+        crn_usage_error(&tool, "--scale is for OUT.png");
+    set->scale = set->scale ? set->scale : 1;
+}
+
+static int check_picture(const settings *set, const char *in, const char *out,
+                         const crn_picture *probed, crn_error *error)
+{
+    const crn_image *image = &probed->image;
+    if (set->border == CRN_BORDER_OPEN && (image->width < 2 || image->height < 2))
+        return crn_error_set(error, -EINVAL,
+                             "%s: %dx%d pixels are too few for open outlines, which need 2x2; "
+                             "--border closed takes any",
+                             in, image->width, image->height);
+    int64_t around = set->border == CRN_BORDER_CLOSED ? 1 : -1;
+    if (((int64_t)image->width + around) * ((int64_t)image->height + around) >=
+        CRN_CONTOURS_CELLS_MAX)
+        return crn_error_set(error, -EINVAL,
+                             "%s: %dx%d pixels are too many for contours, 2^30 a plane are the "
+                             "limit; cut it",
+                             in, image->width, image->height);
+    uint64_t more = 0;
+    if (crn_apply_ends(out, ".png")) {
+        int32_t width, height;
+        int r = crn_outlines_size(out, probed, set->scale, &width, &height, error);
+        if (r < 0)
+            return r;
+        more = (uint64_t)width * (uint64_t)height * 7; /* cairo's pixels and the file's */
+        more += crn_apply_plane_bytes(image, CRN_U8) * 4;
+    }
+    return crn_apply_check_memory(in, probed, more, error);
+}
+
+typedef struct call {
+    crn_contours_params params;
+    const crn_image *image;
+    crn_contours *out;
+} call;
+
+static int run(const crn_apply *apply, void *argument)
+{
+    call *c = argument;
+    return apply->ops->contours(apply->context, &c->params, c->image, c->out);
+}
+
+/* Room for that many points, and for as many contours as could be of them. */
+static int make_room(const char *path, uint64_t points, crn_contours *contours, crn_error *error)
+{
+    uint64_t count =
+        points / 4; /* a contour of a single pixel has five, an open one two at least */
+    uint64_t bytes = points * sizeof(crn_point) + count * sizeof(crn_contour);
+    free(contours->points);
+    free(contours->contours);
+    *contours =
+        (crn_contours){.point_capacity = (uint32_t)points, .contour_capacity = (uint32_t)count};
+    char need[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
+    uint64_t available = crn_memory_available_bytes();
+    if (points <= UINT32_MAX && bytes <= available) {
+        contours->points = malloc(points * sizeof *contours->points);
+        contours->contours = malloc(count * sizeof *contours->contours);
+    }
+    if (contours->points && contours->contours)
+        return 0;
+    return crn_error_set(error, -ENOMEM,
+                         "%s: has more than %llu points of contours; %s for more, and %s are "
+                         "there; cut the picture or choose another level",
+                         path, (unsigned long long)points / 4, crn_bytes_say(bytes, need),
+                         crn_bytes_say(available, have));
+}
+
+/* Outlines into as much room as they turn out to need. */
+static int find(crn_apply *apply, const settings *set, const char *path, const crn_image *image,
+                crn_contours *contours, crn_error *error)
+{
+    double *levels = malloc((size_t)image->planes * sizeof *levels);
+    if (!levels)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its levels", path);
+    for (int32_t i = 0; i < image->planes; i++)
+        levels[i] = set->level;
+    call c = {.params = {.levels = levels,
+                         .connectivity = (crn_connectivity)set->connectivity,
+                         .orientation = (crn_orientation)set->orientation,
+                         .border = (crn_border)set->border},
+              .image = image,
+              .out = contours};
+    uint64_t points = (uint64_t)image->planes * (uint64_t)image->height * (uint64_t)image->width;
+    points = points / 4 < 1 << 16 ? 1 << 16 : points / 4;
+    int r;
+    do {
+        crn_apply_forget(apply);
+        r = make_room(path, points, contours, error);
+        if (r == 0) {
+            r = crn_apply_run(apply, run, &c);
+            if (r < 0)
+                crn_apply_refused(apply, r, path, image, error);
+        }
+        points *= 4;
+    } while (r == 0 && contours->truncated);
+    free(levels);
+    return r;
+}
+
+static int work(crn_apply *apply, const settings *set, const char *in, const char *out,
+                crn_error *error)
+{
+    crn_picture probed = {0}, picture = {0};
+    crn_contours contours = {0};
+    int r = crn_apply_open(apply, error);
+    if (r == 0 && !apply->ops->contours)
+        r = crn_apply_missing(apply, "contours", error);
+    if (r == 0)
+        r = crn_apply_check_place(out, error);
+    if (r == 0)
+        r = crn_picture_probe(in, &probed, error);
+    if (r == 0)
+        r = check_picture(set, in, out, &probed, error);
+    if (r == 0)
+        r = crn_picture_read(in, &picture, error);
+    if (r == 0)
+        r = find(apply, set, in, &picture.image, &contours, error);
+    if (r == 0 && crn_apply_ends(out, ".png"))
+        r = crn_outlines_draw(out, &picture, &contours, set->scale, error);
+    else if (r == 0)
+        r = crn_outlines_write_json(out, &contours, error);
+    crn_picture_free(&probed);
+    crn_picture_free(&picture);
+    free(contours.points);
+    free(contours.contours);
+    return r;
+}
+
+int crn_apply_contours(int argc, char **argv)
+{
+    settings set = {.level = NAN};
+    crn_apply apply;
+    crn_error error = {0};
+    crn_apply_init(&tool, &apply);
+    read_options(argc, argv, &apply, &set);
+    int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
+    return crn_apply_close(&apply, r, &error);
+}

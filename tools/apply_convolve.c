@@ -1,0 +1,127 @@
+/* cernita-apply convolve. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stages/kernel.h"
+#include "tools/apply_filter.h"
+
+#define SIDE_MAX     127 /* the largest odd square of CRN_KERNEL_TAPS_MAX weights */
+#define SIDE_DEFAULT 3
+
+static const crn_option options[] = {
+    {"kernel", "KERNEL",
+     "blur, gaussian, sharpen, edge (any odd size), emboss, sobel-x, sobel-y\n"
+     "(3), or a file: rows of numbers, or a TIFF or PNG of one plane (required)"},
+    {"size", "N", "side of a kernel by name, odd, 1 to 127 (3)"},
+    {"border", "BORDER", "what lies around: replicate, reflect, wrap or zero (replicate)"},
+    CRN_APPLY_OPTIONS,
+};
+enum { OPTION_KERNEL, OPTION_SIZE, OPTION_BORDER, OPTION_COMMON };
+
+static const crn_tool tool = {
+    .name = "cernita-apply convolve",
+    .operands = "IN OUT",
+    .about =
+        "The kernel laid over each plane as it is written (OpenCV's filter2D): u8 rounded and\n"
+        "saturated, f32 as it comes, u16 worked on as f32, rounded and saturated. Alpha goes\n"
+        "through. OUT.tif, OUT.png (f32 then from its least to its greatest value).",
+    .options = options,
+    .operands_min = 2,
+    .operands_max = 2,
+};
+
+static const char *const border_names[] = {"replicate", "reflect", "wrap", "zero", NULL};
+
+typedef struct settings {
+    const char *name;
+    int32_t side; /* 0: not given */
+    int border;   /* crn_convolve_border */
+    crn_kernel kernel;
+} settings;
+
+static bool is_preset(const char *text)
+{
+    for (int i = 0; crn_kernel_names[i]; i++)
+        if (!strcmp(text, crn_kernel_names[i]))
+            return true;
+    return false;
+}
+
+static void check_settings(settings *set)
+{
+    if (!set->name)
+        crn_usage_error(&tool, "--kernel is missing");
+    if (!is_preset(set->name)) {
+        if (access(set->name, F_OK) < 0)
+            crn_usage_error(&tool, "--kernel '%s' is neither a kernel's name nor a file",
+                            set->name);
+        if (set->side)
+            crn_usage_error(&tool, "--size is for kernels by name; %s has its own", set->name);
+        return;
+    }
+    if (!set->side)
+        set->side = SIDE_DEFAULT;
+    crn_error error = {0};
+    if (set->side % 2 == 0)
+        crn_usage_error(&tool, "--size %d: a kernel by name has an odd side; take %d or %d",
+                        set->side, set->side - 1, set->side + 1);
+    if (crn_kernel_make(set->name, (crn_size){set->side, set->side}, &set->kernel, &error) < 0)
+        crn_usage_error(&tool, "--kernel %s --size %d: %s", set->name, set->side, error.text);
+}
+
+static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+{
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        switch (option) {
+        case OPTION_KERNEL:
+            set->name = text;
+            break;
+        case OPTION_SIZE:
+            set->side = (int32_t)crn_option_integer(&tool, "size", text, 1, SIDE_MAX);
+            break;
+        case OPTION_BORDER:
+            set->border = crn_option_choice(&tool, "border", text, border_names);
+            break;
+        default:
+            crn_apply_option(apply, option - OPTION_COMMON, text);
+        }
+    }
+    check_settings(set);
+    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
+    crn_apply_check_ending(apply, argv[optind + 1], ends);
+}
+
+static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
+{
+    const settings *set = argument;
+    crn_convolve_params params = {set->kernel.weights, set->kernel.size.width,
+                                  set->kernel.size.height, (crn_convolve_border)set->border};
+    return apply->ops->convolve(apply->context, &params, in, out);
+}
+
+static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
+{
+    int r = crn_apply_open(apply, error);
+    if (r == 0 && !apply->ops->convolve)
+        r = crn_apply_missing(apply, "convolve", error);
+    if (r == 0 && !set->side)
+        r = crn_kernel_load(set->name, (crn_size){SIDE_DEFAULT, SIDE_DEFAULT}, &set->kernel, error);
+    crn_filter filter = {set, run, NULL};
+    return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
+}
+
+int crn_apply_convolve(int argc, char **argv)
+{
+    static settings set; /* static: large */
+    crn_apply apply;
+    crn_error error = {0};
+    crn_apply_init(&tool, &apply);
+    read_options(argc, argv, &apply, &set);
+    int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
+    return crn_apply_close(&apply, r, &error);
+}

@@ -1,0 +1,136 @@
+/* cernita-apply diamond-square. */
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+
+#include "tools/apply.h"
+#include "tools/progress.h"
+
+static const crn_option options[] = {
+    {"exponent", "N", "the field is 2^N + 1 pixels wide and high, 0 to 20 (required)"},
+    {"seed", "S", "the same seed gives the same field (required)"},
+    {"roughness", "R", "what is left of the noise from level to level, 0 to 1 (0.5)"},
+    {"type", "TYPE", "u8, rounded and saturated, or f32 (u8)"},
+    CRN_APPLY_OPTIONS,
+};
+enum { OPTION_EXPONENT, OPTION_SEED, OPTION_ROUGHNESS, OPTION_TYPE, OPTION_COMMON };
+
+static const crn_tool tool = {
+    .name = "cernita-apply diamond-square",
+    .operands = "OUT",
+    .about = "A fractal field about 128 by the diamond-square rule. OUT.tif, or OUT.png in u8.",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+typedef struct settings {
+    crn_diamond_square_params params; /* exponent -1: not given */
+    bool seeded;
+    crn_type type;
+} settings;
+
+static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+{
+    static const char *const types[] = {"u8", "f32", NULL};
+    crn_diamond_square_params *params = &set->params;
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        switch (option) {
+        case OPTION_EXPONENT:
+            params->exponent = (int32_t)crn_option_integer(&tool, "exponent", text, 0,
+                                                           CRN_DIAMOND_SQUARE_EXPONENT_MAX);
+            break;
+        case OPTION_SEED:
+            params->seed = (uint64_t)crn_option_integer(&tool, "seed", text, 0, INT64_MAX);
+            set->seeded = true;
+            break;
+        case OPTION_ROUGHNESS:
+            params->roughness = crn_option_real(&tool, "roughness", text, 0, 1);
+            break;
+        case OPTION_TYPE:
+            set->type = crn_option_choice(&tool, "type", text, types) ? CRN_F32 : CRN_U8;
+            break;
+        default:
+            crn_apply_option(apply, option - OPTION_COMMON, text);
+        }
+    }
+    if (params->exponent < 0)
+        crn_usage_error(&tool, "--exponent is missing: how large shall the field be?");
+    if (!set->seeded)
+        crn_usage_error(&tool, "--seed is missing");
+    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
+    crn_apply_check_ending(apply, argv[optind], ends);
+    if (set->type == CRN_F32 && crn_apply_ends(argv[optind], ".png"))
+        crn_usage_error(&tool, "%s: a PNG holds no f32; name a .tif or leave --type out",
+                        argv[optind]);
+}
+
+typedef struct call {
+    crn_diamond_square_params params;
+    crn_image out;
+} call;
+
+static int run(const crn_apply *apply, void *argument)
+{
+    call *c = argument;
+    return apply->ops->diamond_square(apply->context, &c->params, &c->out);
+}
+
+static int check_memory(const settings *set, const char *out, int32_t side, crn_error *error)
+{
+    uint64_t bytes = (uint64_t)side * (uint64_t)side * crn_type_bytes(set->type);
+    uint64_t available = crn_memory_available_bytes();
+    if (bytes <= available)
+        return 0;
+    char need[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
+    return crn_error_set(error, -ENOMEM,
+                         "%s: a field of %d x %d %s takes %s of memory, and %s are there; take a "
+                         "smaller --exponent",
+                         out, side, side, crn_apply_type_name(set->type),
+                         crn_bytes_say(bytes, need), crn_bytes_say(available, have));
+}
+
+/* Band by band, which is the same field, so that there is something to tell meanwhile. */
+static int make(crn_apply *apply, const settings *set, const char *path, const crn_image *field,
+                crn_error *error)
+{
+    call c = {set->params, *field};
+    int r = crn_apply_run(apply, run, &c);
+    if (r < 0)
+        crn_apply_refused(apply, r, path, field, error);
+    return r;
+}
+
+static int work(crn_apply *apply, const settings *set, const char *out, crn_error *error)
+{
+    int32_t side = (1 << set->params.exponent) + 1;
+    crn_picture field = {0};
+    int r = crn_apply_open(apply, error);
+    if (r == 0 && !apply->ops->diamond_square)
+        r = crn_apply_missing(apply, "diamond-square", error);
+    if (r == 0)
+        r = crn_apply_check_place(out, error);
+    if (r == 0)
+        r = check_memory(set, out, side, error);
+    if (r == 0 && crn_picture_create(set->type, 1, 1, side, side, &field) < 0)
+        r = crn_error_set(error, -ENOMEM, "%s: no memory for a field of %d x %d", out, side, side);
+    if (r == 0)
+        r = make(apply, set, out, &field.image, error);
+    if (r == 0)
+        r = crn_picture_write(out, &field, error);
+    crn_picture_free(&field);
+    return r;
+}
+
+int crn_apply_diamond_square(int argc, char **argv)
+{
+    settings set = {.params = {.exponent = -1, .roughness = 0.5}, .type = CRN_U8};
+    crn_apply apply;
+    crn_error error = {0};
+    crn_apply_init(&tool, &apply);
+    read_options(argc, argv, &apply, &set);
+    int r = work(&apply, &set, argv[optind], &error);
+    return crn_apply_close(&apply, r, &error);
+}

@@ -1,0 +1,144 @@
+/* cernita-apply morphology. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stages/element.h"
+#include "tools/apply_filter.h"
+
+static const crn_option options[] = {
+    {"operation", "OP", "erode, dilate, open, close, gradient, tophat or blackhat (required)"},
+    {"element", "ELEMENT",
+     "rect, disk or cross, or a TIFF or PNG of one plane whose pixels\n"
+     "other than 0 are the members (required)"},
+    {"size", "N|WxH", "of a rect, disk or cross, sides from 1 to 4095 (required for these)"},
+    {"non-flat", NULL, "the values of the element's picture are its heights"},
+    CRN_APPLY_OPTIONS,
+};
+enum { OPTION_OPERATION, OPTION_ELEMENT, OPTION_SIZE, OPTION_NON_FLAT, OPTION_COMMON };
+
+static const crn_tool tool = {
+    .name = "cernita-apply morphology",
+    .operands = "IN OUT",
+    .about = "Erosion, dilation and what they make up, of each plane: u8 and f32 as they are, u16\n"
+             "as the same whole numbers. Outside the picture nothing counts. Alpha goes through.\n"
+             "OUT.tif, OUT.png (f32 then from its least to its greatest value).",
+    .options = options,
+    .operands_min = 2,
+    .operands_max = 2,
+};
+
+static const char *const operation_names[] = {"erode",    "dilate", "open",     "close",
+                                              "gradient", "tophat", "blackhat", NULL};
+static const char *const shape_names[] = {"rect", "disk", "cross", NULL};
+
+typedef struct settings {
+    int operation; /* crn_morphology_operation; -1: not given */
+    const char *element;
+    crn_size size; /* 0: not given */
+    bool non_flat;
+    crn_element_loaded loaded;
+} settings;
+
+static bool is_shape(const char *text)
+{
+    for (int i = 0; shape_names[i]; i++)
+        if (!strcmp(text, shape_names[i]))
+            return true;
+    return false;
+}
+
+static void check_settings(const settings *set)
+{
+    if (set->operation < 0)
+        crn_usage_error(&tool, "--operation is missing");
+    if (!set->element)
+        crn_usage_error(&tool, "--element is missing");
+    bool shape = is_shape(set->element);
+    if (shape && !set->size.width)
+        crn_usage_error(&tool, "--size is missing: how large shall the %s be?", set->element);
+    if (shape && set->non_flat)
+        crn_usage_error(&tool, "--non-flat needs an element from a picture; a %s has no heights",
+                        set->element);
+    if (!shape && access(set->element, F_OK) < 0)
+        crn_usage_error(&tool, "--element '%s' is neither rect, disk or cross nor a file",
+                        set->element);
+    if (!shape && set->size.width)
+        crn_usage_error(&tool, "--size is for rect, disk and cross; %s has its own", set->element);
+}
+
+static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+{
+    const char *text = NULL;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        switch (option) {
+        case OPTION_OPERATION:
+            set->operation = crn_option_choice(&tool, "operation", text, operation_names);
+            break;
+        case OPTION_ELEMENT:
+            set->element = text;
+            break;
+        case OPTION_SIZE:
+            crn_option_size(&tool, "size", text, 1, CRN_ELEMENT_MAX, &set->size.width,
+                            &set->size.height);
+            break;
+        case OPTION_NON_FLAT:
+            set->non_flat = true;
+            break;
+        default:
+            crn_apply_option(apply, option - OPTION_COMMON, text);
+        }
+    }
+    check_settings(set);
+    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
+    crn_apply_check_ending(apply, argv[optind + 1], ends);
+}
+
+static int check_type(const void *argument, const char *path, crn_type type, crn_error *error)
+{
+    const settings *set = argument;
+    crn_element element = crn_element_of(&set->loaded);
+    if (crn_element_check(&element, type) == 0)
+        return 0;
+    if (element.heights && type == CRN_U8)
+        return crn_error_set(error, -EINVAL,
+                             "%s: heights must be whole numbers from -255 to 255 for a u8 picture "
+                             "such as %s",
+                             set->element, path);
+    return crn_error_set(error, -EINVAL,
+                         "%s: no element: it needs a member and finite heights, and sides up to %d",
+                         set->element, CRN_ELEMENT_MAX);
+}
+
+static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
+{
+    const settings *set = argument;
+    crn_morphology_params params = {(crn_morphology_operation)set->operation,
+                                    crn_element_of(&set->loaded)};
+    return apply->ops->morphology(apply->context, &params, in, out);
+}
+
+static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
+{
+    int r = crn_apply_open(apply, error);
+    if (r == 0 && !apply->ops->morphology)
+        r = crn_apply_missing(apply, "morphology", error);
+    if (r == 0)
+        r = crn_element_load(set->element, set->size, set->non_flat, &set->loaded, error);
+    crn_filter filter = {set, run, check_type};
+    return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
+}
+
+int crn_apply_morphology(int argc, char **argv)
+{
+    static settings set = {.operation = -1}; /* static: large */
+    crn_apply apply;
+    crn_error error = {0};
+    crn_apply_init(&tool, &apply);
+    read_options(argc, argv, &apply, &set);
+    int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
+    return crn_apply_close(&apply, r, &error);
+}

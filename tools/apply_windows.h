@@ -1,0 +1,24 @@
+/* The windows of cernita-apply ranklet: a list as it is written, or the pyramid. */
+#ifndef CRN_APPLY_WINDOWS_H
+#define CRN_APPLY_WINDOWS_H
+
+#include "src/base/param.h"
+#include "tools/options.h"
+
+#define CRN_WINDOWS_MAX 64
+
+typedef struct crn_windows {
+    int32_t count;
+    crn_size item[CRN_WINDOWS_MAX];
+} crn_windows;
+
+/* "4,8x16": even sides from 2; what is wrong exits 2. */
+void crn_windows_parse(const crn_tool *tool, const char *text, crn_windows *ret_windows);
+
+/*
+ * The largest powers of two that fit a picture of width x height, halved together until one side is
+ * 2; `square`: both begin at the smaller. A picture with a side of 1 has none.
+ */
+void crn_windows_pyramid(int32_t width, int32_t height, bool square, crn_windows *ret_windows);
+
+#endif

@@ -1,0 +1,44 @@
+/* cernita-apply: one operator on one file. */
+#include <string.h>
+
+#include "tools/apply.h"
+
+static const crn_tool tool = {
+    .name = "cernita-apply",
+    .operands = "OPERATOR [options] IN OUT",
+    .about = "Applies one operator to a picture, TIFF or PNG; the pages and samples of a file are\n"
+             "its planes. Each operator has its own --help:\n\n"
+             "  contours        outlines at a level, as JSON or drawn over the picture\n"
+             "  morphology      erosion, dilation and what they make up\n"
+             "  convolve        a kernel laid over the picture\n"
+             "  haar            the Haar transform, its inverse, and denoising by it\n"
+             "  ranklet         rank statistics of one half of a window against the other\n"
+             "  diamond-square  a fractal field (makes a file: no IN)",
+    .options = (const crn_option[]){{NULL, NULL, NULL}},
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} operators[] = {
+    {"contours", crn_apply_contours}, {"morphology", crn_apply_morphology},
+    {"convolve", crn_apply_convolve}, {"haar", crn_apply_haar},
+    {"ranklet", crn_apply_ranklet},   {"diamond-square", crn_apply_diamond_square},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof operators / sizeof *operators; i++)
+        if (!strcmp(argv[1], operators[i].name))
+            return operators[i].run(argc - 1, argv + 1);
+    if (argc > 1 && argv[1][0] != '-')
+        crn_usage_error(&tool,
+                        "'%s' is no operator; contours, morphology, convolve, haar, ranklet or "
+                        "diamond-square",
+                        argv[1]);
+    const char *value;
+    crn_options_next(&tool, argc, argv, &value); /* --help, --version or a fault */
+    crn_usage_error(&tool, "an operator is missing");
+}
