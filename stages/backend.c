@@ -4,8 +4,16 @@
 
 const char *const crn_backend_names[] = {"auto", "serial", "openmp", "cuda", NULL};
 
-static const crn_ops serial_ops = {.name = "serial", .contours = crn_contours_serial};
-static const crn_ops openmp_ops = {.name = "openmp", .contours = crn_contours_openmp};
+static const crn_ops serial_ops = {
+    .name = "serial",
+    .contours = crn_contours_serial,
+    .haar = crn_haar_serial,
+};
+static const crn_ops openmp_ops = {
+    .name = "openmp",
+    .contours = crn_contours_openmp,
+    .haar = crn_haar_openmp,
+};
 
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)
 {
