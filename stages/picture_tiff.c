@@ -9,28 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <tiffio.h>
 #include <unistd.h>
 
-#include "stages/picture_parts.h"
+#include "stages/picture_tiff.h"
 
 #define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
-
-/* What a page says of itself. */
-typedef struct page {
-    uint32_t width, height;
-    uint16_t bits, format, file_samples, photometric, compression;
-    bool separate, tiled, inverted, palette, associated;
-    int32_t alpha;   /* which of the file's samples, -1: none */
-    int32_t samples; /* of the picture, without alpha */
-    crn_type type;
-} page;
 
 typedef struct job {
     const char *path;
     TIFF *tiff;
     int32_t number; /* of the page, from 1 */
-    page page;
+    crn_tiff_page page;
     crn_picture picture;
     uint8_t *chunk, *wide; /* a strip or tile; a row of it whose bits became bytes */
     size_t chunk_room, wide_room;
@@ -107,173 +96,22 @@ static int turn_page(job *j, crn_error *error)
     return 1;
 }
 
-/* --- what a page is -----------------------------------------------------------------------------
+/* --- pages --------------------------------------------------------------------------------------
  */
-
-__attribute__((format(printf, 3, 4))) static int refuse(const job *j, crn_error *error,
-                                                        const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return crn_error_set(error, -ENOTSUP, "%s: page %" PRId32 " %s", j->path, j->number, text);
-}
-
-static int find_type(const job *j, page *p, crn_error *error)
-{
-    static const char *const formats[] = {
-        [SAMPLEFORMAT_UINT] = "unsigned integers",
-        [SAMPLEFORMAT_INT] = "signed integers",
-        [SAMPLEFORMAT_IEEEFP] = "floating point",
-        [SAMPLEFORMAT_VOID] = "samples of no named format",
-        [SAMPLEFORMAT_COMPLEXINT] = "complex integers",
-        [SAMPLEFORMAT_COMPLEXIEEEFP] = "complex floating point",
-    };
-    bool whole = p->format == SAMPLEFORMAT_UINT || p->format == SAMPLEFORMAT_VOID;
-    bool real = p->format == SAMPLEFORMAT_IEEEFP;
-    if (whole && (p->bits == 1 || p->bits == 2 || p->bits == 4 || p->bits == 8))
-        p->type = CRN_U8;
-    else if (whole && p->bits == 16)
-        p->type = CRN_U16;
-    else if (real && p->bits == 16)
-        p->type = CRN_F16;
-    else if (real && p->bits == 32)
-        p->type = CRN_F32;
-    else
-        return refuse(j, error,
-                      "has %s of %u bits; taken are u8 (or 1, 2, 4 bits), u16, f16 and f32",
-                      p->format < sizeof formats / sizeof *formats && formats[p->format]
-                          ? formats[p->format]
-                          : "samples of an unknown format",
-                      p->bits);
-    return 0;
-}
-
-/* What its samples mean; the colours that are not told from samples are refused. */
-static int find_colours(const job *j, page *p, crn_error *error)
-{
-    switch (p->photometric) {
-    case PHOTOMETRIC_MINISWHITE:
-        p->inverted = p->type == CRN_U8 || p->type == CRN_U16;
-        break;
-    case PHOTOMETRIC_MINISBLACK:
-    case PHOTOMETRIC_RGB:
-    case PHOTOMETRIC_MASK:
-    case PHOTOMETRIC_SEPARATED:
-    case PHOTOMETRIC_CFA:
-        break;
-    case PHOTOMETRIC_PALETTE:
-        if (p->type != CRN_U8 || (p->bits < 8 && p->file_samples > 1))
-            return refuse(j, error, "has a palette for %u bits and %u samples; save it as RGB",
-                          p->bits, p->file_samples);
-        p->palette = true;
-        p->samples += 2;
-        break;
-    case PHOTOMETRIC_YCBCR:
-        if (p->compression == COMPRESSION_JPEG && !p->separate)
-            break; /* libtiff makes RGB of it */
-        /* fall through */
-    default:
-        return refuse(j, error,
-                      "has colours of kind %u, which only a viewer can turn into "
-                      "samples; save it as grey or RGB",
-                      p->photometric);
-    }
-    return 0;
-}
-
-static void find_alpha(const job *j, page *p)
-{
-    uint16_t extras = 0, *kinds = NULL;
-    TIFFGetFieldDefaulted(j->tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
-    p->alpha = -1;
-    p->samples = p->file_samples;
-    for (int32_t i = 0; p->alpha < 0 && kinds && i < extras && extras < p->file_samples; i++) {
-        if (kinds[i] != EXTRASAMPLE_ASSOCALPHA && kinds[i] != EXTRASAMPLE_UNASSALPHA)
-            continue;
-        p->alpha = p->file_samples - extras + i;
-        p->associated = kinds[i] == EXTRASAMPLE_ASSOCALPHA;
-        p->samples--;
-    }
-}
-
-static int describe(job *j, crn_error *error)
-{
-    TIFF *tiff = j->tiff;
-    page p = {0};
-    uint16_t planar = 0;
-    uint32_t depth = 1;
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEWIDTH, &p.width);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGELENGTH, &p.height);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEDEPTH, &depth);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &p.bits);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &p.format);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &p.file_samples);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &p.compression);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
-    if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &p.photometric))
-        p.photometric = PHOTOMETRIC_MINISBLACK;
-    p.separate = planar == PLANARCONFIG_SEPARATE && p.file_samples > 1;
-    p.tiled = TIFFIsTiled(tiff);
-    if (!p.width || !p.height || !p.file_samples)
-        return refuse(j, error, "has no pixels");
-    if (depth > 1)
-        return refuse(j, error, "is %" PRIu32 " deep; save its layers as pages", depth);
-    if (!TIFFIsCODECConfigured(p.compression))
-        return refuse(j, error,
-                      "is compressed in way %u, which libtiff here cannot undo; save "
-                      "it uncompressed",
-                      p.compression);
-    int r = find_type(j, &p, error);
-    if (r)
-        return r;
-    find_alpha(j, &p);
-    r = find_colours(j, &p, error);
-    if (!r && p.photometric == PHOTOMETRIC_YCBCR)
-        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-    if (!r)
-        j->page = p;
-    return r;
-}
-
-static int compare(const job *j, const page *first, crn_error *error)
-{
-    const page *p = &j->page;
-    if (p->width != first->width || p->height != first->height)
-        return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " is %" PRIu32 "x%" PRIu32 ", page 1 is %" PRIu32
-                             "x%" PRIu32 "; all pages must have one size",
-                             j->path, j->number, p->width, p->height, first->width, first->height);
-    if (p->type != first->type)
-        return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " is %s, page 1 is %s; all pages must have one "
-                             "type",
-                             j->path, j->number, crn_type_say(p->type), crn_type_say(first->type));
-    if (p->samples != first->samples || (p->alpha < 0) != (first->alpha < 0) ||
-        p->associated != first->associated)
-        return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " has %" PRId32 " samples%s, page 1 has %" PRId32
-                             "%s; all pages must have the same samples",
-                             j->path, j->number, p->samples, p->alpha < 0 ? "" : " and alpha",
-                             first->samples, first->alpha < 0 ? "" : " and alpha");
-    return 0;
-}
 
 /* Looks at all pages, and comes back to the first. */
 static int survey(job *j, crn_error *error)
 {
-    page first = {0};
+    crn_tiff_page first = {0};
     int64_t pages = 0;
     int r;
     j->number = 1;
     do {
-        r = describe(j, error);
+        r = crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
         if (!r && !pages)
             first = j->page;
         if (!r)
-            r = compare(j, &first, error);
+            r = crn_tiff_page_compare(&j->page, &first, j->path, j->number, error);
         if (r < 0)
             return r;
         pages++;
@@ -287,7 +125,9 @@ static int survey(job *j, crn_error *error)
         return r;
     j->picture.alpha_associated = first.associated;
     j->number = 1;
-    return TIFFSetDirectory(j->tiff, 0) ? describe(j, error) : tiff_fault(j, error);
+    return TIFFSetDirectory(j->tiff, 0)
+               ? crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error)
+               : tiff_fault(j, error);
 }
 
 /* --- pixels -------------------------------------------------------------------------------------
@@ -302,7 +142,7 @@ typedef struct cut {
 
 static int find_cut(job *j, cut *ret_cut, crn_error *error)
 {
-    const page *p = &j->page;
+    const crn_tiff_page *p = &j->page;
     cut c = {p->width, p->height, p->separate ? 1 : p->file_samples, 0, 0};
     uint32_t rows = 0;
     if (p->tiled) {
@@ -316,7 +156,8 @@ static int find_cut(job *j, cut *ret_cut, crn_error *error)
     if (!c.width || !c.height || __builtin_mul_overflow(c.row_bytes, c.height, &c.bytes) ||
         c.bytes != theirs)
         return *j->said.text ? tiff_fault(j, error)
-                             : refuse(j, error, "has strips or tiles of no sensible size");
+                             : crn_tiff_page_refuse(j->path, j->number, error,
+                                                    "has strips or tiles of no sensible size");
     *ret_cut = c;
     return 0;
 }
@@ -377,7 +218,7 @@ static void invert(const crn_image *image, void *first, size_t count)
 static void place_row(job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
                       int32_t x, size_t count, const uint8_t *row)
 {
-    const page *p = &j->page;
+    const crn_tiff_page *p = &j->page;
     size_t size = crn_type_bytes(p->type);
     if (p->bits < 8) {
         widen(row, p->bits, !p->palette, count * (size_t)c->samples, j->wide);
@@ -428,7 +269,7 @@ static int read_tiles(job *j, int32_t index, const cut *c, crn_error *error)
 /* Do the file's rows lie as the picture's? */
 static bool in_place(const job *j, const cut *c)
 {
-    const page *p = &j->page;
+    const crn_tiff_page *p = &j->page;
     const crn_image *image = &j->picture.image;
     return p->bits >= 8 && p->alpha < 0 && !p->palette && !p->inverted && !p->tiled &&
            image->step == c->samples && image->row_stride == image->width * (ptrdiff_t)c->samples;
@@ -477,7 +318,7 @@ static int read_page(job *j, int32_t index, const cut *c, crn_error *error)
 {
     int r = 0;
     if (j->page.palette && !read_palette(j))
-        return refuse(j, error, "has a palette without colours");
+        return crn_tiff_page_refuse(j->path, j->number, error, "has a palette without colours");
     if (!in_place(j, c))
         r = grow(j, &j->chunk, &j->chunk_room, c->bytes, error);
     if (!r && j->page.bits < 8)
@@ -498,8 +339,10 @@ static int read_pages(job *j, crn_error *error)
         if (index) {
             r = turn_page(j, error);
             if (!r)
-                r = refuse(j, error, "was there, and is no more"); /* somebody writes to the file */
-            r = r < 0 ? r : describe(j, error);
+                r = crn_tiff_page_refuse(
+                    j->path, j->number, error,
+                    "was there, and is no more"); /* somebody writes to the file */
+            r = r < 0 ? r : crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
             if (!r)
                 r = find_cut(j, &c, error);
         }

@@ -1,0 +1,217 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stages/kernel.h"
+#include "stages/picture.h"
+
+#define TEXT_BYTES_MAX (4 << 20) /* far more than CRN_KERNEL_TAPS_MAX numbers take */
+
+/* --- a picture ----------------------------------------------------------------------------------
+ */
+
+static int check_shape(const char *path, const crn_picture *picture, crn_error *error)
+{
+    const crn_image *image = &picture->image;
+    if (image->planes != 1 || picture->alpha.planes)
+        return crn_error_set(error, -EINVAL,
+                             "%s: is of %" PRId32 " planes%s, a kernel is one: save it as grey",
+                             path, image->planes, picture->alpha.planes ? " and alpha" : "");
+    if ((int64_t)image->width * image->height > CRN_KERNEL_TAPS_MAX)
+        return crn_error_set(error, -EINVAL,
+                             "%s: is %" PRId32 "x%" PRId32 ", a kernel has at most %d weights",
+                             path, image->width, image->height, CRN_KERNEL_TAPS_MAX);
+    return 0;
+}
+
+static int take_pixels(const char *path, const crn_image *image, crn_kernel *kernel,
+                       crn_error *error)
+{
+    kernel->size = (crn_size){image->width, image->height};
+    for (int32_t y = 0; y < image->height; y++)
+        for (int32_t x = 0; x < image->width; x++) {
+            float value = crn_image_at(image, 0, y, x);
+            if (!isfinite(value))
+                return crn_error_set(error, -EINVAL,
+                                     "%s: pixel %" PRId32 ",%" PRId32 " is %s; a kernel's are "
+                                     "finite",
+                                     path, x, y, isnan(value) ? "NaN" : "infinite");
+            kernel->weights[y * image->width + x] = value;
+        }
+    return 0;
+}
+
+static int load_picture(const char *path, crn_kernel *kernel, crn_error *error)
+{
+    crn_picture picture = {0};
+    int r = crn_picture_probe(path, &picture, error);
+    if (!r)
+        r = check_shape(path, &picture, error);
+    if (!r)
+        r = crn_picture_read(path, &picture, error);
+    if (!r)
+        r = take_pixels(path, &picture.image, kernel, error);
+    crn_picture_free(&picture);
+    return r;
+}
+
+/* --- text ---------------------------------------------------------------------------------------
+ */
+
+typedef struct place {
+    const char *path;
+    int32_t line;
+    crn_error *error;
+} place;
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static const char *skip_space(const char *c)
+{
+    while (is_space(*c))
+        c++;
+    return c;
+}
+
+/* The number that *c begins with; *c then stands behind it and what separates it from the next. */
+static int take_number(const place *at, const char **c, float *ret_value)
+{
+    char *end;
+    int length = (int)strcspn(*c, " \t\r\n,");
+    float value = strtof(*c, &end);
+    if (end != *c + length || !length)
+        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%.*s' is no number", at->path,
+                             at->line, length > 40 ? 40 : length, *c);
+    if (!isfinite(value))
+        return crn_error_set(at->error, -EINVAL,
+                             "%s:%" PRId32 ": %.*s is not finite, or not within a float's range",
+                             at->path, at->line, length > 40 ? 40 : length, *c);
+    *c = skip_space(end);
+    if (**c == ',') {
+        *c = skip_space(*c + 1);
+        if (!**c)
+            return crn_error_set(at->error, -EINVAL,
+                                 "%s:%" PRId32 ": a number is missing behind "
+                                 "the last comma",
+                                 at->path, at->line);
+    }
+    *ret_value = value;
+    return 0;
+}
+
+/* One line's numbers, appended as a row. A line without any is passed over. */
+static int take_row(const place *at, char *line, crn_kernel *kernel)
+{
+    line[strcspn(line, "#")] = '\0';
+    const char *c = skip_space(line);
+    int32_t width = 0, used = kernel->size.width * kernel->size.height;
+    if (!*c)
+        return 0;
+    for (; *c; width++) {
+        float value = 0;
+        int r = take_number(at, &c, &value);
+        if (r)
+            return r;
+        if (used + width == CRN_KERNEL_TAPS_MAX)
+            return crn_error_set(at->error, -EINVAL,
+                                 "%s:%" PRId32 ": a kernel has at most %d weights", at->path,
+                                 at->line, CRN_KERNEL_TAPS_MAX);
+        kernel->weights[used + width] = value;
+    }
+    if (kernel->size.height && width != kernel->size.width)
+        return crn_error_set(at->error, -EINVAL,
+                             "%s:%" PRId32 ": has %" PRId32
+                             " numbers, the rows before have %" PRId32
+                             "; all rows must be equally long",
+                             at->path, at->line, width, kernel->size.width);
+    kernel->size.width = width;
+    kernel->size.height++;
+    return 0;
+}
+
+static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error *error)
+{
+    place at = {path, 0, error};
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    int r = 0;
+    kernel->size = (crn_size){0, 0};
+    while (!r && (length = getline(&line, &room, file)) >= 0) {
+        at.line++;
+        if (strlen(line) != (size_t)length)
+            r = crn_error_set(error, -EINVAL, "%s:%" PRId32 ": is not text, nor TIFF, nor PNG",
+                              path, at.line);
+        else
+            r = take_row(&at, line, kernel);
+    }
+    if (!r && !feof(file))
+        r = crn_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!r && !kernel->size.height)
+        r = crn_error_set(error, -EINVAL, "%s: has no numbers; a kernel is rows of them", path);
+    free(line);
+    return r;
+}
+
+/* --- a file of either kind ----------------------------------------------------------------------
+ */
+
+static bool is_picture(FILE *file)
+{
+    unsigned char magic[4] = {0};
+    bool is = fread(magic, 1, sizeof magic, file) == sizeof magic &&
+              (!memcmp(magic, "\x89PNG", 4) ||
+               ((!memcmp(magic, "II", 2) || !memcmp(magic, "MM", 2)) && (!magic[2] || !magic[3])));
+    rewind(file);
+    return is;
+}
+
+static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    int r = 0;
+    struct stat status;
+    if (!file || fstat(fd, &status) < 0)
+        r = crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        r = crn_error_set(error, -EINVAL, "%s: is no ordinary file; a kernel is text or a picture",
+                          path);
+    else if (is_picture(file))
+        r = load_picture(path, kernel, error);
+    else if (status.st_size > TEXT_BYTES_MAX)
+        r = crn_error_set(error, -EINVAL, "%s: is too large for the text of a kernel (%d MiB)",
+                          path, TEXT_BYTES_MAX >> 20);
+    else
+        r = load_text(path, file, kernel, error);
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+int crn_kernel_load(const char *text, crn_size size, crn_kernel *ret_kernel, crn_error *error)
+{
+    crn_kernel kernel;
+    crn_error named = {0};
+    int r = crn_kernel_make(text, size, &kernel, &named);
+    if (r == -ENOENT && !access(text, F_OK))
+        r = load_file(text, &kernel, error);
+    else if (r == -ENOENT)
+        crn_error_set(error, r, "%.700s, nor is there such a file", named.text);
+    else if (r)
+        crn_error_set(error, r, "%s", named.text);
+    if (!r)
+        *ret_kernel = kernel;
+    return r;
+}
