@@ -1,0 +1,507 @@
+/* The fast ranklets: tiles, threads and scratch memory (ranklet.h). */
+#include "stages/openmp/ranklet.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "stages/serial/ranklet.h"
+
+enum {
+    SLOT_LINE,
+    SLOT_VALUES,
+    SLOT_RANKS,
+    SLOT_CODES,
+    SLOT_COUNTS,
+    SLOT_SUMS,
+    SLOT_PAIRS,
+    SLOT_RINGS,
+    SLOT_RESULTS,
+    SLOTS,
+};
+
+#define VALUES 65536
+
+/* Values counted at once where there are more: all but the first and the last bin. */
+#define CLIPPED_BINS (CRN_RANKLET_BINS - 2)
+
+/* Counts of a tile's columns, and rows of pairs, that stay in the second and the first cache. */
+#define COUNTS_BYTES (640 << 10)
+#define PAIRS_BYTES  (40 << 10)
+
+/* Sums of all rows of a tile, where it is gone over several times. */
+#define SUMS_BYTES (4 << 20)
+
+/* Below this a thread more costs more than it brings. */
+#define NS_PER_THREAD 30000
+
+/* More tiles than threads: not all take the same time. */
+#define TILES_PER_THREAD 4
+
+static const crn_ranklet_target targets[CRN_TARGETS] = {
+#define TARGET(name)                                                                               \
+    {                                                                                              \
+        crn_ranklet_columns_start_##name, crn_ranklet_columns_row_##name,                          \
+            crn_ranklet_columns_advance_##name, crn_ranklet_pairs8_start_##name,                   \
+            crn_ranklet_pairs8_row_##name, crn_ranklet_pairs8_advance_##name,                      \
+            crn_ranklet_pairs16_start_##name, crn_ranklet_pairs16_row_##name,                      \
+            crn_ranklet_pairs16_advance_##name, crn_ranklet_split_##name,                          \
+            crn_ranklet_finish32_##name, crn_ranklet_finish64_##name                               \
+    }
+    [CRN_PLAIN] = TARGET(plain),
+    [CRN_AVX2] = TARGET(avx2),
+    [CRN_AVX512] = TARGET(avx512),
+};
+
+/* A thread's memory. */
+typedef struct desk {
+    uint16_t *line;   /* a row of pixels, where memory has steps */
+    uint16_t *values; /* the tile's, of 16 bits */
+    uint16_t *ranks;  /* by value */
+    uint8_t *codes;
+    void *counts, *sums, *pairs, *rings, *results[3];
+} desk;
+
+typedef struct job {
+    const crn_ranklet_params *params;
+    const crn_image *in;
+    crn_image *out;
+    const crn_ranklet_way *way;
+    const crn_ranklet_target *target;
+    crn_ranklet_width counts_width;
+    int32_t rows, columns;  /* of a tile, at most */
+    int32_t strips, stacks; /* tiles down and along a plane */
+    ptrdiff_t stride;       /* of a row of codes, with what may be read beside it */
+    ptrdiff_t pairs_stride;
+    size_t bytes[SLOTS]; /* a thread's */
+    uint8_t *memory[SLOTS];
+} job;
+
+bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits)
+{
+    int64_t area = (int64_t)params->width * params->height, half = params->height / 2;
+    return code_bits == 8 ? half * half <= INT8_MAX && area / 2 * (area / 2) <= INT16_MAX
+                          : half * half <= INT16_MAX && area <= 92680;
+}
+
+crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
+{
+    int64_t area = (int64_t)params->width * params->height;
+    if (area <= INT16_MAX)
+        return params->height <= INT8_MAX ? CRN_RANKLET_8 : CRN_RANKLET_16;
+    if (params->height > INT16_MAX || area > INT32_MAX)
+        return CRN_RANKLET_ANY;
+    /* The products' sum is at most a quarter of area^2. */
+    return area <= 92680 ? CRN_RANKLET_32 : CRN_RANKLET_64;
+}
+
+/* --- what a tile's pixels are -------------------------------------------------------------------
+ */
+
+/* A row of the tile's pixels, in the image's type, at (y, x) of a plane. */
+static const void *row_of(const job *j, const desk *d, int32_t plane, int32_t y, int32_t x,
+                          int32_t count)
+{
+    const crn_image *in = j->in;
+    ptrdiff_t at = crn_image_index(in, plane, y, x);
+    if (in->type == CRN_U8) {
+        const uint8_t *p = (const uint8_t *)in->data + at;
+        uint8_t *line = (uint8_t *)d->line;
+        if (in->step == 1)
+            return p;
+        for (int32_t i = 0; i < count; i++)
+            line[i] = p[i * in->step];
+        return line;
+    }
+    const uint16_t *p = (const uint16_t *)in->data + at;
+    if (in->step == 1)
+        return p;
+    for (int32_t i = 0; i < count; i++)
+        d->line[i] = p[i * in->step];
+    return d->line;
+}
+
+static void extend_range8(const uint8_t *row, int32_t count, int32_t *least, int32_t *most)
+{
+    uint8_t low = UINT8_MAX, high = 0;
+    for (int32_t i = 0; i < count; i++) {
+        low = row[i] < low ? row[i] : low;
+        high = row[i] > high ? row[i] : high;
+    }
+    *least = low < *least ? low : *least;
+    *most = high > *most ? high : *most;
+}
+
+static void extend_range16(const uint16_t *row, int32_t count, int32_t *least, int32_t *most)
+{
+    uint16_t low = UINT16_MAX, high = 0;
+    for (int32_t i = 0; i < count; i++) {
+        low = row[i] < low ? row[i] : low;
+        high = row[i] > high ? row[i] : high;
+    }
+    *least = low < *least ? low : *least;
+    *most = high > *most ? high : *most;
+}
+
+/* Where a tile lies, and what is known of its values. */
+typedef struct place {
+    int32_t plane, y, x;
+    int32_t pixel_rows, pixel_columns;
+    int32_t least, most;
+} place;
+
+static void find_range(const job *j, const desk *d, place *p)
+{
+    p->least = VALUES;
+    p->most = 0;
+    for (int32_t y = 0; y < p->pixel_rows; y++) {
+        const void *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
+        if (j->in->type == CRN_U8)
+            extend_range8(row, p->pixel_columns, &p->least, &p->most);
+        else
+            extend_range16(row, p->pixel_columns, &p->least, &p->most);
+    }
+}
+
+/* Values that fit into 8 bits, less the least and `more`. */
+static uint8_t *make_codes8(const job *j, const desk *d, const place *p, int32_t more)
+{
+    uint8_t *codes = d->codes + j->params->width, *to = codes;
+    uint8_t less = (uint8_t)(p->least + more);
+    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
+        const void *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
+        for (int32_t x = 0; j->in->type == CRN_U8 && x < p->pixel_columns; x++)
+            to[x] = (uint8_t)(((const uint8_t *)row)[x] - less);
+        for (int32_t x = 0; j->in->type == CRN_U16 && x < p->pixel_columns; x++)
+            to[x] = (uint8_t)(((const uint16_t *)row)[x] - less);
+    }
+    return codes;
+}
+
+/* Values of 16 bits, flipped so that they compare as signed ones. */
+static uint16_t *make_codes16(const job *j, const desk *d, const place *p)
+{
+    uint16_t *codes = d->values + j->params->width, *to = codes;
+    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
+        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
+        for (int32_t x = 0; x < p->pixel_columns; x++)
+            to[x] = row[x] ^ 0x8000;
+    }
+    return codes;
+}
+
+/* Values of 16 bits become their ranks among those of the tile. Returns how many there are. */
+static int32_t make_ranks(const job *j, const desk *d, const place *p)
+{
+    memset(d->ranks, 0, VALUES * sizeof *d->ranks);
+    for (int32_t y = 0; y < p->pixel_rows; y++) {
+        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
+        for (int32_t x = 0; x < p->pixel_columns; x++)
+            d->ranks[row[x]] = 1;
+    }
+    int32_t values = 0;
+    for (int32_t v = p->least; v <= p->most; v++)
+        if (d->ranks[v])
+            d->ranks[v] = (uint16_t)values++;
+    uint16_t *to = d->values + j->params->width;
+    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
+        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
+        for (int32_t x = 0; x < p->pixel_columns; x++)
+            to[x] = d->ranks[row[x]];
+    }
+    return values;
+}
+
+/* The ranks from `first` on as codes 1 to CLIPPED_BINS, those before as 0, those after as the last.
+ */
+static void clip_ranks(const job *j, const desk *d, const place *p, int32_t first)
+{
+    const uint16_t *from = d->values + j->params->width;
+    uint8_t *to = d->codes + j->params->width;
+    for (int32_t y = 0; y < p->pixel_rows; y++, from += j->stride, to += j->stride)
+        for (int32_t x = 0; x < p->pixel_columns; x++) {
+            int32_t code = from[x] - first + 1;
+            code = code < 0 ? 0 : code;
+            to[x] = (uint8_t)(code > CLIPPED_BINS + 1 ? CLIPPED_BINS + 1 : code);
+        }
+}
+
+/* --- a tile -------------------------------------------------------------------------------------
+ */
+
+static void finish_row(const job *j, const desk *d, const place *p, int32_t y, int32_t columns,
+                       bool wide)
+{
+    int64_t half = (int64_t)j->params->width * j->params->height / 2;
+    for (int32_t i = 0; i < 3; i++) {
+        ptrdiff_t at = crn_image_index(j->out, 3 * p->plane + i, p->y + y, p->x);
+        crn_ranklet_finish finish = {.divisor = (double)(half * half),
+                                     .sums = d->results[i],
+                                     .columns = columns,
+                                     .out = (float *)j->out->data + at,
+                                     .step = j->out->step};
+        if (wide)
+            j->target->finish64(&finish);
+        else
+            j->target->finish32(&finish);
+    }
+}
+
+static void run_pairs(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
+                      bool narrow)
+{
+    const crn_ranklet_target *t = j->target;
+    tile->codes = narrow ? (void *)make_codes8(j, d, p, 128) : (void *)make_codes16(j, d, p);
+    for (int32_t y = 0; y < tile->rows; y++) {
+        if (y == 0)
+            (narrow ? t->pairs8_start : t->pairs16_start)(tile, 0);
+        else
+            (narrow ? t->pairs8_advance : t->pairs16_advance)(tile, y - 1);
+        (narrow ? t->pairs8_row : t->pairs16_row)(tile, y);
+        finish_row(j, d, p, y, tile->columns, false);
+    }
+}
+
+static size_t sum_bytes(crn_ranklet_width width)
+{
+    return 4 * (width >= CRN_RANKLET_64 ? sizeof(int64_t) : sizeof(int32_t));
+}
+
+/* All rows, for some of the values: `first` and `last` of those times. */
+static void run_columns_once(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
+                             bool first, bool last)
+{
+    size_t row_bytes = (size_t)tile->columns * sum_bytes(tile->counts_width);
+    for (int32_t y = 0; y < tile->rows; y++) {
+        if (y == 0)
+            j->target->columns_start(tile, 0);
+        else
+            j->target->columns_advance(tile, y - 1);
+        int32_t sums_row = first && last ? 0 : y;
+        if (first)
+            memset((uint8_t *)tile->sums + (size_t)sums_row * row_bytes, 0, row_bytes);
+        j->target->columns_row(tile, sums_row);
+        if (!last)
+            continue;
+        j->target->split(tile, sums_row);
+        finish_row(j, d, p, y, tile->columns, tile->counts_width >= CRN_RANKLET_64);
+    }
+}
+
+static void run_columns8(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile)
+{
+    tile->codes = make_codes8(j, d, p, 0);
+    tile->bins =
+        p->most - p->least < CRN_RANKLET_BINS / 2 ? CRN_RANKLET_BINS / 2 : CRN_RANKLET_BINS;
+    run_columns_once(j, d, p, tile, true, true);
+}
+
+static void run_columns16(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
+                          int32_t values)
+{
+    tile->codes = d->codes + j->params->width;
+    tile->bins = CRN_RANKLET_BINS;
+    tile->clipped = true;
+    for (int32_t first = 0; first < values; first += CLIPPED_BINS) {
+        clip_ranks(j, d, p, first);
+        run_columns_once(j, d, p, tile, first == 0, first + CLIPPED_BINS >= values);
+    }
+}
+
+/* What a position costs, in about nanoseconds. */
+static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
+{
+    return 0.006 * code_bits * params->width * params->height + 0.5;
+}
+
+static double columns_ns(crn_ranklet_width width)
+{
+    static const double ns[] = {14, 16, 30, 50, 500};
+    return ns[width];
+}
+
+static void run_tile(const job *j, const desk *d, int64_t k)
+{
+    const int32_t width = j->params->width, height = j->params->height;
+    int64_t in_plane = k % ((int64_t)j->strips * j->stacks);
+    place p = {.plane = (int32_t)(k / ((int64_t)j->strips * j->stacks)),
+               .y = (int32_t)(in_plane / j->stacks) * j->rows,
+               .x = (int32_t)(in_plane % j->stacks) * j->columns};
+    crn_ranklet_tile tile = {.width = width, .height = height, .stride = j->stride};
+    tile.rows = j->out->height - p.y < j->rows ? j->out->height - p.y : j->rows;
+    tile.columns = j->out->width - p.x < j->columns ? j->out->width - p.x : j->columns;
+    tile.counts_width = j->counts_width;
+    tile.counts = d->counts;
+    tile.sums = d->sums;
+    tile.pairs = d->pairs;
+    tile.rings = d->rings;
+    tile.pairs_stride = j->pairs_stride;
+    memcpy(tile.result, d->results, sizeof tile.result);
+    p.pixel_rows = tile.rows + height - 1;
+    p.pixel_columns = tile.columns + width - 1;
+    find_range(j, d, &p);
+    bool narrow = p.most - p.least <= UINT8_MAX;
+    bool may_pair =
+        crn_ranklet_may_pair(j->params, narrow ? 8 : 16) && j->way->method != CRN_RANKLET_COLUMNS;
+    bool asked = j->way->method == CRN_RANKLET_PAIRS;
+    double pairs = pairs_ns(j->params, narrow ? 8 : 16), columns = columns_ns(j->counts_width);
+    if (may_pair && (asked || pairs < columns)) {
+        run_pairs(j, d, &p, &tile, narrow);
+    } else if (narrow) {
+        run_columns8(j, d, &p, &tile);
+    } else {
+        int32_t values = make_ranks(j, d, &p);
+        if (may_pair && pairs < columns * (values / CLIPPED_BINS + 1))
+            run_pairs(j, d, &p, &tile, false);
+        else
+            run_columns16(j, d, &p, &tile, values);
+    }
+}
+
+/* --- all tiles ----------------------------------------------------------------------------------
+ */
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 127) / 64 * 64;
+}
+
+/* What a thread needs at most of each slot. */
+static void set_bytes(job *j)
+{
+    const size_t width = (size_t)j->params->width, height = (size_t)j->params->height;
+    const size_t columns = (size_t)j->columns, rows = (size_t)j->rows;
+    size_t pixels = columns + width - 1;
+    size_t of_codes = (rows + height - 1) * (size_t)j->stride + 2 * width + CRN_RANKLET_MARGIN;
+    static const size_t count_bytes[] = {1, 2, 2, 2, 8};
+    bool is_u16 = j->in->type == CRN_U16;
+    bool may_pair = crn_ranklet_may_pair(j->params, is_u16 ? 16 : 8);
+    j->bytes[SLOT_LINE] = rounded(pixels * sizeof(uint16_t));
+    j->bytes[SLOT_VALUES] = is_u16 ? rounded(of_codes * sizeof(uint16_t)) : 0;
+    j->bytes[SLOT_RANKS] = is_u16 ? VALUES * sizeof(uint16_t) : 0;
+    j->bytes[SLOT_CODES] = rounded(of_codes);
+    j->bytes[SLOT_COUNTS] = rounded(pixels * 3 * CRN_RANKLET_BINS * count_bytes[j->counts_width]);
+    j->bytes[SLOT_SUMS] = rounded((is_u16 ? rows : 1) * columns * sum_bytes(j->counts_width));
+    size_t pairs_row = (size_t)j->pairs_stride * (is_u16 ? 2 : 1);
+    j->bytes[SLOT_PAIRS] = may_pair ? rounded(3 * width * pairs_row) : 0;
+    j->bytes[SLOT_RINGS] = may_pair ? rounded((height / 2 + 2) * 2 * pairs_row) : 0;
+    j->bytes[SLOT_RESULTS] = 3 * rounded((columns + CRN_RANKLET_MARGIN) * sizeof(int64_t));
+}
+
+static int reserve(job *j, crn_context *context)
+{
+    set_bytes(j);
+    for (int32_t i = 0; i < SLOTS; i++) {
+        size_t bytes = j->bytes[i] * (size_t)j->way->threads;
+        j->memory[i] = bytes ? crn_context_scratch(context, i, bytes) : NULL;
+        if (bytes && !j->memory[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static desk desk_of(const job *j, int32_t thread)
+{
+    uint8_t *m[SLOTS];
+    for (int32_t i = 0; i < SLOTS; i++)
+        m[i] = j->memory[i] ? j->memory[i] + j->bytes[i] * (size_t)thread : NULL;
+    size_t result = j->bytes[SLOT_RESULTS] / 3;
+    return (desk){
+        .line = (uint16_t *)(void *)m[SLOT_LINE],
+        .values = (uint16_t *)(void *)m[SLOT_VALUES],
+        .ranks = (uint16_t *)(void *)m[SLOT_RANKS],
+        .codes = m[SLOT_CODES],
+        .counts = m[SLOT_COUNTS],
+        .sums = m[SLOT_SUMS],
+        .pairs = m[SLOT_PAIRS],
+        .rings = m[SLOT_RINGS],
+        .results = {m[SLOT_RESULTS], m[SLOT_RESULTS] + result, m[SLOT_RESULTS] + 2 * result}};
+}
+
+int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
+                          const crn_ranklet_params *params, const crn_image *in, crn_image *out)
+{
+    int r = crn_ranklet_check(params, in, out);
+    if (r < 0)
+        return r;
+    job j = {.params = params, .in = in, .out = out, .way = way, .target = &targets[way->target]};
+    crn_ranklet_width needed = crn_ranklet_width_needed(params);
+    j.counts_width = way->counts_width > needed ? way->counts_width : needed;
+    j.rows = way->rows < out->height ? way->rows : out->height;
+    j.columns = way->columns < out->width ? way->columns : out->width;
+    j.strips = (out->height - 1) / j.rows + 1;
+    j.stacks = (out->width - 1) / j.columns + 1;
+    j.stride = ((ptrdiff_t)j.columns + params->width + 63) / 64 * 64;
+    j.pairs_stride = j.stride + CRN_RANKLET_MARGIN;
+    r = reserve(&j, context);
+    if (r < 0)
+        return r;
+    int64_t tiles = (int64_t)in->planes * j.strips * j.stacks;
+    if (way->threads == 1 || tiles == 1) {
+        desk d = desk_of(&j, 0);
+        for (int64_t k = 0; k < tiles; k++)
+            run_tile(&j, &d, k);
+        return 0;
+    }
+#pragma omp parallel num_threads(way->threads)
+    {
+        desk d = desk_of(&j, omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t k = 0; k < tiles; k++)
+            run_tile(&j, &d, k);
+    }
+    return 0;
+}
+
+static int32_t between(int64_t value, int64_t least, int64_t most)
+{
+    value = value > most ? most : value;
+    return (int32_t)(value < least ? least : value);
+}
+
+/* Tiles as wide as the caches like, and as high as leaves enough of them for all threads. */
+static void set_tiles(crn_ranklet_way *way, const crn_ranklet_params *params, const crn_image *in,
+                      const crn_image *out, double ns)
+{
+    static const int64_t column_bytes[] = {768, 1536, 1536, 1536, 6144};
+    crn_ranklet_width width = crn_ranklet_width_needed(params);
+    bool pairs = ns < columns_ns(width);
+    int64_t columns = pairs ? PAIRS_BYTES / (3 * params->width)
+                            : COUNTS_BYTES / column_bytes[width] - params->width;
+    way->columns = between(columns, params->width > 128 ? params->width : 128, out->width);
+    int64_t stacks = (out->width - 1) / way->columns + 1;
+    way->columns = (int32_t)((out->width - 1) / stacks + 1);
+    int64_t rows = out->height;
+    if (way->threads > 1) {
+        int64_t tiles = (int64_t)way->threads * TILES_PER_THREAD, others = stacks * in->planes;
+        rows = out->height / ((tiles - 1) / others + 1);
+        rows = rows < params->height / 2 ? params->height / 2 : rows;
+    }
+    if (in->type == CRN_U16) {
+        int64_t most = SUMS_BYTES / (way->columns * (int64_t)sum_bytes(width));
+        rows = rows > most ? most : rows;
+    }
+    way->rows = between(rows, 16, out->height);
+}
+
+int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
+                       crn_image *out)
+{
+    int r = crn_ranklet_check(params, in, out);
+    if (r < 0)
+        return r;
+    int32_t bits = in->type == CRN_U8 ? 8 : 16;
+    double ns = columns_ns(crn_ranklet_width_needed(params));
+    if (crn_ranklet_may_pair(params, bits) && pairs_ns(params, bits) < ns)
+        ns = pairs_ns(params, bits);
+    double positions = (double)in->planes * out->height * out->width;
+    double threads = positions * ns / NS_PER_THREAD;
+    int32_t most = crn_context_threads(context);
+    crn_ranklet_way way = {.target = crn_target_best(),
+                           .threads = threads >= most ? most
+                                      : threads < 1   ? 1
+                                                      : (int32_t)threads};
+    set_tiles(&way, params, in, out, ns);
+    return crn_ranklet_openmp_by(&way, context, params, in, out);
+}

@@ -1,0 +1,133 @@
+/*
+ * The fast ranklets: what its files share.
+ *
+ *   ranklet.c               the entry: tiles, threads, scratch memory
+ *   ranklet_columns_simd.c  larger windows: counts per column, added up along a row
+ *   ranklet_pairs8_simd.c,  smaller windows: pairs of pixels compared, a row at a time
+ *   ranklet_pairs16_simd.c
+ *   ranklet_finish_simd.c   sums become R
+ *
+ * A window has the quarters a b / c d. With AB for the sum of sign(p - q) over p in a, q in b:
+ *
+ *   vertical    = AB + AD + CB + CD      horizontal = AC + AD + BC + BD
+ *   diagonal    = AB + AC + DB + DC
+ *
+ * and with W the whole window, as AA = 0 and AB = -BA:
+ *
+ *   vertical    = AW + CW                horizontal = AW + BW
+ *   diagonal    = AW + DW                0          = AW + BW + CW + DW
+ */
+#ifndef CRN_OPENMP_RANKLET_H
+#define CRN_OPENMP_RANKLET_H
+
+#include "stages/openmp/target.h"
+#include "stages/ops.h"
+
+/* A vector's elements: rows of codes and sums may be read, and the thread's own written, so far
+ * beyond their end. */
+#define CRN_RANKLET_MARGIN 64
+
+/* Values that a tile's counts tell apart at once. */
+#define CRN_RANKLET_BINS 256
+
+/* How the columns of a tile are counted: by what the window's numbers need. */
+typedef enum crn_ranklet_width {
+    CRN_RANKLET_8,  /* counts of 8 bits, added up in 16 */
+    CRN_RANKLET_16, /* counts and their sums of 16 bits */
+    CRN_RANKLET_32, /* counts of 16, sums of 32 bits, as the products' sums */
+    CRN_RANKLET_64, /* the same, the products' sums of 64 bits */
+    CRN_RANKLET_ANY,
+} crn_ranklet_width;
+
+/*
+ * What a task works on: so many rows and columns of positions, and the pixels under their windows
+ * as codes, which are in the same order as the values.
+ */
+typedef struct crn_ranklet_tile {
+    int32_t width, height; /* of the window */
+    int32_t rows, columns; /* of positions */
+    const void *codes;     /* of (rows + height - 1) rows, their first element */
+    ptrdiff_t stride;      /* from row to row of codes, in elements */
+
+    /* Columns: */
+    crn_ranklet_width counts_width;
+    int32_t bins; /* a multiple of 128; codes are below */
+    bool clipped; /* codes 0 and bins - 1 are of values beyond, to be compared with but not
+                     counted */
+    void *counts; /* per column, `bins` each: of the upper half, of the lower half, and what a value
+                     scores against the whole column */
+    void *sums;   /* per position AW, BW, CW and a gap, a row after the other; int32_t, or int64_t
+                     where counts_width is CRN_RANKLET_64 or more */
+
+    /* Pairs: */
+    void *pairs; /* by displacement, rows of sums of pairs */
+    void *rings; /* rows of AB, and one each of AC, AD, BC */
+    ptrdiff_t pairs_stride;
+
+    void *result[3]; /* a row of sums each: vertical, horizontal, diagonal */
+} crn_ranklet_tile;
+
+/* Row after row: start; then for every row `row`, and before every other one `advance`. */
+typedef void crn_ranklet_row_fn(crn_ranklet_tile *tile, int32_t y);
+
+typedef struct crn_ranklet_finish {
+    double divisor;
+    const void *sums;
+    int32_t columns;
+    float *out;
+    ptrdiff_t step;
+} crn_ranklet_finish;
+
+/* What each target has. */
+typedef struct crn_ranklet_target {
+    crn_ranklet_row_fn *columns_start, *columns_row, *columns_advance;
+    crn_ranklet_row_fn *pairs8_start, *pairs8_row, *pairs8_advance;
+    crn_ranklet_row_fn *pairs16_start, *pairs16_row, *pairs16_advance;
+    /* AW ... to the three results; sums of 32 or 64 bits to f32. */
+    void (*split)(const crn_ranklet_tile *tile, int32_t y);
+    void (*finish32)(const crn_ranklet_finish *job);
+    void (*finish64)(const crn_ranklet_finish *job);
+} crn_ranklet_target;
+
+#define CRN_RANKLET_DECLARE(target)                                                                \
+    crn_ranklet_row_fn crn_ranklet_columns_start_##target;                                         \
+    crn_ranklet_row_fn crn_ranklet_columns_row_##target;                                           \
+    crn_ranklet_row_fn crn_ranklet_columns_advance_##target;                                       \
+    crn_ranklet_row_fn crn_ranklet_pairs8_start_##target;                                          \
+    crn_ranklet_row_fn crn_ranklet_pairs8_row_##target;                                            \
+    crn_ranklet_row_fn crn_ranklet_pairs8_advance_##target;                                        \
+    crn_ranklet_row_fn crn_ranklet_pairs16_start_##target;                                         \
+    crn_ranklet_row_fn crn_ranklet_pairs16_row_##target;                                           \
+    crn_ranklet_row_fn crn_ranklet_pairs16_advance_##target;                                       \
+    void crn_ranklet_split_##target(const crn_ranklet_tile *tile, int32_t y);                      \
+    void crn_ranklet_finish32_##target(const crn_ranklet_finish *job);                             \
+    void crn_ranklet_finish64_##target(const crn_ranklet_finish *job)
+
+CRN_RANKLET_DECLARE(plain);
+CRN_RANKLET_DECLARE(avx2);
+CRN_RANKLET_DECLARE(avx512);
+
+typedef enum crn_ranklet_method {
+    CRN_RANKLET_BY_COST,
+    CRN_RANKLET_PAIRS, /* only where crn_ranklet_may_pair */
+    CRN_RANKLET_COLUMNS,
+} crn_ranklet_method;
+
+/* How to go about it: chosen by the processor, the window and the picture, or by a test. */
+typedef struct crn_ranklet_way {
+    crn_target target;
+    int32_t rows, columns; /* most positions of a tile */
+    int32_t threads;
+    crn_ranklet_method method;
+    crn_ranklet_width counts_width; /* at least as wide as need be */
+} crn_ranklet_way;
+
+/* Do sums over pairs fit into the numbers that hold them? 8: codes of 8 bits, else of 16. */
+bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits);
+
+crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params);
+
+int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
+                          const crn_ranklet_params *params, const crn_image *in, crn_image *out);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Smaller windows, for codes of 8 or of 16 bits: a ranklet_pairs*_simd.c says of which before it
+ * includes this.
+ *
+ * For two rows of pixels, `down` rows apart, and a displacement d along them, pairs(d) at (y, x) is
+ * the sum of sign(p - q) over p in the half window's height of pixels from (y, x) downwards and q
+ * in as many from (y + down, x + d). Going down a row changes 2 (2 half - 1) of its half^2 pairs,
+ * and all positions of a row go through the same at once. A sum over two quarters, as AB, is the
+ * sum of such pairs(d), each as often as the quarters have columns d apart.
+ *
+ * Quarters beside each other (AB, CD) need pairs with down = 0 and d from 1 to width - 1; all
+ * others (AC, BD, AD, BC) pairs with down = half the height, and d from -(width - 1) to width - 1.
+ */
+#ifndef CRN_OPENMP_RANKLET_PAIRS_H
+#define CRN_OPENMP_RANKLET_PAIRS_H
+
+#include <string.h>
+
+#include <immintrin.h>
+
+#include "stages/openmp/ranklet.h"
+
+#ifndef CRN_RANKLET_CODE
+#define CRN_RANKLET_CODE int8_t  /* a code, and a sum over a pair of columns */
+#define CRN_RANKLET_SUM  int16_t /* a sum over two quarters */
+#define CRN_RANKLET_BITS 8
+#endif
+
+#if defined(CRN_TARGET_avx512)
+#define CRN_RANKLET_BYTES 64
+#elif defined(CRN_TARGET_avx2)
+#define CRN_RANKLET_BYTES 32
+#else
+#define CRN_RANKLET_BYTES 16
+#endif
+
+typedef CRN_RANKLET_CODE crn_code;
+typedef CRN_RANKLET_SUM crn_pair_sum;
+typedef crn_code crn_codes __attribute__((vector_size(CRN_RANKLET_BYTES)));
+typedef crn_code crn_codes_half __attribute__((vector_size(CRN_RANKLET_BYTES / 2)));
+typedef crn_pair_sum crn_pair_sums __attribute__((vector_size(CRN_RANKLET_BYTES)));
+typedef int32_t crn_pair_results
+    __attribute__((vector_size(CRN_RANKLET_BYTES / sizeof(crn_pair_sum) * 4)));
+
+enum {
+    CRN_CODES = CRN_RANKLET_BYTES / sizeof(crn_code),
+    CRN_PAIR_SUMS = CRN_RANKLET_BYTES / sizeof(crn_pair_sum),
+};
+
+static inline __attribute__((always_inline)) crn_codes crn_codes_load(const crn_code *p)
+{
+    crn_codes v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* to + sign(a - b) */
+static inline __attribute__((always_inline)) crn_codes crn_codes_compare(crn_codes to, crn_codes a,
+                                                                         crn_codes b)
+{
+#if !defined(CRN_TARGET_avx512)
+    return to - (crn_codes)(a > b) + (crn_codes)(b > a);
+#elif CRN_RANKLET_BITS == 8
+    const __m512i one = _mm512_set1_epi8(1);
+    __m512i x = (__m512i)a, y = (__m512i)b, sum = (__m512i)to;
+    sum = _mm512_mask_add_epi8(sum, _mm512_cmpgt_epi8_mask(x, y), sum, one);
+    return (crn_codes)_mm512_mask_sub_epi8(sum, _mm512_cmpgt_epi8_mask(y, x), sum, one);
+#else
+    const __m512i one = _mm512_set1_epi16(1);
+    __m512i x = (__m512i)a, y = (__m512i)b, sum = (__m512i)to;
+    sum = _mm512_mask_add_epi16(sum, _mm512_cmpgt_epi16_mask(x, y), sum, one);
+    return (crn_codes)_mm512_mask_sub_epi16(sum, _mm512_cmpgt_epi16_mask(y, x), sum, one);
+#endif
+}
+
+/* `half` pixels from p downwards against as many from q downwards. */
+static inline __attribute__((always_inline)) crn_codes
+crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
+{
+    crn_codes sum = {0};
+    for (int32_t i = 0; i < half; i++) {
+        crn_codes a = crn_codes_load(p + i * stride);
+        for (int32_t j = 0; j < half; j++)
+            sum = crn_codes_compare(sum, a, crn_codes_load(q + j * stride));
+    }
+    return sum;
+}
+
+/* The same a row further down: what p and q were the first of goes, what comes after their last
+ * comes. */
+static inline __attribute__((always_inline)) crn_codes
+crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
+{
+    crn_codes p_gone = crn_codes_load(p), q_gone = crn_codes_load(q);
+    crn_codes p_come = crn_codes_load(p + half * stride);
+    crn_codes q_come = crn_codes_load(q + half * stride);
+    crn_codes more = {0}; /* in two sums, which need not wait for each other */
+    sum = crn_codes_compare(sum, q_gone, p_gone);
+    more = crn_codes_compare(more, p_come, q_come);
+    for (int32_t i = 1; i < half; i++) {
+        crn_codes a = crn_codes_load(p + i * stride), b = crn_codes_load(q + i * stride);
+        sum = crn_codes_compare(sum, q_gone, a);
+        more = crn_codes_compare(more, a, q_come);
+        sum = crn_codes_compare(sum, b, p_gone);
+        more = crn_codes_compare(more, p_come, b);
+    }
+    return sum + more;
+}
+
+/* Below this, all pairs are fewer than those that change. */
+#define CRN_PAIRS_HALF_NEXT 4
+
+/* pairs(d) of all displacements, first to last, of the row y; from scratch, or from the row
+ * before. `pairs` is their first row. */
+static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs, int32_t first,
+                                  int32_t last, int32_t down, int32_t y, bool anew)
+{
+    const ptrdiff_t stride = tile->stride;
+    const int32_t half = tile->height / 2, pixels = tile->columns + tile->width - 1;
+    anew = anew || half < CRN_PAIRS_HALF_NEXT;
+    const crn_code *row = (const crn_code *)tile->codes + (y - !anew) * stride;
+    for (int32_t x = 0; x < pixels; x += CRN_CODES)
+        for (int32_t d = first; d <= last; d++) {
+            crn_code *to = pairs + (d - first) * tile->pairs_stride + x;
+            const crn_code *p = row + x, *q = p + down * stride + d;
+            crn_codes sum = anew ? crn_pairs_all(p, q, stride, half)
+                                 : crn_pairs_next(crn_codes_load(to), p, q, stride, half);
+            memcpy(to, &sum, sizeof sum);
+        }
+}
+
+/*
+ * Of a row of pairs, from their displacement 0 on: the sum over two quarters whose first columns
+ * lie `apart`, at x.
+ */
+static inline __attribute__((always_inline)) crn_pair_sums
+crn_pairs_quarters(const crn_ranklet_tile *tile, const crn_code *pairs, int32_t apart, int32_t x)
+{
+    const int32_t half = tile->width / 2;
+    crn_pair_sums sum = {0};
+    for (int32_t k = 0; k < half; k++) {
+        const crn_code *p = pairs + (apart - k) * tile->pairs_stride + x + k;
+        for (int32_t l = 0; l < half; l++, p += tile->pairs_stride) {
+            crn_codes_half narrow;
+            memcpy(&narrow, p, sizeof narrow);
+            sum += __builtin_convertvector(narrow, crn_pair_sums);
+        }
+    }
+    return sum;
+}
+
+static inline crn_pair_sum *crn_pairs_ring(const crn_ranklet_tile *tile, int32_t y)
+{
+    return (crn_pair_sum *)tile->rings + y % (tile->height / 2 + 1) * tile->pairs_stride;
+}
+
+/* The rows of pairs: first those of neighbours (down = 0), then the others, at d = 0. */
+static inline crn_code *crn_pairs_beside(const crn_ranklet_tile *tile)
+{
+    return tile->pairs;
+}
+
+static inline crn_code *crn_pairs_below(const crn_ranklet_tile *tile)
+{
+    return (crn_code *)tile->pairs + (2 * tile->width - 2) * tile->pairs_stride;
+}
+
+/* The row of AB at y, into its ring. */
+static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool anew)
+{
+    crn_code *pairs = crn_pairs_beside(tile);
+    crn_pair_sum *ab = crn_pairs_ring(tile, y);
+    crn_pairs_rows(tile, pairs, 1, tile->width - 1, 0, y, anew);
+    for (int32_t x = 0; x < tile->columns; x += CRN_PAIR_SUMS) {
+        crn_pair_sums sum =
+            crn_pairs_quarters(tile, pairs - tile->pairs_stride, tile->width / 2, x);
+        memcpy(ab + x, &sum, sizeof sum);
+    }
+}
+
+/* What goes before row y can be told: CD is AB half a window further down. */
+static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool anew)
+{
+    const int32_t last = tile->width - 1;
+    if (anew)
+        for (int32_t i = 0; i < tile->height / 2; i++)
+            crn_pairs_ab(tile, y + i, i == 0);
+    crn_pairs_ab(tile, y + tile->height / 2, false);
+    crn_code *first = crn_pairs_below(tile) - last * tile->pairs_stride;
+    crn_pairs_rows(tile, first, -last, last, tile->height / 2, y, anew);
+}
+
+/* The row y of all three sums. */
+static inline void crn_pairs_sum(const crn_ranklet_tile *tile, int32_t y)
+{
+    const int32_t half = tile->width / 2;
+    const crn_code *below = crn_pairs_below(tile);
+    const crn_pair_sum *ab_row = crn_pairs_ring(tile, y);
+    const crn_pair_sum *cd_row = crn_pairs_ring(tile, y + tile->height / 2);
+    crn_pair_sum *ac_row =
+        (crn_pair_sum *)tile->rings + (tile->height / 2 + 1) * tile->pairs_stride;
+    for (int32_t x = 0; x < tile->columns + half; x += CRN_PAIR_SUMS) {
+        crn_pair_sums ac = crn_pairs_quarters(tile, below, 0, x);
+        memcpy(ac_row + x, &ac, sizeof ac);
+    }
+    int32_t *vertical = tile->result[0], *horizontal = tile->result[1];
+    int32_t *diagonal = tile->result[2];
+    for (int32_t x = 0; x < tile->columns; x += CRN_PAIR_SUMS) {
+        crn_pair_sums ab, cd, ac, bd;
+        crn_pair_sums ad = crn_pairs_quarters(tile, below, half, x);
+        crn_pair_sums bc = crn_pairs_quarters(tile, below, -half, x + half);
+        memcpy(&ab, ab_row + x, sizeof ab);
+        memcpy(&cd, cd_row + x, sizeof cd);
+        memcpy(&ac, ac_row + x, sizeof ac);
+        memcpy(&bd, ac_row + x + half, sizeof bd);
+        crn_pair_sums v = ab + cd + ad - bc, h = ac + bd + ad + bc, d = ab + ac - cd - bd;
+        crn_pair_results results[3] = {__builtin_convertvector(v, crn_pair_results),
+                                       __builtin_convertvector(h, crn_pair_results),
+                                       __builtin_convertvector(d, crn_pair_results)};
+        memcpy(vertical + x, &results[0], sizeof results[0]);
+        memcpy(horizontal + x, &results[1], sizeof results[1]);
+        memcpy(diagonal + x, &results[2], sizeof results[2]);
+    }
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* Ranklets, the definition: the values of every window are counted anew, quarter by quarter. */
+#include "stages/serial/ranklet.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SLOT_RANKS, SLOT_COUNTS };
+
+#define VALUES 65536
+
+int crn_ranklet_check(const crn_ranklet_params *params, const crn_image *in, const crn_image *out)
+{
+    if (!in->data || !out->data || (in->type != CRN_U8 && in->type != CRN_U16))
+        return -EINVAL;
+    if (in->planes < 1 || in->height < 1 || in->width < 1 || in->planes > INT32_MAX / 3)
+        return -EINVAL;
+    if (params->width < 2 || params->width % 2 || params->width > in->width)
+        return -EINVAL;
+    if (params->height < 2 || params->height % 2 || params->height > in->height)
+        return -EINVAL;
+    if (out->type != CRN_F32 || out->planes != 3 * in->planes ||
+        out->height != in->height - params->height + 1 ||
+        out->width != in->width - params->width + 1)
+        return -EINVAL;
+    return 0;
+}
+
+static uint16_t value_at(const crn_image *in, int32_t plane, int32_t y, int32_t x)
+{
+    ptrdiff_t index = crn_image_index(in, plane, y, x);
+    return in->type == CRN_U8 ? ((const uint8_t *)in->data)[index]
+                              : ((const uint16_t *)in->data)[index];
+}
+
+/* How many of each value there are in each quarter of a window: top left, top right, bottom left,
+ * bottom right. */
+typedef struct counts {
+    int64_t of[VALUES][4];
+    uint16_t rank[VALUES]; /* of a value among those that the plane has */
+} counts;
+
+/* A plane's values become their ranks: as all that counts is which of two is greater, nothing
+ * changes, but there are fewer of them to run through. Returns how many. */
+static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_t *ranks)
+{
+    memset(c->rank, 0, sizeof c->rank);
+    for (int32_t y = 0; y < in->height; y++)
+        for (int32_t x = 0; x < in->width; x++)
+            c->rank[value_at(in, plane, y, x)] = 1;
+    int32_t values = 0;
+    for (int32_t v = 0; v < VALUES; v++)
+        if (c->rank[v])
+            c->rank[v] = (uint16_t)values++;
+    for (int32_t y = 0; y < in->height; y++)
+        for (int32_t x = 0; x < in->width; x++)
+            *ranks++ = c->rank[value_at(in, plane, y, x)];
+    return values;
+}
+
+/* Counts the window at `ranks`, whose rows lie `stride` apart. */
+static void count_window(const crn_ranklet_params *params, const uint16_t *ranks, ptrdiff_t stride,
+                         int32_t values, counts *c)
+{
+    memset(c->of, 0, (size_t)values * sizeof c->of[0]);
+    for (int32_t y = 0; y < params->height; y++, ranks += stride)
+        for (int32_t x = 0; x < params->width; x++)
+            c->of[ranks[x]][2 * (y >= params->height / 2) + (x >= params->width / 2)]++;
+}
+
+/* The sum of sign(t - c) over all pairs, T being two of the quarters, C the others: every t is
+ * above the c that are less, and every c above the t that are less. */
+static int64_t sum_of_signs(const counts *c, int32_t values, const int treatment[2],
+                            const int control[2])
+{
+    int64_t sum = 0, t_below = 0, c_below = 0;
+    for (int32_t v = 0; v < values; v++) {
+        int64_t t = c->of[v][treatment[0]] + c->of[v][treatment[1]];
+        int64_t u = c->of[v][control[0]] + c->of[v][control[1]];
+        sum += t * c_below - u * t_below;
+        t_below += t;
+        c_below += u;
+    }
+    return sum;
+}
+
+int crn_ranklet_serial(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
+                       crn_image *out)
+{
+    static const int treatment[3][2] = {{0, 2}, {0, 1}, {0, 3}};
+    static const int control[3][2] = {{1, 3}, {2, 3}, {1, 2}};
+    int r = crn_ranklet_check(params, in, out);
+    if (r < 0)
+        return r;
+    size_t pixels = (size_t)in->height * (size_t)in->width;
+    uint16_t *ranks = crn_context_scratch(context, SLOT_RANKS, pixels * sizeof *ranks);
+    counts *c = crn_context_scratch(context, SLOT_COUNTS, sizeof *c);
+    if (!ranks || !c)
+        return -ENOMEM;
+    int64_t half = (int64_t)params->width * params->height / 2;
+    for (int32_t plane = 0; plane < in->planes; plane++) {
+        int32_t values = rank_plane(in, plane, c, ranks);
+        for (int32_t y = 0; y < out->height; y++)
+            for (int32_t x = 0; x < out->width; x++) {
+                count_window(params, ranks + (ptrdiff_t)y * in->width + x, in->width, values, c);
+                for (int i = 0; i < 3; i++) {
+                    int64_t sum = sum_of_signs(c, values, treatment[i], control[i]);
+                    ((float *)out->data)[crn_image_index(out, 3 * plane + i, y, x)] =
+                        (float)((double)sum / (double)(half * half));
+                }
+            }
+    }
+    return 0;
+}

@@ -1,0 +1,359 @@
+/* The fast ranklets against the definition, and that against all pairs: the same bytes. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stages/openmp/ranklet.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+#include "tools/bench_idc.h"
+
+enum { THREADS_MOST = 5 };
+
+static crn_context *contexts[THREADS_MOST + 1];
+static crn_target best; /* of the targets that this processor can run */
+
+typedef struct parity_case {
+    crn_image in, out, wanted; /* wanted: dense, serial's */
+    crn_guarded in_memory, out_memory;
+    float *wanted_memory;
+    crn_ranklet_params params;
+    char what[256];
+} parity_case;
+
+static void free_case(parity_case *c)
+{
+    crn_guarded_free(&c->in_memory);
+    crn_guarded_free(&c->out_memory);
+    free(c->wanted_memory);
+}
+
+static void set_pixel(const crn_image *image, ptrdiff_t index, uint32_t value)
+{
+    if (image->type == CRN_U8)
+        ((uint8_t *)image->data)[index] = (uint8_t)value;
+    else
+        ((uint16_t *)image->data)[index] = (uint16_t)value;
+}
+
+static uint32_t pixel(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    ptrdiff_t index = crn_image_index(image, plane, y, x);
+    return image->type == CRN_U8 ? ((const uint8_t *)image->data)[index]
+                                 : ((const uint16_t *)image->data)[index];
+}
+
+/* Values of `levels` sorts from `least` on, `apart`; slopes and noise, so that ties are common and
+ * halves differ. */
+static void fill(crn_random *random, const crn_image *image, uint32_t least, uint32_t levels,
+                 uint32_t apart)
+{
+    uint32_t slope = crn_random_below(random, 4);
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++) {
+                uint32_t v = crn_random_below(random, levels);
+                if (slope & 1)
+                    v = (v + (uint32_t)x * 3) % levels;
+                if (slope & 2)
+                    v = v < (uint32_t)y % levels ? v : (uint32_t)y % levels;
+                set_pixel(image, crn_image_index(image, plane, y, x), least + v * apart);
+            }
+}
+
+static void pick_values(crn_random *random, const crn_image *image)
+{
+    uint32_t most = image->type == CRN_U8 ? 256 : 65536;
+    uint32_t levels = most;
+    switch (crn_random_below(random, 4)) {
+    case 0:
+        levels = 1 + crn_random_below(random, 3);
+        break;
+    case 1:
+        levels = 1 + crn_random_below(random, most > 600 ? 600 : most);
+        break;
+    case 2:
+        levels = 256;
+        break;
+    default:
+        break;
+    }
+    uint32_t apart = 1 + crn_random_below(random, (most - 1) / levels + 1);
+    while (apart > 1 && (levels - 1) * apart >= most)
+        apart--;
+    uint32_t least = crn_random_below(random, most - (levels - 1) * apart);
+    fill(random, image, least, levels, apart);
+}
+
+static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
+                      const crn_ranklet_params *params, parity_case *c)
+{
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    c->params = *params;
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_U16;
+    c->in = crn_guarded_image(&random, type, planes, height, width, &c->in_memory);
+    pick_values(&random, &c->in);
+    int32_t rows = height - params->height + 1, columns = width - params->width + 1;
+    c->out = crn_guarded_image(&random, CRN_F32, 3 * planes, rows, columns, &c->out_memory);
+    c->wanted_memory =
+        malloc((size_t)planes * 3 * (size_t)rows * (size_t)columns * sizeof *c->wanted_memory);
+    assert_non_null(c->wanted_memory);
+    c->wanted = crn_image_dense(c->wanted_memory, CRN_F32, CRN_CHW, 3 * planes, rows, columns);
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td window %d x %d",
+             (unsigned long long)seed, planes, height, width, type, c->in.plane_stride,
+             c->in.row_stride, c->in.step, params->width, params->height);
+    assert_int_equal(crn_ranklet_serial(contexts[1], &c->params, &c->in, &c->wanted), 0);
+}
+
+static void make_random_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    crn_ranklet_params params = {2 * crn_random_between(&random, 1, 6),
+                                 2 * crn_random_between(&random, 1, 6)};
+    int32_t more_rows = crn_random_between(&random, 0, 12),
+            more = crn_random_between(&random, 0, 30);
+    if (crn_random_once_in(&random, 8)) {
+        params.width = 2 * crn_random_between(&random, 1, 20);
+        params.height = 2 * crn_random_between(&random, 1, 20);
+        more_rows /= 3;
+    }
+    if (crn_random_once_in(&random, 8))
+        more = crn_random_between(&random, 30, 150);
+    if (crn_random_once_in(&random, 4)) /* 16 x 16 is the largest for pairs in 16 bits */
+        params.width = params.height = 2 << crn_random_below(&random, 4);
+    if (crn_random_once_in(&random, 8))
+        more = more_rows = 0;
+    int32_t planes = crn_random_once_in(&random, 3) ? crn_random_between(&random, 2, 3) : 1;
+    make_case(~seed, params.height + more_rows, params.width + more, planes, &params, c);
+}
+
+static void check_out(parity_case *c, const char *what)
+{
+    for (int32_t plane = 0; plane < c->out.planes; plane++)
+        for (int32_t y = 0; y < c->out.height; y++)
+            for (int32_t x = 0; x < c->out.width; x++) {
+                const float *got = (float *)c->out.data + crn_image_index(&c->out, plane, y, x);
+                const float *wanted = c->wanted_memory + crn_image_index(&c->wanted, plane, y, x);
+                if (memcmp(got, wanted, sizeof *got) != 0)
+                    fail_msg("%s: plane %d (%d, %d): got %.9g, wanted %.9g", what, plane, y, x,
+                             (double)*got, (double)*wanted);
+            }
+    crn_guarded_check(&c->in_memory, what);
+    crn_guarded_check(&c->out_memory, what);
+}
+
+/* One way of the fast operator; NULL is the public one. */
+static void try_way(parity_case *c, const crn_ranklet_way *way, int32_t threads)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
+    if (way)
+        snprintf(what, sizeof what,
+                 "%s | target %d, method %d, tiles %d x %d, counts %d, %d threads", c->what,
+                 way->target, way->method, way->rows, way->columns, way->counts_width,
+                 way->threads);
+    memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
+    crn_context *context = contexts[threads];
+    int r = way ? crn_ranklet_openmp_by(way, context, &c->params, &c->in, &c->out)
+                : crn_ranklet_openmp(context, &c->params, &c->in, &c->out);
+    if (r != 0)
+        fail_msg("%s: returned %d", what, r);
+    check_out(c, what);
+}
+
+static void try_ways(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed * 3};
+    static const int32_t threads[] = {1, 2, 3, 5};
+    try_way(c, NULL, threads[crn_random_below(&random, 4)]);
+    for (crn_target target = CRN_PLAIN; target <= best; target++)
+        for (int method = CRN_RANKLET_PAIRS; method <= CRN_RANKLET_COLUMNS; method++) {
+            crn_ranklet_way way = {
+                .target = target,
+                .rows = crn_random_once_in(&random, 2) ? 1000 : crn_random_between(&random, 1, 9),
+                .columns =
+                    crn_random_once_in(&random, 2) ? 1000 : crn_random_between(&random, 1, 40),
+                .threads = crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 3) : 1,
+                .method = (crn_ranklet_method)method,
+                .counts_width = (crn_ranklet_width)crn_random_below(&random, CRN_RANKLET_ANY + 1)};
+            try_way(c, &way, way.threads);
+        }
+}
+
+static void test_fast_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(250);
+    for (uint32_t i = 0; i < cases; i++) {
+        parity_case c;
+        make_random_case(seed + i, &c);
+        try_ways(seed + i, &c);
+        free_case(&c);
+    }
+}
+
+/* Where each kind of numbers is about to overflow, and flat halves reach that. */
+static void test_sums_at_their_limits_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        crn_ranklet_params params;
+        crn_ranklet_width width;
+    } limits[] = {
+        {{16, 16}, CRN_RANKLET_8},     {{16, 22}, CRN_RANKLET_8},    {{258, 126}, CRN_RANKLET_8},
+        {{254, 128}, CRN_RANKLET_16},  {{2, 16382}, CRN_RANKLET_16}, {{180, 182}, CRN_RANKLET_16},
+        {{182, 182}, CRN_RANKLET_32},  {{304, 304}, CRN_RANKLET_32}, {{46342, 2}, CRN_RANKLET_64},
+        {{46340, 2}, CRN_RANKLET_32},  {{306, 304}, CRN_RANKLET_64}, {{2, 32766}, CRN_RANKLET_32},
+        {{2, 32768}, CRN_RANKLET_ANY},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (int flat = 0; flat < 4; flat++) {
+            parity_case c;
+            const crn_ranklet_params *params = &limits[i].params;
+            assert_int_equal(crn_ranklet_width_needed(params), limits[i].width);
+            make_case(i, params->height + 1, params->width + 1, 1, params, &c);
+            for (int32_t y = 0; y <= params->height && flat; y++)
+                for (int32_t x = 0; x <= params->width; x++) {
+                    bool low = y < params->height / 2, left = x < params->width / 2;
+                    bool high = flat == 1 ? left : flat == 2 ? low : low == left;
+                    set_pixel(&c.in, crn_image_index(&c.in, 0, y, x), high ? 200 : 100);
+                }
+            assert_int_equal(crn_ranklet_serial(contexts[1], &c.params, &c.in, &c.wanted), 0);
+            if (flat)
+                assert_true(c.wanted_memory[(flat - 1) * c.wanted.plane_stride] == 1);
+            for (crn_target target = CRN_PLAIN; target <= best; target++)
+                for (int method = CRN_RANKLET_BY_COST; method <= CRN_RANKLET_COLUMNS; method++) {
+                    crn_ranklet_way way = {.target = target,
+                                           .rows = 2,
+                                           .columns = 2,
+                                           .threads = 1,
+                                           .method = (crn_ranklet_method)method};
+                    if (method != CRN_RANKLET_PAIRS || params->width * params->height < 1000)
+                        try_way(&c, &way, 1);
+                }
+            free_case(&c);
+        }
+}
+
+/* Large enough for the public operator to cut it up, and to use threads. */
+static void test_large_picture_is_the_definition(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        parity_case c;
+        const crn_ranklet_params params = {seed & 1 ? 4 : 28, seed & 1 ? 4 : 6};
+        make_case(seed, 60, 500, 2, &params, &c);
+        for (int32_t threads = 1; threads <= 3; threads++)
+            try_way(&c, NULL, threads);
+        free_case(&c);
+    }
+}
+
+/* sign(t - c) of every pair. */
+static int64_t sum_of_pairs(const parity_case *c, int32_t plane, int32_t y, int32_t x,
+                            int orientation)
+{
+    const int32_t width = c->params.width, height = c->params.height;
+    int64_t sum = 0;
+    for (int32_t i = 0; i < width * height; i++)
+        for (int32_t k = 0; k < width * height; k++) {
+            bool left = i % width < width / 2, top = i / width < height / 2;
+            bool right = k % width >= width / 2, bottom = k / width >= height / 2;
+            bool is_t = orientation == 0 ? left : orientation == 1 ? top : left == top;
+            bool is_c = orientation == 0 ? right : orientation == 1 ? bottom : right != bottom;
+            if (!is_t || !is_c)
+                continue;
+            uint32_t t = pixel(&c->in, plane, y + i / width, x + i % width);
+            uint32_t u = pixel(&c->in, plane, y + k / width, x + k % width);
+            sum += (t > u) - (t < u);
+        }
+    return sum;
+}
+
+static void test_definition_counts_all_pairs(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    for (uint32_t i = 0; i < 60; i++) {
+        parity_case c;
+        make_random_case(seed + i, &c);
+        crn_random random = {seed + i};
+        double half = c.params.width * c.params.height / 2;
+        for (uint32_t k = 0; k < 5; k++) {
+            int32_t plane = crn_random_between(&random, 0, c.in.planes - 1);
+            int32_t y = crn_random_between(&random, 0, c.out.height - 1);
+            int32_t x = crn_random_between(&random, 0, c.out.width - 1);
+            for (int o = 0; o < 3; o++) {
+                float r = (float)((double)sum_of_pairs(&c, plane, y, x, o) / (half * half));
+                float got = c.wanted_memory[crn_image_index(&c.wanted, 3 * plane + o, y, x)];
+                if (r != got)
+                    fail_msg("%s: plane %d (%d, %d) orientation %d: %.9g, pairs give %.9g", c.what,
+                             plane, y, x, o, (double)got, (double)r);
+            }
+        }
+        free_case(&c);
+    }
+}
+
+/* What the benchmark measures against computes the same. */
+static void test_distribution_counting_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t compared = 0;
+    for (uint32_t i = 0; i < 60; i++) {
+        parity_case c;
+        make_random_case(seed + i, &c);
+        if (c.in.type == CRN_U8 && c.in.planes == 1) {
+            crn_bench_idc(&c.in, c.params.width, c.params.height, &c.out);
+            check_out(&c, c.what);
+            compared++;
+        }
+        free_case(&c);
+    }
+    assert_true(compared > 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    best = crn_target_best();
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        if (crn_context_create(threads, &contexts[threads]) < 0)
+            return -1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        crn_context_free(&contexts[threads]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* More threads than processors, and all of them waiting busily, would take minutes; the
+     * OpenMP library has read its settings before main. */
+    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definition_counts_all_pairs),
+        cmocka_unit_test(test_fast_is_the_definition),
+        cmocka_unit_test(test_sums_at_their_limits_fit),
+        cmocka_unit_test(test_large_picture_is_the_definition),
+        cmocka_unit_test(test_distribution_counting_is_the_definition),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
