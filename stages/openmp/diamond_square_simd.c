@@ -1,0 +1,179 @@
+/* Two rows of a level from two rows of the one before (diamond_square.h). */
+#include "stages/openmp/diamond_square.h"
+
+#include <string.h>
+
+#include "stages/openmp/diamond_square_vector.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Rounds after the third. */
+#define ROUNDS_LEFT (CRN_PHILOX_ROUNDS - 3)
+
+#define REALS  ((int32_t)(sizeof(reals) / sizeof(float)))
+#define STRIDE (2 * REALS) /* x at a time: the numbers of a vector of blocks */
+
+INLINE words all(uint64_t word)
+{
+    words zero = {0};
+    return zero + word;
+}
+
+INLINE reals load(const float *from)
+{
+    reals value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+INLINE words load_words(const uint64_t *from)
+{
+    words value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/* What a row's noise is made with, in registers. */
+typedef struct generator {
+    words factor0, factor1;
+    words key0[ROUNDS_LEFT], key1[ROUNDS_LEFT];
+} generator;
+
+INLINE generator start_generator(const crn_diamond_square_keys *keys)
+{
+    generator g = {.factor0 = all(CRN_PHILOX_FACTOR0), .factor1 = all(CRN_PHILOX_FACTOR1)};
+    for (int i = 0; i < ROUNDS_LEFT; i++) {
+        g.key0[i] = all(keys->round[i + 3][0]);
+        g.key1[i] = all(keys->round[i + 3][1]);
+    }
+    return g;
+}
+
+/* The signed words of the next STRIDE points of a row, as numbers. High halves are garbage. */
+INLINE void make_noise(const generator *g, words first, words second, words u, words v,
+                       reals ret[2])
+{
+    words x1 = crn_words_multiply(first ^ u, g->factor1), x0 = (x1 ^ first) >> 32;
+    words x3 = second, x2 = (second >> 32) ^ v;
+#pragma GCC unroll 8
+    for (int i = 0; i < ROUNDS_LEFT; i++) {
+        words a = crn_words_multiply(x0, g->factor0), b = crn_words_multiply(x2, g->factor1);
+        x0 = crn_words_xor3(b >> 32, x1, g->key0[i]);
+        x2 = crn_words_xor3(a >> 32, x3, g->key1[i]);
+        x1 = b;
+        x3 = a;
+    }
+    crn_words_to_reals(crn_words_join(x0, x1), crn_words_join(x2, x3), ret);
+}
+
+void CRN_TARGETED(crn_diamond_square_columns)(const crn_diamond_square_keys *keys, int32_t level,
+                                              crn_diamond_square_phase phase, int32_t start,
+                                              int32_t count,
+                                              const crn_diamond_square_columns *columns)
+{
+    words factor0 = all(CRN_PHILOX_FACTOR0), factor1 = all(CRN_PHILOX_FACTOR1), block;
+    for (int k = 0; k < LANES; k++)
+        block[k] = (uint64_t)(start / 4 + k / 2 + k % 2 * (LANES / 2));
+    words key0 = all((uint32_t)phase ^ keys->round[0][1]);
+    words key1 = all((uint32_t)(CRN_PHILOX_FACTOR1 * (uint32_t)level) ^ keys->round[1][0]);
+    for (int32_t i = 0; i < count / 4; i += LANES, block += LANES) {
+        words a = crn_words_multiply(block, factor0);
+        words b = crn_words_multiply((a >> 32) ^ key0, factor1);
+        words c = crn_words_multiply((b >> 32) ^ key1, factor0);
+        words first = crn_words_join(a, b ^ keys->round[2][0]);
+        words second = c ^ (uint64_t)keys->round[2][1] << 32;
+        memcpy(columns->first + i, &first, sizeof first);
+        memcpy(columns->second + i, &second, sizeof second);
+    }
+}
+
+/* A vector's worth of both rows; what the four sums are of, by name. */
+typedef struct around {
+    reals up, left, right, down;
+} around;
+
+INLINE reals mean_of(const around *n, bool no_up, bool no_down)
+{
+    reals sum = no_up ? n->left : n->up + n->left;
+    sum = sum + n->right;
+    if (!no_down)
+        sum = sum + n->down;
+    return sum * (no_up || no_down ? 1.0f / 3.0f : 0.25f);
+}
+
+/* `two` vectors of each row go to their places, woven. */
+INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const reals odd[2])
+{
+    if (type == CRN_U8) {
+        words bytes = crn_reals_zip_bytes(even, odd);
+        memcpy((uint8_t *)row + 2 * x, &bytes, sizeof bytes);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        reals zipped[2];
+        crn_reals_zip(even[k], odd[k], zipped);
+        memcpy((float *)row + 2 * (x + k * REALS), zipped, sizeof zipped);
+    }
+}
+
+/*
+ * Longer than it should be, but all of it is one loop whose parts share registers.
+ *
+ * careful: the row may be the first or the last, and the noise is scaled in two steps. In the
+ * common case one is enough, since amplitude x 2^-31 is exact.
+ */
+INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool careful)
+{
+    const bool no_up = careful && p->top, no_down = careful && !p->below;
+    const float unit = careful ? 0x1p-31f : p->amplitude * 0x1p-31f;
+    const float scale = careful ? p->amplitude : 1;
+    generator g = start_generator(p->keys);
+    words diamond_u = all(p->diamond_row.u), diamond_v = all(p->diamond_row.v);
+    words even_u = all(p->even_row.u), even_v = all(p->even_row.v);
+    words odd_u = all(p->odd_row.u), odd_v = all(p->odd_row.v);
+    const float *above = p->above, *below = no_down ? above : p->below;
+    reals before = load(p->diamonds - REALS);
+    for (int32_t x = 0; x < p->count; x += STRIDE) {
+        words first = load_words(p->diamond_columns.first + x / 4);
+        words second = load_words(p->diamond_columns.second + x / 4);
+        reals d[2], h[2], v[2], g0[2];
+        make_noise(&g, first, second, diamond_u, diamond_v, d);
+        first = load_words(p->square_columns.first + x / 4);
+        second = load_words(p->square_columns.second + x / 4);
+        make_noise(&g, first, second, even_u, even_v, h);
+        make_noise(&g, first, second, odd_u, odd_v, v);
+        for (int k = 0; k < 2; k++) {
+            const int32_t at = x + k * REALS;
+            reals left = load(above + at), right = load(above + at + 1);
+            reals low = load(below + at), low_right = load(below + at + 1);
+            reals up = load(p->diamonds + at);
+            reals diamond = (((left + right) + low) + low_right) * 0.25f;
+            d[k] = diamond + (careful ? scale * (d[k] * unit) : d[k] * unit);
+            memcpy(p->diamonds + at, &d[k], sizeof d[k]);
+            around horizontal = {up, left, right, d[k]};
+            around vertical = {left, crn_reals_shift(before, d[k]), d[k], low};
+            before = d[k];
+            h[k] = mean_of(&horizontal, no_up, no_down) +
+                   (careful ? scale * (h[k] * unit) : h[k] * unit);
+            v[k] =
+                mean_of(&vertical, false, false) + (careful ? scale * (v[k] * unit) : v[k] * unit);
+            g0[k] = left;
+        }
+        put(type, p->even, x, g0, h);
+        if (!no_down)
+            put(type, p->odd, x, v, d);
+    }
+}
+
+void CRN_TARGETED(crn_diamond_square_pair)(const crn_diamond_square_pair *pair)
+{
+    bool careful = pair->top || !pair->below || pair->amplitude < 0x1p-95f;
+    if (pair->type == CRN_U8 && careful)
+        make_pair(pair, CRN_U8, true);
+    else if (pair->type == CRN_U8)
+        make_pair(pair, CRN_U8, false);
+    else if (careful)
+        make_pair(pair, CRN_F32, true);
+    else
+        make_pair(pair, CRN_F32, false);
+}

@@ -1,0 +1,201 @@
+/* The fast diamond-square, in every way it can go about it, against the definition: the same bytes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stages/openmp/diamond_square.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+
+enum { THREADS_MOST = 5 };
+
+static crn_context *contexts[THREADS_MOST + 1];
+
+typedef struct parity_case {
+    crn_diamond_square_params params;
+    crn_image image;
+    crn_guarded memory;
+    uint8_t *wanted; /* all of the image's memory, as the definition leaves it */
+    char what[256];
+} parity_case;
+
+static double pick_roughness(crn_random *random)
+{
+    static const double usual[] = {0, 0.5, 0.8, 1, 1e-3, 1e-12, 1e-310};
+    uint32_t which = crn_random_below(random, 9);
+    return which < 7 ? usual[which] : crn_random_unit(random);
+}
+
+/* A rectangle of the field: most often a part, now and then all of it, or along a border. */
+static void pick_rectangle(crn_random *random, int32_t side, int32_t *ret_at, int32_t *ret_length)
+{
+    *ret_at = (int32_t)crn_random_below(random, (uint32_t)side);
+    *ret_length = crn_random_between(random, 1, side - *ret_at);
+    switch (crn_random_below(random, 4)) {
+    case 0:
+        *ret_at = 0;
+        *ret_length = side;
+        break;
+    case 1:
+        *ret_length = crn_random_between(random, 1, *ret_length < 5 ? *ret_length : 5);
+        break;
+    case 2:
+        *ret_at = side - *ret_length;
+        break;
+    default:
+        break;
+    }
+}
+
+static void make_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    c->params.exponent = crn_random_between(&random, 0, crn_random_once_in(&random, 8) ? 9 : 6);
+    c->params.seed = crn_random_next(&random);
+    c->params.roughness = pick_roughness(&random);
+    int32_t side = (1 << c->params.exponent) + 1, width, height;
+    pick_rectangle(&random, side, &c->params.x, &width);
+    pick_rectangle(&random, side, &c->params.y, &height);
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    c->image = crn_guarded_image(&random, type, 1, height, width, &c->memory);
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: exponent %d roughness %g, %d x %d at %d, %d type %d "
+             "strides %td %td",
+             (unsigned long long)seed, c->params.exponent, c->params.roughness, height, width,
+             c->params.y, c->params.x, type, c->image.row_stride, c->image.step);
+    assert_int_equal(crn_diamond_square_serial(contexts[1], &c->params, &c->image), 0);
+    c->wanted = malloc(c->memory.bytes);
+    assert_non_null(c->wanted);
+    memcpy(c->wanted, c->memory.data, c->memory.bytes);
+}
+
+/* One way of the fast operator: by == NULL is the public one. */
+static void try_way(parity_case *c, const crn_diamond_square_way *by, int32_t threads)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
+    if (by)
+        snprintf(what, sizeof what, "%s | target %d, tiles %d x %d, %d threads", c->what,
+                 (int)by->target, by->rows, by->columns, by->threads);
+    /* Gaps between elements were 0 when the definition ran, and stay so. */
+    memset(c->memory.data, 0, c->memory.bytes);
+    crn_context *context = contexts[threads];
+    int r = by ? crn_diamond_square_openmp_by(by, context, &c->params, &c->image)
+               : crn_diamond_square_openmp(context, &c->params, &c->image);
+    if (r != 0)
+        fail_msg("%s: returned %d", what, r);
+    const uint8_t *got = c->memory.data;
+    for (size_t i = 0; i < c->memory.bytes; i++)
+        if (got[i] != c->wanted[i])
+            fail_msg("%s: byte %zu is %u, wanted %u", what, i, got[i], c->wanted[i]);
+    crn_guarded_check(&c->memory, what);
+}
+
+static void free_case(parity_case *c)
+{
+    crn_guarded_free(&c->memory);
+    free(c->wanted);
+}
+
+static void try_case(uint64_t seed)
+{
+    parity_case c;
+    make_case(seed, &c);
+    crn_random random = {~seed};
+    try_way(&c, NULL, crn_random_between(&random, 1, THREADS_MOST));
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
+        crn_diamond_square_way whole = {target, 1, c.image.height, c.image.width};
+        try_way(&c, &whole, 1);
+        int32_t least = 1 + c.image.height / 9, narrowest = 1 + c.image.width / 9;
+        crn_diamond_square_way tiles = {target, crn_random_between(&random, 1, 2),
+                                        crn_random_between(&random, least, c.image.height),
+                                        crn_random_between(&random, narrowest, c.image.width)};
+        try_way(&c, &tiles, tiles.threads);
+    }
+    free_case(&c);
+}
+
+static void test_fast_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(4000);
+    for (uint32_t i = 0; i < cases; i++)
+        try_case(seed + i);
+}
+
+/* Large enough for the public operator to use threads, and to cut the field up. */
+static void test_large_field_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        parity_case c = {.params = {.exponent = 11, .seed = 99, .roughness = 0.6, .x = 3 * i}};
+        crn_type type = i ? CRN_F32 : CRN_U8;
+        int32_t side = (1 << 11) + 1;
+        c.memory = crn_guarded_create((size_t)side * (size_t)side * crn_type_bytes(type), true);
+        c.image = crn_image_dense(c.memory.data, type, CRN_CHW, 1, side, side - c.params.x);
+        snprintf(c.what, sizeof c.what, "large %d", i);
+        assert_int_equal(crn_diamond_square_serial(contexts[1], &c.params, &c.image), 0);
+        c.wanted = malloc(c.memory.bytes);
+        assert_non_null(c.wanted);
+        memcpy(c.wanted, c.memory.data, c.memory.bytes);
+        for (int32_t threads = 1; threads <= 3; threads++)
+            try_way(&c, NULL, threads);
+        free_case(&c);
+    }
+}
+
+/* What an earlier call left in the scratch memory never shows: here, numbers that spread. */
+static void test_scratch_memory_may_hold_anything(void **state)
+{
+    (void)state;
+    size_t bytes = 4 << 20;
+    uint8_t *scratch = crn_context_scratch(contexts[4], 0, bytes);
+    assert_non_null(scratch);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        parity_case c;
+        make_case(seed, &c);
+        memset(scratch, 0xff, bytes); /* NaN */
+        try_way(&c, NULL, 4);
+        free_case(&c);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        if (crn_context_create(threads, &contexts[threads]) < 0)
+            return -1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        crn_context_free(&contexts[threads]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* More threads than processors, and all of them waiting busily, would take minutes; the
+     * OpenMP library has read its settings before main. */
+    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fast_is_the_definition),
+        cmocka_unit_test(test_large_field_is_the_definition),
+        cmocka_unit_test(test_scratch_memory_may_hold_anything),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
