@@ -4,26 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define PHILOX_ROUNDS 10
-
-enum { PHASE_DIAMOND, PHASE_SQUARE, PHASE_CORNERS };
-
-void crn_philox(const uint32_t counter[4], uint64_t key, uint32_t ret_words[4])
-{
-    uint32_t x[4], k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    memcpy(x, counter, sizeof x);
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
-        uint64_t a = UINT64_C(0xD2511F53) * x[0], b = UINT64_C(0xCD9E8D57) * x[2];
-        uint32_t next[4] = {(uint32_t)(b >> 32) ^ x[1] ^ k0, (uint32_t)b,
-                            (uint32_t)(a >> 32) ^ x[3] ^ k1, (uint32_t)a};
-        memcpy(x, next, sizeof x);
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-    memcpy(ret_words, x, sizeof x);
-}
+#include "stages/serial/diamond_square.h"
 
 float crn_random_between(crn_random *random, float low, float high)
 {
@@ -36,15 +18,6 @@ float crn_random_between(crn_random *random, float low, float high)
     return low + (high - low) * unit;
 }
 
-/* The i-th number of row j made in a phase of a level, −1 to 1. */
-static float displacement(uint64_t seed, int level, int phase, int32_t i, int32_t j)
-{
-    uint32_t words[4];
-    uint32_t counter[4] = {(uint32_t)i / 4, (uint32_t)j, (uint32_t)level, (uint32_t)phase};
-    crn_philox(counter, seed, words);
-    return (float)(int32_t)words[i & 3] * 0x1p-31f;
-}
-
 /* The points in the middle of each square of side `step`. */
 static void diamond_phase(crn_noise *noise, uint64_t seed, int level, int32_t step, float scale)
 {
@@ -55,7 +28,8 @@ static void diamond_phase(crn_noise *noise, uint64_t seed, int level, int32_t st
             const float *above = v + (size_t)(y - half) * side + x;
             const float *below = v + (size_t)(y + half) * side + x;
             float mean = (((above[-half] + above[half]) + below[-half]) + below[half]) * 0.25f;
-            v[(size_t)y * side + x] = mean + scale * displacement(seed, level, PHASE_DIAMOND, i, j);
+            v[(size_t)y * side + x] =
+                mean + crn_diamond_square_noise(seed, level, CRN_PHASE_DIAMOND, i, j, scale);
         }
 }
 
@@ -78,7 +52,7 @@ static void square_phase(crn_noise *noise, uint64_t seed, int level, int32_t ste
             if (y < side - 1)
                 sum += at[row], neighbours++;
             float mean = sum * (neighbours == 4 ? 0.25f : 1.0f / 3.0f);
-            *at = mean + scale * displacement(seed, level, PHASE_SQUARE, i, j);
+            *at = mean + crn_diamond_square_noise(seed, level, CRN_PHASE_SQUARE, i, j, scale);
         }
 }
 
@@ -105,7 +79,7 @@ int crn_noise_create(int exponent, uint64_t seed, int level, float roughness, cr
     for (int32_t j = 0; j < 2 && level == 0; j++)
         for (int32_t i = 0; i < 2; i++)
             noise.value[(size_t)j * last * noise.side + (size_t)i * last] =
-                displacement(seed, 0, PHASE_CORNERS, i, j);
+                crn_diamond_square_noise(seed, 0, CRN_PHASE_CORNERS, i, j, 1);
     float scale = 1;
     for (int at = level; at < exponent; at++, scale *= roughness) {
         int32_t step = last >> at;

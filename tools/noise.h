@@ -1,16 +1,15 @@
 /*
- * Random numbers and cloudy textures for the synthesiser, the same on every machine.
+ * Random numbers (Philox) and cloudy textures for the synthesiser, the same on every machine.
  *
- * Sources: Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011);
- * midpoint displacement of Fournier, Fussell and Carpenter (1982), diamond and square steps.
+ * The textures are diamond-square's with its noise, but begin at any level: the operator always
+ * begins with the corners, so that its largest clouds are as large as the field.
  */
 #ifndef CRN_NOISE_H
 #define CRN_NOISE_H
 
 #include <stdint.h>
 
-/* The four words that belong to a counter and a key. */
-void crn_philox(const uint32_t counter[4], uint64_t key, uint32_t ret_words[4]);
+#include "stages/philox.h"
 
 /* A stream of numbers, told apart by (key, stream). Starts as {key, stream}. */
 typedef struct crn_random {
