@@ -1,0 +1,394 @@
+/* What morphology does to rows; compiled once per target. */
+#include "stages/openmp/morphology.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <immintrin.h>
+
+#include "stages/openmp/target.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* Each target says what a vector is, and what can be done with one. Of two floats the first counts
+ * only when it is less (greater) than the second: so a NaN that comes first never does. */
+#if defined(CRN_TARGET_avx512)
+
+typedef __m512i vector;
+#define VECTOR_BYTES       64
+#define STACK_MOST         16 /* rows of a result in registers */
+#define load_vector(p)     _mm512_loadu_si512(p)
+#define store_vector(p, v) _mm512_storeu_si512(p, v)
+#define least_u8(a, b)     _mm512_min_epu8(a, b)
+#define greatest_u8(a, b)  _mm512_max_epu8(a, b)
+#define plus_u8(a, b)      _mm512_adds_epu8(a, b)
+#define minus_u8(a, b)     _mm512_subs_epu8(a, b)
+#define every_u8(value)    _mm512_set1_epi8((char)(value))
+#define floats(v)          _mm512_castsi512_ps(v)
+#define bits(v)            _mm512_castps_si512(v)
+#define least_f32(a, b)    bits(_mm512_min_ps(floats(a), floats(b)))
+#define greatest_f32(a, b) bits(_mm512_max_ps(floats(a), floats(b)))
+#define plus_f32(a, b)     bits(_mm512_add_ps(floats(a), floats(b)))
+#define every_f32(value)   bits(_mm512_set1_ps(value))
+
+#elif defined(CRN_TARGET_avx2)
+
+typedef __m256i vector;
+#define VECTOR_BYTES       32
+#define STACK_MOST         8
+#define load_vector(p)     _mm256_loadu_si256((const __m256i *)(p))
+#define store_vector(p, v) _mm256_storeu_si256((__m256i *)(p), v)
+#define least_u8(a, b)     _mm256_min_epu8(a, b)
+#define greatest_u8(a, b)  _mm256_max_epu8(a, b)
+#define plus_u8(a, b)      _mm256_adds_epu8(a, b)
+#define minus_u8(a, b)     _mm256_subs_epu8(a, b)
+#define every_u8(value)    _mm256_set1_epi8((char)(value))
+#define floats(v)          _mm256_castsi256_ps(v)
+#define bits(v)            _mm256_castps_si256(v)
+#define least_f32(a, b)    bits(_mm256_min_ps(floats(a), floats(b)))
+#define greatest_f32(a, b) bits(_mm256_max_ps(floats(a), floats(b)))
+#define plus_f32(a, b)     bits(_mm256_add_ps(floats(a), floats(b)))
+#define every_f32(value)   bits(_mm256_set1_ps(value))
+
+#else
+
+typedef __m128i vector;
+#define VECTOR_BYTES       16
+#define STACK_MOST         8
+#define load_vector(p)     _mm_loadu_si128((const __m128i *)(p))
+#define store_vector(p, v) _mm_storeu_si128((__m128i *)(p), v)
+#define least_u8(a, b)     _mm_min_epu8(a, b)
+#define greatest_u8(a, b)  _mm_max_epu8(a, b)
+#define plus_u8(a, b)      _mm_adds_epu8(a, b)
+#define minus_u8(a, b)     _mm_subs_epu8(a, b)
+#define every_u8(value)    _mm_set1_epi8((char)(value))
+#define floats(v)          _mm_castsi128_ps(v)
+#define bits(v)            _mm_castps_si128(v)
+#define least_f32(a, b)    bits(_mm_min_ps(floats(a), floats(b)))
+#define greatest_f32(a, b) bits(_mm_max_ps(floats(a), floats(b)))
+#define plus_f32(a, b)     bits(_mm_add_ps(floats(a), floats(b)))
+#define every_f32(value)   bits(_mm_set1_ps(value))
+
+#endif
+
+INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
+{
+    switch (kind) {
+    case CRN_LEAST_U8:
+        return least_u8(a, b);
+    case CRN_GREATEST_U8:
+        return greatest_u8(a, b);
+    case CRN_LEAST_F32:
+        return least_f32(a, b);
+    case CRN_GREATEST_F32:
+        break;
+    }
+    return greatest_f32(a, b);
+}
+
+INLINE vector neutral(crn_morphology_kind kind)
+{
+    switch (kind) {
+    case CRN_LEAST_U8:
+        return every_u8(UINT8_MAX);
+    case CRN_GREATEST_U8:
+        return every_u8(0);
+    case CRN_LEAST_F32:
+        return every_f32(INFINITY);
+    case CRN_GREATEST_F32:
+        break;
+    }
+    return every_f32(-INFINITY);
+}
+
+/* The last elements of a row. */
+INLINE void store_part(void *to, vector v, size_t bytes)
+{
+    uint8_t whole[VECTOR_BYTES];
+    store_vector(whole, v);
+    memcpy(to, whole, bytes);
+}
+
+INLINE vector load_part(const void *from, size_t bytes)
+{
+    uint8_t whole[VECTOR_BYTES] = {0};
+    memcpy(whole, from, bytes);
+    return load_vector(whole);
+}
+
+/* Compiles `call`, an inline function of a constant kind, for each kind. */
+#define FOR_EACH_KIND(kind, call, ...)                                                             \
+    switch (kind) {                                                                                \
+    case CRN_LEAST_U8:                                                                             \
+        call(CRN_LEAST_U8, __VA_ARGS__);                                                           \
+        return;                                                                                    \
+    case CRN_GREATEST_U8:                                                                          \
+        call(CRN_GREATEST_U8, __VA_ARGS__);                                                        \
+        return;                                                                                    \
+    case CRN_LEAST_F32:                                                                            \
+        call(CRN_LEAST_F32, __VA_ARGS__);                                                          \
+        return;                                                                                    \
+    case CRN_GREATEST_F32:                                                                         \
+        call(CRN_GREATEST_F32, __VA_ARGS__);                                                       \
+        return;                                                                                    \
+    }
+
+/* --- load ----------------------------------------------------------------------------------- */
+
+INLINE vector as_read(crn_morphology_kind kind, vector v)
+{
+    return plus_f32(extreme(kind, v, neutral(kind)), every_f32(0));
+}
+
+INLINE void load_kind(crn_morphology_kind kind, uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    size_t x = 0;
+    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES)
+        store_vector(to + x, as_read(kind, load_vector(from + x)));
+    if (x < bytes)
+        store_part(to + x, as_read(kind, load_part(from + x, bytes - x)), bytes - x);
+}
+
+static void load_row(crn_morphology_kind kind, void *to, const void *from, size_t bytes)
+{
+    if (kind == CRN_LEAST_F32)
+        load_kind(CRN_LEAST_F32, to, from, bytes);
+    else if (kind == CRN_GREATEST_F32)
+        load_kind(CRN_GREATEST_F32, to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* --- merge ---------------------------------------------------------------------------------- */
+
+#define MERGE_AT_ONCE 4 /* vectors */
+
+INLINE vector merged(crn_morphology_kind kind, const void *const *rows, size_t count, size_t x)
+{
+    vector v = load_vector((const uint8_t *)rows[0] + x);
+    for (size_t i = 1; i < count; i++)
+        v = extreme(kind, v, load_vector((const uint8_t *)rows[i] + x));
+    return v;
+}
+
+INLINE void merge_count(crn_morphology_kind kind, uint8_t *to, const void *const *rows,
+                        size_t count, size_t bytes)
+{
+    size_t x = 0;
+    for (; x + MERGE_AT_ONCE * VECTOR_BYTES <= bytes; x += MERGE_AT_ONCE * VECTOR_BYTES) {
+        vector v[MERGE_AT_ONCE];
+        UNROLL
+        for (size_t k = 0; k < MERGE_AT_ONCE; k++)
+            v[k] = load_vector((const uint8_t *)rows[0] + x + k * VECTOR_BYTES);
+        for (size_t i = 1; i < count; i++) {
+            const uint8_t *row = (const uint8_t *)rows[i] + x;
+            UNROLL
+            for (size_t k = 0; k < MERGE_AT_ONCE; k++)
+                v[k] = extreme(kind, v[k], load_vector(row + k * VECTOR_BYTES));
+        }
+        UNROLL
+        for (size_t k = 0; k < MERGE_AT_ONCE; k++)
+            store_vector(to + x + k * VECTOR_BYTES, v[k]);
+    }
+    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES)
+        store_vector(to + x, merged(kind, rows, count, x));
+    if (x < bytes)
+        store_part(to + x, merged(kind, rows, count, x), bytes - x);
+}
+
+INLINE void merge_kind(crn_morphology_kind kind, uint8_t *to, const void *const *rows, size_t count,
+                       size_t bytes)
+{
+    if (count == 2)
+        merge_count(kind, to, rows, 2, bytes);
+    else if (count == 3)
+        merge_count(kind, to, rows, 3, bytes);
+    else
+        merge_count(kind, to, rows, count, bytes);
+}
+
+static void merge_rows(crn_morphology_kind kind, void *to, const void *const *rows, size_t count,
+                       size_t bytes){FOR_EACH_KIND(kind, merge_kind, to, rows, count, bytes)}
+
+/* --- stack ---------------------------------------------------------------------------------- */
+
+/*
+ * `count` <= window results share the rows that lie in all their windows. What the first has above
+ * those and the last below is merged row by row, and each result takes what it needs of it (van
+ * Herk 1992, Gil and Werman 1993, in registers).
+ */
+INLINE void stack_at(crn_morphology_kind kind, const void *const *rows, int32_t window,
+                     int32_t count, size_t x, vector *v)
+{
+    vector shared = load_vector((const uint8_t *)rows[count - 1] + x);
+    for (int32_t i = count; i < window; i++)
+        shared = extreme(kind, shared, load_vector((const uint8_t *)rows[i] + x));
+    v[count - 1] = shared;
+    UNROLL
+    for (int32_t i = count - 2; i >= 0; i--)
+        v[i] = extreme(kind, v[i + 1], load_vector((const uint8_t *)rows[i] + x));
+    vector below = neutral(kind);
+    UNROLL
+    for (int32_t i = 1; i < count; i++) {
+        below = extreme(kind, below, load_vector((const uint8_t *)rows[window + i - 1] + x));
+        v[i] = extreme(kind, v[i], below);
+    }
+}
+
+INLINE void stack_count(crn_morphology_kind kind, int32_t count, void *const *to,
+                        const void *const *rows, int32_t window, size_t bytes)
+{
+    size_t x = 0;
+    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES) {
+        vector v[STACK_MOST];
+        stack_at(kind, rows, window, count, x, v);
+        UNROLL
+        for (int32_t i = 0; i < count; i++)
+            store_vector((uint8_t *)to[i] + x, v[i]);
+    }
+    if (x < bytes) {
+        vector v[STACK_MOST];
+        stack_at(kind, rows, window, count, x, v);
+        UNROLL
+        for (int32_t i = 0; i < count; i++)
+            store_part((uint8_t *)to[i] + x, v[i], bytes - x);
+    }
+}
+
+INLINE void stack_kind(crn_morphology_kind kind, void *const *to, const void *const *rows,
+                       int32_t window, int32_t count, size_t bytes)
+{
+    while (count > 0) {
+        int32_t most = window < count ? window : count, done;
+        if (most >= 16 && STACK_MOST >= 16)
+            stack_count(kind, done = STACK_MOST, to, rows, window, bytes);
+        else if (most >= 8)
+            stack_count(kind, done = 8, to, rows, window, bytes);
+        else if (most >= 4)
+            stack_count(kind, done = 4, to, rows, window, bytes);
+        else if (most >= 2)
+            stack_count(kind, done = 2, to, rows, window, bytes);
+        else
+            stack_count(kind, done = 1, to, rows, window, bytes);
+        to += done;
+        rows += done;
+        count -= done;
+    }
+}
+
+static void stack_rows(crn_morphology_kind kind, void *const *to, const void *const *rows,
+                       int32_t window, int32_t count, size_t bytes){
+    FOR_EACH_KIND(kind, stack_kind, to, rows, window, count, bytes)}
+
+/* --- raise ---------------------------------------------------------------------------------- */
+
+#define RAISE_AT_ONCE 4 /* vectors */
+
+INLINE vector raised(crn_morphology_kind kind, const uint8_t *from, float height)
+{
+    vector v = load_vector(from);
+    if (crn_morphology_is_f32(kind))
+        return plus_f32(v, every_f32(height));
+    v = plus_u8(v, every_u8(height > 0 ? (uint8_t)height : 0));
+    return minus_u8(v, every_u8(height < 0 ? (uint8_t)-height : 0));
+}
+
+/* All members lie on the picture, for as many elements as `at_once` vectors have. */
+INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
+                        const crn_morphology_raised *members, size_t count, size_t x)
+{
+    UNROLL
+    for (size_t k = 0; k < at_once; k++)
+        v[k] = neutral(kind);
+    for (size_t i = 0; i < count; i++) {
+        UNROLL
+        for (size_t k = 0; k < at_once; k++)
+            v[k] = extreme(kind, v[k],
+                           raised(kind, members[i].row + x + k * VECTOR_BYTES, members[i].height));
+    }
+}
+
+/* u8 near the picture's sides. */
+static void raise_beside(bool greatest, uint8_t *to, const crn_morphology_raised *members,
+                         size_t count, ptrdiff_t from, ptrdiff_t until)
+{
+    memset(to + from, greatest ? 0 : UINT8_MAX, (size_t)(until - from));
+    for (size_t i = 0; i < count; i++) {
+        const crn_morphology_raised *m = &members[i];
+        ptrdiff_t first = m->first > from ? m->first : from;
+        ptrdiff_t end = m->end < until ? m->end : until;
+        int32_t height = (int32_t)m->height;
+        for (ptrdiff_t x = first; x < end; x++) {
+            int32_t value = m->row[x] + height;
+            value = value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
+            if (greatest ? value > to[x] : value < to[x])
+                to[x] = (uint8_t)value;
+        }
+    }
+}
+
+INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to, const crn_morphology_raised *members,
+                       size_t count, size_t bytes)
+{
+    size_t x = 0, end = bytes;
+    if (!crn_morphology_is_f32(kind)) {
+        for (size_t i = 0; i < count; i++) {
+            x = (size_t)members[i].first > x ? (size_t)members[i].first : x;
+            end = (size_t)members[i].end < end ? (size_t)members[i].end : end;
+        }
+        bool greatest = kind == CRN_GREATEST_U8;
+        x = x < end ? x : end;
+        raise_beside(greatest, to, members, count, 0, (ptrdiff_t)x);
+        raise_beside(greatest, to, members, count, (ptrdiff_t)end, (ptrdiff_t)bytes);
+    }
+    vector v[RAISE_AT_ONCE];
+    for (; x + RAISE_AT_ONCE * VECTOR_BYTES <= end; x += RAISE_AT_ONCE * VECTOR_BYTES) {
+        raise_block(kind, RAISE_AT_ONCE, v, members, count, x);
+        UNROLL
+        for (size_t k = 0; k < RAISE_AT_ONCE; k++)
+            store_vector(to + x + k * VECTOR_BYTES, v[k]);
+    }
+    for (; x < end; x += VECTOR_BYTES) {
+        raise_block(kind, 1, v, members, count, x);
+        size_t left = end - x;
+        store_part(to + x, v[0], left < VECTOR_BYTES ? left : VECTOR_BYTES);
+    }
+}
+
+static void raise_rows(crn_morphology_kind kind, void *to, const crn_morphology_raised *members,
+                       size_t count, size_t bytes)
+{
+    FOR_EACH_KIND(kind, raise_kind, to, members, count, bytes)
+}
+
+/* --- subtract ------------------------------------------------------------------------------- */
+
+static void subtract_rows(bool is_f32, void *to, const void *a, const void *b, size_t bytes)
+{
+    if (is_f32) {
+        const float *f = a, *g = b;
+        float *h = to;
+        for (size_t i = 0; i < bytes / sizeof *h; i++) {
+            float d = f[i] - g[i] + 0.0f;
+            h[i] = d == d ? d : __builtin_nanf("");
+        }
+    } else {
+        const uint8_t *f = a, *g = b;
+        uint8_t *h = to;
+        for (size_t i = 0; i < bytes; i++)
+            h[i] = f[i] > g[i] ? (uint8_t)(f[i] - g[i]) : 0;
+    }
+}
+
+#define STRING_2(name) #name
+#define STRING(name)   STRING_2(name)
+
+const crn_morphology_kernels CRN_TARGETED(crn_morphology_kernels) = {
+    STRING(CRN_TARGET), load_row, merge_rows, stack_rows, raise_rows, subtract_rows,
+};

@@ -1,0 +1,314 @@
+/* The fast morphology, in every way it can go about it, against the definition: the same bytes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stages/element.h"
+#include "stages/openmp/morphology.h"
+#include "stages/openmp/target.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+
+#define ELEMENT_MOST 64
+
+enum { THREADS_MOST = 5 };
+
+static crn_context *contexts[THREADS_MOST + 1];
+
+typedef struct parity_case {
+    crn_image in, out;
+    crn_guarded in_memory, out_memory, members_memory, heights_memory;
+    crn_morphology_params params;
+    void *wanted; /* as `out` shall be, dense and planar */
+    char what[256];
+} parity_case;
+
+static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
+                       int32_t *ret_width)
+{
+    *ret_planes = crn_random_once_in(random, 2) ? 1 : crn_random_between(random, 2, 4);
+    *ret_height = crn_random_between(random, 1, 16);
+    *ret_width = crn_random_between(random, 1, 24);
+    switch (crn_random_below(random, 8)) {
+    case 0:
+        *ret_width = crn_random_between(random, 60, 300);
+        *ret_height = crn_random_between(random, 1, 5);
+        break;
+    case 1:
+        *ret_height = crn_random_between(random, 20, 60);
+        break;
+    case 2:
+        *ret_planes = crn_random_between(random, 9, 70);
+        *ret_width = crn_random_between(random, 1, 6);
+        *ret_height = crn_random_between(random, 1, 6);
+        break;
+    case 3:
+        *ret_width = 1;
+        break;
+    case 4:
+        *ret_height = 1;
+        break;
+    default:
+        break;
+    }
+}
+
+static int32_t pick_side(crn_random *random)
+{
+    if (crn_random_once_in(random, 8))
+        return crn_random_between(random, 10, ELEMENT_MOST);
+    return crn_random_between(random, 1, 9);
+}
+
+static float pick_height(crn_random *random, crn_type type)
+{
+    static const float odd[] = {0.0f, -0.0f, 0x1p-149f, -3e38f, 3e38f, 1e-3f};
+    if (type == CRN_U8)
+        return (float)crn_random_between(random, -255, 255) /
+               (crn_random_once_in(random, 2) ? 1 : 255);
+    if (crn_random_once_in(random, 6))
+        return odd[crn_random_below(random, 6)];
+    return (float)crn_random_unit(random) - 0.5f;
+}
+
+static void make_element(crn_random *random, crn_type type, parity_case *c)
+{
+    crn_element *element = &c->params.element;
+    element->shape = (crn_element_shape)crn_random_below(random, 4);
+    element->width = pick_side(random);
+    element->height = crn_random_once_in(random, 2) ? element->width : pick_side(random);
+    size_t pixels = (size_t)element->width * (size_t)element->height;
+    if (element->shape == CRN_ELEMENT_PICTURE) {
+        c->members_memory = crn_guarded_create(pixels, true);
+        uint8_t *members = c->members_memory.data;
+        uint32_t once_in = (uint32_t)crn_random_between(random, 1, 9);
+        bool mostly = crn_random_once_in(random, 3);
+        for (size_t i = 0; i < pixels; i++)
+            members[i] = crn_random_once_in(random, once_in) != mostly ? 1 + (uint8_t)i % 255 : 0;
+        members[crn_random_below(random, (uint32_t)pixels)] = 7;
+        element->members = members;
+    }
+    if (crn_random_once_in(random, 4)) {
+        c->heights_memory = crn_guarded_create(pixels * sizeof(float), true);
+        float *heights = c->heights_memory.data;
+        for (int32_t y = 0; y < element->height; y++)
+            for (int32_t x = 0; x < element->width; x++) {
+                float height = pick_height(random, type);
+                height = type == CRN_U8 ? rintf(height) : height;
+                if (!crn_element_has(element, x, y))
+                    height = NAN;
+                heights[y * element->width + x] = height;
+            }
+        element->heights = heights;
+    }
+}
+
+static void fill(crn_random *random, const crn_image *image)
+{
+    static const float odd[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 0x1p-149f, 3e38f};
+    uint32_t odd_once_in = (uint32_t)crn_random_between(random, 1, 40);
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++) {
+                ptrdiff_t index = crn_image_index(image, plane, y, x);
+                bool is_odd = crn_random_once_in(random, odd_once_in);
+                uint32_t value = crn_random_below(random, 256);
+                if (image->type == CRN_U8)
+                    ((uint8_t *)image->data)[index] =
+                        (uint8_t)(is_odd ? value & 1 ? 255 : 0 : value);
+                else
+                    ((float *)image->data)[index] = is_odd ? odd[value & 7] : (float)value / 64 - 2;
+            }
+}
+
+static bool same_layout(const crn_image *a, const crn_image *b)
+{
+    return a->plane_stride == b->plane_stride && a->row_stride == b->row_stride &&
+           a->step == b->step;
+}
+
+static void make_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    int32_t planes, height, width;
+    pick_shape(&random, &planes, &height, &width);
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    c->params.operation = (crn_morphology_operation)crn_random_below(&random, 7);
+    make_element(&random, type, c);
+    c->in = crn_guarded_image(&random, type, planes, height, width, &c->in_memory);
+    c->out = crn_guarded_image(&random, type, planes, height, width, &c->out_memory);
+    /* Twice as often the same layout, which takes other ways than two. */
+    for (int i = 0; i < 2 && !same_layout(&c->in, &c->out); i++) {
+        crn_guarded_free(&c->out_memory);
+        c->out = crn_guarded_image(&random, type, planes, height, width, &c->out_memory);
+    }
+    fill(&random, &c->in);
+    const crn_element *e = &c->params.element;
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td to %td %td %td "
+             "operation %d element %d of %d x %d%s",
+             (unsigned long long)seed, planes, height, width, type, c->in.plane_stride,
+             c->in.row_stride, c->in.step, c->out.plane_stride, c->out.row_stride, c->out.step,
+             c->params.operation, e->shape, e->width, e->height, e->heights ? " non-flat" : "");
+}
+
+static void free_case(parity_case *c)
+{
+    crn_guarded_free(&c->in_memory);
+    crn_guarded_free(&c->out_memory);
+    crn_guarded_free(&c->members_memory);
+    crn_guarded_free(&c->heights_memory);
+    free(c->wanted);
+}
+
+/* The result, dense and planar; the caller frees it. */
+static void *dense_copy(const crn_image *image)
+{
+    size_t size = crn_type_bytes(image->type);
+    size_t elements = (size_t)image->planes * (size_t)image->height * (size_t)image->width;
+    uint8_t *copy = malloc(elements * size), *to = copy;
+    assert_non_null(copy);
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++, to += size)
+                memcpy(to,
+                       (uint8_t *)image->data +
+                           crn_image_index(image, plane, y, x) * (ptrdiff_t)size,
+                       size);
+    return copy;
+}
+
+/* One way of the fast operator: by == NULL is the public one. */
+static void try_way(parity_case *c, const crn_morphology_way *by, int32_t threads)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
+    if (by)
+        snprintf(what, sizeof what, "%s | %s, %d strips, %d columns, %d threads%s", c->what,
+                 by->kernels->name, by->strips, by->columns, by->threads,
+                 by->saves_memory ? ", little memory" : "");
+    memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
+    crn_context *context = contexts[threads];
+    int r = by ? crn_morphology_openmp_by(by, context, &c->params, &c->in, &c->out)
+               : crn_morphology_openmp(context, &c->params, &c->in, &c->out);
+    if (r != 0)
+        fail_msg("%s: returned %d", what, r);
+    void *got = dense_copy(&c->out);
+    size_t size = crn_type_bytes(c->out.type);
+    size_t elements = (size_t)c->out.planes * (size_t)c->out.height * (size_t)c->out.width;
+    for (size_t i = 0; i < elements; i++)
+        if (memcmp((uint8_t *)got + i * size, (uint8_t *)c->wanted + i * size, size) != 0)
+            fail_msg("%s: element %zu differs", what, i);
+    free(got);
+    crn_guarded_check(&c->in_memory, what);
+    crn_guarded_check(&c->out_memory, what);
+}
+
+static void try_case(uint64_t seed)
+{
+    static parity_case c;
+    make_case(seed, &c);
+    void *before = dense_copy(&c.in);
+    assert_int_equal(crn_morphology_serial(contexts[1], &c.params, &c.in, &c.out), 0);
+    crn_guarded_check(&c.out_memory, c.what);
+    c.wanted = dense_copy(&c.out);
+
+    crn_random random = {~seed};
+    static const int32_t threads[] = {1, 2, 3, 5};
+    try_way(&c, NULL, threads[crn_random_below(&random, 4)]);
+    for (int target = CRN_PLAIN; target <= (int)crn_target_best(); target++) {
+        crn_morphology_way whole = {crn_morphology_kernels_of(target), 1, 1, 0, false};
+        try_way(&c, &whole, 1);
+        crn_morphology_way pieces = {
+            crn_morphology_kernels_of(target), crn_random_between(&random, 1, 5),
+            crn_random_between(&random, 1, 9), crn_random_between(&random, 0, 40),
+            crn_random_once_in(&random, 3)};
+        try_way(&c, &pieces, 1);
+    }
+    void *after = dense_copy(&c.in);
+    size_t elements = (size_t)c.in.planes * (size_t)c.in.height * (size_t)c.in.width;
+    assert_memory_equal(before, after, elements * crn_type_bytes(c.in.type));
+    free(before);
+    free(after);
+    free_case(&c);
+}
+
+static void test_fast_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(1500);
+    for (uint32_t i = 0; i < cases; i++)
+        try_case(seed + i);
+}
+
+/* Large enough for the public operator to cut it up, and to use threads. */
+static void test_large_picture_is_the_definition(void **state)
+{
+    (void)state;
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    for (uint32_t i = 0; i < 4; i++) {
+        memset(&c, 0, sizeof c);
+        static const crn_element elements[] = {
+            {CRN_ELEMENT_RECT, 3, 2, NULL, NULL},
+            {CRN_ELEMENT_DISK, 5, 5, NULL, NULL},
+            {CRN_ELEMENT_CROSS, 4, 6, NULL, NULL},
+            {CRN_ELEMENT_DISK, 7, 6, NULL, NULL},
+        };
+        c.params = (crn_morphology_params){i < 2 ? CRN_OPEN : CRN_GRADIENT, elements[i]};
+        crn_type type = i & 1 ? CRN_F32 : CRN_U8;
+        c.in = crn_image_dense(NULL, type, CRN_HWC, 3, 260, 1100);
+        c.out = c.in;
+        size_t bytes = (size_t)3 * 260 * 1100 * crn_type_bytes(type);
+        c.in_memory = crn_guarded_create(bytes, true);
+        c.out_memory = crn_guarded_create(bytes, false);
+        c.in.data = c.in_memory.data;
+        c.out.data = c.out_memory.data;
+        fill(&random, &c.in);
+        snprintf(c.what, sizeof c.what, "large %u", i);
+        assert_int_equal(crn_morphology_serial(contexts[1], &c.params, &c.in, &c.out), 0);
+        c.wanted = dense_copy(&c.out);
+        for (int32_t threads = 1; threads <= 3; threads++)
+            try_way(&c, NULL, threads);
+        free_case(&c);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        if (crn_context_create(threads, &contexts[threads]) < 0)
+            return -1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        crn_context_free(&contexts[threads]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* More threads than processors, and all of them waiting busily, would take minutes; the
+     * OpenMP library has read its settings before main. */
+    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fast_is_the_definition),
+        cmocka_unit_test(test_large_picture_is_the_definition),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
