@@ -35,6 +35,13 @@ size_t crn_chain_bytes(const crn_config *config)
            contour_capacity(config) * sizeof(crn_contour);
 }
 
+size_t crn_chain_view_bytes(const crn_config *config)
+{
+    size_t defect = sizeof(crn_defect) + crn_config_textures(config) * sizeof(crn_texture);
+    return (size_t)config->limits.defects * defect +
+           (size_t)config->limits.points * 2 * sizeof(float);
+}
+
 int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain)
 {
     crn_chain *chain = calloc(1, sizeof *chain);
@@ -103,7 +110,7 @@ static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects
                                          (int32_t)header->height, (int32_t)header->width);
     job->contours = chain->contours;
     job->defects = defects;
-    defects->defect_count = defects->point_count = 0;
+    defects->defect_count = defects->point_count = defects->texture_count = 0;
     defects->truncated = false;
 }
 

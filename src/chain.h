@@ -28,4 +28,7 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
 /* Bytes that one chain reserves for results, for the memory that --check tells. */
 size_t crn_chain_bytes(const crn_config *config);
 
+/* Bytes of the results that the limits allow one view: defects, points, textures. */
+size_t crn_chain_view_bytes(const crn_config *config);
+
 #endif

@@ -117,27 +117,46 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
         crn_faults_add(reader->faults, node->place, "%s: %s", path, error.text);
 }
 
-static void read_texts(crn_reader *reader, const char *path, const crn_param *row,
-                       const crn_node *node, crn_texts *texts)
+/* TEXTS and SIZES: a list, or one item alone. `list` is a crn_texts or a crn_sizes of zeros. */
+static void read_list(crn_reader *reader, const char *path, const crn_param *row,
+                      const crn_node *node, void *list)
 {
-    memset(texts, 0, sizeof *texts);
+    bool texts = row->type == CRN_PARAM_TEXTS;
+    int32_t *count = list; /* the first member of both */
+    char *items = texts ? (char *)((crn_texts *)list)->item : (char *)((crn_sizes *)list)->item;
+    size_t item_bytes = texts ? CRN_TEXT_BYTES : sizeof(crn_size);
+    int32_t most = texts ? CRN_TEXTS_MAX : CRN_SIZES_MAX;
+    const char *noun = texts ? "text" : "size";
     if (node->kind != CRN_NODE_LIST) {
-        read_scalar(reader, path, row, node, texts->item[0]);
-        texts->count = 1;
+        read_scalar(reader, path, row, node, items);
+        *count = 1;
         return;
     }
     bool may_be_empty = row->fallback && !row->fallback[0];
     if (!node->first && !may_be_empty)
-        crn_faults_add(reader->faults, node->place, "%s: an empty list, at least one text meant",
-                       path);
+        crn_faults_add(reader->faults, node->place, "%s: an empty list, at least one %s meant",
+                       path, noun);
     for (const crn_node *item = node->first; item; item = item->next) {
-        if (texts->count == CRN_TEXTS_MAX) {
-            crn_faults_add(reader->faults, item->place, "%s: too many texts, at most %d meant",
-                           path, CRN_TEXTS_MAX);
+        if (*count == most) {
+            crn_faults_add(reader->faults, item->place, "%s: too many %ss, at most %d meant", path,
+                           noun, most);
             return;
         }
-        read_scalar(reader, path, row, item, texts->item[texts->count++]);
+        read_scalar(reader, path, row, item, items + item_bytes * (size_t)(*count)++);
     }
+}
+
+static void read_value(crn_reader *reader, const char *path, const crn_param *row,
+                       const crn_node *node, void *value)
+{
+    size_t list_bytes = row->type == CRN_PARAM_TEXTS   ? sizeof(crn_texts)
+                        : row->type == CRN_PARAM_SIZES ? sizeof(crn_sizes)
+                                                       : 0;
+    memset(value, 0, list_bytes); /* the default gives way to the file's list */
+    if (list_bytes)
+        read_list(reader, path, row, node, value);
+    else
+        read_scalar(reader, path, row, node, value);
 }
 
 /* `node` NULL: the section does not stand in the file. */
@@ -164,11 +183,8 @@ static void read_pairs(crn_reader *reader, const char *path, const crn_node *map
         const crn_param *row = keys->row[k];
         if (keys->section[k])
             read_section(reader, below, key->place, keys->section[k], key->next);
-        else if (row->type == CRN_PARAM_TEXTS)
-            read_texts(reader, below, row, key->next,
-                       (crn_texts *)((char *)keys->settings[k] + row->offset));
         else
-            read_scalar(reader, below, row, key->next, (char *)keys->settings[k] + row->offset);
+            read_value(reader, below, row, key->next, (char *)keys->settings[k] + row->offset);
     }
 }
 
@@ -230,6 +246,8 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
         r = -EINVAL;
     if (r == 0)
         memcpy(ret_config, config, sizeof *config);
+    else
+        crn_config_done(config);
     free(config);
     crn_tree_done(&tree);
     crn_faults_done(&faults);
@@ -277,6 +295,27 @@ int crn_config_load(const char *path, FILE *faults, crn_config *ret_config)
     r = crn_config_parse(path, bytes, length, faults, ret_config);
     free(bytes);
     return r;
+}
+
+void crn_config_done(crn_config *config)
+{
+    for (int32_t i = 0; config && i < config->steps; i++) {
+        free(config->chain[i].settings);
+        config->chain[i] = (crn_step){.stage = NULL};
+    }
+    if (config)
+        config->steps = 0;
+}
+
+uint32_t crn_config_textures(const crn_config *config)
+{
+    uint32_t textures = 0;
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        if (step->stage->textures)
+            textures += step->stage->textures(step->settings);
+    }
+    return textures;
 }
 
 void crn_config_resolve(crn_config *config, int32_t cores)

@@ -15,8 +15,7 @@
 #include "stages/classes.h"
 #include "stages/stage.h"
 
-#define CRN_STAGES_MAX         16
-#define CRN_STAGE_SETTINGS_MAX 1024
+#define CRN_STAGES_MAX 16
 
 typedef enum crn_format {
     CRN_FORMAT_MSGPACK,
@@ -27,7 +26,7 @@ typedef enum crn_format {
 typedef struct crn_step {
     const crn_stage *stage; /* static */
     bool optional;          /* skipped for a view when the time left is less than its recent p99 */
-    _Alignas(16) unsigned char settings[CRN_STAGE_SETTINGS_MAX]; /* the stage's settings struct */
+    void *settings;         /* the stage's settings struct; the config's memory, NULL without */
 } crn_step;
 
 typedef struct crn_socket_settings {
@@ -74,13 +73,21 @@ typedef struct crn_config {
 /*
  * Reads and checks a file. Every fault is one line on `faults` (the caller's stream, or NULL for
  * silence), in file order. 0; -EINVAL for a bad file; another negative errno when it cannot be
- * read, also told as a line. *ret_config (plain memory, nothing to free) is untouched on failure.
+ * read, also told as a line. *ret_config is untouched on failure; crn_config_done gives back what
+ * it owns.
  */
 int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
 
 /* The same from memory; `file` is what the faults call it. */
 int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
                      crn_config *ret_config);
+
+/* Frees the steps' settings and leaves a chain without steps; NULL and a config of zeros are fine.
+ * A copied config shares its settings with the first: only one of the two is done. */
+void crn_config_done(crn_config *config);
+
+/* The most textures (result.h) that one defect gets from the chain's steps together. */
+uint32_t crn_config_textures(const crn_config *config);
 
 /*
  * Replaces the zeros that mean "by the machine": workers = cores - 1 (at least 1), threads = cores

@@ -1,5 +1,6 @@
 /* The two lists of a line's file: the classes, and the chain of stages. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/config_parts.h"
@@ -136,9 +137,15 @@ static bool read_step(crn_reader *reader, const crn_section *section, const crn_
             tell_unknown_stage(reader, name);
         return false;
     }
-    int32_t index = reader->config->steps++;
+    int32_t index = reader->config->steps;
     crn_step *step = &reader->config->chain[index];
     size_t before = reader->faults->count;
+    step->settings = stage->settings_bytes ? calloc(1, stage->settings_bytes) : NULL;
+    if (stage->settings_bytes && !step->settings) {
+        crn_faults_add(reader->faults, name->place, "chain: no memory for '%s'", stage->name);
+        return false;
+    }
+    reader->config->steps++;
     const crn_table tables[2] = {{.rows = stage->params, .settings = step->settings},
                                  {.rows = section->rows, .settings = step}};
     step->stage = stage;

@@ -1,4 +1,4 @@
-/* One scalar of the file as a bool, a number, a choice or a text. Nothing is guessed. */
+/* One scalar of the file as a bool, a number, a size, a choice or a text. Nothing is guessed. */
 #include "src/config_parts.h"
 
 #include <ctype.h>
@@ -75,6 +75,9 @@ static const char *noun_of(crn_param_type type)
         return "a plain whole number";
     case CRN_PARAM_REAL:
         return "a plain number";
+    case CRN_PARAM_SIZE:
+    case CRN_PARAM_SIZES:
+        return "a size";
     default:
         return "a text";
     }
@@ -108,6 +111,47 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
         memcpy(value, &integer, sizeof integer);
     else
         memcpy(value, &real, sizeof real);
+    return 0;
+}
+
+/* Digits of one side of a size, as a plain whole number; 0: none. */
+static size_t side_length(const char *text)
+{
+    return text[0] == '-' ? 0 : integer_length(text);
+}
+
+/* False: out of the range. */
+static bool read_side(const crn_param *row, const char *text, int32_t *ret_side)
+{
+    errno = 0;
+    long long side = strtoll(text, NULL, 10);
+    if (errno == ERANGE || (double)side < row->min || (double)side > row->max || side > INT32_MAX)
+        return false;
+    *ret_side = (int32_t)side;
+    return true;
+}
+
+/* N or WxH. */
+static int read_size(const crn_param *row, const char *text, size_t length, void *value,
+                     crn_error *error)
+{
+    size_t width_end = side_length(text);
+    bool square = text[width_end] == '\0';
+    size_t height_at = square ? 0 : width_end + 1;
+    bool divided = square || text[width_end] == 'x';
+    size_t height_end = width_end && divided ? height_at + side_length(text + height_at) : 0;
+    if (height_end == height_at || height_end != length)
+        return crn_error_set(error, -EINVAL,
+                             "%s is not a size, N or WIDTHxHEIGHT such as 5 or 7x3 meant",
+                             crn_show(text, length, '\'').text);
+    crn_size size;
+    if (!read_side(row, text, &size.width) || !read_side(row, text + height_at, &size.height)) {
+        char range[160];
+        crn_param_range(row, range, sizeof range);
+        return crn_error_set(error, -EINVAL, "%.60s is out of range, sides of %s meant", text,
+                             range);
+    }
+    memcpy(value, &size, sizeof size);
     return 0;
 }
 
@@ -198,7 +242,27 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
                              crn_show(scalar->text, scalar->length, '"').text, noun_of(row->type));
     if (row->type == CRN_PARAM_BOOL)
         return read_bool(scalar->text, scalar->length, value, error);
+    if (row->type == CRN_PARAM_SIZE || row->type == CRN_PARAM_SIZES)
+        return read_size(row, scalar->text, scalar->length, value, error);
     return read_number(row, scalar->text, scalar->length, value, error);
+}
+
+/* A fallback such as "[8, 16]", or one size alone; "" is none. */
+static int fall_back_to_sizes(const crn_param *row, void *value, crn_error *error)
+{
+    crn_sizes sizes = {.count = 0};
+    char text[CRN_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", row->fallback);
+    char *rest = NULL;
+    for (char *item = strtok_r(text, "[, ]", &rest); item; item = strtok_r(NULL, "[, ]", &rest)) {
+        if (sizes.count == CRN_SIZES_MAX)
+            return crn_error_set(error, -EINVAL, "more than %d sizes", CRN_SIZES_MAX);
+        int r = read_size(row, item, strlen(item), &sizes.item[sizes.count++], error);
+        if (r < 0)
+            return r;
+    }
+    memcpy(value, &sizes, sizeof sizes);
+    return 0;
 }
 
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
@@ -211,6 +275,8 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
         memcpy(value, &none, sizeof none);
         return 0;
     }
+    if (row->type == CRN_PARAM_SIZES)
+        return fall_back_to_sizes(row, value, error);
     /* A text's fallback stands in the table without quotes, whatever it holds. */
     crn_scalar scalar = {.text = row->fallback,
                          .length = strlen(row->fallback),
@@ -255,6 +321,15 @@ void crn_param_meant(const crn_param *row, char *out, size_t out_bytes)
         return;
     case CRN_PARAM_TEXTS:
         snprintf(out, out_bytes, "a text or a list of at most %d", CRN_TEXTS_MAX);
+        return;
+    case CRN_PARAM_SIZE:
+        crn_param_range(row, range, sizeof range);
+        snprintf(out, out_bytes, "N or WxH, sides of %s", range);
+        return;
+    case CRN_PARAM_SIZES:
+        crn_param_range(row, range, sizeof range);
+        snprintf(out, out_bytes, "N or WxH or a list of at most %d, sides of %s", CRN_SIZES_MAX,
+                 range);
         return;
     default:
         snprintf(out, out_bytes, "%s", noun_of(row->type));

@@ -106,18 +106,23 @@ static int allocate_outputs(const crn_config *config, worker *self)
         defects->defect_capacity = (uint32_t)config->limits.defects;
         defects->point_capacity = (uint32_t)config->limits.points;
         defects->defects = malloc(defects->defect_capacity * sizeof(crn_defect));
+        defects->texture_capacity = defects->defect_capacity * crn_config_textures(config);
         defects->xy = malloc(defects->point_capacity * 2 * sizeof(float));
         if (!defects->defects || !defects->xy)
             return -ENOMEM;
+        if (defects->texture_capacity) {
+            defects->textures = malloc(defects->texture_capacity * sizeof(crn_texture));
+            if (!defects->textures)
+                return -ENOMEM;
+        }
     }
     return 0;
 }
 
 size_t crn_engine_bytes(const crn_config *config)
 {
-    size_t output = (size_t)config->limits.defects * sizeof(crn_defect) +
-                    (size_t)config->limits.points * 2 * sizeof(float);
-    return (size_t)config->run.workers * (crn_chain_bytes(config) + DEPTH * output);
+    return (size_t)config->run.workers *
+           (crn_chain_bytes(config) + DEPTH * crn_chain_view_bytes(config));
 }
 
 static int start_worker(crn_engine *engine, const crn_ops *ops, worker *self)
@@ -196,6 +201,7 @@ static void stop_worker(worker *self)
     for (int32_t i = 0; i < DEPTH; i++) {
         free(self->outputs[i].defects.defects);
         free(self->outputs[i].defects.xy);
+        free(self->outputs[i].defects.textures);
     }
 }
 

@@ -55,9 +55,8 @@ struct crn_line {
 
 static size_t store_bytes(const crn_config *config)
 {
-    size_t view = (size_t)config->limits.defects * sizeof(crn_defect) +
-                  (size_t)config->limits.points * 2 * sizeof(float);
-    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT + 4 * view;
+    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT +
+           4 * crn_chain_view_bytes(config);
 }
 
 size_t crn_line_bytes(const crn_config *config)

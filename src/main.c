@@ -171,6 +171,36 @@ static int run(const crn_config *config)
     return EXIT_SUCCESS;
 }
 
+/* What the options ask of the line; the exit status. */
+static int serve(const options *given, char **argv, crn_config *config)
+{
+    if (given->backend && parse_backend(given->backend, &config->run.backend) < 0)
+        return EXIT_CONFIG;
+    if (given->print_config) {
+        crn_config_print(config, stdout);
+        return EXIT_SUCCESS;
+    }
+    crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    if (config->run.threads > 1)
+        make_openmp_passive(argv);
+    crn_log_set_level((crn_log_level)config->log.level);
+    const char *why = "";
+    if (!crn_backend_ops((crn_backend)config->run.backend, &why)) {
+        fprintf(stderr, "cernitad: backend %s: %s; choose openmp, or auto\n",
+                crn_backend_names[config->run.backend], why);
+        return EXIT_CONFIG;
+    }
+    if (given->check) {
+        printf("%s: good; %d classes, %d stages; its limits reserve %zu MiB, resident as far as "
+               "views fill it\n",
+               given->config_path, config->classes.count, config->steps,
+               crn_line_bytes(config) >> 20);
+        return EXIT_SUCCESS;
+    }
+    crn_memory_keep();
+    return run(config);
+}
+
 int main(int argc, char **argv)
 {
     options given;
@@ -181,29 +211,7 @@ int main(int argc, char **argv)
     static crn_config config;
     if (crn_config_load(given.config_path, stderr, &config) < 0)
         return EXIT_CONFIG;
-    if (given.backend && parse_backend(given.backend, &config.run.backend) < 0)
-        return EXIT_CONFIG;
-    if (given.print_config) {
-        crn_config_print(&config, stdout);
-        return EXIT_SUCCESS;
-    }
-    crn_config_resolve(&config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
-    if (config.run.threads > 1)
-        make_openmp_passive(argv);
-    crn_log_set_level((crn_log_level)config.log.level);
-    const char *why = "";
-    if (!crn_backend_ops((crn_backend)config.run.backend, &why)) {
-        fprintf(stderr, "cernitad: backend %s: %s; choose openmp, or auto\n",
-                crn_backend_names[config.run.backend], why);
-        return EXIT_CONFIG;
-    }
-    if (given.check) {
-        printf("%s: good; %d classes, %d stages; its limits reserve %zu MiB, resident as far as "
-               "views fill it\n",
-               given.config_path, config.classes.count, config.steps,
-               crn_line_bytes(&config) >> 20);
-        return EXIT_SUCCESS;
-    }
-    crn_memory_keep();
-    return run(&config);
+    int status = serve(&given, argv, &config);
+    crn_config_done(&config);
+    return status;
 }

@@ -7,9 +7,10 @@
 
 #define BLOCK_BYTES 4096
 
-/* A view's results are one run of bytes over its blocks: this, the defects, the points. */
+/* A view's results are one run of bytes over its blocks: this, the defects, the points, the
+ * textures. */
 typedef struct preamble {
-    uint32_t defect_count, point_count;
+    uint32_t defect_count, point_count, texture_count;
     bool truncated;
 } preamble;
 
@@ -114,11 +115,14 @@ int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_ha
         *ret_handle = CRN_STORE_NONE;
         return 0;
     }
-    preamble head = {defects->defect_count, defects->point_count, defects->truncated};
+    preamble head = {defects->defect_count, defects->point_count, defects->texture_count,
+                     defects->truncated};
     size_t defect_bytes = (size_t)head.defect_count * sizeof *defects->defects;
     size_t point_bytes = (size_t)head.point_count * 2 * sizeof *defects->xy;
+    size_t texture_bytes = (size_t)head.texture_count * sizeof *defects->textures;
+    size_t bytes = sizeof head + defect_bytes + point_bytes + texture_bytes;
     size_t payload = sizeof store->blocks->bytes;
-    size_t blocks = (sizeof head + defect_bytes + point_bytes + payload - 1) / payload;
+    size_t blocks = (bytes + payload - 1) / payload;
     if (blocks > crn_store_blocks_free(store))
         return -ENOBUFS;
     uint32_t first = take_chain(store, blocks);
@@ -126,6 +130,7 @@ int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_ha
     move(store, &cursor, &head, sizeof head, false);
     move(store, &cursor, defects->defects, defect_bytes, false);
     move(store, &cursor, defects->xy, point_bytes, false);
+    move(store, &cursor, defects->textures, texture_bytes, false);
     *ret_handle = first;
     return 0;
 }
@@ -134,6 +139,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
 {
     into->defect_count = 0;
     into->point_count = 0;
+    into->texture_count = 0;
     into->truncated = false;
     if (handle == CRN_STORE_NONE)
         return;
@@ -141,14 +147,17 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
     place cursor = {&store->blocks[handle], 0};
     move(store, &cursor, &head, sizeof head, true);
     into->truncated = head.truncated;
-    if (head.defect_count > into->defect_capacity || head.point_count > into->point_capacity) {
+    if (head.defect_count > into->defect_capacity || head.point_count > into->point_capacity ||
+        head.texture_count > into->texture_capacity) {
         into->truncated = true;
         return;
     }
     into->defect_count = head.defect_count;
     into->point_count = head.point_count;
+    into->texture_count = head.texture_count;
     move(store, &cursor, into->defects, head.defect_count * sizeof *into->defects, true);
     move(store, &cursor, into->xy, (size_t)head.point_count * 2 * sizeof *into->xy, true);
+    move(store, &cursor, into->textures, head.texture_count * sizeof *into->textures, true);
 }
 
 void crn_store_give(crn_store *store, uint32_t handle)

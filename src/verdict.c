@@ -61,8 +61,10 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
     verdict->view.point_capacity = (uint32_t)config->limits.points;
     size_t defect_bytes = verdict->view.defect_capacity * sizeof(crn_defect);
     size_t point_bytes = verdict->view.point_capacity * 2 * sizeof(float);
+    verdict->view.texture_capacity = verdict->view.defect_capacity * crn_config_textures(config);
     /* Mapped, so that what no verdict ever needs is never touched. */
-    verdict->memory_bytes = defect_bytes + point_bytes;
+    verdict->memory_bytes =
+        defect_bytes + point_bytes + verdict->view.texture_capacity * sizeof(crn_texture);
     verdict->memory = mmap(NULL, verdict->memory_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (verdict->memory == MAP_FAILED) {
@@ -72,6 +74,7 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
     }
     verdict->view.defects = verdict->memory;
     verdict->view.xy = (float *)((unsigned char *)verdict->memory + defect_bytes);
+    verdict->view.textures = (crn_texture *)(verdict->view.xy + verdict->view.point_capacity * 2);
     *ret_verdict = verdict;
     return 0;
 }
@@ -189,13 +192,43 @@ static void put_totals(const crn_classes *classes, crn_emit *emit, const summary
     crn_emit_map_end(emit);
 }
 
+static void put_textures(crn_emit *emit, const crn_defects *view, const crn_defect *defect)
+{
+    crn_emit_text(emit, "ranklet");
+    crn_emit_array(emit, defect->texture_count);
+    for (uint32_t i = 0; i < defect->texture_count; i++) {
+        const crn_texture *texture = &view->textures[defect->first_texture + i];
+        crn_emit_map(emit, 4);
+        crn_emit_text(emit, "window");
+        crn_emit_array(emit, 2);
+        crn_emit_integer(emit, texture->width);
+        crn_emit_integer(emit, texture->height);
+        crn_emit_array_end(emit);
+        crn_emit_pair_real(emit, "vertical", texture->vertical);
+        crn_emit_pair_real(emit, "horizontal", texture->horizontal);
+        crn_emit_pair_real(emit, "diagonal", texture->diagonal);
+        crn_emit_map_end(emit);
+    }
+    crn_emit_array_end(emit);
+}
+
+/* Whether a step made textures of that view: its defects then say them, were it none. */
+static bool has_textures(const crn_config *config, const crn_judgement *judgement)
+{
+    for (int32_t step = 0; step < config->steps; step++)
+        if (config->chain[step].stage->textures && !(judgement->skipped >> step & 1))
+            return true;
+    return false;
+}
+
 /* `before`: defects of the views before this one; parents count from the verdict's first. */
 static void put_defect(const crn_classes *classes, crn_emit *emit, const crn_defects *view,
-                       const crn_defect *defect, uint32_t view_index, uint64_t before)
+                       const crn_defect *defect, uint32_t view_index, uint64_t before,
+                       bool textures)
 {
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_emit_map(emit, 12);
+    crn_emit_map(emit, 12 + (uint32_t)textures);
     crn_emit_pair_unsigned(emit, "view", view_index);
     crn_emit_pair_text(emit, "class", classes->name[defect->channel]);
     crn_emit_pair_real(emit, "level", classes->level[defect->channel]);
@@ -210,6 +243,8 @@ static void put_defect(const crn_classes *classes, crn_emit *emit, const crn_def
     crn_emit_pair_real(emit, "mean_probability", defect->mean_probability);
     crn_emit_text(emit, "xy");
     crn_emit_points(emit, view->xy + (size_t)defect->first_point * 2, defect->point_count);
+    if (textures)
+        put_textures(emit, view, defect);
     crn_emit_map_end(emit);
 }
 
@@ -224,8 +259,10 @@ static void put_defects(crn_verdict *verdict, crn_emit *emit, const crn_fruit *f
         if (fruit->views[v].state != CRN_VIEW_JUDGED)
             continue;
         crn_store_read(store, fruit->views[v].judgement.result, &verdict->view);
+        bool textures = has_textures(verdict->config, &fruit->views[v].judgement);
         for (uint32_t i = 0; i < verdict->view.defect_count; i++)
-            put_defect(classes, emit, &verdict->view, &verdict->view.defects[i], v, written);
+            put_defect(classes, emit, &verdict->view, &verdict->view.defects[i], v, written,
+                       textures);
         written += verdict->view.defect_count;
     }
     crn_emit_array_end(emit);

@@ -174,6 +174,7 @@ static int contours_finish(const void *settings, crn_job *job)
     crn_defects *defects = job->defects;
     defects->defect_count = 0;
     defects->point_count = 0;
+    defects->texture_count = 0;
     defects->truncated = contours->truncated;
     choose(set, contours, &work, defects);
     nest(set, job, &work);

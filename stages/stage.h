@@ -26,8 +26,8 @@ enum {
     CRN_SLOT_MAPS_0 = 16, /* what image stages write, in turns: crn_job_output */
     CRN_SLOT_MAPS_1,
     CRN_SLOT_CONTOURS,
-    CRN_SLOT_RANKLET_CROP,
-    CRN_SLOT_RANKLET_MAPS,
+    CRN_SLOT_RANKLET_CROP, /* a class map in 8 bits, or a part of one */
+    CRN_SLOT_RANKLET_MAPS, /* ranklets of one part and window */
 };
 
 /* One view on its way through the chain. All memory is the engine's; nothing may be kept past
@@ -36,7 +36,7 @@ typedef struct crn_job {
     const crn_ops *ops;
     crn_context *context;
     const crn_classes *classes;
-    crn_image received;    /* the maps as they came; never written */
+    crn_image received;    /* the maps as they came, dense; never written */
     crn_image maps;        /* what the next image stage reads and replaces; starts as `received` */
     crn_image intensity;   /* one u8 plane; data NULL when the view came without */
     crn_contours contours; /* the contours stage's enqueue fills it */
@@ -58,6 +58,8 @@ typedef struct crn_stage {
     /* Either half may be NULL. 0 or negative errno: the view then counts as unjudged. */
     int (*enqueue)(const void *settings, crn_job *job);
     int (*finish)(const void *settings, crn_job *job);
+    /* The most textures (result.h) that its finish leaves for one defect; NULL: it makes none. */
+    uint32_t (*textures)(const void *settings);
 } crn_stage;
 
 /*

@@ -76,6 +76,7 @@ void line_stop(line_fixture *fixture)
     pthread_join(fixture->thread, NULL);
     fixture->metrics = crn_line_metrics(fixture->line);
     crn_line_close(&fixture->line);
+    crn_config_done(&fixture->config);
     zmq_close(fixture->sender);
     zmq_close(fixture->grader);
     zmq_ctx_term(fixture->zmq);

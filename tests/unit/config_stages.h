@@ -16,6 +16,8 @@ typedef struct convolve_settings {
     char kernel[CRN_TEXT_BYTES];
     int64_t size, shift;
     double gain;
+    crn_size tile;
+    crn_sizes scales;
 } convolve_settings;
 
 static const crn_param convolve_params[] = {{.key = "kernel",
@@ -43,6 +45,20 @@ static const crn_param convolve_params[] = {{.key = "kernel",
                                              .min = -INFINITY,
                                              .max = INFINITY,
                                              .help = "factor"},
+                                            {.key = "tile",
+                                             .type = CRN_PARAM_SIZE,
+                                             .offset = offsetof(convolve_settings, tile),
+                                             .fallback = "7x3",
+                                             .min = 1,
+                                             .max = 99,
+                                             .help = "cut into"},
+                                            {.key = "scales",
+                                             .type = CRN_PARAM_SIZES,
+                                             .offset = offsetof(convolve_settings, scales),
+                                             .fallback = "",
+                                             .min = 2,
+                                             .max = 64,
+                                             .help = "looked at"},
                                             {0}};
 
 static const crn_stage convolve = {.name = "convolve",
@@ -91,6 +107,7 @@ static const crn_stage contours = {.name = "contours",
 
 typedef struct ranklet_settings {
     bool square;
+    crn_sizes windows;
 } ranklet_settings;
 
 static const crn_param ranklet_params[] = {{.key = "square",
@@ -98,13 +115,26 @@ static const crn_param ranklet_params[] = {{.key = "square",
                                             .offset = offsetof(ranklet_settings, square),
                                             .fallback = "true",
                                             .help = "windows"},
+                                           {.key = "windows",
+                                            .type = CRN_PARAM_SIZES,
+                                            .offset = offsetof(ranklet_settings, windows),
+                                            .fallback = "[8, 16]",
+                                            .min = 2,
+                                            .max = 64,
+                                            .help = "sizes"},
                                            {0}};
+
+static uint32_t ranklet_textures(const void *settings)
+{
+    return (uint32_t)((const ranklet_settings *)settings)->windows.count;
+}
 
 static const crn_stage ranklet = {.name = "ranklet",
                                   .help = "features",
                                   .kind = CRN_STAGE_FEATURE,
                                   .params = ranklet_params,
-                                  .settings_bytes = sizeof(ranklet_settings)};
+                                  .settings_bytes = sizeof(ranklet_settings),
+                                  .textures = ranklet_textures};
 
 /* A stage without any parameters. */
 static const crn_stage shape = {.name = "shape", .help = "features too", .kind = CRN_STAGE_FEATURE};

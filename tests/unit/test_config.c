@@ -114,6 +114,8 @@ static char *faults_of(const char *bytes, size_t length, int *ret_r)
     fclose(out);
     if (*ret_r < 0)
         assert_memory_equal(&config, &before, sizeof before);
+    else
+        crn_config_done(&config);
     return text;
 }
 
@@ -191,7 +193,11 @@ static void test_good_files_load(void **state)
         static crn_config config;
         snprintf(path, sizeof path, "%s/data/config/good_%s.yaml", CRN_TEST_DATA, names[i]);
         assert_int_equal(crn_config_load(path, stderr, &config), 0);
+        crn_config_done(&config);
+        assert_int_equal(config.steps, 0);
+        crn_config_done(&config);
     }
+    crn_config_done(NULL);
 }
 
 static void test_values_arrive_where_they_belong(void **state)
@@ -216,7 +222,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.steps, 1);
     assert_ptr_equal(c.chain[0].stage, &contours);
     assert_true(c.chain[0].optional);
-    const contours_settings *settings = (const contours_settings *)c.chain[0].settings;
+    const contours_settings *settings = c.chain[0].settings;
     assert_int_equal(settings->border, 0);
     assert_true(settings->min_area_px == 0.25);
     assert_int_equal(c.run.backend, 2);
@@ -235,6 +241,30 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_string_equal(c.record.dir, "/var/lib/cernita");
     assert_int_equal(c.record.segment_mib, 16);
     assert_int_equal(c.log.level, 3);
+    crn_config_done(&c);
+}
+
+static void test_sizes_and_lists_of_them_arrive(void **state)
+{
+    (void)state;
+    static crn_config c;
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/stages.yaml", stderr, &c), 0);
+    const convolve_settings *first = c.chain[0].settings, *second = c.chain[1].settings;
+    assert_int_equal(first->tile.width, 7);
+    assert_int_equal(first->tile.height, 3);
+    assert_int_equal(first->scales.count, 0);
+    assert_int_equal(second->tile.width, 99);
+    assert_int_equal(second->tile.height, 99);
+    assert_int_equal(second->scales.count, 3);
+    static const crn_size scales[] = {{2, 2}, {64, 4}, {8, 8}};
+    assert_memory_equal(second->scales.item, scales, sizeof scales);
+    const ranklet_settings *third = c.chain[4].settings, *fourth = c.chain[5].settings;
+    assert_int_equal(third->windows.count, 2);
+    assert_int_equal(third->windows.item[1].width, 16);
+    assert_int_equal(fourth->windows.count, 1); /* the file's list takes the default's place */
+    assert_int_equal(fourth->windows.item[0].height, 6);
+    assert_int_equal(crn_config_textures(&c), 3);
+    crn_config_done(&c);
 }
 
 static void test_defaults_hold_where_the_file_says_nothing(void **state)
@@ -251,6 +281,8 @@ static void test_defaults_hold_where_the_file_says_nothing(void **state)
     assert_int_equal(c.log.level, 2);
     assert_false(c.chain[0].optional);
     assert_int_equal(((const contours_settings *)c.chain[0].settings)->border, 1);
+    assert_int_equal(crn_config_textures(&c), 0);
+    crn_config_done(&c);
 }
 
 static void test_what_cannot_be_read_gives_one_line(void **state)
@@ -323,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_bad_files_tell_all_their_faults_in_order),
         cmocka_unit_test(test_good_files_load),
         cmocka_unit_test(test_values_arrive_where_they_belong),
+        cmocka_unit_test(test_sizes_and_lists_of_them_arrive),
         cmocka_unit_test(test_defaults_hold_where_the_file_says_nothing),
         cmocka_unit_test(test_what_cannot_be_read_gives_one_line),
         cmocka_unit_test(test_a_thousand_faults_end_in_a_count),

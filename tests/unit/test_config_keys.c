@@ -13,24 +13,19 @@
 #include "src/base/log.h"
 #include "src/config_parts.h"
 #include "stages/backend.h"
-
-static size_t bytes_of(crn_param_type type)
-{
-    static const size_t bytes[] = {sizeof(bool),    sizeof(int64_t), sizeof(double),
-                                   sizeof(int32_t), CRN_TEXT_BYTES,  sizeof(crn_texts)};
-    return bytes[type];
-}
+#include "tests/support/same_config.h"
 
 /* What is wrong with one row over a settings struct of that size, or NULL. */
 static const char *row_fault(const crn_param *row, size_t settings_bytes)
 {
-    _Alignas(16) static unsigned char settings[sizeof(crn_config)];
+    _Alignas(16) static unsigned char settings[1 << 18];
+    bool size = row->type == CRN_PARAM_SIZE || row->type == CRN_PARAM_SIZES;
     bool number = row->type == CRN_PARAM_INTEGER || row->type == CRN_PARAM_REAL;
     if (strspn(row->key, "abcdefghijklmnopqrstuvwxyz_0123456789") != strlen(row->key))
         return "the key is not in small letters";
-    if (row->offset + bytes_of(row->type) > settings_bytes)
+    if (row->offset + crn_param_bytes(row->type) > settings_bytes)
         return "the value lies past the settings";
-    if (number && !(row->min < row->max))
+    if ((number || size) && !(row->min < row->max))
         return "the range is empty";
     if ((row->type == CRN_PARAM_CHOICE) != (row->choices != NULL))
         return "choices without CHOICE or the other way round";
@@ -80,7 +75,6 @@ static void test_the_stages_tables_are_whole(void **state)
     assert_non_null(crn_stages[0]);
     for (int i = 0; crn_stages[i]; i++) {
         const crn_stage *stage = crn_stages[i];
-        assert_true(stage->settings_bytes <= CRN_STAGE_SETTINGS_MAX);
         assert_non_null(stage->help);
         assert_rows(stage->name, stage->params, stage->settings_bytes);
         for (const crn_param *row = stage->params; row && row->key; row++)
@@ -103,6 +97,7 @@ static void test_choices_stand_in_their_enumerations_order(void **state)
     assert_int_equal(c.run.backend, CRN_BACKEND_CUDA);
     assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.viewers.format, CRN_FORMAT_MSGPACK);
+    crn_config_done(&c);
 }
 
 static int read_text(const crn_param *row, const char *text, void *value)
@@ -181,6 +176,73 @@ static void test_numbers_are_decimals_or_exponents(void **state)
     }
 }
 
+static void test_sizes_are_one_or_two_whole_numbers(void **state)
+{
+    (void)state;
+    static const crn_param row = {.key = "s", .type = CRN_PARAM_SIZE, .min = 0, .max = 1e12};
+    static const char *const bad[] = {
+        "",     "x",    "5x", "x5",   "5x5x5", "5 x 5", "5X5",        "5*5",
+        "-5",   "5x-5", "05", "5x05", "5.0",   "5e1",   "5px",        "5,5",
+        "0x1f", "5x 5", " 5", "5 ",   "true",  "null",  "2147483648", "5x99999999999999999999"};
+    static const struct {
+        const char *text;
+        int32_t width, height;
+    } good[] = {
+        {"5", 5, 5}, {"7x3", 7, 3}, {"1x1", 1, 1}, {"0", 0, 0}, {"2147483647x10", INT32_MAX, 10}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        crn_size size = {-7, -7};
+        if (read_text(&row, bad[i], &size) == 0)
+            fail_msg("'%s' was read as %dx%d", bad[i], size.width, size.height);
+        assert_true(size.width == -7 && size.height == -7);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        crn_size size = {-7, -7};
+        assert_int_equal(read_text(&row, good[i].text, &size), 0);
+        assert_int_equal(size.width, good[i].width);
+        assert_int_equal(size.height, good[i].height);
+    }
+    /* Each side has to be in the range, its ends with it. */
+    static const crn_param narrow = {.key = "s", .type = CRN_PARAM_SIZES, .min = 2, .max = 4};
+    static const char *const off[] = {"1", "5", "1x3", "3x1", "5x3", "3x5"};
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        crn_size size;
+        assert_true(read_text(&narrow, off[i], &size) < 0);
+    }
+    crn_size size;
+    assert_int_equal(read_text(&narrow, "2x4", &size), 0);
+}
+
+static void test_sizes_fall_back_to_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fallback;
+        int32_t count;
+        crn_size last;
+    } rows[] = {
+        {"", 0, {0, 0}}, {"8", 1, {8, 8}}, {"[8, 16x4]", 2, {16, 4}}, {"[2,3,4]", 3, {4, 4}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        crn_param row = {
+            .key = "s", .type = CRN_PARAM_SIZES, .fallback = rows[i].fallback, .min = 1, .max = 99};
+        crn_sizes sizes = {.count = 7};
+        assert_int_equal(crn_param_fall_back(&row, &sizes, NULL), 0);
+        assert_int_equal(sizes.count, rows[i].count);
+        if (sizes.count)
+            assert_memory_equal(&sizes.item[sizes.count - 1], &rows[i].last, sizeof(crn_size));
+    }
+    static const char *const bad[] = {"[8, 100]", "[8, a]",
+                                      "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        crn_param row = {
+            .key = "s", .type = CRN_PARAM_SIZES, .fallback = bad[i], .min = 1, .max = 99};
+        crn_sizes sizes = {.count = 7};
+        crn_error error = {""};
+        assert_int_equal(crn_param_fall_back(&row, &sizes, &error), -22);
+        assert_true(error.text[0]);
+        assert_int_equal(sizes.count, 7);
+    }
+}
+
 static void test_booleans_are_true_or_false(void **state)
 {
     (void)state;
@@ -236,6 +298,7 @@ static void test_the_ready_line_loads(void **state)
     assert_string_equal(c.ingest.bind.item[0], "tcp://127.0.0.1:5555");
     assert_string_equal(c.publish.grader.bind, "tcp://127.0.0.1:5556");
     assert_string_equal(c.publish.viewers.bind, "tcp://127.0.0.1:5557");
+    crn_config_done(&c);
 }
 
 static char *reference(void)
@@ -280,6 +343,8 @@ int main(void)
         cmocka_unit_test(test_choices_stand_in_their_enumerations_order),
         cmocka_unit_test(test_whole_numbers_are_plain_decimals),
         cmocka_unit_test(test_numbers_are_decimals_or_exponents),
+        cmocka_unit_test(test_sizes_are_one_or_two_whole_numbers),
+        cmocka_unit_test(test_sizes_fall_back_to_lists),
         cmocka_unit_test(test_booleans_are_true_or_false),
         cmocka_unit_test(test_the_nearest_name_is_found),
         cmocka_unit_test(test_the_ready_line_loads),

@@ -37,6 +37,27 @@ static int enqueue_leaving(const void *settings, crn_job *job)
 }
 
 static const crn_stage stage_gated = {.name = "gated", .enqueue = enqueue_gated};
+static uint32_t three(const void *settings)
+{
+    (void)settings;
+    return 3;
+}
+
+/* Uses all the room that there is for textures. */
+static int finish_textures(const void *settings, crn_job *job)
+{
+    crn_defects *defects = job->defects;
+    (void)settings;
+    if (defects->texture_count != 0) /* of the view before */
+        return -EDOM;
+    for (uint32_t i = 0; i < defects->texture_capacity; i++)
+        defects->textures[i] = (crn_texture){.width = (int32_t)i};
+    defects->texture_count = defects->texture_capacity;
+    return 0;
+}
+
+static const crn_stage stage_textures = {
+    .name = "textures", .finish = finish_textures, .textures = three};
 static const crn_stage stage_leaving = {.name = "leaving", .enqueue = enqueue_leaving};
 
 static crn_config config;
@@ -146,6 +167,21 @@ static void a_cancelled_view_is_not_begun(void **state)
     crn_engine_close(&engine);
 }
 
+static void there_is_room_for_the_textures_of_all_defects(void **state)
+{
+    (void)state;
+    crn_engine *engine = engine_with(&stage_textures, 1);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(crn_engine_submit(engine, &views[i]), 0);
+        crn_output *output = wait_for_one(engine);
+        assert_int_equal(output->status, 0);
+        assert_int_equal(output->defects.texture_count, 4 * 3);
+        assert_int_equal(output->defects.textures[11].width, 11);
+        crn_engine_release(engine, output);
+    }
+    crn_engine_close(&engine);
+}
+
 /* Opens the gate once the close has called off the view that waits. */
 static void *open_gate_when_called_off(void *argument)
 {
@@ -211,6 +247,7 @@ int main(void)
         cmocka_unit_test(every_view_comes_back_once),
         cmocka_unit_test(a_failing_view_says_why_and_the_next_one_runs),
         cmocka_unit_test(a_cancelled_view_is_not_begun),
+        cmocka_unit_test(there_is_room_for_the_textures_of_all_defects),
         cmocka_unit_test(closing_leaves_what_waits),
         cmocka_unit_test(a_stuck_worker_is_noticed),
         cmocka_unit_test(a_worker_that_leaves_is_noticed),

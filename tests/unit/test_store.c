@@ -15,13 +15,20 @@
 #define DEFECTS_MAX 300
 #define POINTS_MAX  20000
 
+/* Textures of each defect in these tests. */
+#define TEXTURES 3
+
 static crn_defects make_defects(uint32_t defects, uint32_t points)
 {
-    crn_defects made = {.defect_capacity = defects, .point_capacity = points};
+    crn_defects made = {.defect_capacity = defects,
+                        .point_capacity = points,
+                        .texture_capacity = TEXTURES * defects};
+    made.textures = calloc(TEXTURES * (size_t)defects + 1, sizeof *made.textures);
     made.defects = calloc(defects + 1, sizeof *made.defects);
     made.xy = calloc(2 * (size_t)points + 1, sizeof *made.xy);
     assert_non_null(made.defects);
     assert_non_null(made.xy);
+    assert_non_null(made.textures);
     return made;
 }
 
@@ -29,9 +36,10 @@ static void free_defects(crn_defects *defects)
 {
     free(defects->defects);
     free(defects->xy);
+    free(defects->textures);
 }
 
-/* Every field of every defect and every coordinate differs, and from seed to seed. */
+/* Every field of every defect, coordinate and texture differs, and from seed to seed. */
 static void fill(crn_defects *defects, uint32_t count, uint32_t points, uint32_t seed)
 {
     memset(defects->defects, 0, count * sizeof *defects->defects);
@@ -42,11 +50,20 @@ static void fill(crn_defects *defects, uint32_t count, uint32_t points, uint32_t
         defects->defects[i].first_point = i;
         defects->defects[i].area_px = seed * 1000.0 + i;
         defects->defects[i].mean_probability = 1.0 / (i + seed + 1);
+        defects->defects[i].first_texture = TEXTURES * i;
+        defects->defects[i].texture_count = TEXTURES;
     }
     for (uint32_t i = 0; i < 2 * points; i++)
         defects->xy[i] = (float)(seed * 100000 + i);
     defects->defect_count = count;
     defects->point_count = points;
+    defects->texture_count = TEXTURES * count;
+    for (uint32_t i = 0; i < defects->texture_count; i++)
+        defects->textures[i] = (crn_texture){.width = (int32_t)(seed + i),
+                                             .height = (int32_t)i,
+                                             .vertical = (float)seed + (float)i / 7,
+                                             .horizontal = (float)i,
+                                             .diagonal = -(float)(seed + i)};
     defects->truncated = seed & 1;
 }
 
@@ -60,6 +77,9 @@ static void expect_same(const crn_store *store, uint32_t handle, const crn_defec
     assert_memory_equal(read.defects, expected->defects,
                         expected->defect_count * sizeof *expected->defects);
     assert_memory_equal(read.xy, expected->xy, expected->point_count * 2 * sizeof *expected->xy);
+    assert_int_equal(read.texture_count, expected->texture_count);
+    assert_memory_equal(read.textures, expected->textures,
+                        expected->texture_count * sizeof *expected->textures);
     free_defects(&read);
 }
 
@@ -176,6 +196,13 @@ static void test_what_does_not_fit_reads_as_truncated(void **state)
     crn_store_read(store, handle, &small);
     assert_int_equal(small.defect_count, 0);
     assert_int_equal(small.point_count, 0);
+    assert_true(small.truncated);
+    free_defects(&small);
+    small = make_defects(5, 50);
+    small.texture_capacity--;
+    crn_store_read(store, handle, &small);
+    assert_int_equal(small.defect_count, 0);
+    assert_int_equal(small.texture_count, 0);
     assert_true(small.truncated);
     free_defects(&small);
     free_defects(&in);

@@ -1,0 +1,72 @@
+/* The stage `convolve`: lays a kernel over every map. */
+#include "stages/kernel.h"
+#include "stages/stage.h"
+
+typedef struct convolve_settings {
+    char kernel[CRN_TEXT_BYTES];
+    crn_size size;
+    int32_t border;    /* crn_convolve_border */
+    crn_kernel loaded; /* by prepare */
+} convolve_settings;
+
+/* In the order of crn_convolve_border. */
+static const char *const borders[] = {"replicate", "reflect", "wrap", "zero", NULL};
+
+static const crn_param params[] = {
+    {.key = "kernel",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(convolve_settings, kernel),
+     .fallback = "gaussian",
+     .help = "blur, gaussian, sharpen, edge, emboss, sobel-x, sobel-y, or the path of a file: rows "
+             "of numbers, or a picture"},
+    {.key = "size",
+     .type = CRN_PARAM_SIZE,
+     .offset = offsetof(convolve_settings, size),
+     .fallback = "3",
+     .min = 1,
+     .max = 127,
+     .help = "of a kernel by name, a square of an odd side, in pixels; a file has its own"},
+    {.key = "border",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(convolve_settings, border),
+     .fallback = "replicate",
+     .choices = borders,
+     .help = "what the maps are taken to be beyond their border"},
+    {.key = NULL},
+};
+
+static int convolve_prepare(void *settings, const crn_classes *classes, crn_error *error)
+{
+    convolve_settings *set = settings;
+    (void)classes;
+    return crn_kernel_load(set->kernel, set->size, &set->loaded, error);
+}
+
+static int convolve_enqueue(const void *settings, crn_job *job)
+{
+    const convolve_settings *set = settings;
+    int r = crn_job_widen(job);
+    if (r < 0)
+        return r;
+    crn_convolve_params request = {.weights = set->loaded.weights,
+                                   .width = set->loaded.size.width,
+                                   .height = set->loaded.size.height,
+                                   .border = (crn_convolve_border)set->border};
+    crn_image output;
+    r = crn_job_output(job, job->maps.type, &output);
+    if (r == 0)
+        r = job->ops->convolve(job->context, &request, &job->maps, &output);
+    if (r == 0)
+        job->maps = output;
+    return r;
+}
+
+const crn_stage crn_stage_convolve = {
+    .name = "convolve",
+    .help = "a kernel laid over every map: smoothed, sharpened, edges",
+    .kind = CRN_STAGE_IMAGE,
+    .params = params,
+    .settings_bytes = sizeof(convolve_settings),
+    .prepare = convolve_prepare,
+    .enqueue = convolve_enqueue,
+};

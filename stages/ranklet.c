@@ -1,0 +1,258 @@
+/* The stage `ranklet`: how the surface under every defect is textured. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "stages/stage.h"
+
+typedef struct ranklet_settings {
+    crn_sizes windows;
+} ranklet_settings;
+
+static const crn_param params[] = {
+    {.key = "windows",
+     .type = CRN_PARAM_SIZES,
+     .offset = offsetof(ranklet_settings, windows),
+     .fallback = "[8, 16]",
+     .min = 2,
+     .max = 4096,
+     .help = "sizes of the windows that are compared half against half, of even sides, in pixels; "
+             "one larger than the map is left out"},
+    {.key = NULL},
+};
+
+static int ranklet_prepare(void *settings, const crn_classes *classes, crn_error *error)
+{
+    const crn_sizes *windows = &((const ranklet_settings *)settings)->windows;
+    (void)classes;
+    for (int32_t i = 0; i < windows->count; i++) {
+        crn_size size = windows->item[i];
+        if (size.width % 2 != 0 || size.height % 2 != 0)
+            return crn_error_set(error, -EINVAL, "windows: %dx%d has an odd side, even sides meant",
+                                 size.width, size.height);
+        for (int32_t j = 0; j < i; j++)
+            if (windows->item[j].width == size.width && windows->item[j].height == size.height)
+                return crn_error_set(error, -EINVAL, "windows: %dx%d stands twice, once meant",
+                                     size.width, size.height);
+    }
+    return 0;
+}
+
+static uint32_t ranklet_textures(const void *settings)
+{
+    return (uint32_t)((const ranklet_settings *)settings)->windows.count;
+}
+
+/* Where windows stand: their top left pixels, from first to last in both directions. */
+typedef struct part {
+    int32_t x0, y0, x1, y1;
+} part;
+
+static int32_t clamp(double value, int32_t most)
+{
+    return value > 0 ? value < most ? (int32_t)value : most : 0; /* 0 for NaN */
+}
+
+/* Where a window's centre lies between low and high, along one side of a map. */
+static void stand_along(double low, double high, int32_t window, int32_t length, int32_t *ret_first,
+                        int32_t *ret_last)
+{
+    double half = (window - 1) / 2.0;
+    double first = ceil(low - half), last = floor(high - half);
+    if (!(first <= last))
+        first = last = floor((low + high) / 2 - half + 0.5); /* the nearest to the middle */
+    *ret_first = clamp(first, length - window);
+    *ret_last = clamp(last, length - window);
+}
+
+static part part_of(const crn_defect *defect, crn_size window, const crn_image *map)
+{
+    part p;
+    stand_along(defect->x0, defect->x1, window.width, map->width, &p.x0, &p.x1);
+    stand_along(defect->y0, defect->y1, window.height, map->height, &p.y0, &p.y1);
+    return p;
+}
+
+static part part_around(part a, part b)
+{
+    return (part){.x0 = a.x0 < b.x0 ? a.x0 : b.x0,
+                  .y0 = a.y0 < b.y0 ? a.y0 : b.y0,
+                  .x1 = a.x1 > b.x1 ? a.x1 : b.x1,
+                  .y1 = a.y1 > b.y1 ? a.y1 : b.y1};
+}
+
+/* Pixels under the windows of a part: near enough what it costs. */
+static uint64_t pixels_under(part p, crn_size window)
+{
+    return (uint64_t)(p.x1 - p.x0 + window.width) * (uint64_t)(p.y1 - p.y0 + window.height);
+}
+
+/* A probability in 8 bits, rounded half to even; NaN is 0. */
+static uint8_t to_8_bits(float probability)
+{
+    double value = 255.0 * (double)probability; /* exact */
+    return (uint8_t)lrint(value > 0 ? value < 255 ? value : 255 : 0);
+}
+
+/* The pixels under the windows of a part of a map of one plane, in 8 bits: where they lie when they
+ * are u8, else copied. 0 or -ENOMEM. */
+static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_image *ret_crop)
+{
+    crn_image area = *map;
+    area.data = (char *)map->data +
+                crn_image_index(map, 0, p.y0, p.x0) * (ptrdiff_t)crn_type_bytes(map->type);
+    area.width = p.x1 - p.x0 + window.width;
+    area.height = p.y1 - p.y0 + window.height;
+    *ret_crop = area;
+    if (map->type == CRN_U8)
+        return 0;
+    uint8_t *bytes = crn_context_scratch(job->context, CRN_SLOT_RANKLET_CROP,
+                                         (size_t)map->height * (size_t)map->width);
+    if (!bytes)
+        return -ENOMEM;
+    *ret_crop = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, area.height, area.width);
+    for (int32_t y = 0; y < area.height; y++)
+        for (int32_t x = 0; x < area.width; x++)
+            *bytes++ = to_8_bits(crn_image_at(&area, 0, y, x));
+    return 0;
+}
+
+/* The ranklets of a part, an element a position from its top left. */
+static int transform(crn_job *job, const crn_image *map, part p, crn_size window,
+                     crn_image *ret_ranklets)
+{
+    crn_image pixels;
+    int r = crop(job, map, p, window, &pixels);
+    if (r < 0)
+        return r;
+    size_t worst = 3 * (size_t)map->height * (size_t)map->width * sizeof(float);
+    void *memory = crn_context_scratch(job->context, CRN_SLOT_RANKLET_MAPS, worst);
+    if (!memory)
+        return -ENOMEM;
+    *ret_ranklets = crn_image_dense(memory, CRN_F32, CRN_CHW, 3, p.y1 - p.y0 + 1, p.x1 - p.x0 + 1);
+    crn_ranklet_params request = {.width = window.width, .height = window.height};
+    return job->ops->ranklet(job->context, &request, &pixels, ret_ranklets);
+}
+
+/* The means over `p`, where `ranklets` are those of a part that begins at (x0, y0). */
+static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, part p,
+                           crn_size window)
+{
+    double sum[3] = {0};
+    for (int32_t y = p.y0; y <= p.y1; y++) {
+        const float *row =
+            (const float *)ranklets->data + crn_image_index(ranklets, 0, y - y0, p.x0 - x0);
+        for (int32_t x = 0; x <= p.x1 - p.x0; x++)
+            for (int32_t i = 0; i < 3; i++)
+                sum[i] += (double)row[x + i * ranklets->plane_stride];
+    }
+    double positions = (double)(p.x1 - p.x0 + 1) * (double)(p.y1 - p.y0 + 1);
+    return (crn_texture){.width = window.width,
+                         .height = window.height,
+                         .vertical = (float)(sum[0] / positions),
+                         .horizontal = (float)(sum[1] / positions),
+                         .diagonal = (float)(sum[2] / positions)};
+}
+
+/*
+ * One window on the defects of one map: part by part, or where those overlap so much that it costs
+ * less, all at once. A texture is the same either way. Each goes to its defect's place `behind`
+ * those it has.
+ */
+static int texture_defects(crn_job *job, const crn_image *map, crn_size window, uint32_t begin,
+                           uint32_t end, uint32_t behind)
+{
+    crn_defects *defects = job->defects;
+    part all = part_of(&defects->defects[begin], window, map);
+    uint64_t apart = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        part p = part_of(&defects->defects[i], window, map);
+        all = part_around(all, p);
+        apart += pixels_under(p, window);
+    }
+    bool at_once = pixels_under(all, window) <= apart;
+    crn_image ranklets;
+    int r = at_once ? transform(job, map, all, window, &ranklets) : 0;
+    for (uint32_t i = begin; i < end && r == 0; i++) {
+        const crn_defect *defect = &defects->defects[i];
+        part p = part_of(defect, window, map);
+        if (!at_once) {
+            all = p;
+            r = transform(job, map, p, window, &ranklets);
+        }
+        if (r == 0)
+            defects->textures[defect->first_texture + defect->texture_count + behind] =
+                mean_of(&ranklets, all.x0, all.y0, p, window);
+    }
+    return r;
+}
+
+/* Makes room for `added` textures behind those that each defect has; for how many defects. */
+static uint32_t make_room(crn_defects *defects, uint32_t added)
+{
+    uint32_t count = defects->defect_count;
+    uint32_t room = defects->texture_capacity - defects->texture_count;
+    uint32_t fitting = added && room / added < count ? room / added : count;
+    for (uint32_t i = count; i-- > 0;) {
+        crn_defect *defect = &defects->defects[i];
+        uint32_t from = defect->first_texture, to = from + (i < fitting ? i : fitting) * added;
+        if (defect->texture_count)
+            memmove(&defects->textures[to], &defects->textures[from],
+                    defect->texture_count * sizeof *defects->textures);
+        defect->first_texture = to;
+    }
+    defects->texture_count += fitting * added;
+    defects->truncated |= fitting < count;
+    return fitting;
+}
+
+/* What the textures are of: the photograph, else the class's map as received. */
+static crn_image map_of(const crn_job *job, int32_t channel)
+{
+    if (job->intensity.data)
+        return job->intensity;
+    crn_image map = job->received;
+    map.data = (char *)map.data +
+               channel * map.plane_stride * (ptrdiff_t)crn_type_bytes(job->received.type);
+    map.planes = 1;
+    return map;
+}
+
+static int ranklet_finish(const void *settings, crn_job *job)
+{
+    const crn_sizes *windows = &((const ranklet_settings *)settings)->windows;
+    crn_defects *defects = job->defects;
+    crn_sizes fitting = {.count = 0};
+    for (int32_t i = 0; i < windows->count; i++)
+        if (windows->item[i].width <= job->received.width &&
+            windows->item[i].height <= job->received.height)
+            fitting.item[fitting.count++] = windows->item[i];
+    uint32_t count = make_room(defects, (uint32_t)fitting.count);
+    for (uint32_t begin = 0, end; begin < count; begin = end) {
+        int32_t channel = defects->defects[begin].channel;
+        crn_image map = map_of(job, channel);
+        for (end = begin + 1; end < count; end++)
+            if (!job->intensity.data && defects->defects[end].channel != channel)
+                break;
+        for (int32_t i = 0; i < fitting.count; i++) {
+            int r = texture_defects(job, &map, fitting.item[i], begin, end, (uint32_t)i);
+            if (r < 0)
+                return r;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        defects->defects[i].texture_count += (uint32_t)fitting.count;
+    return 0;
+}
+
+const crn_stage crn_stage_ranklet = {
+    .name = "ranklet",
+    .help = "texture around every defect, of the photograph or else of its class's map: mean "
+            "ranklets, from -1 to 1",
+    .kind = CRN_STAGE_FEATURE,
+    .params = params,
+    .settings_bytes = sizeof(ranklet_settings),
+    .prepare = ranklet_prepare,
+    .finish = ranklet_finish,
+    .textures = ranklet_textures,
+};

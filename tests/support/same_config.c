@@ -1,0 +1,35 @@
+#include "tests/support/same_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t crn_param_bytes(crn_param_type type)
+{
+    static const size_t bytes[] = {sizeof(bool),     sizeof(int64_t),  sizeof(double),
+                                   sizeof(int32_t),  CRN_TEXT_BYTES,   sizeof(crn_texts),
+                                   sizeof(crn_size), sizeof(crn_sizes)};
+    return bytes[type];
+}
+
+static bool same_step(const crn_step *a, const crn_step *b)
+{
+    if (a->stage != b->stage || a->optional != b->optional || !a->settings != !b->settings)
+        return false;
+    const crn_param *row = a->stage ? a->stage->params : NULL;
+    for (; row && row->key; row++)
+        if (memcmp((const char *)a->settings + row->offset, (const char *)b->settings + row->offset,
+                   crn_param_bytes(row->type)) != 0)
+            return false;
+    return true;
+}
+
+bool crn_same_config(const crn_config *a, const crn_config *b)
+{
+    for (int32_t i = 0; i < CRN_STAGES_MAX; i++)
+        if (!same_step(&a->chain[i], &b->chain[i]))
+            return false;
+    /* The rest is one run of bytes but for the chain. */
+    size_t chain = offsetof(crn_config, chain), behind = chain + sizeof a->chain;
+    return memcmp(a, b, chain) == 0 &&
+           memcmp((const char *)a + behind, (const char *)b + behind, sizeof *a - behind) == 0;
+}
