@@ -7,12 +7,18 @@ const char *const crn_backend_names[] = {"auto", "serial", "openmp", "cuda", NUL
 static const crn_ops serial_ops = {
     .name = "serial",
     .contours = crn_contours_serial,
+    .morphology = crn_morphology_serial,
     .haar = crn_haar_serial,
+    .ranklet = crn_ranklet_serial,
+    .diamond_square = crn_diamond_square_serial,
 };
 static const crn_ops openmp_ops = {
     .name = "openmp",
     .contours = crn_contours_openmp,
+    .morphology = crn_morphology_openmp,
     .haar = crn_haar_openmp,
+    .ranklet = crn_ranklet_openmp,
+    .diamond_square = crn_diamond_square_openmp,
 };
 
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)

@@ -4,8 +4,9 @@
 
 #include "tools/options.h"
 
-/* Both take what follows the subcommand (argv[0] is its name) and return the exit status. */
+/* All take what follows the subcommand (argv[0] is its name) and return the exit status. */
 int crn_bench_operators(int argc, char **argv);
+int crn_bench_phases(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the peer of the line benchmark, see bench_peer.h. */

@@ -67,7 +67,8 @@ static void slide(window *w, int orientation, int32_t x)
     count_column(w, orientation, false, x + w->width, 1);
 }
 
-void crn_bench_idc(const crn_image *in, int32_t width, int32_t height, crn_image *out)
+void crn_bench_idc_part(const crn_image *in, int32_t width, int32_t height, bool counting,
+                        crn_image *out)
 {
     int64_t half = (int64_t)width * height / 2;
     window w = {.in = in, .width = width, .height = height};
@@ -78,9 +79,15 @@ void crn_bench_idc(const crn_image *in, int32_t width, int32_t height, crn_image
                 count_column(&w, orientation, x < width / 2, x, 1);
             float *to = (float *)out->data + crn_image_index(out, orientation, w.y, 0);
             for (int32_t x = 0; x < out->width; x++, to += out->step) {
-                *to = ranklet(w.counts[1], w.counts[0], half);
+                *to = counting ? ranklet(w.counts[1], w.counts[0], half)
+                               : (float)w.counts[1][x & 255];
                 if (x + 1 < out->width)
                     slide(&w, orientation, x);
             }
         }
+}
+
+void crn_bench_idc(const crn_image *in, int32_t width, int32_t height, crn_image *out)
+{
+    crn_bench_idc_part(in, width, height, true, out);
 }

@@ -1,19 +1,13 @@
 /* cernita-bench operators: each operator by size, backend and threads, on pictures it makes itself.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
 #include "stages/backend.h"
 #include "tools/bench.h"
 #include "tools/bench_cases.h"
-
-/* Runs of one case: as many as fit, and at least three, or one of what takes seconds. */
-#define CASE_NS    (400 * CRN_NS_PER_MS)
-#define PATIENT_NS (3000 * CRN_NS_PER_MS)
-#define RUNS_MAX   200
+#include "tools/bench_time.h"
 
 /* The definition takes some nanoseconds a step: with more steps than these, minutes. */
 #define SERIAL_STEPS_MAX 4e8
@@ -45,65 +39,34 @@ typedef struct request {
     bool all, json;
 } request;
 
-typedef struct timing {
-    double median_ms, min_ms, max_ms;
-    int runs;
-} timing;
+/* One case on one backend with so many threads. */
+typedef struct trial {
+    crn_bench_work *work;
+    const crn_ops *ops;
+    crn_context *context;
+} trial;
 
-static int by_time(const void *left, const void *right)
+static int run_trial(void *of)
 {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
+    const trial *t = of;
+    return crn_bench_work_run(t->work, t->ops, t->context);
 }
 
-static timing sum_up(int64_t *ns, int runs)
+static int run_copy(void *work)
 {
-    qsort(ns, (size_t)runs, sizeof *ns, by_time);
-    return (timing){(double)ns[runs / 2] / 1e6, (double)ns[0] / 1e6, (double)ns[runs - 1] / 1e6,
-                    runs};
+    crn_bench_work_copy(work);
+    return 0;
 }
 
-static bool is_enough(int runs, int64_t spent_ns)
+static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads,
+                     crn_timing *ret_timing)
 {
-    return runs == RUNS_MAX || (runs >= 3 && spent_ns >= CASE_NS) ||
-           (runs >= 1 && spent_ns >= PATIENT_NS);
-}
-
-static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, timing *ret_timing)
-{
-    crn_context *context = NULL;
-    int64_t ns[RUNS_MAX], spent_ns = 0;
-    int runs = 0;
-    int r = crn_context_create(threads, &context);
-    int64_t start_ns = crn_now_ns();
+    trial t = {work, ops, NULL};
+    int r = crn_context_create(threads, &t.context);
     if (r == 0)
-        r = crn_bench_work_run(work, ops, context); /* warm-up: reserves its scratch memory */
-    int64_t first_ns = crn_now_ns() - start_ns;
-    if (first_ns > PATIENT_NS)
-        spent_ns = ns[runs++] = first_ns;
-    while (r == 0 && !is_enough(runs, spent_ns)) {
-        start_ns = crn_now_ns();
-        r = crn_bench_work_run(work, ops, context);
-        ns[runs] = crn_now_ns() - start_ns;
-        spent_ns += ns[runs++];
-    }
-    crn_context_free(&context);
-    if (r == 0)
-        *ret_timing = sum_up(ns, runs);
+        r = crn_bench_time(run_trial, &t, ret_timing);
+    crn_context_free(&t.context);
     return r;
-}
-
-static timing time_copy(crn_bench_work *work)
-{
-    int64_t ns[RUNS_MAX], spent_ns = 0;
-    int runs = 0;
-    while (!is_enough(runs, 2 * spent_ns)) {
-        int64_t start_ns = crn_now_ns();
-        crn_bench_work_copy(work);
-        ns[runs] = crn_now_ns() - start_ns;
-        spent_ns += ns[runs++];
-    }
-    return sum_up(ns, runs);
 }
 
 static const char *type_name(crn_type type)
@@ -112,7 +75,7 @@ static const char *type_name(crn_type type)
 }
 
 static void print_row(const crn_bench_case *what, const char *backend, int32_t threads,
-                      const timing *t, double copy_ms, size_t bytes, bool json)
+                      const crn_timing *t, double copy_ms, size_t bytes, bool json)
 {
     double pixels = (double)what->planes * what->height * what->width;
     double mpx = pixels / t->median_ms / 1e3, gb = (double)bytes / t->median_ms / 1e6;
@@ -151,11 +114,12 @@ static int bench_backend(const request *asked, const crn_bench_case *what, crn_b
     if (asked->threads && backend == CRN_BACKEND_OPENMP)
         least = most = asked->threads;
     for (int32_t threads = least; threads <= most; threads *= 2) {
-        timing t;
+        crn_timing t, copy;
         int r = time_work(work, ops, threads, &t);
+        if (r == 0)
+            r = crn_bench_time(run_copy, work, &copy);
         if (r < 0)
             return r;
-        timing copy = time_copy(work);
         print_row(what, name, threads, &t, copy.median_ms, crn_bench_work_bytes(work), asked->json);
     }
     return 0;

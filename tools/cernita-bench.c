@@ -6,8 +6,9 @@
 
 static const crn_tool tool = {
     .name = "cernita-bench",
-    .operands = "operators|line [options]",
+    .operands = "operators|phases|line [options]",
     .about = "Benchmarks: `operators` times each operator by size, backend and threads;\n"
+             "`phases` where the time of contours and ranklets goes;\n"
              "`line` runs the daemon against a receiver that only receives and copies.\n"
              "Each has its own --help.",
     .options = (const crn_option[]){{NULL, NULL, NULL}},
@@ -19,11 +20,14 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "operators") == 0)
         return crn_bench_operators(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "phases") == 0)
+        return crn_bench_phases(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "line") == 0)
         return crn_bench_line(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "receiver") == 0)
         return crn_bench_receiver(argc - 1, argv + 1);
     const char *value;
     crn_options_next(&tool, argc, argv, &value);
-    crn_usage_error(&tool, "'%s' is no benchmark; operators or line", argc > 1 ? argv[1] : "");
+    crn_usage_error(&tool, "'%s' is no benchmark; operators, phases or line",
+                    argc > 1 ? argv[1] : "");
 }

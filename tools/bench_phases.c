@@ -1,0 +1,161 @@
+/*
+ * cernita-bench phases: where the time of two operators goes, on one thread. Contours: to find
+ * segments (scan) or to make polylines of them (joining). Ranklets, by plain counting: to keep the
+ * histograms of the window, or to count with them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "stages/backend.h"
+#include "stages/openmp/contours.h"
+#include "tools/bench.h"
+#include "tools/bench_cases.h"
+#include "tools/bench_idc.h"
+#include "tools/bench_time.h"
+
+enum { OPTION_JSON };
+
+static const crn_tool tool = {
+    .name = "cernita-bench phases",
+    .operands = "",
+    .about =
+        "Times the parts of two operators, one thread: contours (scan, joining) and ranklets by\n"
+        "plain counting (window, counting).",
+    .options = (const crn_option[]){{"json", NULL, "one JSON object a line instead of the table"},
+                                    {NULL, NULL, NULL}},
+    .operands_min = 0,
+    .operands_max = 0,
+};
+
+static void print_row(const char *operator, const char * what, double first_ms, double all_ms,
+                      bool json)
+{
+    double second_ms = all_ms > first_ms ? all_ms - first_ms : 0;
+    if (json)
+        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"first_ms\":%.4f,\"second_ms\":%.4f,"
+               "\"all_ms\":%.4f}\n",
+               operator, what, first_ms, second_ms, all_ms);
+    else
+        printf("%-10s %-24s %12.3f %12.3f %12.3f %6.0f %%\n", operator, what, first_ms, second_ms,
+               all_ms, 100 * second_ms / all_ms);
+    fflush(stdout);
+}
+
+/* The scan in use, and what it took since it was last asked: one thread, so one of each. */
+static crn_contours_scan_fn *timed_scan;
+static int64_t scan_ns;
+
+static void scan_by_the_clock(const crn_contours_job *job, crn_contours_strip *strip)
+{
+    int64_t start_ns = crn_now_ns();
+    timed_scan(job, strip);
+    scan_ns += crn_now_ns() - start_ns;
+}
+
+static int contours_by_the_clock(crn_context *context, const crn_contours_params *params,
+                                 const crn_image *in, crn_contours *out)
+{
+    crn_contours_way way = crn_contours_way_for(in, 1);
+    timed_scan = way.scan;
+    way.scan = scan_by_the_clock;
+    return crn_contours_openmp_by(&way, context, params, in, out);
+}
+
+typedef struct contours_trial {
+    crn_bench_work *work;
+    crn_context *context;
+    int runs;
+} contours_trial;
+
+static int run_contours(void *of)
+{
+    static const crn_ops ops = {.name = "timed", .contours = contours_by_the_clock};
+    contours_trial *trial = of;
+    trial->runs++;
+    return crn_bench_work_run(trial->work, &ops, trial->context);
+}
+
+static int bench_contours(const crn_bench_case *what, bool json)
+{
+    contours_trial trial = {NULL, NULL, 0};
+    crn_timing t;
+    int r = crn_bench_work_create(what, &trial.work);
+    if (r == 0)
+        r = crn_context_create(1, &trial.context);
+    scan_ns = 0;
+    if (r == 0)
+        r = crn_bench_time(run_contours, &trial, &t);
+    if (r == 0) {
+        char name[64];
+        snprintf(name, sizeof name, "%s %dx%dx%d", what->what, what->planes, what->height,
+                 what->width);
+        double mean_ms = (double)scan_ns / trial.runs / 1e6;
+        print_row("contours", name, mean_ms < t.median_ms ? mean_ms : t.median_ms, t.median_ms,
+                  json);
+    }
+    crn_bench_work_free(&trial.work);
+    crn_context_free(&trial.context);
+    return r;
+}
+
+typedef struct ranklet_trial {
+    crn_image in, out;
+    int32_t side;
+    bool counting;
+} ranklet_trial;
+
+static int run_ranklet(void *of)
+{
+    ranklet_trial *trial = of;
+    crn_bench_idc_part(&trial->in, trial->side, trial->side, trial->counting, &trial->out);
+    return 0;
+}
+
+static int bench_ranklets(bool json)
+{
+    enum { HEIGHT = 256, WIDTH = 512 };
+    uint8_t *pixels = malloc(HEIGHT * WIDTH);
+    float *results = malloc(3 * HEIGHT * WIDTH * sizeof *results);
+    int r = pixels && results ? 0 : -1;
+    uint32_t word = 1;
+    for (int32_t i = 0; r == 0 && i < HEIGHT * WIDTH; i++) {
+        word = word * 1664525u + 1013904223u;
+        pixels[i] = (uint8_t)(word >> 24);
+    }
+    for (int32_t side = 2; r == 0 && side <= HEIGHT; side *= 2) {
+        ranklet_trial trial = {
+            crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, HEIGHT, WIDTH),
+            crn_image_dense(results, CRN_F32, CRN_CHW, 3, HEIGHT - side + 1, WIDTH - side + 1),
+            side, false};
+        crn_timing window, all;
+        crn_bench_time(run_ranklet, &trial, &window);
+        trial.counting = true;
+        crn_bench_time(run_ranklet, &trial, &all);
+        char name[16];
+        snprintf(name, sizeof name, "%d", side);
+        print_row("ranklet", name, window.median_ms, all.median_ms, json);
+    }
+    free(pixels);
+    free(results);
+    return r;
+}
+
+int crn_bench_phases(int argc, char **argv)
+{
+    bool json = false;
+    const char *value;
+    while (crn_options_next(&tool, argc, argv, &value) != CRN_OPTIONS_END)
+        json = true;
+    if (!json)
+        printf("%-10s %-24s %12s %12s %12s %8s\n", "operator", "what", "scan/window", "join/count",
+               "all ms", "second");
+    int r = 0;
+    for (int32_t i = 0; r == 0 && i < crn_bench_case_count; i++)
+        if (strcmp(crn_bench_cases[i].operator, "contours") == 0)
+            r = bench_contours(&crn_bench_cases[i], json);
+    if (r == 0)
+        r = bench_ranklets(json);
+    return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
+}

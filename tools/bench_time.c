@@ -1,0 +1,45 @@
+#include "tools/bench_time.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+
+#define MOMENT_NS  (400 * CRN_NS_PER_MS)
+#define PATIENT_NS (3000 * CRN_NS_PER_MS)
+#define RUNS_MAX   200
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static bool is_enough(int runs, int64_t spent_ns)
+{
+    return runs == RUNS_MAX || (runs >= 3 && spent_ns >= MOMENT_NS) ||
+           (runs >= 1 && spent_ns >= PATIENT_NS);
+}
+
+int crn_bench_time(int (*run)(void *argument), void *argument, crn_timing *ret_timing)
+{
+    int64_t ns[RUNS_MAX], spent_ns = 0;
+    int runs = 0;
+    int64_t start_ns = crn_now_ns();
+    int r = run(argument);
+    int64_t first_ns = crn_now_ns() - start_ns;
+    if (first_ns > PATIENT_NS)
+        spent_ns = ns[runs++] = first_ns;
+    while (r == 0 && !is_enough(runs, spent_ns)) {
+        start_ns = crn_now_ns();
+        r = run(argument);
+        ns[runs] = crn_now_ns() - start_ns;
+        spent_ns += ns[runs++];
+    }
+    if (r < 0)
+        return r;
+    qsort(ns, (size_t)runs, sizeof *ns, by_time);
+    *ret_timing = (crn_timing){(double)ns[runs / 2] / 1e6, (double)ns[0] / 1e6,
+                               (double)ns[runs - 1] / 1e6, runs};
+    return 0;
+}
