@@ -163,7 +163,7 @@ static uint8_t *ring_row(const crn_morphology_ring *ring, int32_t row)
     return ring->memory + (size_t)(ring->rows == 1 ? 0 : row % ring->rows) * ring->stride;
 }
 
-/* Stores begin at a cache line: what stands before the row is room. */
+/* In whole cache lines: before and after the row is room. */
 static void make_level(const crn_morphology_pass *pass, int32_t index, int32_t row)
 {
     const crn_morphology_level *level = &pass->plan->levels[index];
@@ -174,7 +174,8 @@ static void make_level(const crn_morphology_pass *pass, int32_t index, int32_t r
     const void *parts[3];
     for (int32_t i = 0; i < level->parts; i++)
         parts[i] = from + level->offsets[i] * unit_of(pass);
-    pass->kernels->merge(pass->kind, to - lead, parts, (size_t)level->parts, ring->bytes + lead);
+    size_t bytes = (ring->bytes + lead + 63) / 64 * 64;
+    pass->kernels->merge(pass->kind, to - lead, parts, (size_t)level->parts, bytes);
 }
 
 static void read_rows(crn_morphology_pass *pass, int32_t end)
@@ -229,10 +230,19 @@ static void make_stack(const crn_morphology_pass *pass, int32_t row, int32_t cou
 static void make_merged(const crn_morphology_pass *pass, int32_t row, void *to)
 {
     const crn_morphology_plan *plan = pass->plan;
+    ptrdiff_t unit = unit_of(pass);
+    int32_t rows = plan->above + plan->below + pass->block, at = row % rows;
     size_t count = 0;
-    for (size_t i = 0; i < plan->run_count; i++)
-        if (is_on_picture(pass, row + plan->runs[i].dy))
-            pass->rows[count++] = run_begin(pass, &plan->runs[i], row + plan->runs[i].dy);
+    for (size_t i = 0; i < plan->run_count; i++) {
+        const crn_morphology_run *run = &plan->runs[i];
+        if (!is_on_picture(pass, row + run->dy))
+            continue;
+        const crn_morphology_ring *ring = &pass->rings[run->level];
+        int32_t number = at + run->dy; /* mod `rows`: every level that is used has as many */
+        number = number < 0 ? number + rows : number < rows ? number : number - rows;
+        pass->rows[count++] =
+            ring->memory + (size_t)number * ring->stride + (run->dx + plan->left) * unit;
+    }
     if (count == 0)
         pass->rows[count++] = pass->neutral;
     pass->kernels->merge(pass->kind, to, pass->rows, count, bytes_of_result(pass));

@@ -164,6 +164,33 @@ static void set_levels(crn_morphology_plan *plan, int32_t *level_of, int32_t lon
     }
 }
 
+/* The longest length, where but one run has it, is not worth a level: the run becomes those that
+ * the level would be made from. */
+static void split_longest(crn_morphology_plan *plan)
+{
+    crn_morphology_level *last = &plan->levels[plan->level_count - 1];
+    size_t found = 0, at = 0;
+    for (size_t i = 0; i < plan->run_count; i++)
+        if (plan->runs[i].length == last->length) {
+            at = i;
+            found++;
+        }
+    if (found != 1 || plan->level_count == 1)
+        return;
+    crn_morphology_run run = plan->runs[at];
+    run.level = last->from;
+    run.length = plan->levels[last->from].length;
+    for (int32_t i = 1; i < last->parts; i++) {
+        plan->runs[plan->run_count] = run;
+        plan->runs[plan->run_count++].dx += last->offsets[i];
+    }
+    plan->runs[at] = run;
+    if (!plan->levels[last->from].used)
+        plan->levels[last->from].dx = run.dx;
+    plan->levels[last->from].used = true;
+    plan->level_count--;
+}
+
 static bool is_stack(const crn_morphology_plan *plan)
 {
     for (size_t i = 1; i < plan->run_count; i++) {
@@ -184,7 +211,8 @@ int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_eleme
     crn_morphology_plan plan = {.is_flat = !element->heights};
     size_t each =
         plan.is_flat ? (columns + 1) / 2 * sizeof *plan.runs : columns * sizeof *plan.members;
-    void *list = crn_context_scratch(context, slot, rows * each);
+    size_t more = plan.is_flat ? 2 * sizeof *plan.runs : 0; /* split_longest's */
+    void *list = crn_context_scratch(context, slot, rows * each + more);
     plan.levels =
         crn_context_scratch(context, slot + 1, (columns + LEVELS_BETWEEN) * sizeof *plan.levels);
     int32_t *level_of = crn_context_scratch(context, slot + 2, (columns + 1) * sizeof *level_of);
@@ -200,6 +228,8 @@ int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_eleme
     }
     set_levels(&plan, level_of, (int32_t)columns);
     plan.is_stack = is_stack(&plan);
+    if (plan.is_flat && !plan.is_stack)
+        split_longest(&plan);
     if (!plan.is_flat)
         plan.levels[0].used = true;
     *ret_plan = plan;

@@ -8,6 +8,9 @@
 
 #include "stages/openmp/target.h"
 
+#define MERGE_FEW  5 /* rows */
+#define STACK_WIDE 4 /* vectors */
+
 #define INLINE static inline __attribute__((always_inline))
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -23,6 +26,7 @@
 typedef __m512i vector;
 #define VECTOR_BYTES       64
 #define STACK_MOST         16 /* rows of a result in registers */
+#define MERGE_AT_ONCE      8  /* vectors */
 #define load_vector(p)     _mm512_loadu_si512(p)
 #define store_vector(p, v) _mm512_storeu_si512(p, v)
 #define least_u8(a, b)     _mm512_min_epu8(a, b)
@@ -42,6 +46,7 @@ typedef __m512i vector;
 typedef __m256i vector;
 #define VECTOR_BYTES       32
 #define STACK_MOST         8
+#define MERGE_AT_ONCE      4
 #define load_vector(p)     _mm256_loadu_si256((const __m256i *)(p))
 #define store_vector(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define least_u8(a, b)     _mm256_min_epu8(a, b)
@@ -61,6 +66,7 @@ typedef __m256i vector;
 typedef __m128i vector;
 #define VECTOR_BYTES       16
 #define STACK_MOST         8
+#define MERGE_AT_ONCE      4
 #define load_vector(p)     _mm_loadu_si128((const __m128i *)(p))
 #define store_vector(p, v) _mm_storeu_si128((__m128i *)(p), v)
 #define least_u8(a, b)     _mm_min_epu8(a, b)
@@ -108,6 +114,20 @@ INLINE vector neutral(crn_morphology_kind kind)
 }
 
 /* The last elements of a row. */
+#if defined(CRN_TARGET_avx512)
+
+INLINE void store_part(void *to, vector v, size_t bytes)
+{
+    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (VECTOR_BYTES - bytes), v);
+}
+
+INLINE vector load_part(const void *from, size_t bytes)
+{
+    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (VECTOR_BYTES - bytes), from);
+}
+
+#else
+
 INLINE void store_part(void *to, vector v, size_t bytes)
 {
     uint8_t whole[VECTOR_BYTES];
@@ -121,6 +141,8 @@ INLINE vector load_part(const void *from, size_t bytes)
     memcpy(whole, from, bytes);
     return load_vector(whole);
 }
+
+#endif
 
 /* Compiles `call`, an inline function of a constant kind, for each kind. */
 #define FOR_EACH_KIND(kind, call, ...)                                                             \
@@ -167,50 +189,69 @@ static void load_row(crn_morphology_kind kind, void *to, const void *from, size_
 
 /* --- merge ---------------------------------------------------------------------------------- */
 
-#define MERGE_AT_ONCE 4 /* vectors */
-
-INLINE vector merged(crn_morphology_kind kind, const void *const *rows, size_t count, size_t x)
+/* The extreme of rows[0] to rows[count - 1], at x; `at_once` vectors, in registers. */
+INLINE void merge_at(crn_morphology_kind kind, size_t at_once, vector *v,
+                     const uint8_t *const *rows, size_t count, size_t x)
 {
-    vector v = load_vector((const uint8_t *)rows[0] + x);
-    for (size_t i = 1; i < count; i++)
-        v = extreme(kind, v, load_vector((const uint8_t *)rows[i] + x));
-    return v;
+    UNROLL
+    for (size_t k = 0; k < at_once; k++)
+        v[k] = load_vector(rows[0] + x + k * VECTOR_BYTES);
+    for (size_t i = 1; i < count; i++) {
+        const uint8_t *row = rows[i] + x;
+        UNROLL
+        for (size_t k = 0; k < at_once; k++)
+            v[k] = extreme(kind, v[k], load_vector(row + k * VECTOR_BYTES));
+    }
 }
 
-INLINE void merge_count(crn_morphology_kind kind, uint8_t *to, const void *const *rows,
-                        size_t count, size_t bytes)
+INLINE void merge_count(crn_morphology_kind kind, size_t at_once, uint8_t *to,
+                        const uint8_t *const *rows, size_t count, size_t bytes)
 {
+    vector v[MERGE_AT_ONCE];
     size_t x = 0;
-    for (; x + MERGE_AT_ONCE * VECTOR_BYTES <= bytes; x += MERGE_AT_ONCE * VECTOR_BYTES) {
-        vector v[MERGE_AT_ONCE];
+    for (; x + at_once * VECTOR_BYTES <= bytes; x += at_once * VECTOR_BYTES) {
+        merge_at(kind, at_once, v, rows, count, x);
         UNROLL
-        for (size_t k = 0; k < MERGE_AT_ONCE; k++)
-            v[k] = load_vector((const uint8_t *)rows[0] + x + k * VECTOR_BYTES);
-        for (size_t i = 1; i < count; i++) {
-            const uint8_t *row = (const uint8_t *)rows[i] + x;
-            UNROLL
-            for (size_t k = 0; k < MERGE_AT_ONCE; k++)
-                v[k] = extreme(kind, v[k], load_vector(row + k * VECTOR_BYTES));
-        }
-        UNROLL
-        for (size_t k = 0; k < MERGE_AT_ONCE; k++)
+        for (size_t k = 0; k < at_once; k++)
             store_vector(to + x + k * VECTOR_BYTES, v[k]);
     }
-    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES)
-        store_vector(to + x, merged(kind, rows, count, x));
-    if (x < bytes)
-        store_part(to + x, merged(kind, rows, count, x), bytes - x);
+    for (; x < bytes; x += VECTOR_BYTES) {
+        merge_at(kind, 1, v, rows, count, x);
+        if (bytes - x < VECTOR_BYTES)
+            store_part(to + x, v[0], bytes - x);
+        else
+            store_vector(to + x, v[0]);
+    }
+}
+
+/* A few rows, whose addresses stay in registers. */
+INLINE void merge_few(crn_morphology_kind kind, uint8_t *to, const void *const *rows, size_t count,
+                      size_t bytes)
+{
+    const uint8_t *few[MERGE_FEW];
+    UNROLL
+    for (size_t i = 0; i < count; i++)
+        few[i] = rows[i];
+    merge_count(kind, MERGE_AT_ONCE / 2, to, few, count, bytes);
 }
 
 INLINE void merge_kind(crn_morphology_kind kind, uint8_t *to, const void *const *rows, size_t count,
                        size_t bytes)
 {
-    if (count == 2)
-        merge_count(kind, to, rows, 2, bytes);
-    else if (count == 3)
-        merge_count(kind, to, rows, 3, bytes);
-    else
-        merge_count(kind, to, rows, count, bytes);
+    switch (count) {
+    case 2:
+        merge_few(kind, to, rows, 2, bytes);
+        return;
+    case 3:
+        merge_few(kind, to, rows, 3, bytes);
+        return;
+    case 5:
+        merge_few(kind, to, rows, 5, bytes);
+        return;
+    default:
+        merge_count(kind, MERGE_AT_ONCE, to, (const uint8_t *const *)rows, count, bytes);
+        return;
+    }
 }
 
 static void merge_rows(crn_morphology_kind kind, void *to, const void *const *rows, size_t count,
@@ -221,61 +262,123 @@ static void merge_rows(crn_morphology_kind kind, void *to, const void *const *ro
 /*
  * `count` <= window results share the rows that lie in all their windows. What the first has above
  * those and the last below is merged row by row, and each result takes what it needs of it (van
- * Herk 1992, Gil and Werman 1993, in registers).
+ * Herk 1992, Gil and Werman 1993, in registers). `at_once` vectors side by side: v[row][vector].
  */
-INLINE void stack_at(crn_morphology_kind kind, const void *const *rows, int32_t window,
-                     int32_t count, size_t x, vector *v)
+INLINE void stack_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
+                     int32_t window, int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
 {
-    vector shared = load_vector((const uint8_t *)rows[count - 1] + x);
-    for (int32_t i = count; i < window; i++)
-        shared = extreme(kind, shared, load_vector((const uint8_t *)rows[i] + x));
-    v[count - 1] = shared;
+    vector merged[STACK_WIDE];
+    merge_at(kind, at_once, merged, (const uint8_t *const *)rows + count - 1,
+             (size_t)(window - count + 1), x);
     UNROLL
-    for (int32_t i = count - 2; i >= 0; i--)
-        v[i] = extreme(kind, v[i + 1], load_vector((const uint8_t *)rows[i] + x));
-    vector below = neutral(kind);
+    for (size_t k = 0; k < at_once; k++)
+        v[count - 1][k] = merged[k];
+    UNROLL
+    for (int32_t i = count - 2; i >= 0; i--) {
+        const uint8_t *row = (const uint8_t *)rows[i] + x;
+        UNROLL
+        for (size_t k = 0; k < at_once; k++)
+            v[i][k] = extreme(kind, v[i + 1][k], load_vector(row + k * VECTOR_BYTES));
+    }
     UNROLL
     for (int32_t i = 1; i < count; i++) {
-        below = extreme(kind, below, load_vector((const uint8_t *)rows[window + i - 1] + x));
-        v[i] = extreme(kind, v[i], below);
+        const uint8_t *row = (const uint8_t *)rows[window + i - 1] + x;
+        UNROLL
+        for (size_t k = 0; k < at_once; k++) {
+            vector one = load_vector(row + k * VECTOR_BYTES);
+            merged[k] = i == 1 ? one : extreme(kind, merged[k], one);
+            v[i][k] = extreme(kind, v[i][k], merged[k]);
+        }
     }
 }
 
-INLINE void stack_count(crn_morphology_kind kind, int32_t count, void *const *to,
+/* A window of three, where two results and the next two share a row as well. */
+INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
+                           int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
+{
+    UNROLL
+    for (size_t k = 0; k < at_once; k++) {
+        size_t at = x + k * VECTOR_BYTES;
+        vector first = load_vector((const uint8_t *)rows[0] + at);
+        vector second = load_vector((const uint8_t *)rows[1] + at);
+        UNROLL
+        for (int32_t i = 0; i < count; i += 2) {
+            vector third = load_vector((const uint8_t *)rows[i + 2] + at);
+            vector fourth = load_vector((const uint8_t *)rows[i + 3] + at);
+            vector shared = extreme(kind, second, third);
+            v[i][k] = extreme(kind, first, shared);
+            v[i + 1][k] = extreme(kind, shared, fourth);
+            first = third;
+            second = fourth;
+        }
+    }
+}
+
+INLINE void stack_any_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
+                         int32_t window, int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
+{
+    if (count > window)
+        stack_three_at(kind, at_once, rows, count, x, v);
+    else
+        stack_at(kind, at_once, rows, window, count, x, v);
+}
+
+INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t count, void *const *to,
                         const void *const *rows, int32_t window, size_t bytes)
 {
+    vector v[STACK_MOST][STACK_WIDE];
     size_t x = 0;
-    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES) {
-        vector v[STACK_MOST];
-        stack_at(kind, rows, window, count, x, v);
+    for (; x + at_once * VECTOR_BYTES <= bytes; x += at_once * VECTOR_BYTES) {
+        stack_any_at(kind, at_once, rows, window, count, x, v);
         UNROLL
-        for (int32_t i = 0; i < count; i++)
-            store_vector((uint8_t *)to[i] + x, v[i]);
+        for (int32_t i = 0; i < count; i++) {
+            UNROLL
+            for (size_t k = 0; k < at_once; k++)
+                store_vector((uint8_t *)to[i] + x + k * VECTOR_BYTES, v[i][k]);
+        }
     }
-    if (x < bytes) {
-        vector v[STACK_MOST];
-        stack_at(kind, rows, window, count, x, v);
-        UNROLL
+    for (; x < bytes; x += VECTOR_BYTES) {
+        stack_any_at(kind, 1, rows, window, count, x, v);
+        size_t left = bytes - x < VECTOR_BYTES ? bytes - x : VECTOR_BYTES;
         for (int32_t i = 0; i < count; i++)
-            store_part((uint8_t *)to[i] + x, v[i], bytes - x);
+            store_part((uint8_t *)to[i] + x, v[i][0], left);
     }
+}
+
+/* Returns how many of the results it made. */
+INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void *const *rows,
+                          int32_t window, int32_t count, size_t bytes)
+{
+    int32_t most = window < count ? window : count;
+    if (window == 3 && count >= 4) {
+        stack_count(kind, STACK_WIDE / 2, 4, to, rows, 3, bytes);
+        return 4;
+    }
+    if (most >= STACK_MOST) {
+        stack_count(kind, 1, STACK_MOST, to, rows, window, bytes);
+        return STACK_MOST;
+    }
+    if (most >= 8) {
+        stack_count(kind, STACK_MOST / 8, 8, to, rows, window, bytes);
+        return 8;
+    }
+    if (most >= 4) {
+        stack_count(kind, STACK_MOST / 4, 4, to, rows, window, bytes);
+        return 4;
+    }
+    if (most >= 2) {
+        stack_count(kind, STACK_WIDE, 2, to, rows, window, bytes);
+        return 2;
+    }
+    stack_count(kind, STACK_WIDE, 1, to, rows, window, bytes);
+    return 1;
 }
 
 INLINE void stack_kind(crn_morphology_kind kind, void *const *to, const void *const *rows,
                        int32_t window, int32_t count, size_t bytes)
 {
     while (count > 0) {
-        int32_t most = window < count ? window : count, done;
-        if (most >= 16 && STACK_MOST >= 16)
-            stack_count(kind, done = STACK_MOST, to, rows, window, bytes);
-        else if (most >= 8)
-            stack_count(kind, done = 8, to, rows, window, bytes);
-        else if (most >= 4)
-            stack_count(kind, done = 4, to, rows, window, bytes);
-        else if (most >= 2)
-            stack_count(kind, done = 2, to, rows, window, bytes);
-        else
-            stack_count(kind, done = 1, to, rows, window, bytes);
+        int32_t done = stack_some(kind, to, rows, window, count, bytes);
         to += done;
         rows += done;
         count -= done;
