@@ -16,6 +16,9 @@ enum { SLOT_PLANES, SLOT_DESKS };
 /* More strips than threads: a processor may have something else to do. */
 #define STRIPS_PER_THREAD 4
 
+/* From here on a picture does not stay in the cache until it is read. */
+#define STREAMED_BYTES (1 << 23)
+
 /* Levels that are denoised at once, so that a tile fits the first-level cache. */
 #define LEVELS_OF_TILE 3
 
@@ -120,6 +123,8 @@ static void plan_forward(const crn_haar_way *way, const crn_haar_params *params,
         set_levels(way, params, i, job);
         job->in = s->averages[i];
         job->out = corner(&s->results[0], i * way->fused);
+        job->stream = way->stream;
+        job->stream_averages = way->stream && i + 1 == s->count;
         job->averages =
             i + 1 < s->count ? s->averages[i + 1] : corner(&s->results[0], params->levels);
         add_pass(p, way, crn_haar_strip_forward, job);
@@ -133,6 +138,7 @@ static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params,
         set_levels(way, params, i, job);
         job->in = corner(&s->averages[0], i * way->fused);
         job->out = s->results[i];
+        job->stream = way->stream && i == 0;
         job->averages =
             i + 1 < s->count ? s->results[i + 1] : corner(&s->averages[0], params->levels);
         add_pass(p, way, crn_haar_strip_inverse, job);
@@ -152,6 +158,7 @@ static void plan_denoise(const crn_haar_way *way, const crn_haar_params *params,
         set_levels(way, params, i, job);
         job->in = s->averages[i];
         job->out = s->results[i];
+        job->stream = way->stream && i == 0;
         job->averages = i + 1 < s->count ? s->results[i + 1] : (crn_image){.data = NULL};
         add_pass(p, way, crn_haar_strip_denoise, job);
     }
@@ -255,7 +262,7 @@ static crn_haar_way way_for(const crn_context *context, const crn_haar_params *p
         [CRN_AVX2] = &crn_haar_kernels_avx2,
         [CRN_AVX512] = &crn_haar_kernels_avx512,
     };
-    crn_haar_way way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1};
+    crn_haar_way way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1, false};
     int64_t elements = (int64_t)in->planes * in->height * in->width;
     int64_t useful = elements / ELEMENTS_PER_THREAD, threads = crn_context_threads(context);
     way.threads = (int32_t)(useful < 1 ? 1 : useful < threads ? useful : threads);
@@ -267,6 +274,7 @@ static crn_haar_way way_for(const crn_context *context, const crn_haar_params *p
     }
     if (params->direction == CRN_HAAR_DENOISE && way.fused > LEVELS_OF_TILE)
         way.fused = LEVELS_OF_TILE;
+    way.stream = elements * (int64_t)sizeof(float) >= STREAMED_BYTES;
     return way;
 }
 

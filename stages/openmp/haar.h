@@ -38,6 +38,8 @@ typedef struct crn_haar_kernels {
     void (*denoise)(const crn_haar_rows *rows, float threshold);
     /* u8 as whole numbers, or as value / 255. */
     void (*widen)(const uint8_t *from, float *to, size_t count, bool unit);
+    /* Copies past the cache. Other threads see it after a crn_haar_fence(). */
+    void (*stream)(const float *from, float *to, size_t count);
 } crn_haar_kernels;
 
 extern const crn_haar_kernels crn_haar_kernels_plain;
@@ -54,6 +56,8 @@ typedef struct crn_haar_job {
     int32_t lanes;
     int32_t levels; /* from 1, at most CRN_HAAR_FUSED_MAX */
     bool unit;
+    bool stream; /* what goes to `out` goes past the cache: it is too large to stay there */
+    bool stream_averages;
     float threshold;
     crn_image averages; /* of the last level: where forward puts them and inverse takes them from.
                            To denoise: with what to replace them; no data: they stay */
@@ -63,13 +67,16 @@ typedef struct crn_haar_job {
 float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
                          int32_t width, float *spare);
 
-/* Where dense floats may be written that belong there: there, or `spare`. */
+/* Where dense floats may be written that belong there: there, or `spare`. `to` is the job's `out`
+ * or `averages`. */
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                            float *spare);
 
 /* Brings what was written to `spare` to where it belongs. */
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                          int32_t width, const float *row);
+
+void crn_haar_fence(void);
 
 /* Rows of pixels from `begin`, a multiple of 2^levels, to `end`, one too or the height. The memory
  * is the thread's. */
@@ -105,6 +112,7 @@ typedef struct crn_haar_way {
     int32_t fused;   /* levels at once, from 1 to CRN_HAAR_FUSED_MAX */
     int32_t strips;  /* >= 1; fewer where the rows do not suffice */
     int32_t threads; /* >= 1 */
+    bool stream;     /* write past the cache */
 } crn_haar_way;
 
 int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <xmmintrin.h>
+
 static bool is_dense(const crn_haar_job *job, const crn_image *image)
 {
     return image->step == job->lanes;
@@ -45,20 +47,31 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
     return spare;
 }
 
+static bool is_streamed(const crn_haar_job *job, const crn_image *to)
+{
+    return to == &job->averages ? job->stream_averages : job->stream;
+}
+
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                            float *spare)
 {
-    return is_dense(job, to) ? place(to, y, x) : spare;
+    return is_dense(job, to) && !is_streamed(job, to) ? place(to, y, x) : spare;
 }
 
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                          int32_t width, const float *row)
 {
-    if (is_dense(job, to))
-        return;
     float *at = place(to, y, x);
-    for (int32_t i = 0; i < width; i++)
-        at[i * to->step] = row[i];
+    if (!is_dense(job, to))
+        for (int32_t i = 0; i < width; i++)
+            at[i * to->step] = row[i];
+    else if (is_streamed(job, to))
+        job->kernels->stream(row, at, (size_t)width * (size_t)job->lanes);
+}
+
+void crn_haar_fence(void)
+{
+    _mm_sfence();
 }
 
 void crn_haar_strip_copy(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
@@ -66,9 +79,8 @@ void crn_haar_strip_copy(const crn_haar_job *job, int32_t begin, int32_t end, fl
     int32_t width = job->in.width;
     for (int32_t y = begin; y < end; y++) {
         const float *row = crn_haar_read_row(job, &job->in, y, 0, width, memory);
-        if (job->out.step == job->lanes)
-            memcpy(crn_haar_target_row(job, &job->out, y, 0, NULL), row,
-                   (size_t)width * (size_t)job->lanes * sizeof *row);
+        if (is_dense(job, &job->out))
+            memcpy(place(&job->out, y, 0), row, (size_t)width * (size_t)job->lanes * sizeof *row);
         else
             crn_haar_finish_row(job, &job->out, y, 0, width, row);
     }

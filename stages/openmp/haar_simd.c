@@ -32,6 +32,11 @@ INLINE vector at_least_0(vector v)
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
+INLINE void stream_line(const float *from, float *to)
+{
+    _mm512_stream_ps(to, _mm512_loadu_ps(from));
+}
+
 #elif defined(CRN_TARGET_avx2)
 
 #define WIDE 8
@@ -47,6 +52,12 @@ INLINE vector at_least_0(vector v)
     return _mm256_max_ps(_mm256_setzero_ps(), v);
 }
 
+INLINE void stream_line(const float *from, float *to)
+{
+    _mm256_stream_ps(to, _mm256_loadu_ps(from));
+    _mm256_stream_ps(to + WIDE, _mm256_loadu_ps(from + WIDE));
+}
+
 #else
 
 #define WIDE 4
@@ -60,6 +71,12 @@ INLINE vector set1(float value)
 INLINE vector at_least_0(vector v)
 {
     return _mm_max_ps(_mm_setzero_ps(), v);
+}
+
+INLINE void stream_line(const float *from, float *to)
+{
+    for (int i = 0; i < 16; i += WIDE)
+        _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
 }
 
 #endif
@@ -326,25 +343,42 @@ INLINE void set_pairs(stretch *s, size_t first, size_t count)
     s->high_mask = 2 * elements > WIDE ? first_elements(2 * elements - WIDE) : 0;
 }
 
-static void set_permutations(stretch *s)
-{
-    int32_t even[WIDE] = {0}, odd[WIDE] = {0}, apart[2 * WIDE] = {0};
-    int32_t lanes = (int32_t)s->lanes;
-    for (int32_t i = 0; i < WIDE / lanes * lanes; i++) {
-        even[i] = i / lanes * 2 * lanes + i % lanes;
-        odd[i] = even[i] + lanes;
-        apart[even[i]] = i;
-        apart[odd[i]] = WIDE + i;
+/* Element i of the first pixels of all pairs, and of the pairs put together (from 16 on: of their
+ * second pixels). */
+#define APART(lanes, i) ((i) / (lanes)*2 * (lanes) + (i) % (lanes))
+#define TOGETHER(lanes, i)                                                                         \
+    ((i) / (2 * (lanes)) * (lanes) + (i) % (lanes) + (i) / (lanes) % 2 * WIDE)
+#define FOUR(what, lanes, i)                                                                       \
+    what(lanes, i), what(lanes, i + 1), what(lanes, i + 2), what(lanes, i + 3)
+#define SIXTEEN(what, lanes, i)                                                                    \
+    {                                                                                              \
+        FOUR(what, lanes, i), FOUR(what, lanes, i + 4), FOUR(what, lanes, i + 8),                  \
+            FOUR(what, lanes, i + 12)                                                              \
     }
-    s->even = _mm512_loadu_si512(even);
-    s->odd = _mm512_loadu_si512(odd);
-    s->low = _mm512_loadu_si512(apart);
-    s->high = _mm512_loadu_si512(apart + WIDE);
+#define PERMUTATIONS(lanes)                                                                        \
+    {                                                                                              \
+        SIXTEEN(APART, lanes, 0), SIXTEEN(TOGETHER, lanes, 0), SIXTEEN(TOGETHER, lanes, 16)        \
+    }
+
+/* By lanes, from 1. Indices count modulo 32; those past the last pair are masked. */
+static const int32_t permutations[WIDE / 2][3][WIDE] = {
+    PERMUTATIONS(1), PERMUTATIONS(2), PERMUTATIONS(3), PERMUTATIONS(4),
+    PERMUTATIONS(5), PERMUTATIONS(6), PERMUTATIONS(7), PERMUTATIONS(8),
+};
+
+INLINE void set_permutations(stretch *s)
+{
+    const int32_t(*rows)[WIDE] = permutations[s->lanes - 1];
+    s->even = _mm512_loadu_si512(rows[0]);
+    s->odd = _mm512_add_epi32(s->even, _mm512_set1_epi32((int32_t)s->lanes));
+    s->low = _mm512_loadu_si512(rows[1]);
+    s->high = _mm512_loadu_si512(rows[2]);
 }
 
 INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
 {
-    size_t pairs = (size_t)(g->width / 2), at_once = WIDE / (size_t)g->lanes, p = 0;
+    size_t pairs = (size_t)(g->width / 2), p = 0;
+    size_t at_once = (size_t)(WIDE / g->lanes);
     stretch s = {.lanes = (size_t)g->lanes};
     set_permutations(&s);
     set_pairs(&s, 0, at_once);
@@ -470,4 +504,17 @@ static void widen(const uint8_t *from, float *to, size_t count, bool unit)
             to[i] = (float)from[i];
 }
 
-const crn_haar_kernels CRN_TARGETED(crn_haar_kernels) = {forward, inverse, average, denoise, widen};
+static void stream(const float *from, float *to, size_t count)
+{
+    /* Whole lines of the cache alone. */
+    size_t head = (64 - ((uintptr_t)to & 63)) % 64 / sizeof *to;
+    head = head < count ? head : count;
+    memcpy(to, from, head * sizeof *to);
+    size_t i = head;
+    for (; i + 16 <= count; i += 16)
+        stream_line(from + i, to + i);
+    memcpy(to + i, from + i, (count - i) * sizeof *to);
+}
+
+const crn_haar_kernels CRN_TARGETED(crn_haar_kernels) = {forward, inverse, average,
+                                                         denoise, widen,   stream};

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* As many floats of a row are written past the cache at once. */
+#define PART_FLOATS 2048
+
 /* Sizes of the averages by level; 0 is the picture. */
 typedef struct sizes {
     int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1];
@@ -11,8 +14,9 @@ typedef struct sizes {
 
 /* A thread's rows of floats. */
 typedef struct desk {
-    float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level */
-    float *pixels[2], *halves[4];           /* what is not dense, on its way in or out */
+    float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; 0: pixels that are not dense, on
+                                               their way in or out */
+    float *halves[4];                       /* the same of what pairs become */
     float *zeros, *unwanted;
 } desk;
 
@@ -42,7 +46,7 @@ static desk set_desk(const crn_haar_job *job, const sizes *s, float *memory)
     size_t whole = crn_haar_row_floats(job, s->width[0]),
            half = crn_haar_row_floats(job, s->width[1]);
     for (int i = 0; i < 2; i++, memory += whole)
-        d.pixels[i] = memory;
+        d.rows[0][i] = memory;
     for (int i = 0; i < 4; i++, memory += half)
         d.halves[i] = memory;
     d.zeros = memory;
@@ -55,31 +59,53 @@ static desk set_desk(const crn_haar_job *job, const sizes *s, float *memory)
     return d;
 }
 
+/* What is streamed goes in parts, so that reading and writing take turns quickly. */
+static int32_t part_width(const crn_haar_job *job, int32_t width)
+{
+    int32_t part = (PART_FLOATS / job->lanes + 2) / 2 * 2;
+    return job->stream && part < width ? part : width;
+}
+
 /* --- forward --- */
 
-/* Row `r` of a level's averages and differences, from two rows of the level before. */
+/* Pixels from `x`, an even number, of two rows become row `r` of a level's averages and
+ * differences.
+ */
+static void forward_part(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
+                         int32_t r, int32_t x, int32_t width, float *top, float *bottom)
+{
+    const crn_image *out = &job->out, *averages = &job->averages;
+    bool is_last = level == job->levels, is_pair = top != bottom;
+    int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
+    ptrdiff_t element = (ptrdiff_t)x * job->lanes;
+    crn_haar_rows g = {.width = width, .lanes = job->lanes, .top = top + element};
+    g.bottom = bottom + element;
+    g.average = d->rows[level][r & 1] + element / 2;
+    if (is_last)
+        g.average = crn_haar_target_row(job, averages, r, half, d->halves[0]);
+    g.row = narrow ? crn_haar_target_row(job, out, r, wide + half, d->halves[1]) : NULL;
+    g.column = d->unwanted;
+    g.diagonal = d->halves[3];
+    if (is_pair)
+        g.column = crn_haar_target_row(job, out, high + r, half, d->halves[2]);
+    if (is_pair && narrow)
+        g.diagonal = crn_haar_target_row(job, out, high + r, wide + half, d->halves[3]);
+    job->kernels->forward(&g);
+    if (is_last)
+        crn_haar_finish_row(job, averages, r, half, width - narrow, g.average);
+    crn_haar_finish_row(job, out, r, wide + half, narrow, g.row);
+    if (is_pair) {
+        crn_haar_finish_row(job, out, high + r, half, width - narrow, g.column);
+        crn_haar_finish_row(job, out, high + r, wide + half, narrow, g.diagonal);
+    }
+}
+
 static void forward_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
                          int32_t r, float *top, float *bottom)
 {
-    const crn_image *out = &job->out;
-    bool is_last = level == job->levels, is_pair = top != bottom;
-    int32_t high = s->height[level], wide = s->width[level], narrow = s->width[level - 1] / 2;
-    crn_haar_rows g = {
-        .width = s->width[level - 1], .lanes = job->lanes, .top = top, .bottom = bottom};
-    g.average = is_last ? crn_haar_target_row(job, &job->averages, r, 0, d->halves[0])
-                        : d->rows[level][r & 1];
-    g.row = narrow ? crn_haar_target_row(job, out, r, wide, d->halves[1]) : NULL;
-    g.column = is_pair ? crn_haar_target_row(job, out, high + r, 0, d->halves[2]) : d->unwanted;
-    g.diagonal = is_pair && narrow ? crn_haar_target_row(job, out, high + r, wide, d->halves[3])
-                                   : d->halves[3];
-    job->kernels->forward(&g);
-    if (is_last)
-        crn_haar_finish_row(job, &job->averages, r, 0, wide, g.average);
-    crn_haar_finish_row(job, out, r, wide, narrow, g.row);
-    if (is_pair) {
-        crn_haar_finish_row(job, out, high + r, 0, wide, g.column);
-        crn_haar_finish_row(job, out, high + r, wide, narrow, g.diagonal);
-    }
+    int32_t width = s->width[level - 1], step = part_width(job, width);
+    for (int32_t x = 0; x < width; x += step)
+        forward_part(job, s, d, level, r, x, width - x < step ? width - x : step, top, bottom);
 }
 
 void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
@@ -87,9 +113,10 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
     sizes s = set_sizes(job);
     desk d = set_desk(job, &s, memory);
     for (int32_t y = begin; y < end; y += 2) {
-        float *top = crn_haar_read_row(job, &job->in, y, 0, s.width[0], d.pixels[0]), *bottom = top;
+        float *top = crn_haar_read_row(job, &job->in, y, 0, s.width[0], d.rows[0][0]),
+              *bottom = top;
         if (y + 1 < s.height[0])
-            bottom = crn_haar_read_row(job, &job->in, y + 1, 0, s.width[0], d.pixels[1]);
+            bottom = crn_haar_read_row(job, &job->in, y + 1, 0, s.width[0], d.rows[0][1]);
         /* Every second row of averages makes one of the next level. */
         int32_t r = y / 2;
         for (int32_t level = 1;; level++, r /= 2) {
@@ -101,39 +128,48 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
             bottom = is_alone ? top : d.rows[level][1];
         }
     }
+    crn_haar_fence();
 }
 
 /* --- inverse --- */
 
-/* Rows 2r and 2r + 1 of the averages of the level before. */
+/* Pixels from `x`, an even number, of rows 2r and 2r + 1 of the averages of the level before. */
+static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
+                         int32_t r, int32_t x, int32_t width)
+{
+    const crn_image *in = &job->in, *out = &job->out;
+    int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
+    ptrdiff_t element = (ptrdiff_t)x * job->lanes;
+    bool is_pair = 2 * r + 1 < s->height[level - 1], is_first = level == 1;
+    crn_haar_rows g = {.width = width, .lanes = job->lanes};
+    g.average = d->rows[level][r & 1] + element / 2;
+    if (level == job->levels)
+        g.average = crn_haar_read_row(job, &job->averages, r, half, width - narrow, d->halves[0]);
+    g.row = narrow ? crn_haar_read_row(job, in, r, wide + half, narrow, d->halves[1]) : NULL;
+    g.column = g.diagonal = d->zeros;
+    if (is_pair)
+        g.column = crn_haar_read_row(job, in, high + r, half, width - narrow, d->halves[2]);
+    if (is_pair && narrow)
+        g.diagonal = crn_haar_read_row(job, in, high + r, wide + half, narrow, d->halves[3]);
+    g.top = d->rows[level - 1][0] + element;
+    g.bottom = is_pair ? d->rows[level - 1][1] + element : d->unwanted;
+    if (is_first)
+        g.top = crn_haar_target_row(job, out, 2 * r, x, d->rows[0][0]);
+    if (is_first && is_pair)
+        g.bottom = crn_haar_target_row(job, out, 2 * r + 1, x, d->rows[0][1]);
+    job->kernels->inverse(&g);
+    if (is_first)
+        crn_haar_finish_row(job, out, 2 * r, x, width, g.top);
+    if (is_first && is_pair)
+        crn_haar_finish_row(job, out, 2 * r + 1, x, width, g.bottom);
+}
+
 static void inverse_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
                          int32_t r)
 {
-    const crn_image *in = &job->in, *out = &job->out;
-    int32_t high = s->height[level], wide = s->width[level];
-    int32_t width = s->width[level - 1], narrow = width / 2;
-    bool is_pair = 2 * r + 1 < s->height[level - 1];
-    crn_haar_rows g = {.width = width, .lanes = job->lanes};
-    g.average = level == job->levels
-                    ? crn_haar_read_row(job, &job->averages, r, 0, wide, d->halves[0])
-                    : d->rows[level][r & 1];
-    g.row = narrow ? crn_haar_read_row(job, in, r, wide, narrow, d->halves[1]) : NULL;
-    g.column = is_pair ? crn_haar_read_row(job, in, high + r, 0, wide, d->halves[2]) : d->zeros;
-    g.diagonal = is_pair && narrow
-                     ? crn_haar_read_row(job, in, high + r, wide, narrow, d->halves[3])
-                     : d->zeros;
-    bool is_first = level == 1;
-    g.top =
-        is_first ? crn_haar_target_row(job, out, 2 * r, 0, d->pixels[0]) : d->rows[level - 1][0];
-    g.bottom = d->unwanted;
-    if (is_pair)
-        g.bottom = is_first ? crn_haar_target_row(job, out, 2 * r + 1, 0, d->pixels[1])
-                            : d->rows[level - 1][1];
-    job->kernels->inverse(&g);
-    if (is_first)
-        crn_haar_finish_row(job, out, 2 * r, 0, width, g.top);
-    if (is_first && is_pair)
-        crn_haar_finish_row(job, out, 2 * r + 1, 0, width, g.bottom);
+    int32_t width = s->width[level - 1], step = level == 1 ? part_width(job, width) : width;
+    for (int32_t x = 0; x < width; x += step)
+        inverse_part(job, s, d, level, r, x, width - x < step ? width - x : step);
 }
 
 void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
@@ -148,4 +184,5 @@ void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end,
         for (; level >= 1; level--)
             inverse_rows(job, &s, &d, level, (int32_t)(y >> level));
     }
+    crn_haar_fence();
 }

@@ -138,6 +138,7 @@ void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end,
             for (int32_t level = job->levels; level >= 1; level--)
                 denoise_level(job, &t, level);
         }
+    crn_haar_fence();
 }
 
 void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
@@ -148,12 +149,10 @@ void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end,
             set_tile(job, y, x, memory, &t);
             for (int32_t level = 1; level <= job->levels; level++)
                 average_level(job, &t, level);
-            for (int32_t r = 0; r < t.height[job->levels]; r++) {
-                /* Few enough to be copied. */
-                const float *row = row_of(&t, t.averages, job->levels, r);
-                float *to = crn_haar_target_row(job, &job->averages, (y >> job->levels) + r,
-                                                x >> job->levels, NULL);
-                memcpy(to, row, (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof *to);
-            }
+            for (int32_t r = 0; r < t.height[job->levels]; r++)
+                memcpy(crn_haar_target_row(job, &job->averages, (y >> job->levels) + r,
+                                           x >> job->levels, NULL),
+                       row_of(&t, t.averages, job->levels, r),
+                       (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof(float));
         }
 }

@@ -141,8 +141,8 @@ static void try_way(parity_case *c, const crn_haar_way *by, const char *target, 
 {
     char what[300];
     if (by)
-        snprintf(what, sizeof what, "%s | %s, %d fused, %d strips, %d threads", c->what, target,
-                 by->fused, by->strips, by->threads);
+        snprintf(what, sizeof what, "%s | %s, %d fused, %d strips, %d threads%s", c->what, target,
+                 by->fused, by->strips, by->threads, by->stream ? ", streamed" : "");
     else
         snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
@@ -168,13 +168,15 @@ static void try_case(uint64_t seed)
 
     try_way(&c, NULL, NULL, 1);
     for (int32_t target = 0; target <= (int32_t)crn_target_best(); target++) {
-        crn_haar_way one = {kernels[target], CRN_HAAR_FUSED_MAX, 1, 1};
+        crn_haar_way one = {kernels[target], CRN_HAAR_FUSED_MAX, 1, 1,
+                            crn_random_once_in(&random, 2)};
         if (c.params.direction == CRN_HAAR_DENOISE)
             one.fused = crn_random_between(&random, 1, 7);
         try_way(&c, &one, targets[target], 1);
-        crn_haar_way several = {
-            kernels[target], crn_random_between(&random, 1, 4), crn_random_between(&random, 1, 9),
-            crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 5) : 1};
+        crn_haar_way several = one;
+        several.fused = crn_random_between(&random, 1, 4);
+        several.strips = crn_random_between(&random, 1, 9);
+        several.threads = crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 5) : 1;
         try_way(&c, &several, targets[target], 1);
     }
     assert_memory_equal(before, c.in_memory.data, c.in_memory.bytes);
