@@ -1,0 +1,326 @@
+/* What holds of the Haar transform whoever computes it: of both wings, on pictures of any size. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stages/ops.h"
+#include "tests/support/random.h"
+
+#define SIDE_MAX 70
+
+typedef struct picture {
+    int32_t height, width;
+    float at[SIDE_MAX * SIDE_MAX];
+} picture;
+
+static crn_context *context;
+static crn_haar_fn *const wings[] = {crn_haar_serial, crn_haar_openmp};
+static const char *const names[] = {"serial", "openmp"};
+
+static picture transform_by(int wing, crn_haar_direction direction, int32_t levels, float threshold,
+                            const picture *from)
+{
+    picture in = *from, to = {.height = from->height, .width = from->width};
+    crn_image source = crn_image_dense(in.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
+    crn_image target = crn_image_dense(to.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
+    crn_haar_params params = {direction, levels, threshold, false};
+    assert_int_equal(wings[wing](context, &params, &source, &target), 0);
+    return to;
+}
+
+static picture noise(crn_random *random, int32_t height, int32_t width, bool whole)
+{
+    picture p = {.height = height, .width = width};
+    for (int32_t i = 0; i < height * width; i++)
+        p.at[i] = whole ? (float)crn_random_between(random, -50, 50)
+                        : (float)(crn_random_unit(random) * 2 - 1);
+    return p;
+}
+
+static double greatest(const picture *p)
+{
+    double most = 0;
+    for (int32_t i = 0; i < p->height * p->width; i++)
+        most = fmax(most, fabs((double)p->at[i]));
+    return most;
+}
+
+/* Equal as numbers: -0 is 0. */
+static void assert_same(const picture *a, const picture *b, int wing, const char *what)
+{
+    for (int32_t i = 0; i < a->height * a->width; i++)
+        if (a->at[i] != b->at[i])
+            fail_msg("%s, %s, %d x %d: element %d is %a, not %a", names[wing], what, a->height,
+                     a->width, i, (double)a->at[i], (double)b->at[i]);
+}
+
+typedef void property(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width);
+
+static void of_any_picture(property *holds)
+{
+    crn_random random = {crn_random_seed()};
+    for (int32_t i = 0; i < 200; i++) {
+        int32_t height = crn_random_between(&random, 1, SIDE_MAX);
+        int32_t width = crn_random_between(&random, 1, i % 4 ? SIDE_MAX : 3);
+        int32_t levels = crn_random_between(&random, 0, crn_haar_levels_max(height, width));
+        for (int wing = 0; wing < 2; wing++)
+            holds(&random, wing, levels, height, width);
+    }
+}
+
+static void comes_back(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+{
+    picture x = noise(random, height, width, false);
+    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
+    double bound = 4 * levels * 0x1p-24 * greatest(&x);
+    for (int32_t i = 0; i < height * width; i++)
+        if (!(fabs((double)y.at[i] - (double)x.at[i]) <= bound))
+            fail_msg("%s, %d levels of %d x %d: element %d came back as %a, was %a", names[wing],
+                     levels, height, width, i, (double)y.at[i], (double)x.at[i]);
+}
+
+static void test_inverse_of_forward_is_the_picture(void **state)
+{
+    (void)state;
+    of_any_picture(comes_back);
+}
+
+/* Where nothing is its own twin the transform turns and mirrors, so it keeps the sum of squares. */
+static void test_energy_is_kept(void **state)
+{
+    (void)state;
+    crn_random random = {crn_random_seed()};
+    for (int32_t levels = 0; levels <= 5; levels++)
+        for (int wing = 0; wing < 2; wing++) {
+            picture x = noise(&random, 64, 32, false);
+            picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+            double before = 0, after = 0;
+            for (int32_t i = 0; i < 64 * 32; i++) {
+                before += (double)x.at[i] * (double)x.at[i];
+                after += (double)y.at[i] * (double)y.at[i];
+            }
+            /* Each coefficient is off by a few 2^-24 of its size, at most. */
+            assert_true(fabs(after - before) <= before * 0x1p-20);
+        }
+}
+
+/* Whole numbers so small are halved exactly. */
+static void is_linear(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+{
+    levels = levels < 4 ? levels : 4;
+    picture x = noise(random, height, width, true), y = noise(random, height, width, true);
+    picture sum = x;
+    for (int32_t i = 0; i < height * width; i++)
+        sum.at[i] = 3 * x.at[i] - 5 * y.at[i];
+    for (int direction = CRN_HAAR_FORWARD; direction <= CRN_HAAR_INVERSE; direction++) {
+        picture a = transform_by(wing, (crn_haar_direction)direction, levels, 0, &x);
+        picture b = transform_by(wing, (crn_haar_direction)direction, levels, 0, &y);
+        picture c = transform_by(wing, (crn_haar_direction)direction, levels, 0, &sum);
+        for (int32_t i = 0; i < height * width; i++)
+            a.at[i] = 3 * a.at[i] - 5 * b.at[i];
+        assert_same(&c, &a, wing, "linear");
+    }
+}
+
+static void test_it_is_linear(void **state)
+{
+    (void)state;
+    of_any_picture(is_linear);
+}
+
+static picture transposed(const picture *x)
+{
+    picture t = {.height = x->width, .width = x->height};
+    for (int32_t row = 0; row < x->height; row++)
+        for (int32_t column = 0; column < x->width; column++)
+            t.at[column * x->height + row] = x->at[row * x->width + column];
+    return t;
+}
+
+/* Exactly so where additions may be done in any order, as those of small whole numbers: of others
+ * a + b comes before a + c. */
+static void transposes(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+{
+    levels = levels < 4 ? levels : 4;
+    picture x = noise(random, height, width, true), t = transposed(&x);
+    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    picture u = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &t);
+    y = transposed(&y);
+    assert_same(&u, &y, wing, "transposed");
+}
+
+static void test_transposing_swaps_rows_and_columns(void **state)
+{
+    (void)state;
+    of_any_picture(transposes);
+}
+
+/* To the last bit, of any floats: the order of additions within a pair and between two is free. */
+static void test_mirroring_turns_signs(void **state)
+{
+    (void)state;
+    crn_random random = {crn_random_seed()};
+    for (int32_t i = 0; i < 100; i++)
+        for (int wing = 0; wing < 2; wing++) {
+            int32_t h = crn_random_between(&random, 1, 35), w = crn_random_between(&random, 1, 35);
+            picture x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
+            for (int32_t y = 0; y < 2 * h; y++)
+                for (int32_t k = 0; k < 2 * w; k++)
+                    mirrored.at[y * 2 * w + k] = x.at[y * 2 * w + 2 * w - 1 - k];
+            picture a = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x), wanted = a;
+            picture b = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &mirrored);
+            for (int32_t y = 0; y < 2 * h; y++)
+                for (int32_t k = 0; k < w; k++) {
+                    wanted.at[y * 2 * w + k] = a.at[y * 2 * w + w - 1 - k];
+                    wanted.at[y * 2 * w + w + k] = -a.at[y * 2 * w + 2 * w - 1 - k];
+                }
+            assert_same(&b, &wanted, wing, "mirrored");
+        }
+}
+
+static void denoises_by_0(crn_random *random, int wing, int32_t levels, int32_t height,
+                          int32_t width)
+{
+    picture x = noise(random, height, width, false);
+    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
+    picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, 0, &x);
+    assert_memory_equal(denoised.at, y.at, (size_t)(height * width) * sizeof *y.at);
+}
+
+static void test_a_threshold_of_0_changes_nothing(void **state)
+{
+    (void)state;
+    of_any_picture(denoises_by_0);
+}
+
+/* Every pixel becomes the mean of its block. */
+static void leaves_averages(crn_random *random, int wing, int32_t levels, int32_t height,
+                            int32_t width)
+{
+    picture x = noise(random, height, width, false);
+    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, INFINITY, &x);
+    for (int32_t row = 0; row < height; row++)
+        for (int32_t column = 0; column < width; column++) {
+            float average = y.at[(row >> levels) * width + (column >> levels)];
+            float wanted = average * (float)ldexp(1, -levels);
+            if (denoised.at[row * width + column] != wanted)
+                fail_msg("%s, %d levels of %d x %d: (%d, %d) is %a, wanted %a", names[wing], levels,
+                         height, width, row, column, (double)denoised.at[row * width + column],
+                         (double)wanted);
+        }
+}
+
+static void test_a_huge_threshold_leaves_averages(void **state)
+{
+    (void)state;
+    of_any_picture(leaves_averages);
+}
+
+static void test_signs_and_places(void **state)
+{
+    (void)state;
+    static const picture x = {2, 2, {1, 2, 4, 16}};
+    static const float wanted[4] = {11.5f, -6.5f, -8.5f, 5.5f};
+    for (int wing = 0; wing < 2; wing++) {
+        picture y = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x);
+        assert_memory_equal(y.at, wanted, sizeof wanted);
+    }
+}
+
+static void test_levels_max(void **state)
+{
+    (void)state;
+    static const int32_t wanted[][3] = {{1, 1, 0},     {1, 2, 1},         {2, 2, 1}, {3, 1, 2},
+                                        {4, 4, 2},     {5, 4, 3},         {8, 9, 4}, {95, 511, 9},
+                                        {95, 513, 10}, {INT32_MAX, 1, 31}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_int_equal(crn_haar_levels_max(wanted[i][0], wanted[i][1]), wanted[i][2]);
+}
+
+static int refusal(int wing, crn_haar_params params, crn_image in, crn_image out)
+{
+    return wings[wing](context, &params, &in, &out);
+}
+
+static void test_what_has_no_meaning_is_refused(void **state)
+{
+    (void)state;
+    float pixels[6] = {0}, results[6] = {7, 7, 7, 7, 7, 7};
+    const crn_image in = crn_image_dense(pixels, CRN_F32, CRN_CHW, 1, 2, 3);
+    const crn_image out = crn_image_dense(results, CRN_F32, CRN_CHW, 1, 2, 3);
+    const crn_haar_params fine = {CRN_HAAR_FORWARD, 1, NAN, false};
+    for (int wing = 0; wing < 2; wing++) {
+        crn_haar_params p = fine;
+        p.levels = -1;
+        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        p.levels = 3;
+        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        p = fine;
+        p.direction = (crn_haar_direction)3;
+        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        p.direction = CRN_HAAR_DENOISE;
+        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        p.threshold = -0x1p-149f;
+        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        crn_image other = in;
+        other.type = CRN_F16;
+        assert_int_equal(refusal(wing, fine, other, out), -EINVAL);
+        other = in;
+        other.data = NULL;
+        assert_int_equal(refusal(wing, fine, other, out), -EINVAL);
+        other = in;
+        other.height = 0;
+        assert_int_equal(refusal(wing, fine, other, other), -EINVAL);
+        other = out;
+        other.type = CRN_U8;
+        assert_int_equal(refusal(wing, fine, in, other), -EINVAL);
+        other = out;
+        other.width = 2;
+        assert_int_equal(refusal(wing, fine, in, other), -EINVAL);
+        for (int i = 0; i < 6; i++)
+            assert_true(results[i] == 7);
+        assert_int_equal(refusal(wing, fine, in, out), 0);
+        for (int i = 0; i < 6; i++)
+            results[i] = 7;
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return crn_context_create(1, &context);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crn_context_free(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inverse_of_forward_is_the_picture),
+        cmocka_unit_test(test_energy_is_kept),
+        cmocka_unit_test(test_it_is_linear),
+        cmocka_unit_test(test_transposing_swaps_rows_and_columns),
+        cmocka_unit_test(test_mirroring_turns_signs),
+        cmocka_unit_test(test_a_threshold_of_0_changes_nothing),
+        cmocka_unit_test(test_a_huge_threshold_leaves_averages),
+        cmocka_unit_test(test_signs_and_places),
+        cmocka_unit_test(test_levels_max),
+        cmocka_unit_test(test_what_has_no_meaning_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
