@@ -1,0 +1,273 @@
+/* What ranklets must obey, whoever computes them: of the definition and of the fast ones. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "stages/ops.h"
+#include "tests/support/random.h"
+
+#define SIDE_MAX 64
+#define OUT_MAX  (3 * SIDE_MAX * SIDE_MAX)
+
+static crn_context *context;
+static crn_random noise;
+
+static crn_ranklet_fn *const operators[] = {crn_ranklet_serial, crn_ranklet_openmp};
+
+enum { VERTICAL, HORIZONTAL, DIAGONAL };
+
+/* A picture of u16 and its ranklets. */
+typedef struct field {
+    uint16_t values[SIDE_MAX * SIDE_MAX];
+    float out[OUT_MAX];
+    crn_image in, result;
+    crn_ranklet_params params;
+} field;
+
+static field one, other;
+
+/* Values below `levels`; of a size that pairs, or columns, are for. */
+static void make_field(field *f, uint32_t levels, bool large)
+{
+    f->params.width = 2 * crn_random_between(&noise, large ? 10 : 1, large ? 18 : 6);
+    f->params.height = 2 * crn_random_between(&noise, large ? 10 : 1, large ? 18 : 6);
+    int32_t height = crn_random_between(&noise, f->params.height, f->params.height + 9);
+    int32_t width = crn_random_between(&noise, f->params.width, f->params.width + 20);
+    for (int32_t i = 0; i < height * width; i++)
+        f->values[i] = (uint16_t)crn_random_below(&noise, levels);
+    f->in = crn_image_dense(f->values, CRN_U16, CRN_CHW, 1, height, width);
+}
+
+static void run(crn_ranklet_fn *operator, field * f)
+{
+    f->result = crn_image_dense(f->out, CRN_F32, CRN_CHW, 3, f->in.height - f->params.height + 1,
+                                f->in.width - f->params.width + 1);
+    assert_int_equal(operator(context, &f->params, &f->in, &f->result), 0);
+}
+
+static float at(const field *f, int plane, int32_t y, int32_t x)
+{
+    return f->out[crn_image_index(&f->result, plane, y, x)];
+}
+
+/* `one` has its ranklets; `other` becomes a copy of its picture. */
+static void start(size_t i)
+{
+    make_field(&one, i % 3 == 0 ? 4 : i % 3 == 1 ? 250 : 60000, i % 8 > 4);
+    run(operators[i % 2], &one);
+    other = one;
+    other.in.data = other.values;
+}
+
+/* Each of the orientations of `other`, at the position that `place` says, is that plane of `one`,
+ * by sign. */
+static void compare(const int planes[3], const float signs[3],
+                    void (*place)(int32_t *y, int32_t *x))
+{
+    for (int plane = 0; plane < 3; plane++)
+        for (int32_t y = 0; y < one.result.height; y++)
+            for (int32_t x = 0; x < one.result.width; x++) {
+                int32_t v = y, u = x;
+                if (place)
+                    place(&v, &u);
+                assert_true(at(&other, planes[plane], v, u) ==
+                            signs[plane] * at(&one, plane, y, x));
+            }
+}
+
+static const int same_planes[3] = {VERTICAL, HORIZONTAL, DIAGONAL};
+
+static void test_only_the_order_of_values_counts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        for (int32_t k = 0; k < one.in.height * one.in.width; k++)
+            other.values[k] = (uint16_t)(one.values[k] + one.values[k] / 16 + 7);
+        run(operators[i % 2], &other);
+        compare(same_planes, (const float[]){1, 1, 1}, NULL);
+    }
+}
+
+static void test_inverted_values_change_the_sign(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        for (int32_t k = 0; k < one.in.height * one.in.width; k++)
+            other.values[k] = (uint16_t)(UINT16_MAX - one.values[k]);
+        run(operators[i % 2], &other);
+        compare(same_planes, (const float[]){-1, -1, -1}, NULL);
+    }
+}
+
+static void transpose(int32_t *y, int32_t *x)
+{
+    int32_t swap = *y;
+    *y = *x;
+    *x = swap;
+}
+
+static void test_transposing_swaps_vertical_and_horizontal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        other.in =
+            (crn_image){other.values, CRN_U16, 1, one.in.width, one.in.height, 0, 1, one.in.width};
+        other.params = (crn_ranklet_params){one.params.height, one.params.width};
+        run(operators[i % 2], &other);
+        compare((const int[]){HORIZONTAL, VERTICAL, DIAGONAL}, (const float[]){1, 1, 1}, transpose);
+    }
+}
+
+static void mirror(int32_t *y, int32_t *x)
+{
+    (void)y;
+    *x = one.result.width - 1 - *x;
+}
+
+static void test_mirroring_changes_vertical_and_diagonal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        other.in.data = other.values + one.in.width - 1;
+        other.in.step = -1;
+        run(operators[i % 2], &other);
+        compare(same_planes, (const float[]){-1, 1, -1}, mirror);
+    }
+}
+
+static void turn_over(int32_t *y, int32_t *x)
+{
+    (void)x;
+    *y = one.result.height - 1 - *y;
+}
+
+static void test_turning_over_changes_horizontal_and_diagonal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        other.in.data = other.values + (one.in.height - 1) * one.in.width;
+        other.in.row_stride = -one.in.width;
+        run(operators[i % 2], &other);
+        compare(same_planes, (const float[]){1, -1, -1}, turn_over);
+    }
+}
+
+static void test_none_is_beyond_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        for (int32_t k = 0; k < 3 * one.result.height * one.result.width; k++)
+            assert_true(one.out[k] >= -1 && one.out[k] <= 1);
+    }
+}
+
+/* The example of the literature, 4 of 10 pairs more below than above, as a window's two rows. */
+static void test_known_windows(void **state)
+{
+    (void)state;
+    static const uint8_t rows[2][6] = {{5, 9, 1, 10, 15, 5}, {20, 4, 7, 13, 19, 11}};
+    static const uint8_t flat[2][6];
+    for (size_t i = 0; i < 2; i++) {
+        float r[3] = {9, 9, 9};
+        const crn_ranklet_params params = {6, 2};
+        crn_image in = crn_image_dense((void *)(uintptr_t)rows, CRN_U8, CRN_CHW, 1, 2, 6);
+        crn_image out = crn_image_dense(r, CRN_F32, CRN_CHW, 3, 1, 1);
+        assert_int_equal(operators[i](context, &params, &in, &out), 0);
+        /* 5 9 1 20 4 7 against 10 15 5 13 19 11: 8 pairs above, 27 below, 1 equal. Top: the
+         * example's 9 above and 21 below, and 5 again, 1 above and 5 below. */
+        assert_true(r[VERTICAL] == (float)(-19 / 36.0));
+        assert_true(r[HORIZONTAL] == (float)(-16 / 36.0));
+        in.data = (void *)(uintptr_t)flat;
+        assert_int_equal(operators[i](context, &params, &in, &out), 0);
+        assert_true(r[VERTICAL] == 0 && r[HORIZONTAL] == 0 && r[DIAGONAL] == 0);
+    }
+}
+
+static void assert_refused(const crn_ranklet_params *params, const crn_image *in,
+                           const crn_image *out)
+{
+    for (size_t i = 0; i < 2; i++) {
+        crn_image to = *out;
+        one.out[0] = 5;
+        assert_int_equal(operators[i](context, params, in, &to), -EINVAL);
+        assert_true(one.out[0] == 5);
+    }
+}
+
+static void test_nonsense_is_refused(void **state)
+{
+    (void)state;
+    const crn_image good = crn_image_dense(one.values, CRN_U8, CRN_CHW, 1, 8, 9);
+    const crn_image good_out = crn_image_dense(one.out, CRN_F32, CRN_CHW, 3, 5, 4);
+    const crn_ranklet_params params = {6, 4};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(operators[i](context, &params, &good,
+                                      &(crn_image){one.out, CRN_F32, 3, 5, 4, 20, 4, 1}),
+                         0);
+    static const crn_ranklet_params bad[] = {{5, 4},  {6, 3},  {0, 4},  {6, 0},
+                                             {-2, 4}, {6, -2}, {10, 4}, {6, 10}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_refused(&bad[i], &good, &good_out);
+    crn_image in = good, out = good_out;
+    in.type = CRN_F32;
+    assert_refused(&params, &in, &out);
+    in = good;
+    in.data = NULL;
+    assert_refused(&params, &in, &out);
+    in = good;
+    in.planes = 0;
+    assert_refused(&params, &in, &out);
+    out.type = CRN_U8;
+    assert_refused(&params, &good, &out);
+    out = good_out;
+    out.data = NULL;
+    assert_refused(&params, &good, &out);
+    out = good_out;
+    out.planes = 1;
+    assert_refused(&params, &good, &out);
+    out = good_out;
+    out.width = 5;
+    assert_refused(&params, &good, &out);
+    out = good_out;
+    out.height = 4;
+    assert_refused(&params, &good, &out);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    noise.state = crn_random_seed();
+    return crn_context_create(2, &context);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crn_context_free(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_the_order_of_values_counts),
+        cmocka_unit_test(test_inverted_values_change_the_sign),
+        cmocka_unit_test(test_transposing_swaps_vertical_and_horizontal),
+        cmocka_unit_test(test_mirroring_changes_vertical_and_diagonal),
+        cmocka_unit_test(test_turning_over_changes_horizontal_and_diagonal),
+        cmocka_unit_test(test_none_is_beyond_one),
+        cmocka_unit_test(test_known_windows),
+        cmocka_unit_test(test_nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
