@@ -1,5 +1,5 @@
 /* The fast ranklets: tiles, threads and scratch memory (ranklet.h). */
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet_codes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,11 +20,6 @@ enum {
     SLOT_RESULTS,
     SLOTS,
 };
-
-#define VALUES 65536
-
-/* Values counted at once where there are more: all but the first and the last bin. */
-#define CLIPPED_BINS (CRN_RANKLET_BINS - 2)
 
 /* Counts of a tile's columns, and rows of pairs, that stay in the second and the first cache. */
 #define COUNTS_BYTES (640 << 10)
@@ -96,142 +91,11 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
     return area <= 92680 ? CRN_RANKLET_32 : CRN_RANKLET_64;
 }
 
-/* --- what a tile's pixels are -------------------------------------------------------------------
- */
-
-/* A row of the tile's pixels, in the image's type, at (y, x) of a plane. */
-static const void *row_of(const job *j, const desk *d, int32_t plane, int32_t y, int32_t x,
-                          int32_t count)
-{
-    const crn_image *in = j->in;
-    ptrdiff_t at = crn_image_index(in, plane, y, x);
-    if (in->type == CRN_U8) {
-        const uint8_t *p = (const uint8_t *)in->data + at;
-        uint8_t *line = (uint8_t *)d->line;
-        if (in->step == 1)
-            return p;
-        for (int32_t i = 0; i < count; i++)
-            line[i] = p[i * in->step];
-        return line;
-    }
-    const uint16_t *p = (const uint16_t *)in->data + at;
-    if (in->step == 1)
-        return p;
-    for (int32_t i = 0; i < count; i++)
-        d->line[i] = p[i * in->step];
-    return d->line;
-}
-
-static void extend_range8(const uint8_t *row, int32_t count, int32_t *least, int32_t *most)
-{
-    uint8_t low = UINT8_MAX, high = 0;
-    for (int32_t i = 0; i < count; i++) {
-        low = row[i] < low ? row[i] : low;
-        high = row[i] > high ? row[i] : high;
-    }
-    *least = low < *least ? low : *least;
-    *most = high > *most ? high : *most;
-}
-
-static void extend_range16(const uint16_t *row, int32_t count, int32_t *least, int32_t *most)
-{
-    uint16_t low = UINT16_MAX, high = 0;
-    for (int32_t i = 0; i < count; i++) {
-        low = row[i] < low ? row[i] : low;
-        high = row[i] > high ? row[i] : high;
-    }
-    *least = low < *least ? low : *least;
-    *most = high > *most ? high : *most;
-}
-
-/* Where a tile lies, and what is known of its values. */
-typedef struct place {
-    int32_t plane, y, x;
-    int32_t pixel_rows, pixel_columns;
-    int32_t least, most;
-} place;
-
-static void find_range(const job *j, const desk *d, place *p)
-{
-    p->least = VALUES;
-    p->most = 0;
-    for (int32_t y = 0; y < p->pixel_rows; y++) {
-        const void *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
-        if (j->in->type == CRN_U8)
-            extend_range8(row, p->pixel_columns, &p->least, &p->most);
-        else
-            extend_range16(row, p->pixel_columns, &p->least, &p->most);
-    }
-}
-
-/* Values that fit into 8 bits, less the least and `more`. */
-static uint8_t *make_codes8(const job *j, const desk *d, const place *p, int32_t more)
-{
-    uint8_t *codes = d->codes + j->params->width, *to = codes;
-    uint8_t less = (uint8_t)(p->least + more);
-    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
-        const void *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
-        for (int32_t x = 0; j->in->type == CRN_U8 && x < p->pixel_columns; x++)
-            to[x] = (uint8_t)(((const uint8_t *)row)[x] - less);
-        for (int32_t x = 0; j->in->type == CRN_U16 && x < p->pixel_columns; x++)
-            to[x] = (uint8_t)(((const uint16_t *)row)[x] - less);
-    }
-    return codes;
-}
-
-/* Values of 16 bits, flipped so that they compare as signed ones. */
-static uint16_t *make_codes16(const job *j, const desk *d, const place *p)
-{
-    uint16_t *codes = d->values + j->params->width, *to = codes;
-    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
-        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
-        for (int32_t x = 0; x < p->pixel_columns; x++)
-            to[x] = row[x] ^ 0x8000;
-    }
-    return codes;
-}
-
-/* Values of 16 bits become their ranks among those of the tile. Returns how many there are. */
-static int32_t make_ranks(const job *j, const desk *d, const place *p)
-{
-    memset(d->ranks, 0, VALUES * sizeof *d->ranks);
-    for (int32_t y = 0; y < p->pixel_rows; y++) {
-        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
-        for (int32_t x = 0; x < p->pixel_columns; x++)
-            d->ranks[row[x]] = 1;
-    }
-    int32_t values = 0;
-    for (int32_t v = p->least; v <= p->most; v++)
-        if (d->ranks[v])
-            d->ranks[v] = (uint16_t)values++;
-    uint16_t *to = d->values + j->params->width;
-    for (int32_t y = 0; y < p->pixel_rows; y++, to += j->stride) {
-        const uint16_t *row = row_of(j, d, p->plane, p->y + y, p->x, p->pixel_columns);
-        for (int32_t x = 0; x < p->pixel_columns; x++)
-            to[x] = d->ranks[row[x]];
-    }
-    return values;
-}
-
-/* The ranks from `first` on as codes 1 to CLIPPED_BINS, those before as 0, those after as the last.
- */
-static void clip_ranks(const job *j, const desk *d, const place *p, int32_t first)
-{
-    const uint16_t *from = d->values + j->params->width;
-    uint8_t *to = d->codes + j->params->width;
-    for (int32_t y = 0; y < p->pixel_rows; y++, from += j->stride, to += j->stride)
-        for (int32_t x = 0; x < p->pixel_columns; x++) {
-            int32_t code = from[x] - first + 1;
-            code = code < 0 ? 0 : code;
-            to[x] = (uint8_t)(code > CLIPPED_BINS + 1 ? CLIPPED_BINS + 1 : code);
-        }
-}
-
 /* --- a tile -------------------------------------------------------------------------------------
  */
 
-static void finish_row(const job *j, const desk *d, const place *p, int32_t y, int32_t columns,
-                       bool wide)
+static void finish_row(const job *j, const desk *d, const crn_ranklet_place *p, int32_t y,
+                       int32_t columns, bool wide)
 {
     int64_t half = (int64_t)j->params->width * j->params->height / 2;
     for (int32_t i = 0; i < 3; i++) {
@@ -248,11 +112,17 @@ static void finish_row(const job *j, const desk *d, const place *p, int32_t y, i
     }
 }
 
-static void run_pairs(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
-                      bool narrow)
+static void run_pairs(const job *j, const desk *d, const crn_ranklet_place *p,
+                      crn_ranklet_tile *tile, bool narrow)
 {
     const crn_ranklet_target *t = j->target;
-    tile->codes = narrow ? (void *)make_codes8(j, d, p, 128) : (void *)make_codes16(j, d, p);
+    uint8_t *codes8 = d->codes + j->params->width;
+    uint16_t *codes16 = d->values + j->params->width;
+    tile->codes = narrow ? (void *)codes8 : (void *)codes16;
+    if (narrow)
+        crn_ranklet_codes8(p, 128, codes8);
+    else
+        crn_ranklet_codes16(p, codes16);
     for (int32_t y = 0; y < tile->rows; y++) {
         if (y == 0)
             (narrow ? t->pairs8_start : t->pairs16_start)(tile, 0);
@@ -269,8 +139,8 @@ static size_t sum_bytes(crn_ranklet_width width)
 }
 
 /* All rows, for some of the values: `first` and `last` of those times. */
-static void run_columns_once(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
-                             bool first, bool last)
+static void run_columns_once(const job *j, const desk *d, const crn_ranklet_place *p,
+                             crn_ranklet_tile *tile, bool first, bool last)
 {
     size_t row_bytes = (size_t)tile->columns * sum_bytes(tile->counts_width);
     for (int32_t y = 0; y < tile->rows; y++) {
@@ -289,23 +159,27 @@ static void run_columns_once(const job *j, const desk *d, const place *p, crn_ra
     }
 }
 
-static void run_columns8(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile)
+static void run_columns8(const job *j, const desk *d, const crn_ranklet_place *p,
+                         crn_ranklet_tile *tile)
 {
-    tile->codes = make_codes8(j, d, p, 0);
+    uint8_t *codes = d->codes + j->params->width;
+    crn_ranklet_codes8(p, 0, codes);
+    tile->codes = codes;
     tile->bins =
         p->most - p->least < CRN_RANKLET_BINS / 2 ? CRN_RANKLET_BINS / 2 : CRN_RANKLET_BINS;
     run_columns_once(j, d, p, tile, true, true);
 }
 
-static void run_columns16(const job *j, const desk *d, const place *p, crn_ranklet_tile *tile,
-                          int32_t values)
+static void run_columns16(const job *j, const desk *d, const crn_ranklet_place *p,
+                          crn_ranklet_tile *tile, int32_t values)
 {
-    tile->codes = d->codes + j->params->width;
+    uint8_t *codes = d->codes + j->params->width;
+    tile->codes = codes;
     tile->bins = CRN_RANKLET_BINS;
     tile->clipped = true;
-    for (int32_t first = 0; first < values; first += CLIPPED_BINS) {
-        clip_ranks(j, d, p, first);
-        run_columns_once(j, d, p, tile, first == 0, first + CLIPPED_BINS >= values);
+    for (int32_t first = 0; first < values; first += CRN_RANKLET_CLIPPED) {
+        crn_ranklet_clip(p, d->values, first, codes);
+        run_columns_once(j, d, p, tile, first == 0, first + CRN_RANKLET_CLIPPED >= values);
     }
 }
 
@@ -325,9 +199,12 @@ static void run_tile(const job *j, const desk *d, int64_t k)
 {
     const int32_t width = j->params->width, height = j->params->height;
     int64_t in_plane = k % ((int64_t)j->strips * j->stacks);
-    place p = {.plane = (int32_t)(k / ((int64_t)j->strips * j->stacks)),
-               .y = (int32_t)(in_plane / j->stacks) * j->rows,
-               .x = (int32_t)(in_plane % j->stacks) * j->columns};
+    crn_ranklet_place p = {.in = j->in,
+                           .line = d->line,
+                           .stride = j->stride,
+                           .plane = (int32_t)(k / ((int64_t)j->strips * j->stacks)),
+                           .y = (int32_t)(in_plane / j->stacks) * j->rows,
+                           .x = (int32_t)(in_plane % j->stacks) * j->columns};
     crn_ranklet_tile tile = {.width = width, .height = height, .stride = j->stride};
     tile.rows = j->out->height - p.y < j->rows ? j->out->height - p.y : j->rows;
     tile.columns = j->out->width - p.x < j->columns ? j->out->width - p.x : j->columns;
@@ -340,7 +217,7 @@ static void run_tile(const job *j, const desk *d, int64_t k)
     memcpy(tile.result, d->results, sizeof tile.result);
     p.pixel_rows = tile.rows + height - 1;
     p.pixel_columns = tile.columns + width - 1;
-    find_range(j, d, &p);
+    crn_ranklet_find_range(&p);
     bool narrow = p.most - p.least <= UINT8_MAX;
     bool may_pair =
         crn_ranklet_may_pair(j->params, narrow ? 8 : 16) && j->way->method != CRN_RANKLET_COLUMNS;
@@ -351,8 +228,8 @@ static void run_tile(const job *j, const desk *d, int64_t k)
     } else if (narrow) {
         run_columns8(j, d, &p, &tile);
     } else {
-        int32_t values = make_ranks(j, d, &p);
-        if (may_pair && pairs < columns * (values / CLIPPED_BINS + 1))
+        int32_t values = crn_ranklet_rank(&p, d->ranks, d->values);
+        if (may_pair && pairs < columns * (values / CRN_RANKLET_CLIPPED + 1))
             run_pairs(j, d, &p, &tile, false);
         else
             run_columns16(j, d, &p, &tile, values);
@@ -379,7 +256,7 @@ static void set_bytes(job *j)
     bool may_pair = crn_ranklet_may_pair(j->params, is_u16 ? 16 : 8);
     j->bytes[SLOT_LINE] = rounded(pixels * sizeof(uint16_t));
     j->bytes[SLOT_VALUES] = is_u16 ? rounded(of_codes * sizeof(uint16_t)) : 0;
-    j->bytes[SLOT_RANKS] = is_u16 ? VALUES * sizeof(uint16_t) : 0;
+    j->bytes[SLOT_RANKS] = is_u16 ? CRN_RANKLET_VALUES * sizeof(uint16_t) : 0;
     j->bytes[SLOT_CODES] = rounded(of_codes);
     j->bytes[SLOT_COUNTS] = rounded(pixels * 3 * CRN_RANKLET_BINS * count_bytes[j->counts_width]);
     j->bytes[SLOT_SUMS] = rounded((is_u16 ? rows : 1) * columns * sum_bytes(j->counts_width));
