@@ -49,21 +49,39 @@ INLINE generator start_generator(const crn_diamond_square_keys *keys)
     return g;
 }
 
-/* The signed words of the next STRIDE points of a row, as numbers. High halves are garbage. */
-INLINE void make_noise(const generator *g, words first, words second, words u, words v,
-                       reals ret[2])
+/* One row's next STRIDE points: the four words of their blocks. High halves are garbage. */
+typedef struct stream {
+    words x0, x1, x2, x3;
+} stream;
+
+/* The third round. */
+INLINE stream start_stream(const generator *g, words first, words second, words u, words v)
 {
-    words x1 = crn_words_multiply(first ^ u, g->factor1), x0 = (x1 ^ first) >> 32;
-    words x3 = second, x2 = (second >> 32) ^ v;
+    words product = crn_words_multiply(first ^ u, g->factor1);
+    return (stream){crn_words_high(product ^ first), product, crn_words_high(second) ^ v, second};
+}
+
+/* Those after it, of several rows at once: one alone would wait for its own products. */
+INLINE void run_streams(const generator *g, stream *streams, int count)
+{
 #pragma GCC unroll 8
-    for (int i = 0; i < ROUNDS_LEFT; i++) {
-        words a = crn_words_multiply(x0, g->factor0), b = crn_words_multiply(x2, g->factor1);
-        x0 = crn_words_xor3(b >> 32, x1, g->key0[i]);
-        x2 = crn_words_xor3(a >> 32, x3, g->key1[i]);
-        x1 = b;
-        x3 = a;
-    }
-    crn_words_to_reals(crn_words_join(x0, x1), crn_words_join(x2, x3), ret);
+    for (int i = 0; i < ROUNDS_LEFT; i++)
+#pragma GCC unroll 4
+        for (int k = 0; k < count; k++) {
+            stream *s = &streams[k];
+            words a = crn_words_multiply(s->x0, g->factor0);
+            words b = crn_words_multiply(s->x2, g->factor1);
+            s->x0 = crn_words_xor3(crn_words_high(b), s->x1, g->key0[i]);
+            s->x2 = crn_words_xor3(crn_words_high(a), s->x3, g->key1[i]);
+            s->x1 = b;
+            s->x3 = a;
+        }
+}
+
+/* The signed words as numbers. */
+INLINE void end_stream(const stream *s, reals ret[2])
+{
+    crn_words_to_reals(crn_words_join(s->x0, s->x1), crn_words_join(s->x2, s->x3), ret);
 }
 
 void CRN_TARGETED(crn_diamond_square_columns)(const crn_diamond_square_keys *keys, int32_t level,
@@ -112,7 +130,8 @@ INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const 
     for (int k = 0; k < 2; k++) {
         reals zipped[2];
         crn_reals_zip(even[k], odd[k], zipped);
-        memcpy((float *)row + 2 * (x + k * REALS), zipped, sizeof zipped);
+        for (int i = 0; i < 2; i++)
+            memcpy((float *)row + 2 * (x + k * REALS) + i * REALS, &zipped[i], sizeof zipped[i]);
     }
 }
 
@@ -137,11 +156,16 @@ INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool care
         words first = load_words(p->diamond_columns.first + x / 4);
         words second = load_words(p->diamond_columns.second + x / 4);
         reals d[2], h[2], v[2], g0[2];
-        make_noise(&g, first, second, diamond_u, diamond_v, d);
+        stream streams[3];
+        streams[0] = start_stream(&g, first, second, diamond_u, diamond_v);
         first = load_words(p->square_columns.first + x / 4);
         second = load_words(p->square_columns.second + x / 4);
-        make_noise(&g, first, second, even_u, even_v, h);
-        make_noise(&g, first, second, odd_u, odd_v, v);
+        streams[1] = start_stream(&g, first, second, even_u, even_v);
+        streams[2] = start_stream(&g, first, second, odd_u, odd_v);
+        run_streams(&g, streams, 3);
+        end_stream(&streams[0], d);
+        end_stream(&streams[1], h);
+        end_stream(&streams[2], v);
         for (int k = 0; k < 2; k++) {
             const int32_t at = x + k * REALS;
             reals left = load(above + at), right = load(above + at + 1);

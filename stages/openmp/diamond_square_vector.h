@@ -24,6 +24,13 @@ static inline words crn_words_multiply(words a, words b)
     return (words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 
+/* The high halves as low ones; the high ones are garbage. A shuffle goes through any of a processor's
+ * pipes, a shift only through some. */
+static inline words crn_words_high(words a)
+{
+    return (words)_mm512_shuffle_epi32((__m512i)a, (_MM_PERM_ENUM)_MM_SHUFFLE(3, 3, 1, 1));
+}
+
 static inline words crn_words_xor3(words a, words b, words c)
 {
     return (words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, 0x96);
@@ -82,6 +89,11 @@ static inline words crn_words_multiply(words a, words b)
     return (words)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 
+static inline words crn_words_high(words a)
+{
+    return (words)_mm256_shuffle_epi32((__m256i)a, _MM_SHUFFLE(3, 3, 1, 1));
+}
+
 static inline words crn_words_xor3(words a, words b, words c)
 {
     return a ^ b ^ c;
@@ -132,6 +144,11 @@ typedef float reals __attribute__((vector_size(16)));
 static inline words crn_words_multiply(words a, words b)
 {
     return (words)_mm_mul_epu32((__m128i)a, (__m128i)b);
+}
+
+static inline words crn_words_high(words a)
+{
+    return (words)_mm_shuffle_epi32((__m128i)a, _MM_SHUFFLE(3, 3, 1, 1));
 }
 
 static inline words crn_words_xor3(words a, words b, words c)
