@@ -22,7 +22,8 @@
 
 static const char *const seeds[] = {
     "/data/config/good_minimal.yaml", "/data/config/good_full.yaml", "/data/config/good_texts.yaml",
-    "/data/config/good_windows.yaml", "/data/config/good_json.yaml", "/../config/line.yaml"};
+    "/data/config/good_windows.yaml", "/data/config/good_json.yaml", "/../config/line.yaml",
+    "/../config/line-full.yaml"};
 #define SEEDS (sizeof seeds / sizeof *seeds)
 
 /* What turns one YAML thing into another. */
@@ -68,6 +69,10 @@ static const char *const tokens[] = {"{",
                                      "\x9b",
                                      "\xe2\x80\xa8",
                                      "contours",
+                                     "ranklet: ",
+                                     "size: ",
+                                     "7x3",
+                                     "[8, 4x2]",
                                      "bind: ",
                                      "lanes: ",
                                      "classes:\n"};

@@ -105,11 +105,14 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int descripto
     return (void *)syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset);
 }
 
+static unsigned char photograph[95 * 511];
+
 static void run_fruits(line_fixture *line, const float *maps, uint64_t first, uint64_t fruits)
 {
     for (uint64_t fruit = first; fruit < first + fruits; fruit++) {
         for (uint16_t view = 0; view < 4; view++)
-            line_send(line, line_header(line, fruit, view, 4, 95, 511), maps, NULL);
+            line_send(line, line_header(line, fruit, view, 4, 95, 511), maps,
+                      view % 2 ? photograph : NULL);
         seen_verdict verdict;
         assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
         assert_string_equal(verdict.verdict, "complete");
@@ -123,11 +126,18 @@ static void the_line_allocates_nothing_per_view(void **state)
     line_fixture line;
     line_start(&line,
                "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
-               "chain: [contours: {border: closed, min_area_px: 1}]\n"
+               "chain:\n"
+               "  - convolve: {kernel: gaussian, size: 3}\n"
+               "  - morphology: {operation: open, element: disk, size: 3}\n"
+               "  - haar: {levels: 2, threshold: 0.05}\n"
+               "  - contours: {border: closed, min_area_px: 1}\n"
+               "  - ranklet: {windows: [8, 16]}\n"
                "run: {backend: openmp, workers: 1, threads: 1}\n"
                "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
                "log: {level: warning}\n");
     float *maps = line_discs(95, 511, 3);
+    for (size_t i = 0; i < sizeof photograph; i++)
+        photograph[i] = (unsigned char)(i * UINT32_C(2654435761) >> 24);
     run_fruits(&line, maps, 0, 10);
     atomic_store(&counting, true);
     run_fruits(&line, maps, 10, 250); /* 1,000 views */

@@ -165,6 +165,25 @@ static void json_is_a_line_a_verdict(void **state)
     expect_end(f, 0);
 }
 
+/* What a stage adds to a defect passes through as it is, and disturbs no line. */
+static void textures_pass(void **state)
+{
+    fixture *f = *state;
+    static const char text[] =
+        "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"sequence\":5,\"verdict\":\"complete\","
+        "\"defects\":[{\"view\":0,\"class\":\"rot\",\"closed\":true,\"hole\":false,"
+        "\"bbox\":[0.5,0.5,2.5,2.5],\"xy\":[[0.5,0.5],[2.5,2.5]],"
+        "\"ranklet\":[{\"window\":[8,4],\"vertical\":0.5,\"horizontal\":-0.25,"
+        "\"diagonal\":0.0}]}]}";
+    start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
+    send_text(f, "fruit/0", text);
+    char line[1024];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_int_equal(strlen(line), strlen(text) + 1);
+    assert_memory_equal(line, text, strlen(text));
+    expect_end(f, 0);
+}
+
 static void silence_ends_it_with_status_1(void **state)
 {
     fixture *f = *state;
@@ -208,6 +227,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),
         cmocka_unit_test(what_is_asked_wrongly_is_said),
     };

@@ -149,7 +149,7 @@ static void read_verdict(const msgpack_object *map, seen_verdict *ret_verdict)
              kind->via.str.ptr);
 }
 
-bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict)
+unsigned char *line_receive_bytes(line_fixture *fixture, int wait_ms, size_t *ret_size)
 {
     zmq_pollitem_t item = {.socket = fixture->grader, .events = ZMQ_POLLIN};
     int r;
@@ -157,23 +157,35 @@ bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict)
         r = zmq_poll(&item, 1, wait_ms);
     while (r < 0 && errno == EINTR);
     if (r <= 0)
-        return false;
+        return NULL;
     zmq_msg_t topic, verdict;
     zmq_msg_init(&topic);
     zmq_msg_init(&verdict);
     assert_true(zmq_msg_recv(&topic, fixture->grader, 0) > 6);
     assert_memory_equal(zmq_msg_data(&topic), "fruit/", 6);
     assert_true(zmq_msg_recv(&verdict, fixture->grader, 0) > 0);
-    msgpack_unpacked unpacked;
-    msgpack_unpacked_init(&unpacked);
-    size_t offset = 0;
-    assert_int_equal(
-        msgpack_unpack_next(&unpacked, zmq_msg_data(&verdict), zmq_msg_size(&verdict), &offset),
-        MSGPACK_UNPACK_SUCCESS);
-    read_verdict(&unpacked.data, ret_verdict);
-    msgpack_unpacked_destroy(&unpacked);
+    *ret_size = zmq_msg_size(&verdict);
+    unsigned char *bytes = malloc(*ret_size);
+    assert_non_null(bytes);
+    memcpy(bytes, zmq_msg_data(&verdict), *ret_size);
     zmq_msg_close(&topic);
     zmq_msg_close(&verdict);
+    return bytes;
+}
+
+bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict)
+{
+    size_t size = 0;
+    unsigned char *bytes = line_receive_bytes(fixture, wait_ms, &size);
+    if (!bytes)
+        return false;
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    assert_int_equal(msgpack_unpack_next(&unpacked, (const char *)bytes, size, NULL),
+                     MSGPACK_UNPACK_SUCCESS);
+    read_verdict(&unpacked.data, ret_verdict);
+    msgpack_unpacked_destroy(&unpacked);
+    free(bytes);
     return true;
 }
 

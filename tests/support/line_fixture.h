@@ -55,6 +55,9 @@ void line_send_parts(line_fixture *fixture, const void *const *parts, const size
 /* The next verdict at the grader. False when none came in `wait_ms`. */
 bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict);
 
+/* The same as it came, MessagePack; freed by the caller. NULL when none came in `wait_ms`. */
+unsigned char *line_receive_bytes(line_fixture *fixture, int wait_ms, size_t *ret_size);
+
 /* A view header for a float map of that shape, HWC. */
 crn_view_header line_header(const line_fixture *fixture, uint64_t fruit, uint16_t view,
                             uint16_t views, uint32_t height, uint32_t width);

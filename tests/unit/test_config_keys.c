@@ -301,6 +301,66 @@ static void test_the_ready_line_loads(void **state)
     crn_config_done(&c);
 }
 
+/* The same line with every stage, and what is printed of it is the same again. */
+static void test_the_full_line_loads(void **state)
+{
+    (void)state;
+    static crn_config full, line, again;
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/../config/line-full.yaml", stderr, &full), 0);
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/../config/line.yaml", stderr, &line), 0);
+    assert_int_equal(full.steps, 5);
+    for (int i = 0; i < 5; i++)
+        assert_ptr_equal(full.chain[i].stage, crn_stages[i]);
+    assert_memory_equal(full.classes.name, line.classes.name, sizeof full.classes.name);
+    assert_int_equal(crn_config_textures(&full), 2);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    crn_config_print(&full, out);
+    fclose(out);
+    assert_non_null(strstr(text, "- convolve: {kernel: \"gaussian\", size: 3, border: replicate,"));
+    assert_non_null(strstr(text, "- ranklet: {windows: [8, 16], optional: true}\n"));
+    assert_int_equal(crn_config_parse("printed", text, bytes, stderr, &again), 0);
+    assert_true(crn_same_config(&again, &full));
+    free(text);
+    crn_config_done(&full);
+    crn_config_done(&line);
+    crn_config_done(&again);
+}
+
+/* What a stage needs to have loaded is missed when the file is read, at its step. */
+static void test_what_cannot_be_loaded_is_a_fault(void **state)
+{
+    (void)state;
+    static crn_config c;
+    static const char text[] = "classes: [{name: a, level: 0.5}]\n"
+                               "chain:\n"
+                               "  - convolve: {kernel: nowhere/kernel.txt}\n"
+                               "  - convolve: {kernel: gaussian, size: 4}\n"
+                               "  - morphology: {element: nowhere/element.png}\n"
+                               "  - contours\n"
+                               "  - ranklet: {windows: 7}\n";
+    static const char *const starts[] = {"f:3:5: convolve: ", "f:4:5: convolve: ",
+                                         "f:5:5: morphology: ", "f:7:5: ranklet: windows: 7x7 "};
+    char *faults = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&faults, &bytes);
+    assert_non_null(out);
+    assert_int_equal(crn_config_parse("f", text, sizeof text - 1, out, &c), -22);
+    fclose(out);
+    const char *at = faults;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strncmp(at, starts[i], strlen(starts[i])) != 0)
+            fail_msg("%s... expected in\n%s", starts[i], faults);
+        at += strcspn(at, "\n") + 1;
+    }
+    assert_string_equal(at, "");
+    assert_non_null(strstr(faults, "nowhere/kernel.txt"));
+    assert_non_null(strstr(faults, "nowhere/element.png"));
+    free(faults);
+}
+
 static char *reference(void)
 {
     char *text = NULL;
@@ -348,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_booleans_are_true_or_false),
         cmocka_unit_test(test_the_nearest_name_is_found),
         cmocka_unit_test(test_the_ready_line_loads),
+        cmocka_unit_test(test_the_full_line_loads),
+        cmocka_unit_test(test_what_cannot_be_loaded_is_a_fault),
         cmocka_unit_test(test_the_readme_has_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
