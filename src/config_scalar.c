@@ -123,9 +123,8 @@ static size_t side_length(const char *text)
 /* False: out of the range. */
 static bool read_side(const crn_param *row, const char *text, int32_t *ret_side)
 {
-    errno = 0;
-    long long side = strtoll(text, NULL, 10);
-    if (errno == ERANGE || (double)side < row->min || (double)side > row->max || side > INT32_MAX)
+    long long side = strtoll(text, NULL, 10); /* past its range, the end of it */
+    if ((double)side < row->min || (double)side > row->max || side > INT32_MAX)
         return false;
     *ret_side = (int32_t)side;
     return true;

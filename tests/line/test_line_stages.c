@@ -61,12 +61,12 @@ static void send_fruit(line_fixture *line, uint64_t fruit)
 {
     static float maps[ELEMENTS];
     static uint16_t halves[ELEMENTS];
-    static uint8_t eighths[ELEMENTS], grey[HEIGHT * WIDTH];
+    static uint8_t planar[ELEMENTS], grey[HEIGHT * WIDTH];
     float *discs = line_discs(HEIGHT, WIDTH, CLASSES);
     for (int i = 0; i < ELEMENTS; i++) {
         uint8_t level = level_at(discs, i + (int)fruit % 3);
         maps[i] = (float)level / 256;
-        eighths[i] = level;
+        planar[i % CLASSES * HEIGHT * WIDTH + i / CLASSES] = level;
         /* As binary16: a whole number below 2^8 over 2^8. */
         int exponent = level ? 31 - __builtin_clz(level) : 0;
         halves[i] =
@@ -82,7 +82,7 @@ static void send_fruit(line_fixture *line, uint64_t fruit)
     header.view = 1;
     header.type = CRN_U8;
     header.layout = CRN_CHW;
-    line_send(line, header, eighths, photograph);
+    line_send(line, header, planar, photograph);
     header.view = 2;
     header.type = CRN_F16;
     header.layout = CRN_HWC;

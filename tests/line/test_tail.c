@@ -174,7 +174,7 @@ static void textures_pass(void **state)
         "\"defects\":[{\"view\":0,\"class\":\"rot\",\"closed\":true,\"hole\":false,"
         "\"bbox\":[0.5,0.5,2.5,2.5],\"xy\":[[0.5,0.5],[2.5,2.5]],"
         "\"ranklet\":[{\"window\":[8,4],\"vertical\":0.5,\"horizontal\":-0.25,"
-        "\"diagonal\":0.0}]}]}";
+        "\"diagonal\":0.125}]}]}";
     start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
     send_text(f, "fruit/0", text);
     char line[1024];

@@ -363,17 +363,17 @@ static void test_the_stage_may_stand_twice(void **state)
 static void test_what_finds_no_room_is_left_out(void **state)
 {
     fixture *f = *state;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         add_defect(f, 0, 10 * i, 10, 10 * i + 3, 12);
-    f->defects.texture_capacity = 8;
+    f->defects.texture_capacity = 9;
     assert_int_equal(finish(f, "4"), 0);
     assert_false(f->defects.truncated);
-    assert_int_equal(finish(f, "[8, 2x6]"), 0); /* two defects of three */
+    assert_int_equal(finish(f, "[8, 2x6]"), 0); /* two defects of four */
     assert_true(f->defects.truncated);
-    assert_int_equal(f->defects.texture_count, 7);
+    assert_int_equal(f->defects.texture_count, 8);
     static const crn_size windows[] = {{4, 4}, {8, 8}, {2, 6}};
-    static const uint32_t counts[] = {3, 3, 1};
-    for (int i = 0; i < 3; i++) {
+    static const uint32_t counts[] = {3, 3, 1, 1};
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(f->defect[i].texture_count, counts[i]);
         for (uint32_t k = 0; k < counts[i]; k++) {
             crn_texture expected =
