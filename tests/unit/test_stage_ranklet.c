@@ -373,8 +373,11 @@ static void test_what_finds_no_room_is_left_out(void **state)
     assert_int_equal(f->defects.texture_count, 8);
     static const crn_size windows[] = {{4, 4}, {8, 8}, {2, 6}};
     static const uint32_t counts[] = {3, 3, 1, 1};
+    uint32_t first = 0;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(f->defect[i].texture_count, counts[i]);
+        assert_int_equal(f->defect[i].first_texture, first);
+        first += counts[i];
         for (uint32_t k = 0; k < counts[i]; k++) {
             crn_texture expected =
                 expected_texture(&f->job.intensity, 0, &f->defect[i], windows[k]);
