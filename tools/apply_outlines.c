@@ -12,8 +12,8 @@
 
 #define GAP        8     /* pixels between pages */
 #define SIDE_MAX   32767 /* of cairo's pictures */
-#define LINE_WIDTH 1.3   /* pixels of the drawing */
-#define RIM_WIDTH  2.8
+#define LINE_WIDTH 1.6   /* pixels of the drawing */
+#define RIM_WIDTH  3.0
 
 /* 17 digits always read back as the same double; whole numbers and halves need not look like it. */
 static void write_number(FILE *stream, double value)
@@ -196,6 +196,8 @@ int crn_outlines_draw(const char *path, const crn_picture *picture, const crn_co
         snprintf(name, sizeof name, "%d", plane);
         crn_palette_color(&palette, name);
     }
+    cairo_set_source_rgb(cairo, 0.3, 0.31, 0.33); /* between pages */
+    cairo_paint(cairo);
     for (int32_t page = 0; r == 0 && page < picture->pages; page++)
         r = draw_page(cairo, picture, page, scale, contours, &palette);
     if (r == 0 && cairo_status(cairo))

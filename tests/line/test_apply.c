@@ -1,0 +1,371 @@
+/* cernita-apply as a program: what it writes is what the operator gives when called directly. */
+#include "tests/line/apply_program.h"
+
+#include <math.h>
+
+#include "stages/element.h"
+#include "stages/kernel.h"
+
+static crn_context *context;
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return crn_context_create(1, &context);
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    crn_context_free(&context);
+    return 0;
+}
+
+/* How the operators are asked for, and the table that does the same here. */
+static const struct {
+    const char *options;
+    crn_backend backend;
+} ways[] = {
+    {"--backend serial", CRN_BACKEND_SERIAL},
+    {"--backend openmp --threads 1", CRN_BACKEND_OPENMP},
+    {"--backend openmp --threads 3", CRN_BACKEND_OPENMP},
+    {"", CRN_BACKEND_AUTO},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+static const crn_ops *ops_of(size_t way)
+{
+    const char *why;
+    return crn_backend_ops(ways[way].backend, &why);
+}
+
+/* The kinds of files that a picture may come in. */
+static const struct {
+    const char *path;
+    crn_type type;
+    int32_t pages, samples;
+    bool alpha;
+} files[] = {
+    {"grey.tif", CRN_U8, 1, 1, false},   {"grey.png", CRN_U8, 1, 1, false},
+    {"color.png", CRN_U8, 1, 3, false},  {"rgba.png", CRN_U8, 1, 3, true},
+    {"rgba.tif", CRN_U8, 1, 3, true},    {"float.tif", CRN_F32, 1, 1, false},
+    {"pages.tif", CRN_F32, 5, 1, false}, {"samples.tif", CRN_F32, 1, 12, false},
+    {"both.tif", CRN_U8, 2, 3, false},   {"float_rgba.tif", CRN_F32, 1, 3, true},
+};
+#define FILES (sizeof files / sizeof *files)
+
+static const char *out_like(const char *path)
+{
+    return strstr(path, ".png") ? "out.png" : "out.tif";
+}
+
+/* A picture with the wanted one's alpha, of its shape, to compute into. */
+static crn_picture shape_of(const crn_picture *picture, crn_type type)
+{
+    crn_picture result = {0};
+    assert_int_equal(crn_picture_create(type, picture->pages, picture->samples,
+                                        picture->image.height, picture->image.width, &result),
+                     0);
+    return result;
+}
+
+static void morphology_is_the_operators(void **state)
+{
+    (void)state;
+    static crn_element_loaded loaded;
+    crn_error error = {0};
+    assert_int_equal(crn_element_load("disk", (crn_size){5, 3}, false, &loaded, &error), 0);
+    crn_morphology_params params = {CRN_OPEN, crn_element_of(&loaded)};
+    for (size_t f = 0; f < FILES; f++) {
+        crn_picture picture = apply_picture(files[f].path, files[f].type, files[f].pages,
+                                            files[f].samples, files[f].alpha, 13, 17);
+        crn_picture wanted = shape_of(&picture, files[f].type);
+        for (size_t w = 0; w < WAYS; w++) {
+            assert_int_equal(ops_of(w)->morphology(context, &params, &picture.image, &wanted.image),
+                             0);
+            wanted.alpha = picture.alpha;
+            apply_expect("morphology --operation open --element disk --size 5x3 %s %s %s",
+                         ways[w].options, files[f].path, out_like(files[f].path));
+            apply_expect_picture(out_like(files[f].path), &wanted);
+        }
+        wanted.alpha = (crn_image){0};
+        crn_picture_free(&wanted);
+        crn_picture_free(&picture);
+    }
+}
+
+static void every_operation_has_its_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"erode",    "dilate", "open",    "close",
+                                        "gradient", "tophat", "blackhat"};
+    static const char *const shapes[] = {"rect", "disk", "cross"};
+    static crn_element_loaded loaded;
+    crn_error error = {0};
+    crn_picture picture = apply_picture("in.tif", CRN_U8, 1, 1, false, 20, 30);
+    crn_picture wanted = shape_of(&picture, CRN_U8);
+    for (int i = 0; i < 7; i++) {
+        const char *shape = shapes[i % 3];
+        assert_int_equal(crn_element_load(shape, (crn_size){4, 4}, false, &loaded, &error), 0);
+        crn_morphology_params params = {(crn_morphology_operation)i, crn_element_of(&loaded)};
+        assert_int_equal(ops_of(0)->morphology(context, &params, &picture.image, &wanted.image), 0);
+        apply_expect("morphology in.tif --element %s --size 4 --operation %s out.tif", shape,
+                     names[i]);
+        apply_expect_picture("out.tif", &wanted);
+    }
+    crn_picture_free(&wanted);
+    crn_picture_free(&picture);
+}
+
+static void an_element_comes_from_a_picture(void **state)
+{
+    (void)state;
+    static crn_element_loaded loaded;
+    crn_error error = {0};
+    crn_picture element = apply_picture("element.tif", CRN_U8, 1, 1, false, 3, 4);
+    crn_picture picture = apply_picture("in.tif", CRN_U8, 1, 1, false, 20, 30);
+    crn_picture wanted = shape_of(&picture, CRN_U8);
+    for (int non_flat = 0; non_flat < 2; non_flat++) {
+        assert_int_equal(
+            crn_element_load("element.tif", (crn_size){0, 0}, non_flat, &loaded, &error), 0);
+        crn_morphology_params params = {CRN_DILATE, crn_element_of(&loaded)};
+        assert_int_equal(ops_of(0)->morphology(context, &params, &picture.image, &wanted.image), 0);
+        apply_expect("morphology --operation dilate --element element.tif %s in.tif out.tif",
+                     non_flat ? "--non-flat" : "");
+        apply_expect_picture("out.tif", &wanted);
+    }
+    crn_picture_free(&wanted);
+    crn_picture_free(&picture);
+    crn_picture_free(&element);
+}
+
+static void convolution_is_the_operators(void **state)
+{
+    (void)state;
+    static const char *const borders[] = {"replicate", "reflect", "wrap", "zero"};
+    static crn_kernel kernel;
+    crn_error error = {0};
+    assert_int_equal(crn_kernel_make("gaussian", (crn_size){5, 5}, &kernel, &error), 0);
+    for (size_t f = 0; f < FILES; f++) {
+        crn_picture picture = apply_picture(files[f].path, files[f].type, files[f].pages,
+                                            files[f].samples, files[f].alpha, 13, 17);
+        crn_picture wanted = shape_of(&picture, files[f].type);
+        for (size_t w = 0; w < WAYS; w++) {
+            crn_convolve_params params = {kernel.weights, 5, 5, (crn_convolve_border)(f % 4)};
+            assert_int_equal(ops_of(w)->convolve(context, &params, &picture.image, &wanted.image),
+                             0);
+            wanted.alpha = picture.alpha;
+            apply_expect("convolve --kernel gaussian --size 5 --border %s %s %s %s", borders[f % 4],
+                         ways[w].options, files[f].path, out_like(files[f].path));
+            apply_expect_picture(out_like(files[f].path), &wanted);
+        }
+        wanted.alpha = (crn_image){0};
+        crn_picture_free(&wanted);
+        crn_picture_free(&picture);
+    }
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_kernel_comes_from_a_file(void **state)
+{
+    (void)state;
+    write_text("kernel.txt", "0 1 0 # a cross\n1, -4, 1\n0 1 0\n");
+    static const float weights[9] = {0, 1, 0, 1, -4, 1, 0, 1, 0};
+    crn_picture picture = apply_picture("in.tif", CRN_F32, 1, 1, false, 9, 9);
+    crn_picture wanted = shape_of(&picture, CRN_F32);
+    crn_convolve_params params = {weights, 3, 3, CRN_CONVOLVE_REPLICATE};
+    assert_int_equal(ops_of(1)->convolve(context, &params, &picture.image, &wanted.image), 0);
+    apply_expect("convolve --kernel kernel.txt in.tif out.tif");
+    apply_expect_picture("out.tif", &wanted);
+    crn_picture_free(&wanted);
+    crn_picture_free(&picture);
+}
+
+/* Works on f32 of the same numbers; rounds half to even and saturates. */
+static void u16_stays_u16(void **state)
+{
+    (void)state;
+    static crn_kernel kernel;
+    crn_error error = {0};
+    crn_picture picture = apply_picture("in.tif", CRN_U16, 2, 1, false, 11, 7);
+    crn_picture wide = shape_of(&picture, CRN_F32), sums = shape_of(&picture, CRN_F32);
+    for (int32_t i = 0; i < 2 * 11 * 7; i++)
+        ((float *)wide.image.data)[i] = ((uint16_t *)picture.image.data)[i];
+    crn_picture wanted = shape_of(&picture, CRN_U16);
+
+    assert_int_equal(crn_kernel_make("sharpen", (crn_size){3, 3}, &kernel, &error), 0);
+    crn_convolve_params params = {kernel.weights, 3, 3, CRN_CONVOLVE_REPLICATE};
+    assert_int_equal(ops_of(1)->convolve(context, &params, &wide.image, &sums.image), 0);
+    for (int32_t i = 0; i < 2 * 11 * 7; i++) {
+        float sum = rintf(((float *)sums.image.data)[i]);
+        ((uint16_t *)wanted.image.data)[i] = (uint16_t)fminf(fmaxf(sum, 0), 65535);
+    }
+    apply_expect("convolve --kernel sharpen in.tif out.tif");
+    apply_expect_picture("out.tif", &wanted);
+
+    crn_element element = {CRN_ELEMENT_RECT, 3, 1, NULL, NULL};
+    crn_morphology_params erosion = {CRN_ERODE, element};
+    assert_int_equal(ops_of(1)->morphology(context, &erosion, &wide.image, &sums.image), 0);
+    for (int32_t i = 0; i < 2 * 11 * 7; i++)
+        ((uint16_t *)wanted.image.data)[i] = (uint16_t)((float *)sums.image.data)[i];
+    apply_expect("morphology --operation erode --element rect --size 3x1 in.tif out.tif");
+    apply_expect_picture("out.tif", &wanted);
+    crn_picture_free(&wanted);
+    crn_picture_free(&wide);
+    crn_picture_free(&sums);
+    crn_picture_free(&picture);
+}
+
+static void haar_is_the_operators(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < FILES; f++) {
+        crn_picture picture = apply_picture(files[f].path, files[f].type, files[f].pages,
+                                            files[f].samples, files[f].alpha, 13, 17);
+        crn_picture wanted = shape_of(&picture, CRN_F32), back = shape_of(&picture, CRN_F32);
+        for (size_t w = 0; w < WAYS; w++) {
+            crn_haar_params params = {CRN_HAAR_FORWARD, 3, 0, false};
+            assert_int_equal(ops_of(w)->haar(context, &params, &picture.image, &wanted.image), 0);
+            apply_expect("haar --levels 3 %s %s out.tif", ways[w].options, files[f].path);
+            apply_expect_picture("out.tif", &wanted);
+
+            params.direction = CRN_HAAR_INVERSE;
+            assert_int_equal(ops_of(w)->haar(context, &params, &wanted.image, &back.image), 0);
+            apply_expect("haar --levels 3 --inverse %s out.tif back.tif", ways[w].options);
+            apply_expect_picture("back.tif", &back);
+
+            params.direction = CRN_HAAR_DENOISE;
+            params.threshold = 0.25f;
+            assert_int_equal(ops_of(w)->haar(context, &params, &picture.image, &back.image), 0);
+            apply_expect("haar --levels 3 --threshold 0.25 %s %s out.tif", ways[w].options,
+                         files[f].path);
+            apply_expect_picture("out.tif", &back);
+        }
+        crn_picture_free(&back);
+        crn_picture_free(&wanted);
+        crn_picture_free(&picture);
+    }
+}
+
+static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
+{
+    (void)state;
+    crn_picture flat = {0};
+    crn_error error = {0};
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 8, 8, &flat), 0);
+    ((uint8_t *)flat.image.data)[7 * 8] = 200; /* bottom left: one square differs */
+    assert_int_equal(crn_picture_write("in.png", &flat, &error), 0);
+    apply_expect("haar --levels 1 in.png out.png");
+    crn_picture out = apply_read("out.png");
+    const uint8_t *pixels = out.image.data;
+    assert_int_equal(pixels[3 * 8 + 0], 255); /* its average is the greatest */
+    assert_int_equal(pixels[3 * 8 + 1], 0);
+    assert_int_equal(pixels[3 * 8 + 4], 255); /* (c - d) / 2 and so on */
+    assert_int_equal(pixels[7 * 8 + 0], 1);
+    assert_int_equal(pixels[7 * 8 + 4], 1);
+    assert_int_equal(pixels[7 * 8 + 5], 128);
+    crn_picture_free(&out);
+    /* A denoised picture looks like the picture: without a threshold it is the same. */
+    apply_expect("haar --levels 2 --threshold 0 in.png out.png");
+    apply_expect_picture("out.png", &flat);
+    crn_picture_free(&flat);
+}
+
+static void a_picture_may_replace_itself(void **state)
+{
+    (void)state;
+    crn_picture picture = apply_picture("same.tif", CRN_F32, 3, 1, false, 6, 6);
+    crn_picture wanted = shape_of(&picture, CRN_F32);
+    crn_haar_params params = {CRN_HAAR_FORWARD, 2, 0, false};
+    assert_int_equal(ops_of(0)->haar(context, &params, &picture.image, &wanted.image), 0);
+    apply_expect("haar --levels 2 same.tif same.tif");
+    apply_expect_picture("same.tif", &wanted);
+    crn_picture_free(&wanted);
+    crn_picture_free(&picture);
+}
+
+/* f32 has no place in a PNG: what became of it is said. */
+static void f32_in_a_png_is_mapped_and_said(void **state)
+{
+    (void)state;
+    crn_picture picture = {0};
+    crn_error error = {0};
+    assert_int_equal(crn_picture_create(CRN_F32, 1, 1, 1, 3, &picture), 0);
+    memcpy(picture.image.data, (const float[]){-2, 0, 2}, 3 * sizeof(float));
+    assert_int_equal(crn_picture_write("in.tif", &picture, &error), 0);
+    assert_int_equal(
+        apply_run("morphology --operation erode --element rect --size 1 in.tif out.png"), 0);
+    assert_string_equal(apply_output, "cernita-apply morphology: out.png: -2 to 2 became 0 to 255; "
+                                      "a .tif keeps the numbers\n");
+    crn_picture out = apply_read("out.png");
+    assert_memory_equal(out.image.data, ((const uint8_t[]){0, 128, 255}), 3);
+    crn_picture_free(&out);
+    crn_picture_free(&picture);
+}
+
+static void diamond_square_is_the_operators(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WAYS; w++)
+        for (int is_f32 = 0; is_f32 < 2; is_f32++) {
+            crn_picture wanted = {0};
+            assert_int_equal(crn_picture_create(is_f32 ? CRN_F32 : CRN_U8, 1, 1, 129, 129, &wanted),
+                             0);
+            crn_diamond_square_params params = {7, 0x123456789abcdef, 0.75, 0, 0};
+            assert_int_equal(ops_of(w)->diamond_square(context, &params, &wanted.image), 0);
+            apply_expect("diamond-square --exponent 7 --seed 81985529216486895 --roughness 0.75 "
+                         "%s %s %s",
+                         is_f32 ? "--type f32" : "", ways[w].options,
+                         is_f32 ? "out.tif" : "out.png");
+            apply_expect_picture(is_f32 ? "out.tif" : "out.png", &wanted);
+            crn_picture_free(&wanted);
+        }
+}
+
+static void times_are_a_line(void **state)
+{
+    (void)state;
+    crn_picture picture = apply_picture("in.tif", CRN_F32, 1, 1, false, 40, 40);
+    crn_picture_free(&picture);
+    assert_int_equal(apply_run("haar --levels 2 --time --repeat 5 in.tif out.tif"), 0);
+    double median, least, most;
+    int runs, length = 0;
+    assert_int_equal(sscanf(apply_output, "time_ms median=%lf min=%lf max=%lf n=%d%n", &median,
+                            &least, &most, &runs, &length),
+                     4);
+    assert_string_equal(apply_output + length, "\n");
+    assert_true(0 < least && least <= median && median <= most);
+    assert_int_equal(runs, 5);
+    assert_int_equal(apply_run("haar --levels 2 --time in.tif out.tif"), 0);
+    assert_non_null(strstr(apply_output, " n=1\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(morphology_is_the_operators, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(every_operation_has_its_name, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(an_element_comes_from_a_picture, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(convolution_is_the_operators, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_kernel_comes_from_a_file, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(u16_stays_u16, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(haar_is_the_operators, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(haar_as_a_png_is_grey_where_nothing_differs, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(a_picture_may_replace_itself, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(f32_in_a_png_is_mapped_and_said, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(diamond_square_is_the_operators, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(times_are_a_line, apply_setup, apply_teardown),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
