@@ -87,8 +87,8 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
     set->scale = set->scale ? set->scale : 1;
 }
 
-static int check_picture(const settings *set, const char *in, const char *out,
-                         const crn_picture *probed, crn_error *error)
+static int check_picture(const crn_apply *apply, const settings *set, const char *in,
+                         const char *out, const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
     if (set->border == CRN_BORDER_OPEN && (image->width < 2 || image->height < 2))
@@ -103,13 +103,15 @@ static int check_picture(const settings *set, const char *in, const char *out,
                              "%s: %dx%d pixels are too many for contours, 2^30 a plane are the "
                              "limit; cut it",
                              in, image->width, image->height);
-    uint64_t more = 0;
+    /* Of the points nothing is known yet; the serial operator's tables of edges are large. */
+    uint64_t more =
+        apply->backend == CRN_BACKEND_SERIAL ? 4 * crn_apply_plane_bytes(image, CRN_F32) : 0;
     if (crn_apply_ends(out, ".png")) {
         int32_t width, height;
         int r = crn_outlines_size(out, probed, set->scale, &width, &height, error);
         if (r < 0)
             return r;
-        more = (uint64_t)width * (uint64_t)height * 7; /* cairo's pixels and the file's */
+        more += (uint64_t)width * (uint64_t)height * 7; /* cairo's pixels and the file's */
         more += crn_apply_plane_bytes(image, CRN_U8) * 4;
     }
     return crn_apply_check_memory(in, probed, more, error);
@@ -197,7 +199,7 @@ static int work(crn_apply *apply, const settings *set, const char *in, const cha
     if (r == 0)
         r = crn_picture_probe(in, &probed, error);
     if (r == 0)
-        r = check_picture(set, in, out, &probed, error);
+        r = check_picture(apply, set, in, out, &probed, error);
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0)

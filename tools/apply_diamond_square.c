@@ -67,6 +67,8 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
                         argv[optind]);
 }
 
+#define BAND_PIXELS (1 << 28) /* of a call: some tenths of a second */
+
 typedef struct call {
     crn_diamond_square_params params;
     crn_image out;
@@ -78,9 +80,13 @@ static int run(const crn_apply *apply, void *argument)
     return apply->ops->diamond_square(apply->context, &c->params, &c->out);
 }
 
-static int check_memory(const settings *set, const char *out, int32_t side, crn_error *error)
+static int check_memory(const crn_apply *apply, const settings *set, const char *out, int32_t side,
+                        crn_error *error)
 {
-    uint64_t bytes = (uint64_t)side * (uint64_t)side * crn_type_bytes(set->type);
+    uint64_t pixels = (uint64_t)side * (uint64_t)side;
+    uint64_t bytes = pixels * crn_type_bytes(set->type);
+    if (apply->backend == CRN_BACKEND_SERIAL)
+        bytes += pixels * sizeof(float); /* it makes the field first */
     uint64_t available = crn_memory_available_bytes();
     if (bytes <= available)
         return 0;
@@ -92,15 +98,28 @@ static int check_memory(const settings *set, const char *out, int32_t side, crn_
                          crn_bytes_say(bytes, need), crn_bytes_say(available, have));
 }
 
-/* Band by band, which is the same field, so that there is something to tell meanwhile. */
+/* Band by band, which is the same field, so that there is something to tell meanwhile. The serial
+ * operator makes the whole field for every band, so it is asked once. */
 static int make(crn_apply *apply, const settings *set, const char *path, const crn_image *field,
                 crn_error *error)
 {
-    call c = {set->params, *field};
-    int r = crn_apply_run(apply, run, &c);
-    if (r < 0)
-        crn_apply_refused(apply, r, path, field, error);
-    return r;
+    int32_t rows = BAND_PIXELS / field->width;
+    if (apply->backend == CRN_BACKEND_SERIAL || rows > field->height)
+        rows = field->height;
+    crn_progress progress;
+    crn_progress_begin(&progress, "rows", (uint64_t)field->height);
+    int r = 0;
+    for (int32_t y = 0; r == 0 && y < field->height; y += rows) {
+        call c = {set->params, *field};
+        c.params.y = y;
+        c.out.height = rows < field->height - y ? rows : field->height - y;
+        c.out.data = (char *)field->data +
+                     crn_image_index(field, 0, y, 0) * (ptrdiff_t)crn_type_bytes(field->type);
+        r = crn_apply_run(apply, run, &c);
+        crn_progress_update(&progress, (uint64_t)(y + c.out.height), NULL);
+    }
+    crn_progress_end(&progress);
+    return r < 0 ? crn_apply_refused(apply, r, path, field, error) : 0;
 }
 
 static int work(crn_apply *apply, const settings *set, const char *out, crn_error *error)
@@ -113,7 +132,7 @@ static int work(crn_apply *apply, const settings *set, const char *out, crn_erro
     if (r == 0)
         r = crn_apply_check_place(out, error);
     if (r == 0)
-        r = check_memory(set, out, side, error);
+        r = check_memory(apply, set, out, side, error);
     if (r == 0 && crn_picture_create(set->type, 1, 1, side, side, &field) < 0)
         r = crn_error_set(error, -ENOMEM, "%s: no memory for a field of %d x %d", out, side, side);
     if (r == 0)

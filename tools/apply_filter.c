@@ -47,8 +47,8 @@ int crn_filter_planes(crn_apply *apply, const crn_filter *filter, const char *pa
     return r < 0 ? crn_apply_refused(apply, r, path, in, error) : 0;
 }
 
-/* Results, and the planes in between that are as large as they. */
-static uint64_t bytes_needed(const crn_picture *probed, bool png)
+/* Results, and what stands between them and the picture. */
+static uint64_t bytes_needed(const crn_apply *apply, const crn_picture *probed, bool png)
 {
     const crn_image *image = &probed->image;
     uint64_t planes = (uint64_t)image->planes;
@@ -61,7 +61,10 @@ static uint64_t bytes_needed(const crn_picture *probed, bool png)
         bytes += planes * crn_apply_plane_bytes(image, CRN_U16);
     if (png && wide)
         bytes += planes * crn_apply_plane_bytes(image, CRN_U8);
-    return bytes + crn_apply_plane_bytes(image, wide ? CRN_F32 : CRN_U8); /* scratch: a plane */
+    /* Scratch: the serial operators keep pictures in between whole, the others parts of a plane. */
+    if (apply->backend == CRN_BACKEND_SERIAL)
+        return bytes + 2 * worked;
+    return bytes + crn_apply_plane_bytes(image, wide ? CRN_F32 : CRN_U8);
 }
 
 /* Works on the picture that was read and leaves the result, in the type to be written. */
@@ -104,7 +107,7 @@ int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in,
         r = filter->check(filter->settings, in, probed.image.type == CRN_U8 ? CRN_U8 : CRN_F32,
                           error);
     if (r == 0)
-        r = crn_apply_check_memory(in, &probed, bytes_needed(&probed, png), error);
+        r = crn_apply_check_memory(in, &probed, bytes_needed(apply, &probed, png), error);
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0)

@@ -82,8 +82,8 @@ static int check_picture(const settings *set, const char *in, const char *out,
     int32_t most = crn_haar_levels_max(image->height, image->width);
     if (set->levels > most)
         return crn_error_set(error, -EINVAL,
-                             "%s: --levels %d is more than a picture of %dx%d has, "
-                             "ceil(log2(%d)) = %d",
+                             "%s: --levels %d is more than a picture of %dx%d has; "
+                             "ceil(log2(%d)) = %d is the most",
                              in, set->levels, image->width, image->height,
                              image->width > image->height ? image->width : image->height, most);
     if (set->inverse && image->type != CRN_F32)

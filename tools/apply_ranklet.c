@@ -75,8 +75,8 @@ static int64_t most_positions(const crn_image *image, const crn_windows *windows
     return most;
 }
 
-static int check_picture(settings *set, const char *in, const char *out, const crn_picture *probed,
-                         crn_error *error)
+static int check_picture(const crn_apply *apply, settings *set, const char *in, const char *out,
+                         const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
     if (image->type != CRN_U8 && image->type != CRN_U16)
@@ -102,6 +102,8 @@ static int check_picture(settings *set, const char *in, const char *out, const c
     if (r < 0)
         return r;
     bytes += (uint64_t)most_positions(image, &set->windows) * 3 * sizeof(float);
+    if (apply->backend == CRN_BACKEND_SERIAL)
+        bytes += crn_apply_plane_bytes(image, CRN_U16); /* its ranks */
     return crn_apply_check_memory(in, probed, bytes, error);
 }
 
@@ -159,7 +161,7 @@ static int work(crn_apply *apply, settings *set, const char *in, const char *pat
     if (r == 0)
         r = crn_picture_probe(in, &probed, error);
     if (r == 0)
-        r = check_picture(set, in, path, &probed, error);
+        r = check_picture(apply, set, in, path, &probed, error);
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0) {
