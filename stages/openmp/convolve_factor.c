@@ -1,0 +1,108 @@
+/* Kernels that are the product of a column and a row. */
+#include "stages/openmp/convolve.h"
+
+#include <math.h>
+
+/* The greatest common divisor of whole numbers. */
+static double common_divisor(double a, double b)
+{
+    while (b != 0) {
+        double rest = fmod(a, b);
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* What weights of a row have in common once scaled to whole numbers: divided by it, the row goes
+ * into every other one. */
+static double common_unit(const float *row, int32_t width, double scale)
+{
+    double unit = 0;
+    for (int32_t x = 0; x < width; x++)
+        unit = common_divisor(fabs(scale * (double)row[x]), unit);
+    return unit / scale;
+}
+
+/* A power of two, so that nothing is rounded, that makes the row's sum less than 1: no sum along a
+ * row overflows. */
+static double power_above(const float *row, int32_t width)
+{
+    double sum = 0;
+    for (int32_t x = 0; x < width; x++)
+        sum += fabs((double)row[x]);
+    return ldexp(1, ilogb(sum) + 1);
+}
+
+/* The row with the greatest weight, and that weight's column. */
+static void find_pivot(const crn_convolve_params *params, int32_t *ret_y, int32_t *ret_x)
+{
+    float greatest = -1;
+    for (int32_t y = 0; y < params->height; y++)
+        for (int32_t x = 0; x < params->width; x++) {
+            float size = fabsf(params->weights[y * params->width + x]);
+            if (size > greatest) {
+                greatest = size;
+                *ret_y = y;
+                *ret_x = x;
+            }
+        }
+}
+
+/*
+ * What makes all weights whole numbers with sums that f32 holds exactly, a power of two; 0: nothing
+ * does. Such kernels (those of whole numbers, and binomial ones) stay exact in two passes.
+ */
+static double whole_scale(const crn_convolve_params *params)
+{
+    for (double scale = 1; scale <= 0x1p12; scale *= 2) {
+        double sum = 0;
+        bool whole = true;
+        for (int32_t i = 0; i < params->width * params->height; i++) {
+            double weight = scale * (double)params->weights[i];
+            whole = whole && weight == rint(weight);
+            sum += fabs(weight);
+        }
+        if (whole)
+            return sum <= 0x1p24 / 255 ? scale : 0;
+    }
+    return 0;
+}
+
+/*
+ * How far a product may be from its weight, as a share of it. Two passes round (width + height)
+ * times; ops.h allows 2 width height; a half of what is left is plenty for weights that were
+ * rounded once.
+ */
+static double residual_allowed(const crn_convolve_params *params)
+{
+    double allowed = 2.0 * params->width * params->height - params->width - params->height - 2;
+    return allowed * 0.5 * 0x1p-24;
+}
+
+bool crn_convolve_factor(const crn_convolve_params *params, float *column, float *row)
+{
+    int32_t pivot_y = 0, pivot_x = 0, width = params->width;
+    find_pivot(params, &pivot_y, &pivot_x);
+    const float *pivot_row = params->weights + pivot_y * width;
+    double pivot = (double)pivot_row[pivot_x];
+    if (pivot == 0)
+        return false;
+    double scale = whole_scale(params);
+    double unit = scale != 0 ? common_unit(pivot_row, width, scale) : power_above(pivot_row, width);
+    for (int32_t x = 0; x < width; x++)
+        row[x] = (float)((double)pivot_row[x] / unit);
+    for (int32_t y = 0; y < params->height; y++)
+        column[y] = (float)((double)params->weights[y * width + pivot_x] / (double)row[pivot_x]);
+
+    double allowed = scale != 0 ? 0 : residual_allowed(params);
+    for (int32_t y = 0; y < params->height; y++)
+        for (int32_t x = 0; x < width; x++) {
+            double weight = (double)params->weights[y * width + x];
+            double product = (double)column[y] * (double)row[x];
+            if ((weight == 0) != (product == 0) || !isfinite(product) ||
+                fabs(product - weight) > allowed * fabs(weight))
+                return false;
+        }
+    return true;
+}

@@ -1,0 +1,211 @@
+/* Filters in vectors; compiled once per target. */
+#include "stages/openmp/convolve.h"
+
+#include <string.h>
+
+#include <immintrin.h>
+
+/* A vector of floats, how many of them stand side by side, and what each target does its own way.
+ * Results are clamped before they become whole numbers, so that nothing wraps. */
+#if defined(CRN_TARGET_avx512)
+
+#define ACROSS 4
+typedef __m512 vector;
+
+static inline vector fused(vector a, vector b, vector sum)
+{
+    return _mm512_fmadd_ps(a, b, sum);
+}
+
+static inline void store_u8(uint8_t *to, vector v)
+{
+    v = _mm512_min_ps(_mm512_max_ps(v, _mm512_setzero_ps()), _mm512_set1_ps(255));
+    _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+
+#elif defined(CRN_TARGET_avx2)
+
+#define ACROSS 2
+typedef __m256 vector;
+
+static inline vector fused(vector a, vector b, vector sum)
+{
+    return _mm256_fmadd_ps(a, b, sum);
+}
+
+static inline void store_u8(uint8_t *to, vector v)
+{
+    v = _mm256_min_ps(_mm256_max_ps(v, _mm256_setzero_ps()), _mm256_set1_ps(255));
+    __m256i whole = _mm256_cvtps_epi32(v);
+    __m128i half =
+        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64((__m128i *)(void *)to, _mm_packus_epi16(half, half));
+}
+
+#else
+
+#define ACROSS 2
+typedef __m128 vector;
+
+static inline vector fused(vector a, vector b, vector sum)
+{
+    return _mm_add_ps(_mm_mul_ps(a, b), sum);
+}
+
+static inline void store_u8(uint8_t *to, vector v)
+{
+    v = _mm_min_ps(_mm_max_ps(v, _mm_setzero_ps()), _mm_set1_ps(255));
+    __m128i whole = _mm_cvtps_epi32(v);
+    whole = _mm_packs_epi32(whole, whole);
+    int32_t four = _mm_cvtsi128_si32(_mm_packus_epi16(whole, whole));
+    memcpy(to, &four, sizeof four);
+}
+
+#endif
+
+#define DOWN CRN_CONVOLVE_DOWN
+#define WIDE (sizeof(vector) / sizeof(float))
+
+/* Constant loops over vectors must go, or the vectors live in memory. */
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vector load(const float *from)
+{
+    vector v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+INLINE vector all(float value)
+{
+#if defined(CRN_TARGET_avx512)
+    return _mm512_set1_ps(value);
+#elif defined(CRN_TARGET_avx2)
+    return _mm256_set1_ps(value);
+#else
+    return _mm_set1_ps(value);
+#endif
+}
+
+/* A row of pixels serves rows of results low to high: it lies under another row of the kernel for
+ * each. `row` is that under the kernel of the result row 0. */
+INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_t row, int low,
+                    int high, int across, vector sums[DOWN][ACROSS])
+{
+    const float *weights = taps->weights + (ptrdiff_t)(row - low) * taps->width;
+    ptrdiff_t width = taps->width, step = taps->step;
+    for (ptrdiff_t i = 0; i < width; i++, from += step) {
+        vector pixels[ACROSS];
+        UNROLL for (int v = 0; v < across; v++) pixels[v] = load(from + (size_t)v * WIDE);
+        UNROLL for (int r = low; r <= high; r++)
+        {
+            vector weight = all(weights[i - (r - low) * width]);
+            UNROLL for (int v = 0; v < across; v++) sums[r][v] =
+                fused(pixels[v], weight, sums[r][v]);
+        }
+    }
+}
+
+/* The same with constants for low and high; DOWN is 4 here. */
+INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, int32_t row,
+                            int across, vector sums[DOWN][ACROSS])
+{
+    int low = row < taps->height ? 0 : row - taps->height + 1, high = row < DOWN ? row : DOWN - 1;
+    switch (low * DOWN + high) {
+#define CASE(l, h)                                                                                 \
+    case (l)*DOWN + (h):                                                                           \
+        add_row(taps, from, row, l, h, across, sums);                                              \
+        break
+        CASE(0, 0);
+        CASE(0, 1);
+        CASE(0, 2);
+        CASE(0, 3);
+        CASE(1, 1);
+        CASE(1, 2);
+        CASE(1, 3);
+        CASE(2, 2);
+        CASE(2, 3);
+        CASE(3, 3);
+#undef CASE
+    }
+}
+
+/* A block of `down` rows and `across` vectors. Of a block narrower than a vector the first `count`
+ * results are stored. */
+INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
+                         int down, int across, size_t count, bool bytes, void *const *out)
+{
+    vector sums[DOWN][ACROSS];
+    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
+        all(0);
+    for (int32_t row = 0; row < taps->height + down - 1; row++) {
+        if (down == 1)
+            add_row(taps, rows[row] + x, row, 0, 0, across, sums);
+        else
+            add_row_to_some(taps, rows[row] + x, row, across, sums);
+    }
+    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++)
+    {
+        size_t at = x + (size_t)v * WIDE;
+        if (bytes) {
+            uint8_t few[WIDE], *to = (uint8_t *)out[r] + at;
+            store_u8(count < WIDE ? few : to, sums[r][v]);
+            if (count < WIDE)
+                memcpy(to, few, count);
+        } else {
+            memcpy((float *)out[r] + at, &sums[r][v],
+                   count < WIDE ? count * sizeof(float) : sizeof(vector));
+        }
+    }
+}
+
+/* The last block overlaps the one before: it computes the same again rather than fewer. */
+INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                        int down, bool bytes, void *const *out)
+{
+    size_t wide = ACROSS * WIDE, x = 0;
+    if (count >= wide) {
+        for (; x + wide <= count; x += wide)
+            filter_block(taps, rows, x, down, ACROSS, WIDE, bytes, out);
+        if (x < count)
+            filter_block(taps, rows, count - wide, down, ACROSS, WIDE, bytes, out);
+        return;
+    }
+    for (; x + WIDE <= count; x += WIDE)
+        filter_block(taps, rows, x, down, 1, WIDE, bytes, out);
+    if (x < count && count > WIDE)
+        filter_block(taps, rows, count - WIDE, down, 1, WIDE, bytes, out);
+    else if (x < count)
+        filter_block(taps, rows, 0, down, 1, count, bytes, out);
+}
+
+static void to_f32(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                   int32_t down, void *const *out)
+{
+    if (down == 1)
+        filter_rows(taps, rows, count, 1, false, out);
+    else
+        filter_rows(taps, rows, count, DOWN, false, out);
+}
+
+static void to_u8(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                  int32_t down, void *const *out)
+{
+    if (down == 1)
+        filter_rows(taps, rows, count, 1, true, out);
+    else
+        filter_rows(taps, rows, count, DOWN, true, out);
+}
+
+static void widen(const uint8_t *restrict from, float *restrict to, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
+const crn_convolve_filters CRN_TARGETED(crn_convolve_filters) = {to_f32, to_u8, widen};

@@ -1,0 +1,389 @@
+/*
+ * The convolutions against sums in double that the test takes itself: the definition to the last
+ * bit, the fast one, in every way it can go about it, within the bound of ops.h, and with the same
+ * bytes however it is cut up.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "stages/openmp/convolve.h"
+#include "stages/serial/convolve.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+
+enum { THREADS_MOST = 5 };
+
+static crn_context *contexts[THREADS_MOST + 1];
+static const crn_convolve_filters *const filters[CRN_TARGETS] = {
+    &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
+static const char *const target_names[] = {"plain", "avx2", "avx512"};
+
+typedef struct parity_case {
+    crn_image image;
+    crn_guarded memory;
+    crn_convolve_params params;
+    float weights[CRN_KERNEL_TAPS_MAX];
+    bool exact; /* sums are whole numbers, or halves, small enough for f32 */
+    char what[256];
+} parity_case;
+
+/* What a result must be near: in double, and by what it may be off. */
+typedef struct wanted {
+    double sum, bound;
+    bool finite, spoilt; /* all pixels under the kernel are finite; one under a weight is not */
+} wanted;
+
+static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
+                       int32_t *ret_width)
+{
+    *ret_planes = crn_random_once_in(random, 2) ? 1 : crn_random_between(random, 2, 5);
+    *ret_height = crn_random_between(random, 1, 12);
+    *ret_width = crn_random_between(random, 1, 40);
+    switch (crn_random_below(random, 8)) {
+    case 0:
+        *ret_width = crn_random_between(random, 60, 150);
+        break;
+    case 1:
+        *ret_planes = crn_random_between(random, 6, 20);
+        break;
+    case 2:
+        *ret_width = 1;
+        break;
+    case 3:
+        *ret_height = crn_random_between(random, 1, 40);
+        *ret_width = crn_random_between(random, 1, 6);
+        break;
+    default:
+        break;
+    }
+}
+
+static void pick_kernel(crn_random *random, parity_case *c)
+{
+    int32_t most = crn_random_once_in(random, 8) ? 20 : 7;
+    int32_t width = crn_random_between(random, 1, most);
+    int32_t height = crn_random_between(random, 1, most);
+    bool whole = crn_random_once_in(random, 3), product = crn_random_once_in(random, 2);
+    bool sparse = crn_random_once_in(random, 4), halves = whole && crn_random_once_in(random, 4);
+    float row[20], column[20];
+    for (int32_t i = 0; i < 20; i++) {
+        double a = crn_random_unit(random) * 2 - 0.7, b = crn_random_unit(random) * 2 - 0.7;
+        row[i] = (float)(whole ? floor(a * 9) : a / width);
+        column[i] = (float)(whole ? floor(b * 4) : b / height);
+        if (sparse && crn_random_once_in(random, 3))
+            row[i] = column[19 - i] = 0;
+    }
+    for (int32_t i = 0; i < width * height; i++) {
+        double v = crn_random_unit(random) * 2 - 0.7;
+        float alone = (float)(whole ? floor(v * 9) : v * 2 / (width * height));
+        if (sparse && crn_random_once_in(random, 3))
+            alone = 0;
+        c->weights[i] = product ? row[i % width] * column[i / width] : alone;
+        c->weights[i] *= halves ? 0.5f : 1;
+    }
+    c->exact = whole;
+    c->params = (crn_convolve_params){c->weights, width, height,
+                                      (crn_convolve_border)crn_random_below(random, 4)};
+}
+
+static void fill(crn_random *random, crn_image *image, bool *ret_whole)
+{
+    static const float odd[] = {INFINITY, -INFINITY, NAN, -0.0f, 1e-30f, -1e-42f};
+    uint32_t odd_once_in = crn_random_once_in(random, 6) ? 20 : 0;
+    *ret_whole = image->type == CRN_U8 || crn_random_once_in(random, 4);
+    double scale = crn_random_once_in(random, 6) ? 1e30 : crn_random_once_in(random, 5) ? 1e-30 : 1;
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++) {
+                ptrdiff_t index = crn_image_index(image, plane, y, x);
+                double v = crn_random_unit(random);
+                if (image->type == CRN_U8)
+                    ((uint8_t *)image->data)[index] = (uint8_t)(v * 256);
+                else if (odd_once_in && crn_random_once_in(random, odd_once_in))
+                    ((float *)image->data)[index] = odd[crn_random_below(random, 6)];
+                else
+                    ((float *)image->data)[index] =
+                        (float)(*ret_whole ? floor(v * 200) : (v - 0.3) * scale);
+            }
+    *ret_whole = *ret_whole && !odd_once_in;
+}
+
+static void make_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    int32_t planes, height, width;
+    pick_shape(&random, &planes, &height, &width);
+    pick_kernel(&random, c);
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
+    bool whole;
+    fill(&random, &c->image, &whole);
+    c->exact = c->exact && whole;
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td kernel %d x %d "
+             "border %d",
+             (unsigned long long)seed, planes, height, width, type, c->image.plane_stride,
+             c->image.row_stride, c->image.step, c->params.height, c->params.width,
+             c->params.border);
+}
+
+static wanted compute(const parity_case *c, int32_t plane, int32_t y, int32_t x)
+{
+    const crn_convolve_params *p = &c->params;
+    wanted w = {.finite = true};
+    double size = 0;
+    for (int32_t i = 0; i < p->width * p->height; i++) {
+        int32_t sy =
+            crn_convolve_source(p->border, y + i / p->width - p->height / 2, c->image.height);
+        int32_t sx =
+            crn_convolve_source(p->border, x + i % p->width - p->width / 2, c->image.width);
+        if (sy < 0 || sx < 0)
+            continue;
+        double weight = (double)p->weights[i], v = (double)crn_image_at(&c->image, plane, sy, sx);
+        w.sum += weight * v;
+        size += fabs(weight * v);
+        w.finite = w.finite && isfinite(v);
+        w.spoilt = w.spoilt || (!isfinite(v) && weight != 0);
+    }
+    /* What is too small for f32's normal numbers is off by a little of its own. */
+    w.bound = c->exact ? 0 : p->width * p->height * (2 * 0x1p-24 * size + 2 * 0x1p-149);
+    return w;
+}
+
+static bool is_right_u8(const wanted *w, int got)
+{
+    double nearest = fmin(fmax(rint(w->sum), 0), 255);
+    if (got == nearest)
+        return true;
+    double tie = floor(w->sum) + 0.5;
+    return fabs(got - nearest) == 1 && fabs(w->sum - tie) <= w->bound;
+}
+
+static bool is_right_f32(const wanted *w, float got)
+{
+    if (w->finite)
+        return fabs((double)got - w->sum) <= w->bound;
+    return !w->spoilt || !isfinite(got);
+}
+
+static void check(const parity_case *c, const crn_image *out, const wanted *all, const char *what)
+{
+    for (int32_t plane = 0; plane < out->planes; plane++)
+        for (int32_t y = 0; y < out->height; y++)
+            for (int32_t x = 0; x < out->width; x++, all++) {
+                float got = crn_image_at(out, plane, y, x);
+                if (out->type == CRN_U8 ? !is_right_u8(all, (int)got) : !is_right_f32(all, got))
+                    fail_msg("%s | %s: plane %d (%d, %d) is %.9g, wanted %.17g within %.3g",
+                             c->what, what, plane, x, y, (double)got, all->sum, all->bound);
+            }
+}
+
+/* The definition's result is the sum rounded, and that alone. */
+static void check_serial(const parity_case *c, const crn_image *out, const wanted *all)
+{
+    for (int32_t plane = 0; plane < out->planes; plane++)
+        for (int32_t y = 0; y < out->height; y++)
+            for (int32_t x = 0; x < out->width; x++, all++) {
+                float got = crn_image_at(out, plane, y, x);
+                float sum = out->type == CRN_U8 ? (float)fmin(fmax(rint(all->sum), 0), 255)
+                                                : (float)all->sum;
+                if (got != sum && !(isnan(got) && isnan(sum)))
+                    fail_msg("%s | serial: plane %d (%d, %d) is %.9g, wanted %.17g", c->what, plane,
+                             x, y, (double)got, all->sum);
+            }
+}
+
+/* All elements one after the other; what lies between them in memory must be as it was. */
+static void take(const crn_image *image, const crn_guarded *memory, uint8_t *to, const char *what)
+{
+    size_t size = crn_type_bytes(image->type);
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++, to += size) {
+                uint8_t *from =
+                    (uint8_t *)image->data + crn_image_index(image, plane, y, x) * (ptrdiff_t)size;
+                memcpy(to, from, size);
+                memset(from, 0x5a, size);
+            }
+    for (size_t i = 0; i < memory->bytes; i++)
+        if (((uint8_t *)memory->data)[i] != 0x5a)
+            fail_msg("%s: wrote between the elements, at byte %zu", what, i);
+}
+
+/* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory; dense
+ * bytes of the result to `ret_bytes`. */
+static void run(crn_random *random, const parity_case *c, const crn_convolve_way *way,
+                int32_t threads, const wanted *all, const char *name, uint8_t *ret_bytes)
+{
+    char what[400];
+    snprintf(what, sizeof what, "%s | %s, %d threads, passes %d, %d strips, tile %d", c->what, name,
+             threads, way ? (int)way->passes : -1, way ? way->strips : 0,
+             way ? way->tile_width : 0);
+    crn_guarded memory;
+    crn_image out = crn_guarded_image(random, c->image.type, c->image.planes, c->image.height,
+                                      c->image.width, &memory);
+    memset(memory.data, 0x5a, memory.bytes);
+    crn_context *context = contexts[threads];
+    int r = !way           ? crn_convolve_openmp(context, &c->params, &c->image, &out)
+            : way->filters ? crn_convolve_openmp_by(way, context, &c->params, &c->image, &out)
+                           : crn_convolve_serial(context, &c->params, &c->image, &out);
+    if (r != 0)
+        fail_msg("%s: returned %d", what, r);
+    check(c, &out, all, what);
+    if (way && !way->filters)
+        check_serial(c, &out, all);
+    crn_guarded_check(&memory, what);
+    crn_guarded_check(&c->memory, what);
+    take(&out, &memory, ret_bytes, what);
+    crn_guarded_free(&memory);
+}
+
+static void try_target(crn_random *random, const parity_case *c, crn_target target,
+                       const wanted *all, size_t bytes)
+{
+    uint8_t *first = malloc(bytes), *other = malloc(bytes);
+    assert_true(first && other);
+    for (int passes = CRN_CONVOLVE_WHOLE; passes <= CRN_CONVOLVE_FACTORED; passes++) {
+        crn_convolve_way way = {filters[target], 1, 1, 0, passes};
+        run(random, c, &way, 1, all, target_names[target], first);
+        way.strips = crn_random_between(random, 1, 7);
+        way.threads = crn_random_once_in(random, 3) ? crn_random_between(random, 2, 5) : 1;
+        way.tile_width = crn_random_between(random, 0, 40);
+        run(random, c, &way, way.threads, all, target_names[target], other);
+        if (memcmp(first, other, bytes) != 0)
+            fail_msg("%s | %s: %d strips, tiles of %d change bytes", c->what, target_names[target],
+                     way.strips, way.tile_width);
+    }
+    free(first);
+    free(other);
+}
+
+static void try_case(uint64_t seed)
+{
+    static parity_case c;
+    make_case(seed, &c);
+    size_t bytes = c.memory.bytes;
+    void *before = malloc(bytes);
+    size_t count = (size_t)c.image.planes * (size_t)c.image.height * (size_t)c.image.width;
+    wanted *all = malloc(count * sizeof *all), *w = all;
+    uint8_t *dense = malloc(count * sizeof(float));
+    assert_true(before && all && dense);
+    memcpy(before, c.memory.data, bytes);
+    for (int32_t plane = 0; plane < c.image.planes; plane++)
+        for (int32_t y = 0; y < c.image.height; y++)
+            for (int32_t x = 0; x < c.image.width; x++)
+                *w++ = compute(&c, plane, y, x);
+
+    crn_random random = {~seed};
+    static const crn_convolve_way serial = {.filters = NULL};
+    run(&random, &c, &serial, 1, all, "serial", dense);
+    run(&random, &c, NULL, crn_random_between(&random, 1, THREADS_MOST), all, "public", dense);
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
+        try_target(&random, &c, target, all, count * crn_type_bytes(c.image.type));
+    assert_memory_equal(before, c.memory.data, bytes);
+    free(before);
+    free(all);
+    free(dense);
+    crn_guarded_free(&c.memory);
+}
+
+static void test_fast_is_within_the_bound(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(500);
+    for (uint32_t i = 0; i < cases; i++)
+        try_case(seed + i);
+}
+
+/* Large enough for the public operator to use threads, cut by its own choice. */
+static void test_large_picture_has_the_same_bytes(void **state)
+{
+    (void)state;
+    enum { HEIGHT = 300, WIDTH = 700, PLANES = 3, COUNT = HEIGHT * WIDTH * PLANES };
+    static float in[COUNT], alone[COUNT], several[COUNT];
+    static float weights[121];
+    crn_random random = {crn_random_seed()};
+    for (int32_t i = 0; i < COUNT; i++)
+        in[i] = (float)crn_random_unit(&random);
+    for (int32_t i = 0; i < 121; i++)
+        weights[i] = (float)crn_random_unit(&random);
+    static const int32_t widths[] = {3, 11, 1}, heights[] = {5, 11, 9};
+    for (int k = 0; k < 12; k++) {
+        crn_type type = k & 1 ? CRN_U8 : CRN_F32;
+        crn_layout layout = k & 2 ? CRN_HWC : CRN_CHW;
+        crn_convolve_params params = {weights, widths[k / 4], heights[k / 4], k % 4};
+        crn_image image = crn_image_dense(in, type, layout, PLANES, HEIGHT, WIDTH);
+        crn_image one = crn_image_dense(alone, type, layout, PLANES, HEIGHT, WIDTH), more = one;
+        more.data = several;
+        assert_int_equal(crn_convolve_openmp(contexts[1], &params, &image, &one), 0);
+        for (int32_t threads = 2; threads <= THREADS_MOST; threads++) {
+            memset(several, 0, sizeof several);
+            assert_int_equal(crn_convolve_openmp(contexts[threads], &params, &image, &more), 0);
+            assert_memory_equal(alone, several, COUNT * crn_type_bytes(type));
+        }
+    }
+}
+
+static void test_largest_kernels(void **state)
+{
+    (void)state;
+    static const int32_t widths[] = {16384, 1, 128, 127}, heights[] = {1, 16384, 128, 129};
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    for (int k = 0; k < 4; k++) {
+        for (int32_t i = 0; i < CRN_KERNEL_TAPS_MAX; i++)
+            c.weights[i] = (float)(crn_random_unit(&random) - 0.5) * 0x1p-10f;
+        c.params = (crn_convolve_params){c.weights, widths[k], heights[k], k};
+        c.exact = false;
+        c.image = crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1, 3, 7, &c.memory);
+        bool whole;
+        fill(&random, &c.image, &whole);
+        snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
+        wanted all[21];
+        uint8_t dense[21 * sizeof(float)];
+        for (int i = 0; i < 21; i++)
+            all[i] = compute(&c, 0, i / 7, i % 7);
+        run(&random, &c, NULL, 2, all, "public", dense);
+        crn_guarded_free(&c.memory);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        if (crn_context_create(threads, &contexts[threads]) < 0)
+            return -1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
+        crn_context_free(&contexts[threads]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    /* More threads than processors, and all of them waiting busily, would take minutes; the
+     * OpenMP library has read its settings before main. */
+    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
+        execv("/proc/self/exe", argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fast_is_within_the_bound),
+        cmocka_unit_test(test_large_picture_has_the_same_bytes),
+        cmocka_unit_test(test_largest_kernels),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

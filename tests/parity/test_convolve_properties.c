@@ -1,0 +1,250 @@
+/* What convolution must obey, whoever computes it: of the definition and of the fast one. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stages/kernel.h"
+#include "tests/support/random.h"
+
+#define SIDE_MAX   60
+#define PIXELS_MAX (SIDE_MAX * SIDE_MAX)
+
+static crn_context *context;
+static crn_random noise;
+static crn_kernel kernel;
+
+static crn_convolve_fn *const operators[] = {crn_convolve_serial, crn_convolve_openmp};
+
+/* A plane of f32 with its memory. */
+typedef struct plane {
+    float values[PIXELS_MAX];
+    crn_image image;
+} plane;
+
+static plane picture, other, mixed, result, result_of_other, result_of_mixed;
+
+static crn_image over(plane *p, int32_t height, int32_t width)
+{
+    p->image = crn_image_dense(p->values, CRN_F32, CRN_CHW, 1, height, width);
+    return p->image;
+}
+
+static void pick_size(int32_t least, int32_t *ret_height, int32_t *ret_width)
+{
+    *ret_height = crn_random_between(&noise, least, SIDE_MAX);
+    *ret_width = crn_random_between(&noise, least, SIDE_MAX);
+}
+
+static void fill(plane *p, int32_t height, int32_t width)
+{
+    over(p, height, width);
+    for (int32_t i = 0; i < height * width; i++)
+        p->values[i] = (float)(crn_random_unit(&noise) - 0.5);
+}
+
+static crn_convolve_params pick_kernel(int32_t most)
+{
+    kernel.size.width = crn_random_between(&noise, 1, most);
+    kernel.size.height = crn_random_between(&noise, 1, most);
+    for (int32_t i = 0; i < kernel.size.width * kernel.size.height; i++)
+        kernel.weights[i] = (float)(crn_random_unit(&noise) - 0.4);
+    return (crn_convolve_params){kernel.weights, kernel.size.width, kernel.size.height,
+                                 (crn_convolve_border)crn_random_below(&noise, 4)};
+}
+
+static void convolve(crn_convolve_fn *operator, const crn_convolve_params * params, plane *in,
+                     plane *out)
+{
+    over(out, in->image.height, in->image.width);
+    assert_int_equal(operator(context, params, &in->image, &out->image), 0);
+}
+
+/* Correlation lays the kernel down as written, so that a single pixel shows it turned by 180
+ * degrees. */
+static void test_impulse_shows_the_kernel_turned(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n < 200; n++) {
+        crn_convolve_params params = pick_kernel(9);
+        int32_t height, width;
+        pick_size(20, &height, &width);
+        over(&picture, height, width);
+        memset(picture.values, 0, sizeof picture.values);
+        int32_t y = crn_random_between(&noise, 9, height - 10);
+        int32_t x = crn_random_between(&noise, 9, width - 10);
+        picture.values[y * width + x] = 1;
+        convolve(operators[n & 1], &params, &picture, &result);
+        for (int32_t v = 0; v < height; v++)
+            for (int32_t u = 0; u < width; u++) {
+                int32_t j = y - v + params.height / 2, i = x - u + params.width / 2;
+                bool under = j >= 0 && j < params.height && i >= 0 && i < params.width;
+                float wanted = under ? params.weights[j * params.width + i] : 0;
+                assert_true(fabsf(result.values[v * width + u] - wanted) <= 0x1p-20f);
+            }
+    }
+}
+
+static void test_linear(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n < 100; n++) {
+        crn_convolve_params params = pick_kernel(8);
+        int32_t height, width;
+        pick_size(1, &height, &width);
+        fill(&picture, height, width);
+        fill(&other, height, width);
+        over(&mixed, height, width);
+        for (int32_t i = 0; i < height * width; i++)
+            mixed.values[i] = 2 * picture.values[i] + other.values[i];
+        convolve(operators[n & 1], &params, &picture, &result);
+        convolve(operators[n & 1], &params, &other, &result_of_other);
+        convolve(operators[n & 1], &params, &mixed, &result_of_mixed);
+        /* The bound of ops.h, of all three, with the largest pixel and weight. */
+        double taps = params.width * params.height, bound = 6 * taps * 0x1p-24 * taps * 1.5;
+        for (int32_t i = 0; i < height * width; i++) {
+            double sum = 2 * (double)result.values[i] + (double)result_of_other.values[i];
+            assert_true(fabs(sum - (double)result_of_mixed.values[i]) <= bound);
+        }
+    }
+}
+
+/* A kernel that is a product gives what its row and its column give one after the other. */
+static void test_product_is_row_then_column(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gaussian", "blur", "gaussian"};
+    for (uint32_t n = 0; n < 60; n++) {
+        int32_t side = 3 + 2 * crn_random_between(&noise, 0, 5), height, width;
+        assert_int_equal(crn_kernel_make(names[n % 3], (crn_size){side, side}, &kernel, NULL), 0);
+        float row[13], column[13];
+        for (int32_t i = 0; i < side; i++) {
+            row[i] = kernel.weights[side / 2 * side + i] / kernel.weights[side * side / 2];
+            column[i] = kernel.weights[i * side + side / 2];
+        }
+        pick_size(1, &height, &width);
+        fill(&picture, height, width);
+        crn_convolve_border border = (crn_convolve_border)(n % 4);
+        crn_convolve_params whole = {kernel.weights, side, side, border};
+        crn_convolve_params along = {row, side, 1, border}, down = {column, 1, side, border};
+        convolve(operators[n & 1], &whole, &picture, &result);
+        convolve(operators[n & 1], &along, &picture, &other);
+        convolve(operators[n & 1], &down, &other, &result_of_other);
+        for (int32_t i = 0; i < height * width; i++)
+            assert_true(fabsf(result.values[i] - result_of_other.values[i]) <= 0x1p-20f);
+    }
+}
+
+/* A constant picture stays constant, at the sum of the weights, where no zeros come in. */
+static void test_constant_stays_constant(void **state)
+{
+    (void)state;
+    for (const char *const *name = crn_kernel_names; *name; name++)
+        for (uint32_t n = 0; n < 12; n++) {
+            assert_int_equal(crn_kernel_make(*name, (crn_size){3, 3}, &kernel, NULL), 0);
+            double sum = 0;
+            for (int i = 0; i < 9; i++)
+                sum += (double)kernel.weights[i];
+            int32_t height, width;
+            pick_size(1, &height, &width);
+            crn_convolve_params params = {kernel.weights, 3, 3, (crn_convolve_border)(n % 3)};
+            uint8_t in[PIXELS_MAX], out[PIXELS_MAX];
+            memset(in, 77, sizeof in);
+            crn_image from = crn_image_dense(in, CRN_U8, CRN_CHW, 1, height, width), to = from;
+            to.data = out;
+            assert_int_equal(operators[n & 1](context, &params, &from, &to), 0);
+            for (int32_t i = 0; i < height * width; i++)
+                assert_int_equal(out[i], (int)fmin(fmax(rint(sum * 77), 0), 255));
+        }
+}
+
+static void test_halves_go_to_even_and_ends_are_kept(void **state)
+{
+    (void)state;
+    static const float half[1] = {0.5f}, much[1] = {3}, minus[1] = {-1};
+    for (uint32_t n = 0; n < 2; n++) {
+        uint8_t in[64], out[64];
+        for (int i = 0; i < 64; i++)
+            in[i] = (uint8_t)(2 * i + 1);
+        crn_image from = crn_image_dense(in, CRN_U8, CRN_CHW, 1, 1, 64), to = from;
+        to.data = out;
+        crn_convolve_params params = {half, 1, 1, CRN_CONVOLVE_REPLICATE};
+        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        for (int i = 0; i < 64; i++)
+            assert_int_equal(out[i], (i + 1) / 2 * 2);
+        params.weights = much;
+        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        for (int i = 0; i < 64; i++)
+            assert_int_equal(out[i], 3 * in[i] < 255 ? 3 * in[i] : 255);
+        params.weights = minus;
+        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        for (int i = 0; i < 64; i++)
+            assert_int_equal(out[i], 0);
+    }
+}
+
+static void assert_refused(const crn_convolve_params *params, const crn_image *in, crn_image *out)
+{
+    float before = result.values[0];
+    for (uint32_t n = 0; n < 2; n++)
+        assert_int_equal(operators[n](context, params, in, out), -EINVAL);
+    assert_true(result.values[0] == before);
+}
+
+static void test_what_has_no_meaning_is_refused(void **state)
+{
+    (void)state;
+    float weights[2] = {1, 1};
+    const crn_convolve_params good = {weights, 2, 1, CRN_CONVOLVE_ZERO};
+    fill(&picture, 4, 5);
+    fill(&result, 4, 5);
+    const crn_image in = picture.image, out = result.image;
+    for (int k = 0; k < 13; k++) {
+        crn_convolve_params params = good;
+        crn_image from = in, to = out;
+        weights[1] = k == 0 ? NAN : k == 1 ? INFINITY : 1;
+        params.weights = k == 2 ? NULL : weights;
+        params.width = k == 3 ? 0 : k == 4 ? CRN_KERNEL_TAPS_MAX + 1 : 2;
+        params.height = k == 5 ? -1 : 1;
+        params.border = (crn_convolve_border)(k == 6 ? 4 : 0);
+        from.type = to.type = k == 7 ? CRN_U16 : CRN_F32;
+        to.type = k == 8 ? CRN_U8 : to.type;
+        to.width = k == 9 ? 4 : 5;
+        from.height = to.height = k == 10 ? 0 : 4;
+        from.data = k == 11 ? NULL : in.data;
+        to.data = k == 12 ? NULL : out.data;
+        assert_refused(&params, &from, &to);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    noise.state = crn_random_seed();
+    return crn_context_create(1, &context);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crn_context_free(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_impulse_shows_the_kernel_turned),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_product_is_row_then_column),
+        cmocka_unit_test(test_constant_stays_constant),
+        cmocka_unit_test(test_halves_go_to_even_and_ends_are_kept),
+        cmocka_unit_test(test_what_has_no_meaning_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
