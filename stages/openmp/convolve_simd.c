@@ -70,7 +70,7 @@ static inline void store_u8(uint8_t *to, vector v)
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
 #else
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
@@ -135,20 +135,10 @@ INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, in
     }
 }
 
-/* A block of `down` rows and `across` vectors. Of a block narrower than a vector the first `count`
- * results are stored. */
-INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
-                         int down, int across, size_t count, bool bytes, void *const *out)
+/* Of a block narrower than a vector the first `count` results are stored. */
+INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
+                        bool bytes, void *const *out)
 {
-    vector sums[DOWN][ACROSS];
-    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
-        all(0);
-    for (int32_t row = 0; row < taps->height + down - 1; row++) {
-        if (down == 1)
-            add_row(taps, rows[row] + x, row, 0, 0, across, sums);
-        else
-            add_row_to_some(taps, rows[row] + x, row, across, sums);
-    }
     UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++)
     {
         size_t at = x + (size_t)v * WIDE;
@@ -164,11 +154,64 @@ INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows
     }
 }
 
+/* A block of `down` rows and `across` vectors. */
+INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
+                         int down, int across, size_t count, bool bytes, void *const *out)
+{
+    vector sums[DOWN][ACROSS];
+    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
+        all(0);
+    for (int32_t row = 0; row < taps->height + down - 1; row++) {
+        if (down == 1)
+            add_row(taps, rows[row] + x, row, 0, 0, across, sums);
+        else
+            add_row_to_some(taps, rows[row] + x, row, across, sums);
+    }
+    store_block(sums, x, down, across, count, bytes, out);
+}
+
+/* The same of kernels of 3 x 3, whose weights stay in registers. */
+INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float *const *rows,
+                           size_t x, bool bytes, void *const *out)
+{
+    vector sums[DOWN][ACROSS];
+    UNROLL for (int row = 0; row < DOWN + 2; row++) UNROLL for (int i = 0; i < 3; i++)
+    {
+        vector pixels[ACROSS];
+        UNROLL for (int v = 0; v < ACROSS; v++) pixels[v] =
+            load(rows[row] + x + i * step + (size_t)v * WIDE);
+        UNROLL for (int r = 0; r < DOWN; r++)
+        {
+            if (r > row || row > r + 2)
+                continue;
+            UNROLL for (int v = 0; v < ACROSS; v++) sums[r][v] = fused(
+                pixels[v], weights[(row - r) * 3 + i], row == r && i == 0 ? all(0) : sums[r][v]);
+        }
+    }
+    store_block(sums, x, DOWN, ACROSS, WIDE, bytes, out);
+}
+
+INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                          bool bytes, void *const *out)
+{
+    vector weights[9];
+    UNROLL for (int i = 0; i < 9; i++) weights[i] = all(taps->weights[i]);
+    size_t wide = ACROSS * WIDE, x = 0;
+    for (; x + wide <= count; x += wide)
+        filter_block_3(weights, taps->step, rows, x, bytes, out);
+    if (x < count)
+        filter_block_3(weights, taps->step, rows, count - wide, bytes, out);
+}
+
 /* The last block overlaps the one before: it computes the same again rather than fewer. */
 INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
                         int down, bool bytes, void *const *out)
 {
     size_t wide = ACROSS * WIDE, x = 0;
+    if (down == DOWN && taps->width == 3 && taps->height == 3 && count >= wide) {
+        filter_rows_3(taps, rows, count, bytes, out);
+        return;
+    }
     if (count >= wide) {
         for (; x + wide <= count; x += wide)
             filter_block(taps, rows, x, down, ACROSS, WIDE, bytes, out);

@@ -201,7 +201,8 @@ static void check_serial(const parity_case *c, const crn_image *out, const wante
             }
 }
 
-/* All elements one after the other; what lies between them in memory must be as it was. */
+/* All elements one after the other, any NaN as the same; what lies between them in memory must be
+ * as it was. */
 static void take(const crn_image *image, const crn_guarded *memory, uint8_t *to, const char *what)
 {
     size_t size = crn_type_bytes(image->type);
@@ -210,7 +211,11 @@ static void take(const crn_image *image, const crn_guarded *memory, uint8_t *to,
             for (int32_t x = 0; x < image->width; x++, to += size) {
                 uint8_t *from =
                     (uint8_t *)image->data + crn_image_index(image, plane, y, x) * (ptrdiff_t)size;
-                memcpy(to, from, size);
+                float value = crn_image_at(image, plane, y, x);
+                if (isnan(value))
+                    memcpy(to, &(float){NAN}, size);
+                else
+                    memcpy(to, from, size);
                 memset(from, 0x5a, size);
             }
     for (size_t i = 0; i < memory->bytes; i++)
