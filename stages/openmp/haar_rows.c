@@ -61,6 +61,8 @@ float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                          int32_t width, const float *row)
 {
+    if (width == 0)
+        return;
     float *at = place(to, y, x);
     if (!is_dense(job, to))
         for (int32_t i = 0; i < width; i++)
