@@ -220,7 +220,10 @@ int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_
     if (r < 0)
         return r;
     int32_t lanes = is_interleaved(in) && is_interleaved(out) ? in->planes : 1;
-    plan p = {.groups = in->planes / lanes};
+    plan p; /* large: what is not used is not set */
+    p.groups = in->planes / lanes;
+    p.pass_count = 0;
+    p.desk_floats = 0;
     crn_haar_job job = {.kernels = way->kernels,
                         .in = *in,
                         .out = *out,
