@@ -183,7 +183,7 @@ static void run_columns16(const job *j, const desk *d, const crn_ranklet_place *
     }
 }
 
-/* What a position costs, in about nanoseconds. */
+/* What a position costs, in about nanoseconds of a busy machine. */
 static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
 {
     return 0.006 * code_bits * params->width * params->height + 0.5;
@@ -191,7 +191,7 @@ static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
 
 static double columns_ns(crn_ranklet_width width)
 {
-    static const double ns[] = {14, 16, 30, 50, 500};
+    static const double ns[] = {33, 31, 75, 110, 1000};
     return ns[width];
 }
 
