@@ -1,6 +1,7 @@
 /* The fast diamond-square: tiles, threads, memory, and the cascade of levels (diamond_square.h). */
 #include "stages/openmp/diamond_square.h"
 
+#include <emmintrin.h>
 #include <errno.h>
 #include <string.h>
 
@@ -24,6 +25,12 @@ enum { SLOT_TILES };
 #define TILE_ROWS_LEAST  256
 #define TILES_PER_THREAD 4
 
+/* An f32 result larger than the last-level cache is written past it: to read its lines first, as
+ * stores do, takes as long as all else. Made so many blocks at a time, which stay in the nearest
+ * cache on their way. */
+#define STREAM_BYTES  ((size_t)32 << 20)
+#define STREAM_BLOCKS 16
+
 typedef struct target_functions {
     crn_diamond_square_columns_fn *columns;
     crn_diamond_square_pair_fn *pair;
@@ -44,6 +51,7 @@ typedef struct job {
     int32_t tiles_across, tiles_down;
     uint8_t *memory; /* of tile_bytes per thread */
     size_t tile_bytes;
+    bool stream; /* past the caches */
 } job;
 
 /* Makes grid level + 1 of grid level, two rows at a time, from the top. */
@@ -68,8 +76,7 @@ typedef struct tile {
     step steps[LEVELS];
 } tile;
 
-/* --- memory --------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 /* Elements of a row of grid `level`, with its margin. A tile that needs w columns of a grid needs
  * less than w / 2 + 3 of the one before. */
@@ -105,8 +112,7 @@ static size_t lay_out(const job *j, tile *t, uint8_t *memory)
     return (at + 4095) / 4096 * 4096;
 }
 
-/* --- the cascade
- * ------------------------------------------------------------------------------------- */
+/* --- the cascade --- */
 
 static int32_t half_down(int32_t n)
 {
@@ -213,9 +219,7 @@ static void reach(tile *t, int32_t level, int32_t y)
     }
 }
 
-/* --- the last step: to the image
- * ------------------------------------------------------------------
- */
+/* --- the last step: to the image --- */
 
 /* Where row y of the field lies, or NULL where it is not in the tile. */
 static uint8_t *image_row(const tile *t, int32_t y, int32_t x)
@@ -268,42 +272,79 @@ static void run_blocks(const tile *t, const crn_diamond_square_pair *whole, int3
     t->job->run->pair(&p);
 }
 
-/*
- * Rows 2a and 2a + 1 of the field. Blocks that lie in the tile as a whole go to their place
- * directly, where elements lie side by side; the others, at the tile's sides, by way of a line.
- */
-static void finish_pair(tile *t)
+/* Copies as memcpy does, but past the caches. */
+static void stream_bytes(uint8_t *to, const uint8_t *from, size_t count)
 {
-    const crn_image *out = t->job->out;
-    const crn_diamond_square_params *params = t->job->params;
-    int32_t level = params->exponent - 1, y;
-    step *s = &t->steps[level];
-    crn_diamond_square_pair p = next_pair(t, level);
-    p.type = out->type;
-    size_t size = crn_type_bytes(out->type);
-    int32_t origin = 2 * s->start, blocks = s->count / BLOCK, from = 0, end = blocks;
-    if (origin < t->x0)
-        from = 1;
-    if (origin + 2 * BLOCK * end > t->x1 + 1)
-        end--;
-    if (out->step != 1 || end < from)
+    size_t head = -(uintptr_t)to & 63, at = head < count ? head : count;
+    memcpy(to, from, at);
+    for (; count - at >= 64; at += 64)
+        for (size_t i = at; i < at + 64; i += 16)
+            _mm_stream_si128((__m128i *)(void *)(to + i),
+                             _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+    memcpy(to + at, from + at, count - at);
+}
+
+/* By way of the lines, a few blocks at a time. */
+static void stream_pair(const tile *t, const crn_diamond_square_pair *p, int32_t y)
+{
+    const step *s = &t->steps[t->job->params->exponent - 1];
+    const int32_t blocks = s->count / BLOCK;
+    for (int32_t from = 0, end; from < blocks; from = end) {
+        end = from + STREAM_BLOCKS < blocks ? from + STREAM_BLOCKS : blocks;
+        run_blocks(t, p, from, end, s->rows[0], s->rows[1]);
+        int32_t origin = 2 * (s->start + BLOCK * from), x = origin < t->x0 ? t->x0 : origin;
+        int32_t end_x = 2 * (s->start + BLOCK * end);
+        end_x = end_x > t->x1 + 1 ? t->x1 + 1 : end_x;
+        for (int i = 0; i < 2 && x < end_x; i++) {
+            uint8_t *to = image_row(t, y + i, x);
+            if (to)
+                stream_bytes(to, (const uint8_t *)(s->rows[i] + (x - origin)),
+                             (size_t)(end_x - x) * sizeof(float));
+        }
+    }
+}
+
+/* Blocks that lie in the tile as a whole go to their place directly, where elements lie side by
+ * side; the others, at the tile's sides, by way of the lines. */
+static void place_pair(const tile *t, const crn_diamond_square_pair *p, int32_t y)
+{
+    const step *s = &t->steps[t->job->params->exponent - 1];
+    const size_t size = crn_type_bytes(p->type);
+    int32_t origin = 2 * s->start, blocks = s->count / BLOCK;
+    int32_t from = origin < t->x0 ? 1 : 0;
+    int32_t end = origin + 2 * BLOCK * blocks > t->x1 + 1 ? blocks - 1 : blocks;
+    if (t->job->out->step != 1 || end < from)
         from = end = 0;
-    y = 2 * s->next;
     uint8_t *line[2] = {(uint8_t *)s->rows[0], (uint8_t *)s->rows[1]}, *place[2];
     for (int i = 0; i < 2; i++) {
         place[i] = from < end ? image_row(t, y + i, origin + 2 * BLOCK * from) : NULL;
         if (!place[i])
             place[i] = line[i] + (size_t)(2 * BLOCK * from) * size;
     }
-    run_blocks(t, &p, 0, from, line[0], line[1]);
-    run_blocks(t, &p, from, end, place[0], place[1]);
+    run_blocks(t, p, 0, from, line[0], line[1]);
+    run_blocks(t, p, from, end, place[0], place[1]);
     size_t done = (size_t)(2 * BLOCK * end) * size;
-    run_blocks(t, &p, end, blocks, line[0] + done, line[1] + done);
+    run_blocks(t, p, end, blocks, line[0] + done, line[1] + done);
     for (int i = 0; i < 2; i++) {
         copy_columns(t, y + i, origin, origin + 2 * BLOCK * from, line[i], origin);
         copy_columns(t, y + i, origin + 2 * BLOCK * end, t->x1 + 1, line[i], origin);
     }
-    y++;
+}
+
+/* Rows 2a and 2a + 1 of the field, the next ones of the last step. */
+static void finish_pair(const tile *t)
+{
+    const crn_image *out = t->job->out;
+    const crn_diamond_square_params *params = t->job->params;
+    const int32_t level = params->exponent - 1;
+    const step *s = &t->steps[level];
+    crn_diamond_square_pair p = next_pair(t, level);
+    p.type = out->type;
+    if (t->job->stream)
+        stream_pair(t, &p, 2 * s->next);
+    else
+        place_pair(t, &p, 2 * s->next);
+    int32_t y = 2 * s->next + 1;
     if (!p.below || y < t->y0 || y > t->y1)
         return;
     if (t->x0 == 0)
@@ -313,9 +354,7 @@ static void finish_pair(tile *t)
                                border_point(t, level, &p, s->last_row));
 }
 
-/* --- tiles
- * ----------------------------------------------------------------------------------------
- */
+/* --- tiles --- */
 
 static void make_tile(const job *j, int32_t number, uint8_t *memory)
 {
@@ -333,6 +372,8 @@ static void make_tile(const job *j, int32_t number, uint8_t *memory)
         reach(&t, j->params->exponent - 1, s->next < s->last_row ? s->next + 1 : s->next);
         finish_pair(&t);
     }
+    if (j->stream)
+        _mm_sfence(); /* what went past the caches is seen before what tells of it */
 }
 
 static void run_tiles(const job *j, int32_t threads)
@@ -381,6 +422,7 @@ int crn_diamond_square_openmp_by(const crn_diamond_square_way *way, crn_context 
         return 0;
     }
     job j = {.params = params, .out = out, .run = &functions[way->target]};
+    j.stream = way->stream && out->type == CRN_F32 && out->step == 1;
     j.keys = keys_of(params->seed);
     j.tiles_across = parts(out->width, way->columns, &j.columns);
     j.tiles_down = parts(out->height, way->rows, &j.rows);
@@ -408,6 +450,8 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
         rows = (int32_t)((out->height - 1) / (threads * TILES_PER_THREAD) + 1);
         rows = rows < TILE_ROWS_LEAST ? TILE_ROWS_LEAST : rows;
     }
-    crn_diamond_square_way way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS};
+    size_t bytes = (size_t)out->height * (size_t)out->width * crn_type_bytes(out->type);
+    crn_diamond_square_way way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
+                                  bytes >= STREAM_BYTES};
     return crn_diamond_square_openmp_by(&way, context, params, out);
 }

@@ -85,6 +85,7 @@ typedef struct crn_diamond_square_way {
     crn_target target;
     int32_t threads;       /* >= 1 */
     int32_t rows, columns; /* most of a tile, >= 1 */
+    bool stream;           /* dense f32 goes past the caches */
 } crn_diamond_square_way;
 
 int crn_diamond_square_openmp_by(const crn_diamond_square_way *way, crn_context *context,

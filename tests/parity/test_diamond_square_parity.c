@@ -83,8 +83,8 @@ static void try_way(parity_case *c, const crn_diamond_square_way *by, int32_t th
     char what[400];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (by)
-        snprintf(what, sizeof what, "%s | target %d, tiles %d x %d, %d threads", c->what,
-                 (int)by->target, by->rows, by->columns, by->threads);
+        snprintf(what, sizeof what, "%s | target %d, tiles %d x %d, %d threads%s", c->what,
+                 (int)by->target, by->rows, by->columns, by->threads, by->stream ? ", stream" : "");
     /* Gaps between elements were 0 when the definition ran, and stay so. */
     memset(c->memory.data, 0, c->memory.bytes);
     crn_context *context = contexts[threads];
@@ -112,12 +112,14 @@ static void try_case(uint64_t seed)
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, THREADS_MOST));
     for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
-        crn_diamond_square_way whole = {target, 1, c.image.height, c.image.width};
+        crn_diamond_square_way whole = {target, 1, c.image.height, c.image.width,
+                                        crn_random_once_in(&random, 2)};
         try_way(&c, &whole, 1);
         int32_t least = 1 + c.image.height / 9, narrowest = 1 + c.image.width / 9;
         crn_diamond_square_way tiles = {target, crn_random_between(&random, 1, 2),
                                         crn_random_between(&random, least, c.image.height),
-                                        crn_random_between(&random, narrowest, c.image.width)};
+                                        crn_random_between(&random, narrowest, c.image.width),
+                                        crn_random_once_in(&random, 2)};
         try_way(&c, &tiles, tiles.threads);
     }
     free_case(&c);

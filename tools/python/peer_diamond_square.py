@@ -4,7 +4,7 @@
 What crn_diamond_square is measured against. The same arithmetic on f32 arrays; the words are those of
 numpy.random.Philox (4x64), drawn in order, so the fields are other fields of the same kind.
 
-    peer_diamond_square.py [--exponent 13] [--repeat 3]      prints the fastest run of field() and of field_u8()
+    peer_diamond_square.py [--exponent 13] [--repeat 3]      prints the fastest run of field() and of diamond_square()
 """
 import argparse
 import time
@@ -55,8 +55,8 @@ def field(exponent, seed, roughness=0.5):
     return v
 
 
-def field_u8(exponent, seed, roughness=0.5):
-    """The same, rounded half to even and saturated."""
+def diamond_square(exponent, seed, roughness=0.5):
+    """The same as u8, rounded half to even and saturated."""
     v = field(exponent, seed, roughness)
     np.rint(v, out=v)
     np.clip(v, 0, 255, out=v)
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--exponent", type=int, default=13)
     parser.add_argument("--repeat", type=int, default=3)
     asked = parser.parse_args()
-    for make in (field, field_u8):
+    for make in (field, diamond_square):
         times = []
         for _ in range(asked.repeat):
             start = time.perf_counter()
