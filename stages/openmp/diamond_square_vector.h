@@ -24,8 +24,8 @@ static inline words crn_words_multiply(words a, words b)
     return (words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 
-/* The high halves as low ones; the high ones are garbage. A shuffle goes through any of a processor's
- * pipes, a shift only through some. */
+/* The high halves as low ones; the high ones are garbage. A shuffle goes through any of a
+ * processor's pipes, a shift only through some. */
 static inline words crn_words_high(words a)
 {
     return (words)_mm512_shuffle_epi32((__m512i)a, (_MM_PERM_ENUM)_MM_SHUFFLE(3, 3, 1, 1));
