@@ -11,7 +11,10 @@
 #include "stages/kernel.h"
 #include "stages/picture.h"
 
-#define TEXT_BYTES_MAX (4 << 20) /* far more than CRN_KERNEL_TAPS_MAX numbers take */
+#define MARK           "\xef\xbb\xbf" /* of UTF-8, which spreadsheets put in front */
+#define TEXT_BYTES_MAX (4 << 20)      /* far more than CRN_KERNEL_TAPS_MAX numbers take */
+
+#define WORD_BYTES 40 /* of a word as a fault quotes it */
 
 /* --- a picture ----------------------------------------------------------------------------------
  */
@@ -85,16 +88,19 @@ static const char *skip_space(const char *c)
 /* The number that *c begins with; *c then stands behind it and what separates it from the next. */
 static int take_number(const place *at, const char **c, float *ret_value)
 {
-    char *end;
-    int length = (int)strcspn(*c, " \t\r\n,");
+    char *end, word[WORD_BYTES];
+    size_t length = strcspn(*c, " \t\r\n,");
+    snprintf(word, sizeof word, "%.*s", (int)(length < WORD_BYTES ? length : WORD_BYTES), *c);
+    for (char *w = word; *w; w++)
+        *w = (unsigned char)*w < ' ' || *w == 0x7f ? ' ' : *w;
     float value = strtof(*c, &end);
     if (end != *c + length || !length)
-        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%.*s' is no number", at->path,
-                             at->line, length > 40 ? 40 : length, *c);
+        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%s' is no number", at->path,
+                             at->line, word);
     if (!isfinite(value))
         return crn_error_set(at->error, -EINVAL,
-                             "%s:%" PRId32 ": %.*s is not finite, or not within a float's range",
-                             at->path, at->line, length > 40 ? 40 : length, *c);
+                             "%s:%" PRId32 ": %s is not finite, or not within a float's range",
+                             at->path, at->line, word);
     *c = skip_space(end);
     if (**c == ',') {
         *c = skip_space(*c + 1);
@@ -152,7 +158,7 @@ static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error
             r = crn_error_set(error, -EINVAL, "%s:%" PRId32 ": is not text, nor TIFF, nor PNG",
                               path, at.line);
         else
-            r = take_row(&at, line, kernel);
+            r = take_row(&at, line + (at.line == 1 && !strncmp(line, MARK, 3) ? 3 : 0), kernel);
     }
     if (!r && !feof(file))
         r = crn_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));

@@ -126,7 +126,7 @@ static int check_claim(const job *j)
         return 0;
     char text[CRN_BYTES_TEXT];
     return crn_error_set(j->error, -EBADMSG,
-                         "%s: says that it is %d x %d, which its %s cannot hold: it is cut short "
+                         "%s: says that it is %dx%d, which its %s cannot hold: it is cut short "
                          "or damaged",
                          j->path, image->width, image->height, crn_bytes_say(j->file_bytes, text));
 }

@@ -77,6 +77,7 @@ size_t picture_load_bytes(const char *path, unsigned char **ret_bytes)
 
 void picture_save_bytes(const char *path, const void *bytes, size_t size)
 {
+    unlink(path); /* cutting a file to nothing makes some file systems wait for the disk */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -188,6 +189,7 @@ static void write_rows(TIFF *tiff, const picture_making *m, int32_t page, int32_
 
 void picture_make(const char *path, const picture_making *m)
 {
+    unlink(path);
     TIFF *tiff = TIFFOpen(path, m->mode);
     assert_non_null(tiff);
     for (int32_t page = 0; page < m->pages; page++) {
