@@ -49,10 +49,10 @@ typedef struct bytes {
 } bytes;
 
 /* Discs under noise, in 256ths. */
-static uint8_t level_at(const float *discs, int i)
+static uint8_t level_of(float disc, uint32_t seed)
 {
-    uint32_t noise = (uint32_t)i * UINT32_C(2654435761) >> 26;
-    return (uint8_t)(discs[i] * 180 + (float)noise);
+    uint32_t noise = seed * UINT32_C(2654435761) >> 26;
+    return (uint8_t)(disc * 180 + (float)noise);
 }
 
 /* Three views: f32 with a photograph, u8 planar, f16; the photograph comes with every other fruit's
@@ -64,7 +64,7 @@ static void send_fruit(line_fixture *line, uint64_t fruit)
     static uint8_t planar[ELEMENTS], grey[HEIGHT * WIDTH];
     float *discs = line_discs(HEIGHT, WIDTH, CLASSES);
     for (int i = 0; i < ELEMENTS; i++) {
-        uint8_t level = level_at(discs, i + (int)fruit % 3);
+        uint8_t level = level_of(discs[i], (uint32_t)i + (uint32_t)fruit);
         maps[i] = (float)level / 256;
         planar[i % CLASSES * HEIGHT * WIDTH + i / CLASSES] = level;
         /* As binary16: a whole number below 2^8 over 2^8. */
