@@ -77,7 +77,7 @@ static void free_case(golden_case *c)
     free(c->heights);
 }
 
-static void run_case(crn_morphology_fn *operator, crn_context * context, const golden_case *c,
+static void run_case(crn_morphology_fn *morph, crn_context *context, const golden_case *c,
                      uint32_t number)
 {
     const crn_element *element = &c->params.element;
@@ -89,7 +89,7 @@ static void run_case(crn_morphology_fn *operator, crn_context * context, const g
     crn_image out = c->image;
     out.data = malloc(bytes);
     assert_non_null(out.data);
-    assert_int_equal(operator(context, &c->params, &c->image, &out), 0);
+    assert_int_equal(morph(context, &c->params, &c->image, &out), 0);
     if (memcmp(out.data, c->wanted.data, bytes) != 0)
         fail_msg("case %u: type %d operation %d shape %d %d x %d%s differs", number, c->image.type,
                  c->params.operation, element->shape, element->width, element->height,
@@ -97,7 +97,7 @@ static void run_case(crn_morphology_fn *operator, crn_context * context, const g
     free(out.data);
 }
 
-static void run_all(crn_morphology_fn *operator, int32_t threads)
+static void run_all(crn_morphology_fn *morph, int32_t threads)
 {
     FILE *file = fopen(CRN_TEST_DATA "/golden/morphology.bin", "rb");
     assert_non_null(file);
@@ -112,7 +112,7 @@ static void run_all(crn_morphology_fn *operator, int32_t threads)
     assert_int_equal(crn_context_create(threads, &context), 0);
     for (uint32_t i = 0; i < count; i++) {
         golden_case c = read_case(&r);
-        run_case(operator, context, &c, i);
+        run_case(morph, context, &c, i);
         free_case(&c);
     }
     assert_int_equal(r.left, 0);
