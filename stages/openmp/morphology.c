@@ -13,7 +13,7 @@ enum {
     SLOT_ERODE,               /* 3 slots: the plan's */
     SLOT_DILATE = 3,          /* 3 more */
     SLOT_THREADS = 6,         /* what each thread works with */
-    CACHE_BYTES = 1536 << 10, /* of a tile: the second-level cache, and some more */
+    CACHE_BYTES = 3 << 20,    /* of a tile: the second-level cache, and some more */
     MEMORY_BYTES = 256 << 20, /* of a thread: with more, levels are not kept */
     COLUMNS_LEAST = 256,      /* of a tile, in elements */
     ROWS_LEAST = 64,          /* of a strip, where it has the choice */
