@@ -162,6 +162,8 @@ static void check_thresholds(trial *t)
 {
     float threshold =
         value_at(t, &t->values, (int32_t)crn_random_below(&noise, (uint32_t)pixel_count(t)));
+    if (t->in.type == CRN_U8 && threshold == 0)
+        threshold = 1; /* 0 is reached where no member lies on the picture, too */
     for (int operation = CRN_ERODE; operation <= CRN_CLOSE; operation++) {
         pixels binary, of_binary, whole;
         for (int32_t i = 0; i < pixel_count(t); i++) {
