@@ -104,21 +104,22 @@ static void forward_rows(const crn_haar_job *job, const sizes *s, const desk *d,
                          int32_t r, float *top, float *bottom)
 {
     int32_t width = s->width[level - 1], step = part_width(job, width);
-    for (int32_t x = 0; x < width; x += step)
-        forward_part(job, s, d, level, r, x, width - x < step ? width - x : step, top, bottom);
+    for (int64_t x = 0; x < width; x += step)
+        forward_part(job, s, d, level, r, (int32_t)x,
+                     (int32_t)(width - x < step ? width - x : step), top, bottom);
 }
 
 void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
     desk d = set_desk(job, &s, memory);
-    for (int32_t y = begin; y < end; y += 2) {
-        float *top = crn_haar_read_row(job, &job->in, y, 0, s.width[0], d.rows[0][0]),
+    for (int64_t y = begin; y < end; y += 2) {
+        float *top = crn_haar_read_row(job, &job->in, (int32_t)y, 0, s.width[0], d.rows[0][0]),
               *bottom = top;
         if (y + 1 < s.height[0])
-            bottom = crn_haar_read_row(job, &job->in, y + 1, 0, s.width[0], d.rows[0][1]);
+            bottom = crn_haar_read_row(job, &job->in, (int32_t)y + 1, 0, s.width[0], d.rows[0][1]);
         /* Every second row of averages makes one of the next level. */
-        int32_t r = y / 2;
+        int32_t r = (int32_t)(y / 2);
         for (int32_t level = 1;; level++, r /= 2) {
             forward_rows(job, &s, &d, level, r, top, bottom);
             bool is_alone = r % 2 == 0 && r == s.height[level] - 1;
@@ -168,15 +169,16 @@ static void inverse_rows(const crn_haar_job *job, const sizes *s, const desk *d,
                          int32_t r)
 {
     int32_t width = s->width[level - 1], step = level == 1 ? part_width(job, width) : width;
-    for (int32_t x = 0; x < width; x += step)
-        inverse_part(job, s, d, level, r, x, width - x < step ? width - x : step);
+    for (int64_t x = 0; x < width; x += step)
+        inverse_part(job, s, d, level, r, (int32_t)x,
+                     (int32_t)(width - x < step ? width - x : step));
 }
 
 void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
     desk d = set_desk(job, &s, memory);
-    for (int32_t y = begin; y < end; y += 2) {
+    for (int64_t y = begin; y < end; y += 2) {
         /* The levels of which a new row of averages is needed. */
         int32_t level = 1;
         while (level < job->levels && y % ((int64_t)2 << level) == 0)

@@ -130,9 +130,9 @@ static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
 void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     tile t;
-    for (int32_t y = begin; y < end; y += tile_height(job))
-        for (int32_t x = 0; x < job->in.width; x += tile_width(job)) {
-            set_tile(job, y, x, memory, &t);
+    for (int64_t y = begin; y < end; y += tile_height(job))
+        for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {
+            set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level < job->levels; level++)
                 average_level(job, &t, level);
             for (int32_t level = job->levels; level >= 1; level--)
@@ -144,14 +144,14 @@ void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end,
 void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     tile t;
-    for (int32_t y = begin; y < end; y += tile_height(job))
-        for (int32_t x = 0; x < job->in.width; x += tile_width(job)) {
-            set_tile(job, y, x, memory, &t);
+    for (int64_t y = begin; y < end; y += tile_height(job))
+        for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {
+            set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level <= job->levels; level++)
                 average_level(job, &t, level);
             for (int32_t r = 0; r < t.height[job->levels]; r++)
-                memcpy(crn_haar_target_row(job, &job->averages, (y >> job->levels) + r,
-                                           x >> job->levels, NULL),
+                memcpy(crn_haar_target_row(job, &job->averages, (t.y >> job->levels) + r,
+                                           t.x >> job->levels, NULL),
                        row_of(&t, t.averages, job->levels, r),
                        (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof(float));
         }

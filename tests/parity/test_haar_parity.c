@@ -194,14 +194,15 @@ static void test_fast_is_the_definition(void **state)
         try_case(seed + i);
 }
 
-/* Large enough for the public operator to cut it up, and to use threads. */
+/* Large enough for the public operator to cut it up, to use threads, and to write past the cache.
+ */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
     crn_random random = {crn_random_seed()};
     for (int32_t i = 0; i < 6; i++) {
         parity_case c = {.params = {0}};
-        make_case_of(&random, i % 2 ? 12 : 1, i % 2 ? 95 : 1101, i % 2 ? 511 : 1003, &c);
+        make_case_of(&random, i % 2 ? 12 : 1, i % 2 ? 95 : 1101, i % 2 ? 511 : 2203, &c);
         for (int32_t threads = 1; threads <= THREADS_MOST; threads += 2)
             try_way(&c, NULL, NULL, threads);
         free_case(&c);
