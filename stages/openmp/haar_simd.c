@@ -1,111 +1,18 @@
 /* Two rows through one level of the Haar transform; compiled once per target. */
 #include "stages/openmp/haar.h"
+#include "stages/openmp/haar_vector.h"
 #include "stages/openmp/target.h"
 
 #include <math.h>
 #include <string.h>
 
-#include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
-
-typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
-
 /*
- * Each target brings its vector of floats, the `stretch` of a row that it handles at once, how to
- * read and write such a stretch in pairs of pixels and in halves (what pairs become), and a walk
- * over the stretches of two rows. The arithmetic in between is the same for all.
+ * Each target brings its vector of floats (haar_vector.h), the `stretch` of a row that it handles
+ * at once, how to read and write such a stretch in pairs of pixels and in halves (what pairs
+ * become), and a walk over the stretches of two rows. The arithmetic in between is the same for
+ * all.
  */
-#if defined(CRN_TARGET_avx512)
-
-#define WIDE 16
-typedef __m512 vector;
-
-INLINE vector set1(float value)
-{
-    return _mm512_set1_ps(value);
-}
-
-/* 0 where it is less; of a NaN, the NaN. */
-INLINE vector at_least_0(vector v)
-{
-    return _mm512_max_ps(_mm512_setzero_ps(), v);
-}
-
-INLINE void stream_line(const float *from, float *to)
-{
-    _mm512_stream_ps(to, _mm512_loadu_ps(from));
-}
-
-#elif defined(CRN_TARGET_avx2)
-
-#define WIDE 8
-typedef __m256 vector;
-
-INLINE vector set1(float value)
-{
-    return _mm256_set1_ps(value);
-}
-
-INLINE vector at_least_0(vector v)
-{
-    return _mm256_max_ps(_mm256_setzero_ps(), v);
-}
-
-INLINE void stream_line(const float *from, float *to)
-{
-    _mm256_stream_ps(to, _mm256_loadu_ps(from));
-    _mm256_stream_ps(to + WIDE, _mm256_loadu_ps(from + WIDE));
-}
-
-#else
-
-#define WIDE 4
-typedef __m128 vector;
-
-INLINE vector set1(float value)
-{
-    return _mm_set1_ps(value);
-}
-
-INLINE vector at_least_0(vector v)
-{
-    return _mm_max_ps(_mm_setzero_ps(), v);
-}
-
-INLINE void stream_line(const float *from, float *to)
-{
-    for (int i = 0; i < 16; i += WIDE)
-        _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
-}
-
-#endif
-
-typedef int32_t vector_bits __attribute__((vector_size(WIDE * 4)));
-
-typedef struct square {
-    vector a, b, c, d;
-} square;
-
-INLINE square four_sums(square q)
-{
-    const vector half = set1(0.5f);
-    vector top = q.a + q.b, bottom = q.c + q.d, top_less = q.a - q.b, bottom_less = q.c - q.d;
-    return (square){(top + bottom) * half, (top_less + bottom_less) * half, (top - bottom) * half,
-                    (top_less - bottom_less) * half};
-}
-
-INLINE vector soften(vector difference, vector threshold)
-{
-    vector magnitude = (vector)((vector_bits)difference & INT32_MAX);
-    vector left = at_least_0(magnitude - threshold);
-    return (vector)((vector_bits)left | ((vector_bits)difference & INT32_MIN));
-}
-
-INLINE vector keep_if(vector v, bool kept)
-{
-    return (vector)((vector_bits)v & -(int32_t)kept);
-}
+typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 
 /* --- element by element: where a row ends, and for what no vectors suit --- */
 

@@ -1,0 +1,103 @@
+/* For haar_simd.c alone: each target's vector of floats, and the arithmetic on four of them. */
+#ifndef CRN_OPENMP_HAAR_VECTOR_H
+#define CRN_OPENMP_HAAR_VECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(CRN_TARGET_avx512)
+
+#define WIDE 16
+typedef __m512 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm512_set1_ps(value);
+}
+
+/* 0 where it is less; of a NaN, the NaN. */
+INLINE vector at_least_0(vector v)
+{
+    return _mm512_max_ps(_mm512_setzero_ps(), v);
+}
+
+INLINE void stream_line(const float *from, float *to)
+{
+    _mm512_stream_ps(to, _mm512_loadu_ps(from));
+}
+
+#elif defined(CRN_TARGET_avx2)
+
+#define WIDE 8
+typedef __m256 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm256_set1_ps(value);
+}
+
+INLINE vector at_least_0(vector v)
+{
+    return _mm256_max_ps(_mm256_setzero_ps(), v);
+}
+
+INLINE void stream_line(const float *from, float *to)
+{
+    _mm256_stream_ps(to, _mm256_loadu_ps(from));
+    _mm256_stream_ps(to + WIDE, _mm256_loadu_ps(from + WIDE));
+}
+
+#else
+
+#define WIDE 4
+typedef __m128 vector;
+
+INLINE vector set1(float value)
+{
+    return _mm_set1_ps(value);
+}
+
+INLINE vector at_least_0(vector v)
+{
+    return _mm_max_ps(_mm_setzero_ps(), v);
+}
+
+INLINE void stream_line(const float *from, float *to)
+{
+    for (int i = 0; i < 16; i += WIDE)
+        _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
+}
+
+#endif
+
+typedef int32_t vector_bits __attribute__((vector_size(WIDE * 4)));
+
+typedef struct square {
+    vector a, b, c, d;
+} square;
+
+INLINE square four_sums(square q)
+{
+    const vector half = set1(0.5f);
+    vector top = q.a + q.b, bottom = q.c + q.d, top_less = q.a - q.b, bottom_less = q.c - q.d;
+    return (square){(top + bottom) * half, (top_less + bottom_less) * half, (top - bottom) * half,
+                    (top_less - bottom_less) * half};
+}
+
+INLINE vector soften(vector difference, vector threshold)
+{
+    vector magnitude = (vector)((vector_bits)difference & INT32_MAX);
+    vector left = at_least_0(magnitude - threshold);
+    return (vector)((vector_bits)left | ((vector_bits)difference & INT32_MIN));
+}
+
+INLINE vector keep_if(vector v, bool kept)
+{
+    return (vector)((vector_bits)v & -(int32_t)kept);
+}
+
+#endif
