@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
+
 /*
  * Each target brings its vector of floats (haar_vector.h), the `stretch` of a row that it handles
  * at once, how to read and write such a stretch in pairs of pixels and in halves (what pairs
  * become), and a walk over the stretches of two rows. The arithmetic in between is the same for
  * all.
  */
-typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 
 /* --- element by element: where a row ends, and for what no vectors suit --- */
 
