@@ -87,8 +87,12 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
         return params->height <= INT8_MAX ? CRN_RANKLET_8 : CRN_RANKLET_16;
     if (params->height > INT16_MAX || area > INT32_MAX)
         return CRN_RANKLET_ANY;
-    /* The products' sum is at most a quarter of area^2. */
-    return area <= 92680 ? CRN_RANKLET_32 : CRN_RANKLET_64;
+    /* AW is at most a quarter of area^2. A step along the row changes a by its columns that come
+     * and go, each pixel of which counts at most the area, and the score of every pixel of a by at
+     * most 2 height. */
+    if (area <= 92680)
+        return CRN_RANKLET_32;
+    return area * params->height <= (int64_t)1 << 30 ? CRN_RANKLET_WRAPPED : CRN_RANKLET_64;
 }
 
 /* --- a tile -------------------------------------------------------------------------------------
@@ -133,16 +137,11 @@ static void run_pairs(const job *j, const desk *d, const crn_ranklet_place *p,
     }
 }
 
-static size_t sum_bytes(crn_ranklet_width width)
-{
-    return 4 * (width >= CRN_RANKLET_64 ? sizeof(int64_t) : sizeof(int32_t));
-}
-
 /* All rows, for some of the values: `first` and `last` of those times. */
 static void run_columns_once(const job *j, const desk *d, const crn_ranklet_place *p,
                              crn_ranklet_tile *tile, bool first, bool last)
 {
-    size_t row_bytes = (size_t)tile->columns * sum_bytes(tile->counts_width);
+    size_t row_bytes = crn_ranklet_sums_bytes(tile);
     for (int32_t y = 0; y < tile->rows; y++) {
         if (y == 0)
             j->target->columns_start(tile, 0);
@@ -155,7 +154,7 @@ static void run_columns_once(const job *j, const desk *d, const crn_ranklet_plac
         if (!last)
             continue;
         j->target->split(tile, sums_row);
-        finish_row(j, d, p, y, tile->columns, tile->counts_width >= CRN_RANKLET_64);
+        finish_row(j, d, p, y, tile->columns, tile->counts_width >= CRN_RANKLET_WRAPPED);
     }
 }
 
@@ -191,7 +190,7 @@ static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
 
 static double columns_ns(crn_ranklet_width width)
 {
-    static const double ns[] = {33, 31, 75, 110, 1000};
+    static const double ns[] = {33, 31, 75, 75, 110, 1000};
     return ns[width];
 }
 
@@ -251,7 +250,7 @@ static void set_bytes(job *j)
     const size_t columns = (size_t)j->columns, rows = (size_t)j->rows;
     size_t pixels = columns + width - 1;
     size_t of_codes = (rows + height - 1) * (size_t)j->stride + 2 * width + CRN_RANKLET_MARGIN;
-    static const size_t count_bytes[] = {1, 2, 2, 2, 8};
+    static const size_t count_bytes[] = {1, 2, 2, 2, 2, 8};
     bool is_u16 = j->in->type == CRN_U16;
     bool may_pair = crn_ranklet_may_pair(j->params, is_u16 ? 16 : 8);
     j->bytes[SLOT_LINE] = rounded(pixels * sizeof(uint16_t));
@@ -259,7 +258,7 @@ static void set_bytes(job *j)
     j->bytes[SLOT_RANKS] = is_u16 ? CRN_RANKLET_VALUES * sizeof(uint16_t) : 0;
     j->bytes[SLOT_CODES] = rounded(of_codes);
     j->bytes[SLOT_COUNTS] = rounded(pixels * 3 * CRN_RANKLET_BINS * count_bytes[j->counts_width]);
-    j->bytes[SLOT_SUMS] = rounded((is_u16 ? rows : 1) * columns * sum_bytes(j->counts_width));
+    j->bytes[SLOT_SUMS] = rounded((is_u16 ? rows : 1) * (columns + 1) * 32);
     size_t pairs_row = (size_t)j->pairs_stride * (is_u16 ? 2 : 1);
     j->bytes[SLOT_PAIRS] = may_pair ? rounded(3 * width * pairs_row) : 0;
     j->bytes[SLOT_RINGS] = may_pair ? rounded((height / 2 + 2) * 2 * pairs_row) : 0;
@@ -341,7 +340,7 @@ static int32_t between(int64_t value, int64_t least, int64_t most)
 static void set_tiles(crn_ranklet_way *way, const crn_ranklet_params *params, const crn_image *in,
                       const crn_image *out, double ns)
 {
-    static const int64_t column_bytes[] = {768, 1536, 1536, 1536, 6144};
+    static const int64_t column_bytes[] = {768, 1536, 1536, 1536, 1536, 6144};
     crn_ranklet_width width = crn_ranklet_width_needed(params);
     bool pairs = ns < columns_ns(width);
     int64_t columns = pairs ? PAIRS_BYTES / (3 * params->width)
@@ -356,7 +355,7 @@ static void set_tiles(crn_ranklet_way *way, const crn_ranklet_params *params, co
         rows = rows < params->height / 2 ? params->height / 2 : rows;
     }
     if (in->type == CRN_U16) {
-        int64_t most = SUMS_BYTES / (way->columns * (int64_t)sum_bytes(width));
+        int64_t most = SUMS_BYTES / (32 * (int64_t)way->columns);
         rows = rows > most ? most : rows;
     }
     way->rows = between(rows, 16, out->height);

@@ -32,10 +32,11 @@
 
 /* How the columns of a tile are counted: by what the window's numbers need. */
 typedef enum crn_ranklet_width {
-    CRN_RANKLET_8,  /* counts of 8 bits, added up in 16 */
-    CRN_RANKLET_16, /* counts and their sums of 16 bits */
-    CRN_RANKLET_32, /* counts of 16, sums of 32 bits, as the products' sums */
-    CRN_RANKLET_64, /* the same, the products' sums of 64 bits */
+    CRN_RANKLET_8,       /* counts of 8 bits, added up in 16 */
+    CRN_RANKLET_16,      /* counts and their sums of 16 bits */
+    CRN_RANKLET_32,      /* counts of 16, sums of 32 bits, as the products' sums */
+    CRN_RANKLET_WRAPPED, /* the same, the products' sums modulo 2^32: neighbours differ by less */
+    CRN_RANKLET_64,      /* the same, the products' sums of 64 bits */
     CRN_RANKLET_ANY,
 } crn_ranklet_width;
 
@@ -56,8 +57,9 @@ typedef struct crn_ranklet_tile {
                      counted */
     void *counts; /* per column, `bins` each: of the upper half, of the lower half, and what a value
                      scores against the whole column */
-    void *sums;   /* per position AW, BW, CW and a gap, a row after the other; int32_t, or int64_t
-                     where counts_width is CRN_RANKLET_64 or more */
+    void *sums;   /* per row CRN_RANKLET_FULL_BYTES, with the first position's AW, BW, CW in int64_t
+                     where they are WRAPPED, then per position AW, BW, CW and a gap in int32_t; from
+                     64 on, per position the same in int64_t */
 
     /* Pairs: */
     void *pairs; /* by displacement, rows of sums of pairs */
@@ -66,6 +68,16 @@ typedef struct crn_ranklet_tile {
 
     void *result[3]; /* a row of sums each: vertical, horizontal, diagonal */
 } crn_ranklet_tile;
+
+#define CRN_RANKLET_FULL_BYTES 32
+
+/* From row to row of a tile's sums. */
+static inline size_t crn_ranklet_sums_bytes(const crn_ranklet_tile *tile)
+{
+    size_t columns = (size_t)tile->columns;
+    return tile->counts_width >= CRN_RANKLET_64 ? columns * 4 * sizeof(int64_t)
+                                                : CRN_RANKLET_FULL_BYTES + columns * 16;
+}
 
 /* Row after row: start; then for every row `row`, and before every other one `advance`. */
 typedef void crn_ranklet_row_fn(crn_ranklet_tile *tile, int32_t y);

@@ -22,13 +22,14 @@
 
 typedef int16_t v16 __attribute__((vector_size(BYTES)));
 typedef int32_t v32 __attribute__((vector_size(BYTES)));
+typedef uint32_t u32 __attribute__((vector_size(BYTES)));
 typedef int64_t v64 __attribute__((vector_size(BYTES)));
 typedef uint8_t v8_half __attribute__((vector_size(BYTES / 2)));
 typedef int8_t s8_half __attribute__((vector_size(BYTES / 2)));
 typedef int16_t v16_half __attribute__((vector_size(BYTES / 2)));
 typedef int32_t v32_half __attribute__((vector_size(BYTES / 2)));
 typedef int32_t quad __attribute__((vector_size(16)));
-typedef int64_t quad64 __attribute__((vector_size(32)));
+typedef uint32_t quad_u32 __attribute__((vector_size(16)));
 
 #define LANES16 (BYTES / 2)
 #define LANES32 (BYTES / 4)
@@ -54,8 +55,9 @@ static inline __attribute__((always_inline)) quad add_across(v32 a, v32 b, v32 c
     __m256i all = _mm256_hadd_epi32(xy, z0);
     return (quad)_mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
 #else
-    return (quad){a[0] + a[1] + a[2] + a[3], b[0] + b[1] + b[2] + b[3], c[0] + c[1] + c[2] + c[3],
-                  0};
+    u32 x = (u32)a, y = (u32)b, z = (u32)c;
+    return (quad)(quad_u32){x[0] + x[1] + x[2] + x[3], y[0] + y[1] + y[2] + y[3],
+                            z[0] + z[1] + z[2] + z[3], 0};
 #endif
 }
 
@@ -182,24 +184,6 @@ static inline __attribute__((always_inline)) void wide_step(const crn_ranklet_ti
     }
 }
 
-static void row_32(const crn_ranklet_tile *tile, const int16_t *columns, quad *sums)
-{
-    const ptrdiff_t size = 3 * (ptrdiff_t)tile->bins;
-    wide w = wide_start(tile, columns);
-    for (int32_t x = 0;; x++, columns += size) {
-        v32 aw = {0}, bw = {0}, cw = {0};
-        for (int i = 0; i < BLOCK32; i++) {
-            aw += w.a[i] * w.g[i];
-            bw += w.b[i] * w.g[i];
-            cw += w.c[i] * w.g[i];
-        }
-        sums[x] += add_across(aw, bw, cw);
-        if (x + 1 == tile->columns)
-            return;
-        wide_step(tile, columns, tile->width / 2 * size, tile->width * size, &w);
-    }
-}
-
 /* Products of 32 bits in 64, neighbours added up. */
 static inline __attribute__((always_inline)) v64 multiply32(v32 a, v32 b)
 {
@@ -223,6 +207,31 @@ static inline int64_t add_across64(v64 a)
     for (int i = 0; i < BYTES / 8; i++)
         sum += a[i];
     return sum;
+}
+
+/* Sums in 32 bits: all of them, or as much of them as is left modulo 2^32, then with the first
+ * position's in full. */
+static void row_32(const crn_ranklet_tile *tile, const int16_t *columns, quad *sums, int64_t *full)
+{
+    const ptrdiff_t size = 3 * (ptrdiff_t)tile->bins;
+    wide w = wide_start(tile, columns);
+    for (int i = 0; i < BLOCK32 && full; i++) {
+        full[0] += add_across64(multiply32(w.a[i], w.g[i]));
+        full[1] += add_across64(multiply32(w.b[i], w.g[i]));
+        full[2] += add_across64(multiply32(w.c[i], w.g[i]));
+    }
+    for (int32_t x = 0;; x++, columns += size) {
+        u32 aw = {0}, bw = {0}, cw = {0};
+        for (int i = 0; i < BLOCK32; i++) {
+            aw += (u32)w.a[i] * (u32)w.g[i];
+            bw += (u32)w.b[i] * (u32)w.g[i];
+            cw += (u32)w.c[i] * (u32)w.g[i];
+        }
+        sums[x] = (quad)((quad_u32)sums[x] + (quad_u32)add_across((v32)aw, (v32)bw, (v32)cw));
+        if (x + 1 == tile->columns)
+            return;
+        wide_step(tile, columns, tile->width / 2 * size, tile->width * size, &w);
+    }
 }
 
 static void row_64(const crn_ranklet_tile *tile, const int16_t *columns, int64_t (*sums)[4])
@@ -275,24 +284,25 @@ static void row_any(const crn_ranklet_tile *tile, const int64_t *columns, int64_
 
 void CRN_TARGETED(crn_ranklet_columns_row)(crn_ranklet_tile *tile, int32_t y)
 {
-    size_t at = (size_t)y * (size_t)tile->columns;
-    quad *sums = (quad *)tile->sums + at;
-    int64_t(*sums64)[4] = (int64_t(*)[4])tile->sums + at;
-    const int block =
-        (tile->counts_width <= CRN_RANKLET_16 ? BLOCK16 * LANES16 : BLOCK32 * LANES32);
-    if (tile->counts_width == CRN_RANKLET_ANY) {
+    uint8_t *row = (uint8_t *)tile->sums + (size_t)y * crn_ranklet_sums_bytes(tile);
+    int64_t *full = (int64_t *)(void *)row, (*sums64)[4] = (int64_t(*)[4])(void *)row;
+    quad *sums = (quad *)(void *)(row + CRN_RANKLET_FULL_BYTES);
+    const crn_ranklet_width width = tile->counts_width;
+    const int block = width <= CRN_RANKLET_16 ? BLOCK16 * LANES16 : BLOCK32 * LANES32;
+    if (width == CRN_RANKLET_ANY) {
         row_any(tile, tile->counts, sums64);
         return;
     }
     for (int32_t v = 0; v < tile->bins; v += block)
-        if (tile->counts_width == CRN_RANKLET_8)
+        if (width == CRN_RANKLET_8)
             row_8(tile, (const uint8_t *)tile->counts + v, sums);
-        else if (tile->counts_width == CRN_RANKLET_16)
+        else if (width == CRN_RANKLET_16)
             row_16(tile, (const int16_t *)tile->counts + v, sums);
-        else if (tile->counts_width == CRN_RANKLET_32)
-            row_32(tile, (const int16_t *)tile->counts + v, sums);
-        else
+        else if (width == CRN_RANKLET_64)
             row_64(tile, (const int16_t *)tile->counts + v, sums64);
+        else
+            row_32(tile, (const int16_t *)tile->counts + v, sums,
+                   width == CRN_RANKLET_WRAPPED ? full : NULL);
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */

@@ -3,21 +3,36 @@
 
 #include "stages/openmp/ranklet.h"
 
-void CRN_TARGETED(crn_ranklet_split)(const crn_ranklet_tile *tile, int32_t y)
+static void split_64(const crn_ranklet_tile *tile, const int64_t (*sums)[4])
 {
-    size_t at = (size_t)y * (size_t)tile->columns;
-    if (tile->counts_width >= CRN_RANKLET_64) {
-        const int64_t(*sums)[4] = (const int64_t(*)[4])tile->sums + at;
-        int64_t *vertical = tile->result[0], *horizontal = tile->result[1];
-        int64_t *diagonal = tile->result[2];
-        for (int32_t x = 0; x < tile->columns; x++) {
-            vertical[x] = sums[x][0] + sums[x][2];
-            horizontal[x] = sums[x][0] + sums[x][1];
-            diagonal[x] = -sums[x][1] - sums[x][2];
-        }
-        return;
+    int64_t *vertical = tile->result[0], *horizontal = tile->result[1];
+    int64_t *diagonal = tile->result[2];
+    for (int32_t x = 0; x < tile->columns; x++) {
+        vertical[x] = sums[x][0] + sums[x][2];
+        horizontal[x] = sums[x][0] + sums[x][1];
+        diagonal[x] = -sums[x][1] - sums[x][2];
     }
-    const int32_t(*sums)[4] = (const int32_t(*)[4])tile->sums + at;
+}
+
+/* From the first position's on, each sum differs from its neighbour's by less than 2^31. */
+static void split_wrapped(const crn_ranklet_tile *tile, const int64_t *full,
+                          const uint32_t (*sums)[4])
+{
+    int64_t *vertical = tile->result[0], *horizontal = tile->result[1];
+    int64_t *diagonal = tile->result[2];
+    int64_t a = full[0], b = full[1], c = full[2];
+    for (int32_t x = 0; x < tile->columns; x++) {
+        a += (int32_t)(sums[x][0] - (uint32_t)a);
+        b += (int32_t)(sums[x][1] - (uint32_t)b);
+        c += (int32_t)(sums[x][2] - (uint32_t)c);
+        vertical[x] = a + c;
+        horizontal[x] = a + b;
+        diagonal[x] = -b - c;
+    }
+}
+
+static void split_32(const crn_ranklet_tile *tile, const int32_t (*sums)[4])
+{
     int32_t *vertical = tile->result[0], *horizontal = tile->result[1];
     int32_t *diagonal = tile->result[2];
     for (int32_t x = 0; x < tile->columns; x++) {
@@ -25,6 +40,18 @@ void CRN_TARGETED(crn_ranklet_split)(const crn_ranklet_tile *tile, int32_t y)
         horizontal[x] = sums[x][0] + sums[x][1];
         diagonal[x] = -sums[x][1] - sums[x][2];
     }
+}
+
+void CRN_TARGETED(crn_ranklet_split)(const crn_ranklet_tile *tile, int32_t y)
+{
+    const uint8_t *row = (const uint8_t *)tile->sums + (size_t)y * crn_ranklet_sums_bytes(tile);
+    const void *sums = row + CRN_RANKLET_FULL_BYTES;
+    if (tile->counts_width >= CRN_RANKLET_64)
+        split_64(tile, (const int64_t(*)[4])(const void *)row);
+    else if (tile->counts_width == CRN_RANKLET_WRAPPED)
+        split_wrapped(tile, (const int64_t *)(const void *)row, sums);
+    else
+        split_32(tile, sums);
 }
 
 /* Dividing by a power of two is multiplying by its inverse, to the last bit. */
