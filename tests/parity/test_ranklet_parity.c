@@ -211,11 +211,12 @@ static void test_sums_at_their_limits_fit(void **state)
         crn_ranklet_width width;
     } limits[] = {
         {{16, 16}, CRN_RANKLET_8},         {{16, 22}, CRN_RANKLET_8},
+        {{18, 22}, CRN_RANKLET_8},         {{14, 24}, CRN_RANKLET_8},
         {{258, 126}, CRN_RANKLET_8},       {{254, 128}, CRN_RANKLET_16},
         {{2, 16382}, CRN_RANKLET_16},      {{180, 182}, CRN_RANKLET_16},
         {{182, 182}, CRN_RANKLET_32},      {{304, 304}, CRN_RANKLET_32},
         {{46342, 2}, CRN_RANKLET_WRAPPED}, {{46340, 2}, CRN_RANKLET_32},
-        {{306, 304}, CRN_RANKLET_WRAPPED}, {{16, 8190}, CRN_RANKLET_WRAPPED},
+        {{306, 304}, CRN_RANKLET_WRAPPED}, {{420, 400}, CRN_RANKLET_WRAPPED},
         {{16, 8194}, CRN_RANKLET_64},      {{2, 32766}, CRN_RANKLET_32},
         {{2, 32768}, CRN_RANKLET_ANY},
     };

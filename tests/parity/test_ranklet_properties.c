@@ -216,8 +216,13 @@ static void test_nonsense_is_refused(void **state)
                          0);
     static const crn_ranklet_params bad[] = {{5, 4},  {6, 3},  {0, 4},  {6, 0},
                                              {-2, 4}, {6, -2}, {10, 4}, {6, 10}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_refused(&bad[i], &good, &good_out);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        /* Of the size that it would have, so that only the window is wrong. */
+        crn_image fitting = good_out;
+        fitting.height = 8 - bad[i].height + 1;
+        fitting.width = 9 - bad[i].width + 1;
+        assert_refused(&bad[i], &good, &fitting);
+    }
     crn_image in = good, out = good_out;
     in.type = CRN_F32;
     assert_refused(&params, &in, &out);
