@@ -346,14 +346,20 @@ static void set_tiles(crn_ranklet_way *way, const crn_ranklet_params *params, co
     int64_t columns = pairs ? PAIRS_BYTES / (3 * params->width)
                             : COUNTS_BYTES / column_bytes[width] - params->width;
     way->columns = between(columns, params->width > 128 ? params->width : 128, out->width);
-    int64_t stacks = (out->width - 1) / way->columns + 1;
-    way->columns = (int32_t)((out->width - 1) / stacks + 1);
-    int64_t rows = out->height;
+    int64_t stacks = (out->width - 1) / way->columns + 1, rows = out->height;
     if (way->threads > 1) {
-        int64_t tiles = (int64_t)way->threads * TILES_PER_THREAD, others = stacks * in->planes;
-        rows = out->height / ((tiles - 1) / others + 1);
-        rows = rows < params->height / 2 ? params->height / 2 : rows;
+        /* Pairs are cheaper to begin beside each other, columns below each other. */
+        int64_t tiles = (int64_t)way->threads * (pairs ? 2 : TILES_PER_THREAD);
+        int64_t most = out->width / (6 * (int64_t)params->width) + 1;
+        int64_t more = (tiles - 1) / in->planes + 1;
+        more = more < most ? more : most;
+        stacks = pairs && stacks < more ? more : stacks;
+        int64_t strips = (tiles - 1) / (stacks * in->planes) + 1;
+        int64_t least = pairs ? 2 * (int64_t)params->height : params->height / 2;
+        rows = (out->height - 1) / strips + 1;
+        rows = rows < least ? least : rows;
     }
+    way->columns = (int32_t)((out->width - 1) / stacks + 1);
     if (in->type == CRN_U16) {
         int64_t most = SUMS_BYTES / (32 * (int64_t)way->columns);
         rows = rows > most ? most : rows;
