@@ -445,11 +445,11 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
         threads = crn_context_threads(context);
     if (threads < 1)
         threads = 1;
-    int32_t rows = out->height;
-    if (threads > 1) {
-        rows = (int32_t)((out->height - 1) / (threads * TILES_PER_THREAD) + 1);
-        rows = rows < TILE_ROWS_LEAST ? TILE_ROWS_LEAST : rows;
-    }
+    /* As many tiles for one thread as for another, more than one each where they are high enough.
+     */
+    int64_t each = threads == 1 ? 1 : out->height / (threads * TILE_ROWS_LEAST);
+    each = each < 1 ? 1 : each > TILES_PER_THREAD ? TILES_PER_THREAD : each;
+    int32_t rows = (int32_t)((out->height - 1) / (threads * each) + 1);
     size_t bytes = (size_t)out->height * (size_t)out->width * crn_type_bytes(out->type);
     crn_diamond_square_way way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
                                   bytes >= STREAM_BYTES};
