@@ -103,6 +103,7 @@ static void pages_that_differ_are_told(void **state)
         const char *wanted;
     } others[] = {
         {CRN_U8, 1, 95, 512, "page 3 is 512x95, page 1 is 511x95; all pages must have one size"},
+        {CRN_U8, 1, 94, 511, "page 3 is 511x94, page 1 is 511x95; all pages must have one size"},
         {CRN_F32, 1, 95, 511, "page 3 is f32, page 1 is u8; all pages must have one type"},
         {CRN_U8, 3, 95, 511, "page 3 has 3 samples, page 1 has 1; all pages must have the same"},
     };

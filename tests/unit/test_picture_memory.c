@@ -70,6 +70,8 @@ static void groups_leave_less(void **state)
     assert_int_equal(crn_memory_available_under(root), 40350);
     put("/sys/fs/cgroup/line/daemon/memory.max", "6000\n");
     assert_int_equal(crn_memory_available_under(root), 1000);
+    put("/sys/fs/cgroup/line/memory.max", "50500\n"); /* the one around it leaves less still */
+    assert_int_equal(crn_memory_available_under(root), 850);
     put("/sys/fs/cgroup/line/daemon/memory.max", "4000\n");
     assert_int_equal(crn_memory_available_under(root), 0);
     put("/proc/self/cgroup", "0::/\n"); /* as a container sees itself */

@@ -75,6 +75,24 @@ static void any_strides_come_back(void **state)
     assert_int_equal(picture_folder_count(), 3);
 }
 
+/* Rows that are dense in themselves, but not one after the other. */
+static void a_window_comes_back(void **state)
+{
+    (void)state;
+    for (int32_t samples = 1; samples <= 3; samples += 2) {
+        crn_picture whole = {0};
+        assert_int_equal(crn_picture_create(CRN_U16, 1, samples, 20, 30, &whole), 0);
+        crn_picture window = {.image = whole.image, .pages = 1, .samples = samples};
+        window.image.data = (uint16_t *)whole.image.data + 5 * samples;
+        window.image.height = 11;
+        window.image.width = 13;
+        picture_fill(&window.image, samples, 0);
+        round_trip("window.tif", &window);
+        round_trip("window.png", &window);
+        crn_picture_free(&whole);
+    }
+}
+
 static void a_created_picture_is_dense_and_empty(void **state)
 {
     (void)state;
@@ -344,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_strides_come_back),
+        cmocka_unit_test(a_window_comes_back),
         cmocka_unit_test(a_created_picture_is_dense_and_empty),
         cmocka_unit_test(pages_may_differ),
         cmocka_unit_test(it_is_big_only_where_it_must),
