@@ -232,6 +232,30 @@ static void claims_of_pngs_are_told(void **state)
 /* --- at random --------------------------------------------------------------------------------
  */
 
+/* Grey and RGB, 8 and 16 bits, the colours with alpha. */
+static int make_png_seeds(const char *paths[])
+{
+    static char pngs[4][128];
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        crn_picture picture = {0};
+        crn_error error = {0};
+        snprintf(name, sizeof name, "seed%d.png", i);
+        snprintf(pngs[i], sizeof pngs[0], "%s", picture_path(name));
+        assert_int_equal(
+            crn_picture_create(i & 1 ? CRN_U16 : CRN_U8, 1, i & 2 ? 3 : 1, 19, 33, &picture), 0);
+        crn_picture alpha = {0};
+        assert_int_equal(crn_picture_create(picture.image.type, 1, 1, 19, 33, &alpha), 0);
+        picture_fill(&picture.image, picture.samples, 0);
+        picture.alpha = i & 2 ? alpha.image : (crn_image){0};
+        assert_int_equal(crn_picture_write(pngs[i], &picture, &error), 0);
+        crn_picture_free(&picture);
+        crn_picture_free(&alpha);
+        paths[i] = pngs[i];
+    }
+    return 4;
+}
+
 /* Files that between them take most ways through the code. */
 static int make_seeds(const char *paths[])
 {
@@ -266,25 +290,7 @@ static int make_seeds(const char *paths[])
         paths[count] = kept[count];
         picture_make(paths[count++], &m);
     }
-    static char pngs[4][128];
-    for (int i = 0; i < 4; i++) {
-        char name[16];
-        crn_picture picture = {0};
-        crn_error error = {0};
-        snprintf(name, sizeof name, "seed%d.png", i);
-        snprintf(pngs[i], sizeof pngs[0], "%s", picture_path(name));
-        assert_int_equal(
-            crn_picture_create(i & 1 ? CRN_U16 : CRN_U8, 1, i & 2 ? 3 : 1, 19, 33, &picture), 0);
-        crn_picture alpha = {0};
-        assert_int_equal(crn_picture_create(picture.image.type, 1, 1, 19, 33, &alpha), 0);
-        picture_fill(&picture.image, picture.samples, 0);
-        picture.alpha = i & 2 ? alpha.image : (crn_image){0};
-        assert_int_equal(crn_picture_write(pngs[i], &picture, &error), 0);
-        crn_picture_free(&picture);
-        crn_picture_free(&alpha);
-        paths[count++] = pngs[i];
-    }
-    return count;
+    return count + make_png_seeds(paths + count);
 }
 
 /* Some bytes anew, or the end cut off. */
