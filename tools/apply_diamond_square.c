@@ -67,7 +67,8 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
                         argv[optind]);
 }
 
-#define BAND_PIXELS (1 << 28) /* of a call: some tenths of a second */
+#define BAND_PIXELS (1 << 24) /* of a call: some hundredths of a second */
+#define BAND_ROWS   1024      /* at least: a band makes a little of its neighbours, too */
 
 typedef struct call {
     crn_diamond_square_params params;
@@ -104,6 +105,7 @@ static int make(crn_apply *apply, const settings *set, const char *path, const c
                 crn_error *error)
 {
     int32_t rows = BAND_PIXELS / field->width;
+    rows = rows < BAND_ROWS ? BAND_ROWS : rows;
     if (apply->backend == CRN_BACKEND_SERIAL || rows > field->height)
         rows = field->height;
     crn_progress progress;

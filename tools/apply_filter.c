@@ -5,7 +5,7 @@
 #include "tools/apply_map.h"
 #include "tools/progress.h"
 
-#define GROUP_PIXELS (1 << 24) /* of a call: some hundredths of a second of most operators */
+#define GROUP_PIXELS (1 << 22) /* of a call: some milliseconds of most operators */
 
 typedef struct group_call {
     const crn_filter *filter;

@@ -278,6 +278,25 @@ static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
     crn_picture_free(&flat);
 }
 
+static void a_denoised_picture_keeps_its_type_in_a_png(void **state)
+{
+    (void)state;
+    crn_picture picture = apply_picture("in.png", CRN_U16, 1, 1, false, 9, 9);
+    apply_expect("haar --levels 1 --threshold 0 in.png out.png");
+    apply_expect_picture("out.png", &picture);
+    crn_picture_free(&picture);
+}
+
+/* Larger planes than one call takes. */
+static void large_pages_go_one_by_one(void **state)
+{
+    (void)state;
+    crn_picture picture = apply_picture("in.tif", CRN_U8, 3, 1, false, 1000, 2100);
+    apply_expect("morphology --operation erode --element rect --size 1 in.tif out.tif");
+    apply_expect_picture("out.tif", &picture);
+    crn_picture_free(&picture);
+}
+
 static void a_picture_may_replace_itself(void **state)
 {
     (void)state;
@@ -329,6 +348,19 @@ static void diamond_square_is_the_operators(void **state)
         }
 }
 
+/* Larger than a band. */
+static void a_large_field_has_no_seams(void **state)
+{
+    (void)state;
+    crn_picture wanted = {0};
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 4097, 4097, &wanted), 0);
+    crn_diamond_square_params params = {12, 3, 0.5, 0, 0};
+    assert_int_equal(ops_of(1)->diamond_square(context, &params, &wanted.image), 0);
+    apply_expect("diamond-square --exponent 12 --seed 3 out.tif");
+    apply_expect_picture("out.tif", &wanted);
+    crn_picture_free(&wanted);
+}
+
 static void times_are_a_line(void **state)
 {
     (void)state;
@@ -360,6 +392,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(haar_is_the_operators, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(haar_as_a_png_is_grey_where_nothing_differs, apply_setup,
                                         apply_teardown),
+        cmocka_unit_test_setup_teardown(a_denoised_picture_keeps_its_type_in_a_png, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(large_pages_go_one_by_one, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_large_field_has_no_seams, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_picture_may_replace_itself, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(f32_in_a_png_is_mapped_and_said, apply_setup,
                                         apply_teardown),

@@ -197,6 +197,20 @@ static void outlines_are_drawn_over_the_picture(void **state)
     crn_picture_free(&out);
 }
 
+static void a_colour_picture_stays_in_colour(void **state)
+{
+    (void)state;
+    crn_picture picture = {0};
+    crn_error error = {0};
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 3, 4, 4, &picture), 0);
+    for (int32_t i = 0; i < 16; i++)
+        memcpy((uint8_t *)picture.image.data + 3 * (size_t)i, (const uint8_t[]){10, 90, 200}, 3);
+    assert_int_equal(crn_picture_write("in.png", &picture, &error), 0);
+    apply_expect("contours --level 250 in.png out.png");
+    apply_expect_picture("out.png", &picture);
+    crn_picture_free(&picture);
+}
+
 static void pages_stand_apart_in_colours_of_their_own(void **state)
 {
     (void)state;
@@ -387,6 +401,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_contours_are_an_empty_list, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(many_contours_find_room, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(outlines_are_drawn_over_the_picture, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(a_colour_picture_stays_in_colour, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(pages_stand_apart_in_colours_of_their_own, apply_setup,
                                         apply_teardown),
