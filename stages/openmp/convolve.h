@@ -25,9 +25,8 @@ typedef struct crn_convolve_taps {
 
 /*
  * `down` (1 or CRN_CONVOLVE_DOWN) rows of `count` results each: out[r][x] is the sum over j, i of
- * weight (j, i) x rows[r + j][x + i * step], in that order. Rows are read up to count + (width - 1)
- * * step + CRN_CONVOLVE_SLACK elements where count < CRN_CONVOLVE_SLACK, else no further than
- * needed.
+ * weight (j, i) x rows[r + j][x + i * step], in that order. Where count < CRN_CONVOLVE_SLACK, rows
+ * are read up to that many elements further than needed, else no further.
  */
 typedef void crn_convolve_filter_fn(const crn_convolve_taps *taps, const float *const *rows,
                                     size_t count, int32_t down, void *const *out);
