@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <math.h>
 
-/* (2x)^2 (H-1)^2 + (2y)^2 (W-1)^2 <= ((W-1)(H-1))^2, which stays below 2^49. */
+/* (2x)^2 (H-1)^2 + (2y)^2 (W-1)^2 <= ((W-1)(H-1))^2 from the anchor, which stays below 2^50. */
 static bool disk_has(const crn_element *element, int32_t x, int32_t y)
 {
     int64_t across = element->width - 1, down = element->height - 1;
-    int64_t from_middle_x = (2 * (int64_t)x - across) * down;
-    int64_t from_middle_y = (2 * (int64_t)y - down) * across;
-    return from_middle_x * from_middle_x + from_middle_y * from_middle_y <=
+    int64_t from_anchor_x = 2 * (int64_t)(x - element->width / 2) * down;
+    int64_t from_anchor_y = 2 * (int64_t)(y - element->height / 2) * across;
+    return from_anchor_x * from_anchor_x + from_anchor_y * from_anchor_y <=
            across * across * down * down;
 }
 

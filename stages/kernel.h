@@ -14,8 +14,9 @@ typedef struct crn_kernel {
 
 /*
  * The names, NULL-ended: blur (1/k^2), gaussian (sigma = 0.3 ((k-1)/2 - 1) + 0.8, normalised, as
- * OpenCV's getGaussianKernel), sharpen (all -1, the centre k^2), edge (all -1, the centre k^2 - 1),
- * of any odd size k; emboss (-2 -1 0, -1 1 1, 0 1 2), sobel-x and sobel-y (as OpenCV's), of size 3.
+ * OpenCV's getGaussianKernel with that sigma), sharpen (all -1, the centre k^2), edge (all -1, the
+ * centre k^2 - 1), of any odd size k; emboss (-2 -1 0, -1 1 1, 0 1 2), sobel-x and sobel-y (as
+ * OpenCV's), of size 3.
  */
 extern const char *const crn_kernel_names[];
 

@@ -103,8 +103,8 @@ crn_contours_fn crn_contours_openmp;
  * gives the greatest value (255, +inf), dilation the least (0, -inf).
  *
  * u8 saturates at every step, differences at 0. f32: erosion reads NaN as +inf, dilation as -inf;
- * -0 becomes +0 (in the differences too); a difference of infinities or with NaN is the quiet NaN
- * 0x7fc00000.
+ * -0 becomes +0 (in the differences too); a difference that is NaN (a NaN pixel, inf - inf) is the
+ * quiet NaN 0x7fc00000.
  */
 typedef enum crn_morphology_operation {
     CRN_ERODE,
@@ -119,7 +119,7 @@ typedef enum crn_morphology_operation {
 typedef enum crn_element_shape {
     CRN_ELEMENT_RECT,
     CRN_ELEMENT_DISK,  /* (2x)^2 (H-1)^2 + (2y)^2 (W-1)^2 <= ((W-1)(H-1))^2 with x, y from the
-                          centre ((W-1)/2, (H-1)/2): of odd equal sides, skimage's disk */
+                          anchor: of odd equal sides, skimage's disk */
     CRN_ELEMENT_CROSS, /* the anchor's row and column */
     CRN_ELEMENT_PICTURE,
 } crn_element_shape;
@@ -157,8 +157,9 @@ crn_morphology_fn crn_morphology_openmp;
  * pixel|: sums may be taken in any order, fused, or separably where the kernel is a product of a
  * column and a row. u8: the sum rounded half to even and saturated; exact for kernels of whole
  * numbers with a sum of |weights| up to 2^24 / 255, else off by one only where the sum is that near
- * to a tie. The bounds hold where all pixels under the kernel are finite and nothing overflows;
- * otherwise, where a weight other than 0 lies on such a pixel, the result is not finite either.
+ * to a tie. The bounds hold where all pixels under the kernel are finite and nothing overflows or
+ * underflows; otherwise, where a weight other than 0 lies on such a pixel, the result is not finite
+ * either.
  */
 typedef enum crn_convolve_border {
     CRN_CONVOLVE_REPLICATE, /* aaa|abcd|ddd */
@@ -202,13 +203,13 @@ typedef enum crn_haar_direction {
     CRN_HAAR_FORWARD,
     CRN_HAAR_INVERSE,
     CRN_HAAR_DENOISE, /* forward, every difference d of every level becomes sign(d) max(|d| -
-                         threshold, 0), and back */
+                         threshold, 0), and back; what becomes 0 keeps the sign, a NaN stays one */
 } crn_haar_direction;
 
 typedef struct crn_haar_params {
     crn_haar_direction direction;
     int32_t levels;  /* 0 to crn_haar_levels_max() */
-    float threshold; /* DENOISE: >= 0 */
+    float threshold; /* DENOISE: >= 0, +inf leaves the averages alone */
     bool unit;       /* u8: read as value / 255, a probability, instead of as the whole number */
 } crn_haar_params;
 

@@ -139,7 +139,7 @@ static request read_request(int argc, char **argv)
 {
     static const char *const names[] = {"contours", "morphology",     "convolve", "haar",
                                         "ranklet",  "diamond-square", NULL};
-    request asked = {NULL};
+    request asked = {.backend = NULL};
     const char *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_OPERATOR)

@@ -64,10 +64,10 @@ static void add_run(crn_morphology_plan *plan, const extent *e, int32_t y, int32
     plan->runs[plan->run_count++] = run;
 }
 
-/* Where the disk begins in its row y: half its width or more when it does not. */
+/* Where the disk begins in its row y: right of the anchor when it does not. */
 static int32_t disk_begin(const crn_element *element, int32_t y)
 {
-    int32_t low = 0, high = (element->width + 1) / 2;
+    int32_t low = 0, high = element->width / 2 + 1;
     while (low < high) {
         int32_t middle = (low + high) / 2;
         if (crn_element_has(element, middle, y))
@@ -81,10 +81,12 @@ static int32_t disk_begin(const crn_element *element, int32_t y)
 static void add_runs(crn_morphology_plan *plan, const extent *e, int32_t y)
 {
     const crn_element *element = e->element;
-    int32_t begin = 0;
+    int32_t begin = 0, end = element->width;
     switch (element->shape) {
     case CRN_ELEMENT_DISK:
         begin = disk_begin(element, y);
+        if (2 * e->anchor_x - begin + 1 < end)
+            end = 2 * e->anchor_x - begin + 1;
         break;
     case CRN_ELEMENT_CROSS:
         begin = y == e->anchor_y ? 0 : e->anchor_x;
@@ -93,14 +95,14 @@ static void add_runs(crn_morphology_plan *plan, const extent *e, int32_t y)
     case CRN_ELEMENT_RECT:
         break;
     case CRN_ELEMENT_PICTURE:
-        for (int32_t x = e->first_x, end; x < e->end_x; x = end + 1) {
+        for (int32_t x = e->first_x; x < e->end_x; x = end + 1) {
             for (end = x; end < e->end_x && crn_element_has(element, end, y);)
                 end++;
             add_run(plan, e, y, x, end);
         }
         return;
     }
-    add_run(plan, e, y, begin, element->width - begin);
+    add_run(plan, e, y, begin, end);
 }
 
 static void add_members(crn_morphology_plan *plan, const extent *e, int32_t y)

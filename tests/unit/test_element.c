@@ -30,10 +30,11 @@ static void test_shapes(void **state)
     assert_members(CRN_ELEMENT_DISK, 1, 1, "#");
     assert_members(CRN_ELEMENT_DISK, 3, 3, ".#.###.#.");
     assert_members(CRN_ELEMENT_DISK, 5, 5, "..#...###.#####.###...#..");
-    assert_members(CRN_ELEMENT_DISK, 4, 4, ".....##..##.....");
-    assert_members(CRN_ELEMENT_DISK, 2, 3, "..##..");
-    assert_members(CRN_ELEMENT_DISK, 2, 2, "....");
+    assert_members(CRN_ELEMENT_DISK, 4, 4, ".....###.###.###");
+    assert_members(CRN_ELEMENT_DISK, 2, 3, ".#.#.#");
+    assert_members(CRN_ELEMENT_DISK, 2, 2, "...#");
     assert_members(CRN_ELEMENT_DISK, 5, 1, "#####");
+    assert_members(CRN_ELEMENT_DISK, 4, 1, "####");
 }
 
 static void test_disk_of_the_largest_size(void **state)
