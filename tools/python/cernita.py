@@ -10,7 +10,8 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
-Every operator takes backend ("serial", "openmp"), threads or a context, and `out`, an array to write to.
+Every operator takes backend ("serial", "openmp"), threads or a context, and `out`, an array to write to. With
+prepare=True all but contours give the call itself, to be made again and again on the same arrays: for benchmarks.
 
 The library is build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
 """
@@ -139,18 +140,23 @@ def contours(array, level, *, layout="hwc", mask=None, connectivity="low", orien
         room = Found(4 * len(room._points), 4 * len(room._contours))
 
 
-def _run(name, params, source, target, backend, threads, context):
-    images = [ctypes.byref(i) for i in (source, target) if i is not None]
-    context = context or Context(threads)
-    _check(getattr(_lib, f"crn_{name}_{backend}")(context.pointer, ctypes.byref(params), *images))
+def _call(name, params, source, target, out, keep=None, *, backend="openmp", threads=1, context=None, prepare=False):
+    """Does it and gives `out`, or with `prepare` the call, which keeps all that it needs alive."""
+    operator, context = getattr(_lib, f"crn_{name}_{backend}"), context or Context(threads)
+    pointers = [context.pointer, ctypes.byref(params)]
+    pointers += [ctypes.byref(i) for i in (source, target) if i is not None]
+
+    def run(keep=(context, out, keep)):
+        _check(operator(*pointers))
+        return out
+    return run if prepare else run()
 
 
 def _pair(size):
     return (size, size) if isinstance(size, int) else tuple(size)
 
 
-def morphology(array, operation, element="rect", size=3, *, heights=None, layout="hwc", out=None,
-               backend="openmp", threads=1, context=None):
+def morphology(array, operation, element="rect", size=3, *, heights=None, layout="hwc", out=None, **how):
     """operation: erode, dilate, open, close, gradient, tophat or blackhat. element: rect, disk or cross of `size`
     (N or (width, height)), or an array whose non-zero pixels are the members; heights: of a non-flat one."""
     members = None if isinstance(element, str) else np.ascontiguousarray(np.asarray(element) != 0, "u1")
@@ -162,47 +168,39 @@ def morphology(array, operation, element="rect", size=3, *, heights=None, layout
         _Element(shape, width, height, None if members is None else members.ctypes.data,
                  None if levels is None else levels.ctypes.data))
     out = np.empty_like(array) if out is None else out
-    _run("morphology", params, image(array, layout), image(out, layout), backend, threads, context)
-    return out
+    return _call("morphology", params, image(array, layout), image(out, layout), out, (array, members, levels), **how)
 
 
-def convolve(array, kernel, *, border="replicate", layout="hwc", out=None, backend="openmp", threads=1,
-             context=None):
+def convolve(array, kernel, *, border="replicate", layout="hwc", out=None, **how):
     """The kernel laid over the array as it is written (a correlation). border: replicate, reflect, wrap or zero."""
     weights = np.ascontiguousarray(kernel, "f4")
     params = _ConvolveParams(weights.ctypes.data, weights.shape[1], weights.shape[0],
                              ("replicate", "reflect", "wrap", "zero").index(border))
     out = np.empty_like(array) if out is None else out
-    _run("convolve", params, image(array, layout), image(out, layout), backend, threads, context)
-    return out
+    return _call("convolve", params, image(array, layout), image(out, layout), out, (array, weights), **how)
 
 
-def haar(array, levels, *, direction="forward", threshold=0, unit=False, layout="hwc", out=None,
-         backend="openmp", threads=1, context=None):
+def haar(array, levels, *, direction="forward", threshold=0, unit=False, layout="hwc", out=None, **how):
     """In the quadrant layout, f32. direction: forward, inverse or denoise (soft threshold on all differences)."""
     params = _HaarParams(("forward", "inverse", "denoise").index(direction), levels, threshold, unit)
     out = np.empty(array.shape, "f4") if out is None else out
-    _run("haar", params, image(array, layout), image(out, layout), backend, threads, context)
-    return out
+    return _call("haar", params, image(array, layout), image(out, layout), out, array, **how)
 
 
-def ranklet(array, window, *, out=None, backend="openmp", threads=1, context=None):
+def ranklet(array, window, *, out=None, **how):
     """Vertical, horizontal and diagonal ranklets of an H x W array, one row and column per position of the window
     (N or (width, height))."""
     width, height = _pair(window)
     params = _RankletParams(width, height)
     if out is None:
         out = np.empty((3, array.shape[0] - height + 1, array.shape[1] - width + 1), "f4")
-    _run("ranklet", params, image(array), image(out, "chw"), backend, threads, context)
-    return out
+    return _call("ranklet", params, image(array), image(out, "chw"), out, array, **how)
 
 
-def diamond_square(exponent, seed=0, *, roughness=0.5, dtype="uint8", x=0, y=0, size=None, out=None,
-                   backend="openmp", threads=1, context=None):
+def diamond_square(exponent, seed=0, *, roughness=0.5, dtype="uint8", x=0, y=0, size=None, out=None, **how):
     """The fractal field of side 2^exponent + 1, or the rectangle of `size` (width, height) at (x, y)."""
     side = 2**exponent + 1
     width, height = size or (side, side)
     params = _DiamondSquareParams(exponent, seed, roughness, x, y)
     out = np.empty((height, width), dtype) if out is None else out
-    _run("diamond_square", params, None, image(out), backend, threads, context)
-    return out
+    return _call("diamond_square", params, None, image(out), out, **how)
