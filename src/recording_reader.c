@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <tiffio.h>
 #include <unistd.h>
 
 #include "src/recording_format.h"
+#include "stages/tiff_faults.h"
 
 #define HEADER_BYTES 16 /* of a BigTIFF */
 #define FIRST_LINK   8  /* where the header names the first directory */
@@ -101,28 +101,6 @@ static int tiff_close(thandle_t handle)
     return 0;
 }
 
-__attribute__((format(printf, 4, 0))) static int
-keep_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    crn_error *error = user;
-    if (!*error->text)
-        vsnprintf(error->text, sizeof error->text, format, arguments);
-    return 1; /* nothing is printed */
-}
-
-static int keep_silent(TIFF *tiff, void *user, const char *module, const char *format,
-                       va_list arguments)
-{
-    (void)tiff;
-    (void)user;
-    (void)module;
-    (void)format;
-    (void)arguments;
-    return 1;
-}
-
 static TIFF *open_view(crn_recording_reader *reader)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
@@ -134,8 +112,7 @@ static TIFF *open_view(crn_recording_reader *reader)
     memcpy(reader->header + FIRST_LINK, &reader->next, sizeof reader->next);
     int64_t most = (int64_t)reader->size;
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < ALLOC_FLOOR ? ALLOC_FLOOR : most);
-    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, &reader->tiff_error);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, keep_silent, NULL);
+    crn_tiff_keep_faults(options, &reader->tiff_error, NULL);
     TIFF *tiff = TIFFClientOpenExt(reader->path, "rm", reader, tiff_read, tiff_write, tiff_seek,
                                    tiff_close, tiff_size, NULL, NULL, options);
     TIFFOpenOptionsFree(options);

@@ -8,15 +8,14 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <tiffio.h>
 #include <unistd.h>
 
 #include "src/recording_format.h"
+#include "stages/tiff_faults.h"
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
                "pages and links are written as they lie in memory");
@@ -152,25 +151,13 @@ static int tiff_close(thandle_t handle)
     return 0;
 }
 
-__attribute__((format(printf, 4, 0))) static int
-keep_tiff_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    crn_error *error = user;
-    if (!*error->text)
-        vsnprintf(error->text, sizeof error->text, format, arguments);
-    return 1; /* nothing is printed */
-}
-
 static TIFF *open_view(crn_recording_writer *writer)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options)
         return NULL;
     *writer->tiff_error.text = '\0';
-    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_tiff_error, &writer->tiff_error);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, keep_tiff_error, &writer->tiff_error);
+    crn_tiff_keep_faults(options, &writer->tiff_error, NULL);
     TIFF *tiff = TIFFClientOpenExt(writer->part, "w8l", writer, tiff_read, tiff_write, tiff_seek,
                                    tiff_close, tiff_size, NULL, NULL, options);
     TIFFOpenOptionsFree(options);

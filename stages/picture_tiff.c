@@ -4,12 +4,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "stages/tiff_faults.h"
 
 #include "stages/picture_tiff.h"
 
@@ -30,27 +30,6 @@ typedef struct job {
 /* --- libtiff's file -----------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 4, 0))) static int
-keep_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    job *j = user;
-    if (!*j->said.text)
-        vsnprintf(j->said.text, sizeof j->said.text, format, arguments);
-    return 1; /* nothing is printed */
-}
-
-__attribute__((format(printf, 4, 0))) static int
-keep_warning(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    job *j = user;
-    vsnprintf(j->warned.text, sizeof j->warned.text, format, arguments);
-    return 1;
-}
-
 static int tiff_fault(job *j, crn_error *error)
 {
     const char *text = *j->said.text     ? j->said.text
@@ -68,8 +47,7 @@ static int open_tiff(job *j, int fd, crn_error *error)
     if (options && !fstat(fd, &status)) {
         int64_t most = (int64_t)status.st_size * 2;
         TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < ALLOC_FLOOR ? ALLOC_FLOOR : most);
-        TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, j);
-        TIFFOpenOptionsSetWarningHandlerExtR(options, keep_warning, j);
+        crn_tiff_keep_faults(options, &j->said, &j->warned);
         j->tiff = TIFFFdOpenExt(fd, j->path, "rm", options);
     }
     if (options)

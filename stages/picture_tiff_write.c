@@ -4,12 +4,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tiffio.h>
 #include <unistd.h>
+#include "stages/tiff_faults.h"
 
 #include "stages/picture_parts.h"
 
@@ -37,28 +36,6 @@ typedef struct page {
     bool associated;
     const char *description;
 } page;
-
-__attribute__((format(printf, 4, 0))) static int
-keep_error(TIFF *tiff, void *user, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    crn_error *error = user;
-    if (!*error->text)
-        vsnprintf(error->text, sizeof error->text, format, arguments);
-    return 1; /* nothing is printed */
-}
-
-static int keep_silent(TIFF *tiff, void *user, const char *module, const char *format,
-                       va_list arguments)
-{
-    (void)tiff;
-    (void)user;
-    (void)module;
-    (void)format;
-    (void)arguments;
-    return 1;
-}
 
 /* libtiff says that it could not write; the system says why. */
 static int tiff_fault(crn_picture_writer *writer, int reason, crn_error *error)
@@ -201,8 +178,7 @@ static int open_tiff(crn_picture_writer *writer, crn_error *error)
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     int fd = dup(writer->part.fd); /* libtiff closes its own */
     if (options && fd >= 0) {
-        TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, &writer->tiff_error);
-        TIFFOpenOptionsSetWarningHandlerExtR(options, keep_silent, NULL);
+        crn_tiff_keep_faults(options, &writer->tiff_error, NULL);
         writer->tiff = TIFFFdOpenExt(fd, writer->path, writer->big ? "w8" : "w", options);
     }
     int reason = errno;
