@@ -8,7 +8,8 @@
 
 int crn_diamond_square_check(const crn_diamond_square_params *params, const crn_image *out)
 {
-    if (params->exponent < 0 || params->exponent > CRN_DIAMOND_SQUARE_EXPONENT_MAX)
+    if (!params || !out || params->exponent < 0 ||
+        params->exponent > CRN_DIAMOND_SQUARE_EXPONENT_MAX)
         return -EINVAL;
     if (!(params->roughness >= 0 && params->roughness <= 1))
         return -EINVAL;

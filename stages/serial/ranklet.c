@@ -10,7 +10,9 @@ enum { SLOT_RANKS, SLOT_COUNTS };
 
 int crn_ranklet_check(const crn_ranklet_params *params, const crn_image *in, const crn_image *out)
 {
-    if (!in->data || !out->data || (in->type != CRN_U8 && in->type != CRN_U16))
+    if (!params || !in || !out || !in->data || !out->data)
+        return -EINVAL;
+    if (in->type != CRN_U8 && in->type != CRN_U16)
         return -EINVAL;
     if (in->planes < 1 || in->height < 1 || in->width < 1 || in->planes > INT32_MAX / 3)
         return -EINVAL;
