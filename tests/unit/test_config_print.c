@@ -97,8 +97,7 @@ static void test_the_reference_has_every_kind_of_row(void **state)
         "\n| `chain[].convolve.kernel` | required | a text | name or file |\n",
         "\n| `chain[].convolve.gain` | `1` | a number, a finite one | factor |\n",
         "\n| `chain[].convolve.tile` | `7x3` | N or WxH, sides of 1 to 99 | cut into |\n",
-        "\n| `chain[].convolve.scales` | empty | N or WxH or a list of at most 16, sides of 2 to "
-        "64 |",
+        "`chain[].convolve.scales` | empty | N or WxH or a list of at most 16, sides of 2 to 64 |",
         "\n| `chain[].contours.border` | `closed` | open or closed | of the picture |\n",
         "\n| `chain[].contours.min_area_px` | `0` | a number, at least 0 | smaller",
         "\n| `chain[].contours.optional` | `false` | true or false | skipped",
