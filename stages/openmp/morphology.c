@@ -117,7 +117,9 @@ static crn_morphology_pass make_pass(const job *j, int32_t index, int32_t first,
         .height = j->in.height,
         .width = j->in.width,
         .lanes = j->in.lanes,
-        .block = plan->is_stack ? CRN_MORPHOLOGY_BLOCK : CRN_MORPHOLOGY_BLOCK / 4,
+        .block = plan->rhombus    ? CRN_MORPHOLOGY_RHOMBUS_BLOCK
+                 : plan->is_stack ? CRN_MORPHOLOGY_BLOCK
+                                  : CRN_MORPHOLOGY_BLOCK / 4,
     };
     return pass;
 }

@@ -4,7 +4,7 @@
  *   morphology.c            the entry: tiles, threads, which passes make up an operation
  *   morphology_plan.c       an element -> what has to be merged with what
  *   morphology_pass.c       an erosion or dilation that runs down a tile, row by row
- *   morphology_rows_simd.c  what is done to rows: vectors
+ *   morphology_rows_simd.c, morphology_rhombus_simd.c  what is done to rows: vectors
  *
  * A row is a run of elements in which the neighbour to the right stands `lanes` elements away: one
  * plane, or all planes of an interleaved picture. Erosion and dilation differ in a plan (the
@@ -39,7 +39,10 @@ typedef struct crn_morphology_raised {
  * What is done to rows. Rows but those of the caller's pictures may be read up to
  * CRN_MORPHOLOGY_SLOP bytes past either end; nothing is written but the `bytes` asked for.
  */
-#define CRN_MORPHOLOGY_SLOP 64
+#define CRN_MORPHOLOGY_SLOP 192
+
+/* Rows of a result that a rhombus is made of at a time. */
+#define CRN_MORPHOLOGY_RHOMBUS_BLOCK 8
 
 typedef struct crn_morphology_kernels {
     const char *name;
@@ -51,6 +54,10 @@ typedef struct crn_morphology_kernels {
     /* to[i] = the extreme of rows[i] to rows[i + window - 1], for `count` of them. */
     void (*stack)(crn_morphology_kind kind, void *const *to, const void *const *rows,
                   int32_t window, int32_t count, size_t bytes);
+    /* The rhombus of radius 1 or 2 about to[i], in rows[i] to rows[i + 2 * radius], for
+     * CRN_MORPHOLOGY_RHOMBUS_BLOCK of them; the neighbour stands `unit` bytes away. */
+    void (*rhombus)(crn_morphology_kind kind, int32_t radius, void *const *to,
+                    const void *const *rows, size_t unit, size_t bytes);
     /* The extreme of rows + heights. */
     void (*raise)(crn_morphology_kind kind, void *to, const crn_morphology_raised *members,
                   size_t count, size_t bytes);
@@ -92,7 +99,9 @@ typedef struct crn_morphology_plan {
     int32_t level_count;
     int32_t above, below, left, right; /* how far it reaches, >= 0 */
     bool is_flat;
-    bool is_stack; /* a rectangle: one run in each of adjacent rows */
+    bool is_stack;   /* a rectangle: one run in each of adjacent rows */
+    int32_t rhombus; /* its radius, 1 or 2: all pixels with |dx| + |dy| up to that; else 0. It has
+                        no levels */
 } crn_morphology_plan;
 
 /* Reserves the plan's memory, 3 slots of the context from `slot` on, and makes it: of an element's
@@ -132,8 +141,8 @@ struct crn_morphology_pass {
     int32_t block;                /* rows at a time, at most */
     int32_t next;                 /* the row to be read next */
     crn_morphology_ring *rings;   /* by level; without levels kept only that of level 0 */
-    uint8_t *neutral;             /* a row of neutral values */
-    uint8_t *run, *best;          /* rows to work with, where levels are not kept */
+    uint8_t *neutral;             /* a row of neutral values, as wide as what is read */
+    uint8_t *run, *best;          /* rows to work with */
     uint8_t *gathered;            /* a row of the source, where that is not dense */
     const void **rows;            /* for the kernels */
     crn_morphology_raised *raised;

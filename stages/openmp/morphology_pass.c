@@ -91,10 +91,12 @@ static size_t lay_out(crn_morphology_pass *pass, uint8_t *memory)
     size_t columns = (size_t)(pass->end - pass->first + plan->left + plan->right);
     size_t whole = columns * (size_t)unit_of(pass);
     pass->rings = rings;
-    pass->neutral = take_row(&g, bytes_of_result(pass));
+    pass->neutral = take_row(&g, whole + 64);
+    if (memory)
+        pass->neutral += (64 - (size_t)(plan->left * unit_of(pass)) % 64) % 64;
     pass->gathered = take_row(&g, whole);
     pass->run = take_row(&g, pass->keeps_levels ? 0 : whole);
-    pass->best = take_row(&g, pass->keeps_levels ? 0 : whole);
+    pass->best = take_row(&g, pass->keeps_levels && !plan->rhombus ? 0 : whole);
     size_t rows = plan->run_count + (size_t)pass->block + 4;
     pass->rows = take(&g, rows * sizeof *pass->rows);
     pass->raised = take(&g, plan->member_count * sizeof *pass->raised);
@@ -134,7 +136,8 @@ void crn_morphology_pass_start(crn_morphology_pass *pass, void *memory, int32_t 
         set_neutral(pass->kind, to, before);
         set_neutral(pass->kind, to + after, base->bytes - after);
     }
-    set_neutral(pass->kind, pass->neutral, bytes_of_result(pass));
+    int32_t reach = plan->left + plan->right;
+    set_neutral(pass->kind, pass->neutral, bytes_of_result(pass) + (size_t)(reach * unit_of(pass)));
 }
 
 /* --- rows come in --------------------------------------------------------------------------- */
@@ -227,6 +230,26 @@ static void make_stack(const crn_morphology_pass *pass, int32_t row, int32_t cou
     pass->kernels->stack(pass->kind, to, pass->rows, window, count, bytes_of_result(pass));
 }
 
+/* Where the block is not full, what is made of neutral rows goes into a row that nobody reads. */
+static void make_rhombus(const crn_morphology_pass *pass, int32_t row, int32_t count,
+                         void *const *to)
+{
+    int32_t radius = pass->plan->rhombus, rows = pass->rings[0].rows;
+    size_t unit = (size_t)unit_of(pass), ahead = (size_t)radius * unit;
+    void *all[CRN_MORPHOLOGY_RHOMBUS_BLOCK];
+    for (int32_t i = 0; i < CRN_MORPHOLOGY_RHOMBUS_BLOCK; i++)
+        all[i] = i < count ? to[i] : pass->best;
+    int32_t number = (row % rows + rows - radius) % rows;
+    for (int32_t i = 0; i < CRN_MORPHOLOGY_RHOMBUS_BLOCK + 2 * radius; i++) {
+        bool counts = i < count + 2 * radius && is_on_picture(pass, row - radius + i);
+        const crn_morphology_ring *ring = &pass->rings[0];
+        pass->rows[i] =
+            (counts ? ring->memory + (size_t)number * ring->stride : pass->neutral) + ahead;
+        number = number + 1 < rows ? number + 1 : 0;
+    }
+    pass->kernels->rhombus(pass->kind, radius, all, pass->rows, unit, bytes_of_result(pass));
+}
+
 static void make_merged(const crn_morphology_pass *pass, int32_t row, void *to)
 {
     const crn_morphology_plan *plan = pass->plan;
@@ -311,6 +334,10 @@ void crn_morphology_pass_make(crn_morphology_pass *pass, int32_t row, int32_t co
     read_rows(pass, end < pass->height ? end : pass->height);
     if (plan->is_flat && plan->is_stack && pass->keeps_levels) {
         make_stack(pass, row, count, to);
+        return;
+    }
+    if (plan->rhombus && pass->keeps_levels) {
+        make_rhombus(pass, row, count, to);
         return;
     }
     for (int32_t i = 0; i < count; i++) {

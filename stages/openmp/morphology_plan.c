@@ -204,6 +204,23 @@ static bool is_stack(const crn_morphology_plan *plan)
     return plan->run_count > 0;
 }
 
+/* The radius if it is a rhombus that has kernels of its own, or 0. */
+static int32_t rhombus_radius(const crn_morphology_plan *plan)
+{
+    int32_t radius = (int32_t)(plan->run_count / 2);
+    if ((plan->run_count != 3 && plan->run_count != 5) || radius != plan->above)
+        return 0;
+    for (size_t i = 0; i < plan->run_count; i++) {
+        const crn_morphology_run *run = &plan->runs[i];
+        int32_t half = radius - (run->dy < 0 ? -run->dy : run->dy);
+        if (run->dx != -half || run->length != 2 * half + 1)
+            return 0;
+        if (i > 0 && run->dy == run[-1].dy)
+            return 0;
+    }
+    return radius;
+}
+
 int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_element *element,
                              bool dilate, int32_t height, int32_t width,
                              crn_morphology_plan *ret_plan)
@@ -230,7 +247,10 @@ int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_eleme
     }
     set_levels(&plan, level_of, (int32_t)columns);
     plan.is_stack = is_stack(&plan);
-    if (plan.is_flat && !plan.is_stack)
+    plan.rhombus = plan.is_flat ? rhombus_radius(&plan) : 0;
+    if (plan.rhombus)
+        plan.level_count = 1;
+    else if (plan.is_flat && !plan.is_stack)
         split_longest(&plan);
     if (!plan.is_flat)
         plan.levels[0].used = true;
