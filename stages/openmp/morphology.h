@@ -39,7 +39,10 @@ typedef struct crn_morphology_raised {
  * What is done to rows. Rows but those of the caller's pictures may be read up to
  * CRN_MORPHOLOGY_SLOP bytes past either end; nothing is written but the `bytes` asked for.
  */
-#define CRN_MORPHOLOGY_SLOP 192
+#define CRN_MORPHOLOGY_SLOP 64
+
+/* As much where a rhombus is made. */
+#define CRN_MORPHOLOGY_RHOMBUS_SLOP 192
 
 /* Rows of a result that a rhombus is made of at a time. */
 #define CRN_MORPHOLOGY_RHOMBUS_BLOCK 8

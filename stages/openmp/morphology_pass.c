@@ -46,10 +46,15 @@ static void *take(ground *g, size_t bytes)
     return g->memory ? g->memory + at : NULL;
 }
 
-static uint8_t *take_row(ground *g, size_t bytes)
+static uint8_t *take_row(ground *g, size_t bytes, size_t slop)
 {
-    uint8_t *row = take(g, bytes + 2 * CRN_MORPHOLOGY_SLOP);
-    return row ? row + CRN_MORPHOLOGY_SLOP : NULL;
+    uint8_t *row = take(g, bytes + 2 * slop);
+    return row ? row + slop : NULL;
+}
+
+static size_t slop_of(const crn_morphology_pass *pass)
+{
+    return pass->plan->rhombus ? CRN_MORPHOLOGY_RHOMBUS_SLOP : CRN_MORPHOLOGY_SLOP;
 }
 
 static bool keeps(const crn_morphology_pass *pass, const crn_morphology_level *level)
@@ -68,12 +73,12 @@ static crn_morphology_ring take_ring(const crn_morphology_pass *pass,
     if (keeps(pass, level))
         ring.rows = plan->above + plan->below + pass->block;
     /* An odd number of cache lines, so that rows do not fall onto each other in the cache. */
-    ring.stride = ((ring.bytes + 3 * CRN_MORPHOLOGY_SLOP + 63) / 64 | 1) * 64;
+    ring.stride = ((ring.bytes + 2 * slop_of(pass) + 64 + 63) / 64 | 1) * 64;
     uint8_t *memory = take(g, ring.stride * (size_t)ring.rows);
     /* Where the run that reads it begins shall be the beginning of a cache line. */
     size_t ahead = (size_t)(unit_of(pass) * (plan->left + (level->used ? level->dx : 0)));
     if (memory)
-        ring.memory = memory + CRN_MORPHOLOGY_SLOP + (64 - ahead % 64) % 64;
+        ring.memory = memory + slop_of(pass) + (64 - ahead % 64) % 64;
     return ring;
 }
 
@@ -91,12 +96,12 @@ static size_t lay_out(crn_morphology_pass *pass, uint8_t *memory)
     size_t columns = (size_t)(pass->end - pass->first + plan->left + plan->right);
     size_t whole = columns * (size_t)unit_of(pass);
     pass->rings = rings;
-    pass->neutral = take_row(&g, whole + 64);
+    pass->neutral = take_row(&g, whole + 64, slop_of(pass));
     if (memory)
         pass->neutral += (64 - (size_t)(plan->left * unit_of(pass)) % 64) % 64;
-    pass->gathered = take_row(&g, whole);
-    pass->run = take_row(&g, pass->keeps_levels ? 0 : whole);
-    pass->best = take_row(&g, pass->keeps_levels && !plan->rhombus ? 0 : whole);
+    pass->gathered = take_row(&g, whole, slop_of(pass));
+    pass->run = take_row(&g, pass->keeps_levels ? 0 : whole, slop_of(pass));
+    pass->best = take_row(&g, pass->keeps_levels && !plan->rhombus ? 0 : whole, slop_of(pass));
     size_t rows = plan->run_count + (size_t)pass->block + 4;
     pass->rows = take(&g, rows * sizeof *pass->rows);
     pass->raised = take(&g, plan->member_count * sizeof *pass->raised);

@@ -9,64 +9,92 @@
 
 #define RADIUS_MOST 2
 
-/* `left` and `right` become the vectors that lie `distance` elements beside the one at `row`. A
- * load across the border of two cache lines costs more than twice as much as one within a line, so
- * where neighbours are f32 side by side they are made from whole lines. */
+/* The vector that lies `bytes` beside `row`, which begins a cache line. A load across the border of
+ * two lines costs more than twice as much as one within a line, so it is made from two whole lines
+ * where `bytes` is known to the compiler. */
 #if defined(CRN_TARGET_avx512)
 
 #define SHIFTS true
 
-INLINE void load_beside(bool shifts, const uint8_t *row, ptrdiff_t unit, int32_t distance,
-                        vector *left, vector *right)
+#define FOR_1_TO_15(call)                                                                          \
+    call(1) call(2) call(3) call(4) call(5) call(6) call(7) call(8) call(9) call(10) call(11)      \
+        call(12) call(13) call(14) call(15)
+
+#define SHIFT_WORDS(n)                                                                             \
+    case n:                                                                                        \
+        return _mm512_alignr_epi32(high, low, n);
+
+#define SHIFT_BYTES(n)                                                                             \
+    case n:                                                                                        \
+        return _mm512_alignr_epi8(high, low, n);
+
+/* The 64 bytes from number 4 * `words` of low and high on. */
+INLINE vector shift_words(vector high, vector low, int32_t words)
 {
-    vector here = load_vector(row);
-    if (shifts && distance == 1) {
-        *left = _mm512_alignr_epi32(here, load_vector(row - VECTOR_BYTES), 15);
-        *right = _mm512_alignr_epi32(load_vector(row + VECTOR_BYTES), here, 1);
-    } else if (shifts) {
-        *left = _mm512_alignr_epi32(here, load_vector(row - VECTOR_BYTES), 14);
-        *right = _mm512_alignr_epi32(load_vector(row + VECTOR_BYTES), here, 2);
-    } else {
-        *left = load_vector(row - distance * unit);
-        *right = load_vector(row + distance * unit);
+    switch (words) {
+        FOR_1_TO_15(SHIFT_WORDS)
+    case 16:
+        return high;
+    default:
+        return low;
     }
+}
+
+/* Within each 16 bytes. */
+INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
+{
+    switch (bytes) {
+        FOR_1_TO_15(SHIFT_BYTES)
+    default:
+        return low;
+    }
+}
+
+INLINE vector load_beside(const uint8_t *row, int32_t bytes)
+{
+    int32_t rest = (bytes + 4 * VECTOR_BYTES) % VECTOR_BYTES;
+    vector low = load_vector(row + bytes - rest);
+    vector high = load_vector(row + bytes - rest + VECTOR_BYTES);
+    if (rest % 4 == 0)
+        return shift_words(high, low, rest / 4);
+    int32_t words = rest / 16 * 4;
+    return shift_bytes(shift_words(high, low, words + 4), shift_words(high, low, words), rest % 16);
 }
 
 #else
 
 #define SHIFTS false
 
-INLINE void load_beside(bool shifts, const uint8_t *row, ptrdiff_t unit, int32_t distance,
-                        vector *left, vector *right)
+INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 {
-    (void)shifts;
-    *left = load_vector(row - distance * unit);
-    *right = load_vector(row + distance * unit);
+    return load_vector(row + bytes);
 }
 
 #endif
 
 /* The extremes of 1, 3 and 5 pixels about each. */
-INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool shifts, const uint8_t *row,
-                         ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
+INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
+                         const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
 {
     lengths[0] = load_vector(row);
     UNROLL
     for (int32_t i = 1; i <= radius; i++) {
-        vector left, right;
-        load_beside(shifts, row, unit, i, &left, &right);
+        vector left =
+            is_known ? load_beside(row, (int32_t)(-i * unit)) : load_vector(row - i * unit);
+        vector right =
+            is_known ? load_beside(row, (int32_t)(i * unit)) : load_vector(row + i * unit);
         lengths[i] = extreme(kind, extreme(kind, lengths[i - 1], left), right);
     }
 }
 
 /* Row i lies in the windows of the results i - 2 radius to i: nearest to the middle of its own. */
-INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool shifts,
+INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_known,
                        const uint8_t *const *rows, ptrdiff_t unit, size_t x, vector v[ROWS_AT_ONCE])
 {
     UNROLL
     for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * radius; i++) {
         vector lengths[RADIUS_MOST + 1];
-        make_lengths(kind, radius, shifts, rows[i] + x, unit, lengths);
+        make_lengths(kind, radius, is_known, rows[i] + x, unit, lengths);
         UNROLL
         for (int32_t k = 0; k <= 2 * radius; k++) {
             int32_t to = i - k;
@@ -78,12 +106,12 @@ INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool shifts,
     }
 }
 
-INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool shifts, void *const *to,
+INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_known, void *const *to,
                            const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
 {
     for (size_t x = 0; x < bytes; x += VECTOR_BYTES) {
         vector v[ROWS_AT_ONCE];
-        rhombus_at(kind, radius, shifts, rows, unit, x, v);
+        rhombus_at(kind, radius, is_known, rows, unit, x, v);
         if (bytes - x >= VECTOR_BYTES) {
             UNROLL
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
@@ -96,20 +124,30 @@ INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool shifts
     }
 }
 
-INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *to,
+INLINE void rhombus_unit(crn_morphology_kind kind, int32_t radius, bool is_known, void *const *to,
                          const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
 {
     for (int32_t i = 0; i < CRN_MORPHOLOGY_RHOMBUS_BLOCK; i += ROWS_AT_ONCE) {
-        bool shifts = SHIFTS && crn_morphology_is_f32(kind) && unit == sizeof(float);
-        if (shifts && radius == 1)
-            rhombus_radius(kind, 1, SHIFTS, to + i, rows + i, unit, bytes);
-        else if (shifts)
-            rhombus_radius(kind, 2, SHIFTS, to + i, rows + i, unit, bytes);
-        else if (radius == 1)
-            rhombus_radius(kind, 1, false, to + i, rows + i, unit, bytes);
+        if (radius == 1)
+            rhombus_radius(kind, 1, is_known, to + i, rows + i, unit, bytes);
         else
-            rhombus_radius(kind, 2, false, to + i, rows + i, unit, bytes);
+            rhombus_radius(kind, 2, is_known, to + i, rows + i, unit, bytes);
     }
+}
+
+/* One plane, three and twelve are what there mostly is. */
+INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *to,
+                         const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
+{
+    const ptrdiff_t one = crn_morphology_is_f32(kind) ? sizeof(float) : sizeof(uint8_t);
+    if (SHIFTS && unit == one)
+        rhombus_unit(kind, radius, true, to, rows, one, bytes);
+    else if (SHIFTS && unit == 3 * one)
+        rhombus_unit(kind, radius, true, to, rows, 3 * one, bytes);
+    else if (SHIFTS && unit == 12 * one)
+        rhombus_unit(kind, radius, true, to, rows, 12 * one, bytes);
+    else
+        rhombus_unit(kind, radius, false, to, rows, unit, bytes);
 }
 
 void CRN_TARGETED(crn_morphology_rhombus)(crn_morphology_kind kind, int32_t radius, void *const *to,
