@@ -212,10 +212,36 @@ static void try_way(parity_case *c, const crn_morphology_way *by, int32_t thread
     crn_guarded_check(&c->out_memory, what);
 }
 
-static void try_case(uint64_t seed)
+/* Small disks, which have kernels of their own, on rows of several vectors. */
+static void make_small_disk_case(uint64_t seed, parity_case *c)
+{
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    static const int32_t planes_of[] = {1, 3, 12, 2};
+    int32_t planes = planes_of[crn_random_below(&random, 4)];
+    int32_t height = crn_random_between(&random, 1, 40);
+    int32_t width = crn_random_between(&random, 1, 400 / planes);
+    int32_t side = crn_random_once_in(&random, 3) ? 3 : 5;
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    crn_layout layout = crn_random_once_in(&random, 4) ? CRN_CHW : CRN_HWC;
+    c->params.operation = (crn_morphology_operation)crn_random_below(&random, 7);
+    c->params.element = (crn_element){CRN_ELEMENT_DISK, side, side, NULL, NULL};
+    size_t bytes = (size_t)planes * (size_t)height * (size_t)width * crn_type_bytes(type);
+    c->in_memory = crn_guarded_create(bytes, crn_random_once_in(&random, 2));
+    c->out_memory = crn_guarded_create(bytes, crn_random_once_in(&random, 2));
+    c->in = crn_image_dense(c->in_memory.data, type, layout, planes, height, width);
+    c->out = crn_image_dense(c->out_memory.data, type, layout, planes, height, width);
+    fill(&random, &c->in);
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d layout %d operation %d disk %d",
+             (unsigned long long)seed, planes, height, width, type, layout, c->params.operation,
+             side);
+}
+
+static void try_case(uint64_t seed, void make(uint64_t seed, parity_case *c))
 {
     static parity_case c;
-    make_case(seed, &c);
+    make(seed, &c);
     void *before = dense_copy(&c.in);
     assert_int_equal(crn_morphology_serial(contexts[1], &c.params, &c.in, &c.out), 0);
     crn_guarded_check(&c.out_memory, c.what);
@@ -247,7 +273,16 @@ static void test_fast_is_the_definition(void **state)
     uint64_t seed = crn_random_seed();
     uint32_t cases = crn_random_cases(800);
     for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i);
+        try_case(seed + i, make_case);
+}
+
+static void test_small_disk_is_the_definition(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(300);
+    for (uint32_t i = 0; i < cases; i++)
+        try_case(seed + i, make_small_disk_case);
 }
 
 /* Large enough for the public operator to cut it up, and to use threads. */
@@ -308,6 +343,7 @@ int main(int argc, char **argv)
         execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
+        cmocka_unit_test(test_small_disk_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
