@@ -6,29 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/openmp/contours.h"
-#include "stages/openmp/target.h"
 #include "tests/support/compare.h"
+#include "tests/support/contours_room.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
 #define PLANES_MAX   140
 #define POINTS_MAX   (1u << 20)
 #define CONTOURS_MAX (1u << 18)
 
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
 static crn_contours wanted;
 
-/* The scans; this processor can run the first `scan_count`. */
 static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
     crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
-static uint32_t scan_count;
 
 static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)
@@ -174,7 +168,7 @@ typedef struct parity_case {
     crn_guarded image_memory, mask_memory;
     crn_contours_params params;
     double levels[PLANES_MAX];
-    char what[256];
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 static void make_case(uint64_t seed, parity_case *c)
@@ -205,12 +199,9 @@ static void make_case(uint64_t seed, parity_case *c)
                 crn_random_once_in(&random, masked_once_in) ? 0 : 1 + (uint8_t)i % 255;
         c->params.mask = c->mask_memory.data;
     }
-    snprintf(c->what, sizeof c->what,
-             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td steps %u smooth "
-             "%u %s%s%s",
-             (unsigned long long)seed, planes, height, width, type, c->image.plane_stride,
-             c->image.row_stride, c->image.step, t.steps, t.smooth, closed ? "closed" : "open",
-             c->params.mask ? " mask" : "", c->params.connectivity ? " high" : " low");
+    operators_describe(c->what, seed, &c->image, "steps %u smooth %u %s%s%s", t.steps, t.smooth,
+                       closed ? "closed" : "open", c->params.mask ? " mask" : "",
+                       c->params.connectivity ? " high" : " low");
 }
 
 static void free_case(parity_case *c)
@@ -237,7 +228,7 @@ static room make_room(uint32_t points, uint32_t contours)
 static void try_way(parity_case *c, const crn_contours_way *by, int32_t threads, uint32_t points,
                     uint32_t contours, const crn_contours *expected)
 {
-    char what[400];
+    char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (by)
         snprintf(what, sizeof what, "%s | scan %s, %d strips, %d threads", c->what,
@@ -246,11 +237,10 @@ static void try_way(parity_case *c, const crn_contours_way *by, int32_t threads,
                                                       : "avx512",
                  by->strips, by->threads);
     room r = make_room(points, contours);
-    crn_context *context = contexts[threads];
+    crn_context *context = operator_contexts[threads];
     int result = by ? crn_contours_openmp_by(by, context, &c->params, &c->image, &r.out)
                     : crn_contours_openmp(context, &c->params, &c->image, &r.out);
-    if (result != 0)
-        fail_msg("%s: returned %d", what, result);
+    operators_check_result(result, what);
     crn_assert_contours_equal(&r.out, expected, what);
     crn_guarded_check(&r.points, what);
     crn_guarded_check(&r.contours, what);
@@ -264,21 +254,18 @@ static void try_case(uint64_t seed)
     static parity_case c;
     make_case(seed, &c);
     c.params.levels = c.levels;
-    size_t bytes = c.image_memory.bytes;
-    void *before = malloc(bytes);
-    assert_non_null(before);
-    memcpy(before, c.image_memory.data, bytes);
+    void *before = crn_guarded_copy(&c.image_memory);
 
-    assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &wanted), 0);
+    assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &wanted), 0);
     assert_false(wanted.truncated);
     uint32_t points = wanted.point_count, contours = wanted.contour_count;
     crn_random random = {~seed};
-    static const int32_t threads[] = {1, 2, 3, 5};
-    try_way(&c, NULL, threads[crn_random_below(&random, 4)], points, contours, &wanted);
-    for (uint32_t i = 0; i < scan_count; i++) {
-        crn_contours_way one = {scans[i], 1, 1};
+    try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX), points, contours,
+            &wanted);
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
+        crn_contours_way one = {scans[target], 1, 1};
         try_way(&c, &one, 1, points, contours, &wanted);
-        crn_contours_way several = {scans[i], crn_random_between(&random, 2, 9),
+        crn_contours_way several = {scans[target], crn_random_between(&random, 2, 9),
                                     crn_random_between(&random, 1, 3)};
         try_way(&c, &several, 1, points, contours, &wanted);
     }
@@ -288,12 +275,13 @@ static void try_case(uint64_t seed)
         room r = make_room(crn_random_below(&random, fewer_points ? points : points + 1),
                            crn_random_below(&random, fewer_points ? contours + 1 : contours));
         uint32_t fewer = r.out.point_capacity, less = r.out.contour_capacity;
-        assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &r.out), 0);
+        assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &r.out), 0);
         assert_true(r.out.truncated);
         crn_guarded_check(&r.points, c.what);
         crn_guarded_check(&r.contours, c.what);
-        crn_contours_way several = {scans[crn_random_below(&random, scan_count)],
-                                    crn_random_between(&random, 1, 5), 1};
+        crn_contours_way several = {
+            scans[crn_random_below(&random, (uint32_t)crn_target_best() + 1)],
+            crn_random_between(&random, 1, 5), 1};
         try_way(&c, &several, 1, fewer, less, &r.out);
         /* What stands is a prefix of the whole. */
         wanted.contour_count = r.out.contour_count;
@@ -303,7 +291,7 @@ static void try_case(uint64_t seed)
         crn_guarded_free(&r.points);
         crn_guarded_free(&r.contours);
     }
-    assert_memory_equal(before, c.image_memory.data, bytes);
+    crn_guarded_check_same(&c.image_memory, before, c.what);
     free(before);
     free_case(&c);
 }
@@ -311,10 +299,7 @@ static void try_case(uint64_t seed)
 static void test_fast_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(2500);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i);
+    operators_try_cases(2500, try_case);
 }
 
 /* Large enough for the public operator to cut it up, and to use threads. */
@@ -332,7 +317,8 @@ static void test_large_picture_is_the_definition(void **state)
         texture t = {.smooth = 7 + i, .steps = i == 3 ? 16 : 0};
         fill(&random, &c.image, &t);
         snprintf(c.what, sizeof c.what, "large %u", i);
-        assert_int_equal(crn_contours_serial(contexts[1], &c.params, &c.image, &wanted), 0);
+        assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &wanted),
+                         0);
         assert_false(wanted.truncated);
         for (int32_t threads = 1; threads <= 3; threads++)
             try_way(&c, NULL, threads, wanted.point_count, wanted.contour_count, &wanted);
@@ -342,34 +328,19 @@ static void test_large_picture_is_the_definition(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    wanted.points = malloc(POINTS_MAX * sizeof *wanted.points);
-    wanted.contours = malloc(CONTOURS_MAX * sizeof *wanted.contours);
-    wanted.point_capacity = POINTS_MAX;
-    wanted.contour_capacity = CONTOURS_MAX;
-    scan_count = (uint32_t)crn_target_best() + 1;
-    return wanted.points && wanted.contours ? 0 : -1;
+    wanted = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
+    return operators_set_up(state);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    free(wanted.points);
-    free(wanted.contours);
-    return 0;
+    crn_contours_room_free(&wanted);
+    return operators_tear_down(state);
 }
 
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),

@@ -10,21 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/openmp/convolve.h"
 #include "stages/serial/convolve.h"
+#include "tests/support/compare.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
+#include "tests/support/images.h"
+#include "tests/support/operator_tests.h"
 
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
 static const crn_convolve_filters *const filters[CRN_TARGETS] = {
     &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
-static const char *const target_names[] = {"plain", "avx2", "avx512"};
 
 typedef struct parity_case {
     crn_image image;
@@ -32,7 +29,7 @@ typedef struct parity_case {
     crn_convolve_params params;
     float weights[CRN_KERNEL_TAPS_MAX];
     bool exact; /* sums are whole numbers, or halves, small enough for f32 */
-    char what[256];
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 /* What a result must be near: in double, and by what it may be off. */
@@ -127,12 +124,8 @@ static void make_case(uint64_t seed, parity_case *c)
     bool whole;
     fill(&random, &c->image, &whole);
     c->exact = c->exact && whole;
-    snprintf(c->what, sizeof c->what,
-             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td kernel %d x %d "
-             "border %d",
-             (unsigned long long)seed, planes, height, width, type, c->image.plane_stride,
-             c->image.row_stride, c->image.step, c->params.height, c->params.width,
-             c->params.border);
+    operators_describe(c->what, seed, &c->image, "kernel %d x %d border %d", c->params.height,
+                       c->params.width, c->params.border);
 }
 
 static wanted compute(const parity_case *c, int32_t plane, int32_t y, int32_t x)
@@ -201,87 +194,63 @@ static void check_serial(const parity_case *c, const crn_image *out, const wante
             }
 }
 
-/* All elements one after the other, any NaN as the same; what lies between them in memory must be
- * as it was. */
-static void take(const crn_image *image, const crn_guarded *memory, uint8_t *to, const char *what)
+/* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory. Returns the
+ * result, whose memory the caller frees. */
+static crn_image run(crn_random *random, const parity_case *c, const crn_convolve_way *way,
+                     int32_t threads, const wanted *all, const char *name)
 {
-    size_t size = crn_type_bytes(image->type);
-    for (int32_t plane = 0; plane < image->planes; plane++)
-        for (int32_t y = 0; y < image->height; y++)
-            for (int32_t x = 0; x < image->width; x++, to += size) {
-                uint8_t *from =
-                    (uint8_t *)image->data + crn_image_index(image, plane, y, x) * (ptrdiff_t)size;
-                float value = crn_image_at(image, plane, y, x);
-                if (isnan(value))
-                    memcpy(to, &(float){NAN}, size);
-                else
-                    memcpy(to, from, size);
-                memset(from, 0x5a, size);
-            }
-    for (size_t i = 0; i < memory->bytes; i++)
-        if (((uint8_t *)memory->data)[i] != 0x5a)
-            fail_msg("%s: wrote between the elements, at byte %zu", what, i);
-}
-
-/* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory; dense
- * bytes of the result to `ret_bytes`. */
-static void run(crn_random *random, const parity_case *c, const crn_convolve_way *way,
-                int32_t threads, const wanted *all, const char *name, uint8_t *ret_bytes)
-{
-    char what[400];
+    char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %s, %d threads, passes %d, %d strips, tile %d", c->what, name,
              threads, way ? (int)way->passes : -1, way ? way->strips : 0,
              way ? way->tile_width : 0);
     crn_guarded memory;
     crn_image out = crn_guarded_image(random, c->image.type, c->image.planes, c->image.height,
                                       c->image.width, &memory);
-    memset(memory.data, 0x5a, memory.bytes);
-    crn_context *context = contexts[threads];
+    crn_guarded_fill(&memory);
+    crn_context *context = operator_contexts[threads];
     int r = !way           ? crn_convolve_openmp(context, &c->params, &c->image, &out)
             : way->filters ? crn_convolve_openmp_by(way, context, &c->params, &c->image, &out)
                            : crn_convolve_serial(context, &c->params, &c->image, &out);
-    if (r != 0)
-        fail_msg("%s: returned %d", what, r);
+    operators_check_result(r, what);
     check(c, &out, all, what);
     if (way && !way->filters)
         check_serial(c, &out, all);
     crn_guarded_check(&memory, what);
     crn_guarded_check(&c->memory, what);
-    take(&out, &memory, ret_bytes, what);
+    crn_image copy = crn_image_copy(&out);
+    crn_guarded_check_gaps(&memory, &out, what);
     crn_guarded_free(&memory);
+    return copy;
 }
 
+/* However it is cut up, the bytes are the same. */
 static void try_target(crn_random *random, const parity_case *c, crn_target target,
-                       const wanted *all, size_t bytes)
+                       const wanted *all)
 {
-    uint8_t *first = malloc(bytes), *other = malloc(bytes);
-    assert_true(first && other);
+    const char *name = operator_target_names[target];
     for (int passes = CRN_CONVOLVE_WHOLE; passes <= CRN_CONVOLVE_FACTORED; passes++) {
         crn_convolve_way way = {filters[target], 1, 1, 0, passes};
-        run(random, c, &way, 1, all, target_names[target], first);
+        crn_image first = run(random, c, &way, 1, all, name);
         way.strips = crn_random_between(random, 1, 7);
         way.threads = crn_random_once_in(random, 3) ? crn_random_between(random, 2, 5) : 1;
         way.tile_width = crn_random_between(random, 0, 40);
-        run(random, c, &way, way.threads, all, target_names[target], other);
-        if (memcmp(first, other, bytes) != 0)
-            fail_msg("%s | %s: %d strips, tiles of %d change bytes", c->what, target_names[target],
-                     way.strips, way.tile_width);
+        crn_image other = run(random, c, &way, way.threads, all, name);
+        char what[OPERATOR_CASE_BYTES + 100];
+        snprintf(what, sizeof what, "%s | %s: %d strips, tiles of %d against one", c->what, name,
+                 way.strips, way.tile_width);
+        crn_assert_images_equal_but_nans(&other, &first, what);
+        free(first.data);
+        free(other.data);
     }
-    free(first);
-    free(other);
 }
 
 static void try_case(uint64_t seed)
 {
     static parity_case c;
     make_case(seed, &c);
-    size_t bytes = c.memory.bytes;
-    void *before = malloc(bytes);
-    size_t count = (size_t)c.image.planes * (size_t)c.image.height * (size_t)c.image.width;
-    wanted *all = malloc(count * sizeof *all), *w = all;
-    uint8_t *dense = malloc(count * sizeof(float));
-    assert_true(before && all && dense);
-    memcpy(before, c.memory.data, bytes);
+    void *before = crn_guarded_copy(&c.memory);
+    wanted *all = malloc(crn_image_elements(&c.image) * sizeof *all), *w = all;
+    assert_non_null(all);
     for (int32_t plane = 0; plane < c.image.planes; plane++)
         for (int32_t y = 0; y < c.image.height; y++)
             for (int32_t x = 0; x < c.image.width; x++)
@@ -289,24 +258,21 @@ static void try_case(uint64_t seed)
 
     crn_random random = {~seed};
     static const crn_convolve_way serial = {.filters = NULL};
-    run(&random, &c, &serial, 1, all, "serial", dense);
-    run(&random, &c, NULL, crn_random_between(&random, 1, THREADS_MOST), all, "public", dense);
+    free(run(&random, &c, &serial, 1, all, "serial").data);
+    int32_t threads = crn_random_between(&random, 1, OPERATOR_THREADS_MAX);
+    free(run(&random, &c, NULL, threads, all, "public").data);
     for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
-        try_target(&random, &c, target, all, count * crn_type_bytes(c.image.type));
-    assert_memory_equal(before, c.memory.data, bytes);
+        try_target(&random, &c, target, all);
+    crn_guarded_check_same(&c.memory, before, c.what);
     free(before);
     free(all);
-    free(dense);
     crn_guarded_free(&c.memory);
 }
 
 static void test_fast_is_within_the_bound(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(500);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i);
+    operators_try_cases(500, try_case);
 }
 
 /* Large enough for the public operator to use threads, cut by its own choice. */
@@ -329,10 +295,11 @@ static void test_large_picture_has_the_same_bytes(void **state)
         crn_image image = crn_image_dense(in, type, layout, PLANES, HEIGHT, WIDTH);
         crn_image one = crn_image_dense(alone, type, layout, PLANES, HEIGHT, WIDTH), more = one;
         more.data = several;
-        assert_int_equal(crn_convolve_openmp(contexts[1], &params, &image, &one), 0);
-        for (int32_t threads = 2; threads <= THREADS_MOST; threads++) {
+        assert_int_equal(crn_convolve_openmp(operator_contexts[1], &params, &image, &one), 0);
+        for (int32_t threads = 2; threads <= OPERATOR_THREADS_MAX; threads++) {
             memset(several, 0, sizeof several);
-            assert_int_equal(crn_convolve_openmp(contexts[threads], &params, &image, &more), 0);
+            assert_int_equal(
+                crn_convolve_openmp(operator_contexts[threads], &params, &image, &more), 0);
             assert_memory_equal(alone, several, COUNT * crn_type_bytes(type));
         }
     }
@@ -354,41 +321,20 @@ static void test_largest_kernels(void **state)
         fill(&random, &c.image, &whole);
         snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
         wanted all[21];
-        uint8_t dense[21 * sizeof(float)];
         for (int i = 0; i < 21; i++)
             all[i] = compute(&c, 0, i / 7, i % 7);
-        run(&random, &c, NULL, 2, all, "public", dense);
+        free(run(&random, &c, NULL, 2, all, "public").data);
         crn_guarded_free(&c.memory);
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_within_the_bound),
         cmocka_unit_test(test_large_picture_has_the_same_bytes),
         cmocka_unit_test(test_largest_kernels),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -6,24 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/openmp/diamond_square.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
-
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
+#include "tests/support/operator_tests.h"
 
 typedef struct parity_case {
     crn_diamond_square_params params;
     crn_image image;
     crn_guarded memory;
-    uint8_t *wanted; /* all of the image's memory, as the definition leaves it */
-    char what[256];
+    void *wanted; /* all of the image's memory, as the definition leaves it */
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 static double pick_roughness(crn_random *random)
@@ -66,36 +61,27 @@ static void make_case(uint64_t seed, parity_case *c)
     pick_rectangle(&random, side, &c->params.y, &height);
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     c->image = crn_guarded_image(&random, type, 1, height, width, &c->memory);
-    snprintf(c->what, sizeof c->what,
-             "CRN_SEED=%llu CRN_CASES=1: exponent %d roughness %g, %d x %d at %d, %d type %d "
-             "strides %td %td",
-             (unsigned long long)seed, c->params.exponent, c->params.roughness, height, width,
-             c->params.y, c->params.x, type, c->image.row_stride, c->image.step);
-    assert_int_equal(crn_diamond_square_serial(contexts[1], &c->params, &c->image), 0);
-    c->wanted = malloc(c->memory.bytes);
-    assert_non_null(c->wanted);
-    memcpy(c->wanted, c->memory.data, c->memory.bytes);
+    operators_describe(c->what, seed, &c->image, "at %d, %d, exponent %d roughness %g", c->params.y,
+                       c->params.x, c->params.exponent, c->params.roughness);
+    assert_int_equal(crn_diamond_square_serial(operator_contexts[1], &c->params, &c->image), 0);
+    c->wanted = crn_guarded_copy(&c->memory);
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
 static void try_way(parity_case *c, const crn_diamond_square_way *by, int32_t threads)
 {
-    char what[400];
+    char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (by)
         snprintf(what, sizeof what, "%s | target %d, tiles %d x %d, %d threads%s", c->what,
                  (int)by->target, by->rows, by->columns, by->threads, by->stream ? ", stream" : "");
     /* Gaps between elements were 0 when the definition ran, and stay so. */
     memset(c->memory.data, 0, c->memory.bytes);
-    crn_context *context = contexts[threads];
+    crn_context *context = operator_contexts[threads];
     int r = by ? crn_diamond_square_openmp_by(by, context, &c->params, &c->image)
                : crn_diamond_square_openmp(context, &c->params, &c->image);
-    if (r != 0)
-        fail_msg("%s: returned %d", what, r);
-    const uint8_t *got = c->memory.data;
-    for (size_t i = 0; i < c->memory.bytes; i++)
-        if (got[i] != c->wanted[i])
-            fail_msg("%s: byte %zu is %u, wanted %u", what, i, got[i], c->wanted[i]);
+    operators_check_result(r, what);
+    crn_guarded_check_same(&c->memory, c->wanted, what);
     crn_guarded_check(&c->memory, what);
 }
 
@@ -110,7 +96,7 @@ static void try_case(uint64_t seed)
     parity_case c;
     make_case(seed, &c);
     crn_random random = {~seed};
-    try_way(&c, NULL, crn_random_between(&random, 1, THREADS_MOST));
+    try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
     for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
         crn_diamond_square_way whole = {target, 1, c.image.height, c.image.width,
                                         crn_random_once_in(&random, 2)};
@@ -128,10 +114,7 @@ static void try_case(uint64_t seed)
 static void test_fast_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(4000);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i);
+    operators_try_cases(4000, try_case);
 }
 
 /* Large enough for the public operator to use threads, and to cut the field up. */
@@ -145,10 +128,8 @@ static void test_large_field_is_the_definition(void **state)
         c.memory = crn_guarded_create((size_t)side * (size_t)side * crn_type_bytes(type), true);
         c.image = crn_image_dense(c.memory.data, type, CRN_CHW, 1, side, side - c.params.x);
         snprintf(c.what, sizeof c.what, "large %d", i);
-        assert_int_equal(crn_diamond_square_serial(contexts[1], &c.params, &c.image), 0);
-        c.wanted = malloc(c.memory.bytes);
-        assert_non_null(c.wanted);
-        memcpy(c.wanted, c.memory.data, c.memory.bytes);
+        assert_int_equal(crn_diamond_square_serial(operator_contexts[1], &c.params, &c.image), 0);
+        c.wanted = crn_guarded_copy(&c.memory);
         for (int32_t threads = 1; threads <= 3; threads++)
             try_way(&c, NULL, threads);
         free_case(&c);
@@ -160,7 +141,7 @@ static void test_scratch_memory_may_hold_anything(void **state)
 {
     (void)state;
     size_t bytes = 4 << 20;
-    uint8_t *scratch = crn_context_scratch(contexts[4], 0, bytes);
+    uint8_t *scratch = crn_context_scratch(operator_contexts[4], 0, bytes);
     assert_non_null(scratch);
     for (uint64_t seed = 0; seed < 60; seed++) {
         parity_case c;
@@ -171,33 +152,13 @@ static void test_scratch_memory_may_hold_anything(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_large_field_is_the_definition),
         cmocka_unit_test(test_scratch_memory_may_hold_anything),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -7,29 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/openmp/haar.h"
-#include "stages/openmp/target.h"
+#include "tests/support/compare.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
-
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
+#include "tests/support/images.h"
+#include "tests/support/operator_tests.h"
 
 static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
     &crn_haar_kernels_plain, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
-static const char *const targets[CRN_TARGETS] = {"plain", "avx2", "avx512"};
 
 typedef struct parity_case {
     crn_haar_params params;
     crn_image in, out;
     crn_guarded in_memory, out_memory;
-    float *wanted; /* planes x height x width */
-    char what[200];
+    crn_image wanted; /* as `out` shall be; owns its memory */
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
@@ -83,8 +78,8 @@ static void fill(crn_random *random, crn_image *image)
             }
 }
 
-static void make_case_of(crn_random *random, int32_t planes, int32_t height, int32_t width,
-                         parity_case *c)
+static void make_case_of(uint64_t seed, crn_random *random, int32_t planes, int32_t height,
+                         int32_t width, parity_case *c)
 {
     crn_type type = crn_random_once_in(random, 3) ? CRN_U8 : CRN_F32;
     c->in = crn_guarded_image(random, type, planes, height, width, &c->in_memory);
@@ -96,62 +91,40 @@ static void make_case_of(crn_random *random, int32_t planes, int32_t height, int
     c->params.unit = crn_random_once_in(random, 2);
     static const float thresholds[] = {0, 0.01f, 0.3f, 2, 100, INFINITY};
     c->params.threshold = thresholds[crn_random_below(random, 6)];
-    c->wanted = malloc((size_t)planes * (size_t)height * (size_t)width * sizeof *c->wanted);
-    assert_non_null(c->wanted);
-    crn_image dense = crn_image_dense(c->wanted, CRN_F32, CRN_CHW, planes, height, width);
-    assert_int_equal(crn_haar_serial(contexts[1], &c->params, &c->in, &dense), 0);
-    snprintf(c->what, sizeof c->what,
-             "%s %d levels, threshold %g, %s%s, %d x %d x %d, steps %td %td, planes %td %td",
-             c->params.direction == CRN_HAAR_FORWARD   ? "forward"
-             : c->params.direction == CRN_HAAR_INVERSE ? "inverse"
-                                                       : "denoise",
-             c->params.levels, (double)c->params.threshold, type == CRN_U8 ? "u8" : "f32",
-             c->params.unit ? " unit" : "", planes, height, width, c->in.step, c->out.step,
-             c->in.plane_stride, c->out.plane_stride);
+    c->wanted = crn_image_dense(NULL, CRN_F32, CRN_CHW, planes, height, width);
+    c->wanted.data = malloc(crn_image_elements(&c->wanted) * sizeof(float));
+    assert_non_null(c->wanted.data);
+    assert_int_equal(crn_haar_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
+    static const char *const directions[] = {"forward", "inverse", "denoise"};
+    operators_describe(c->what, seed, &c->in, "to %td %td %td, %s %d levels, threshold %g%s",
+                       c->out.plane_stride, c->out.row_stride, c->out.step,
+                       directions[c->params.direction], c->params.levels,
+                       (double)c->params.threshold, c->params.unit ? " unit" : "");
 }
 
 static void free_case(parity_case *c)
 {
     crn_guarded_free(&c->in_memory);
     crn_guarded_free(&c->out_memory);
-    free(c->wanted);
-}
-
-/* What was found is right, and between the elements nothing was written. */
-static void check_out(const parity_case *c, const char *what)
-{
-    const float *wanted = c->wanted;
-    for (int32_t plane = 0; plane < c->out.planes; plane++)
-        for (int32_t y = 0; y < c->out.height; y++)
-            for (int32_t x = 0; x < c->out.width; x++, wanted++) {
-                float *got = (float *)c->out.data + crn_image_index(&c->out, plane, y, x);
-                if (memcmp(got, wanted, sizeof *got) != 0 && !(isnan(*got) && isnan(*wanted)))
-                    fail_msg("%s: plane %d row %d column %d is %a, wanted %a", what, plane, y, x,
-                             (double)*got, (double)*wanted);
-                memset(got, 0x5a, sizeof *got);
-            }
-    const uint8_t *bytes = c->out_memory.data;
-    for (size_t i = 0; i < c->out_memory.bytes; i++)
-        if (bytes[i] != 0x5a)
-            fail_msg("%s: wrote between the elements, byte %zu", what, i);
+    free(c->wanted.data);
 }
 
 /* One way, or with NULL the public operator with so many threads. */
 static void try_way(parity_case *c, const crn_haar_way *by, const char *target, int32_t threads)
 {
-    char what[300];
+    char what[OPERATOR_CASE_BYTES + 100];
     if (by)
         snprintf(what, sizeof what, "%s | %s, %d fused, %d strips, %d threads%s", c->what, target,
                  by->fused, by->strips, by->threads, by->stream ? ", streamed" : "");
     else
         snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
-    memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
-    crn_context *context = contexts[threads];
+    crn_guarded_fill(&c->out_memory);
+    crn_context *context = operator_contexts[threads];
     int r = by ? crn_haar_openmp_by(by, context, &c->params, &c->in, &c->out)
                : crn_haar_openmp(context, &c->params, &c->in, &c->out);
-    if (r != 0)
-        fail_msg("%s: returned %d", what, r);
-    check_out(c, what);
+    operators_check_result(r, what);
+    crn_assert_images_equal_but_nans(&c->out, &c->wanted, what);
+    crn_guarded_check_gaps(&c->out_memory, &c->out, what);
     crn_guarded_check(&c->out_memory, what);
 }
 
@@ -161,25 +134,23 @@ static void try_case(uint64_t seed)
     crn_random random = {seed};
     int32_t planes, height, width;
     pick_shape(&random, &planes, &height, &width);
-    make_case_of(&random, planes, height, width, &c);
-    void *before = malloc(c.in_memory.bytes);
-    assert_non_null(before);
-    memcpy(before, c.in_memory.data, c.in_memory.bytes);
+    make_case_of(seed, &random, planes, height, width, &c);
+    void *before = crn_guarded_copy(&c.in_memory);
 
     try_way(&c, NULL, NULL, 1);
-    for (int32_t target = 0; target <= (int32_t)crn_target_best(); target++) {
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
         crn_haar_way one = {kernels[target], CRN_HAAR_FUSED_MAX, 1, 1,
                             crn_random_once_in(&random, 2)};
         if (c.params.direction == CRN_HAAR_DENOISE)
             one.fused = crn_random_between(&random, 1, 7);
-        try_way(&c, &one, targets[target], 1);
+        try_way(&c, &one, operator_target_names[target], 1);
         crn_haar_way several = one;
         several.fused = crn_random_between(&random, 1, 4);
         several.strips = crn_random_between(&random, 1, 9);
         several.threads = crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 5) : 1;
-        try_way(&c, &several, targets[target], 1);
+        try_way(&c, &several, operator_target_names[target], 1);
     }
-    assert_memory_equal(before, c.in_memory.data, c.in_memory.bytes);
+    crn_guarded_check_same(&c.in_memory, before, c.what);
     crn_guarded_check(&c.in_memory, c.what);
     free(before);
     free_case(&c);
@@ -188,10 +159,7 @@ static void try_case(uint64_t seed)
 static void test_fast_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(3000);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i);
+    operators_try_cases(3000, try_case);
 }
 
 /* Large enough for the public operator to cut it up, to use threads, and to write past the cache.
@@ -199,11 +167,12 @@ static void test_fast_is_the_definition(void **state)
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
-    crn_random random = {crn_random_seed()};
+    uint64_t seed = crn_random_seed();
+    crn_random random = {seed};
     for (int32_t i = 0; i < 6; i++) {
         parity_case c = {.params = {0}};
-        make_case_of(&random, i % 2 ? 12 : 1, i % 2 ? 95 : 1101, i % 2 ? 511 : 2203, &c);
-        for (int32_t threads = 1; threads <= THREADS_MOST; threads += 2)
+        make_case_of(seed, &random, i % 2 ? 12 : 1, i % 2 ? 95 : 1101, i % 2 ? 511 : 2203, &c);
+        for (int32_t threads = 1; threads <= OPERATOR_THREADS_MAX; threads += 2)
             try_way(&c, NULL, NULL, threads);
         free_case(&c);
     }
@@ -216,44 +185,24 @@ static void test_every_byte_widens_to_its_quotient(void **state)
     uint8_t bytes[256];
     for (int i = 0; i < 256; i++)
         bytes[i] = (uint8_t)i;
-    for (int32_t target = 0; target <= (int32_t)crn_target_best(); target++) {
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
         float got[2][256];
         kernels[target]->widen(bytes, got[0], 256, false);
         kernels[target]->widen(bytes, got[1], 256, true);
         for (int i = 0; i < 256; i++)
             if (got[0][i] != (float)i || got[1][i] != (float)i / 255)
-                fail_msg("%s: %d widens to %a and %a", targets[target], i, (double)got[0][i],
-                         (double)got[1][i]);
+                fail_msg("%s: %d widens to %a and %a", operator_target_names[target], i,
+                         (double)got[0][i], (double)got[1][i]);
     }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),
         cmocka_unit_test(test_every_byte_widens_to_its_quotient),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -6,28 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/element.h"
 #include "stages/openmp/morphology.h"
-#include "stages/openmp/target.h"
+#include "tests/support/compare.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
+#include "tests/support/images.h"
+#include "tests/support/operator_tests.h"
 
 #define ELEMENT_MOST 64
-
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
 
 typedef struct parity_case {
     crn_image in, out;
     crn_guarded in_memory, out_memory, members_memory, heights_memory;
     crn_morphology_params params;
-    void *wanted; /* as `out` shall be, dense and planar */
-    char what[256];
+    crn_image wanted; /* as `out` shall be; owns its memory */
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
@@ -152,12 +148,10 @@ static void make_case(uint64_t seed, parity_case *c)
     }
     fill(&random, &c->in);
     const crn_element *e = &c->params.element;
-    snprintf(c->what, sizeof c->what,
-             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td to %td %td %td "
-             "operation %d element %d of %d x %d%s",
-             (unsigned long long)seed, planes, height, width, type, c->in.plane_stride,
-             c->in.row_stride, c->in.step, c->out.plane_stride, c->out.row_stride, c->out.step,
-             c->params.operation, e->shape, e->width, e->height, e->heights ? " non-flat" : "");
+    operators_describe(c->what, seed, &c->in,
+                       "to %td %td %td, operation %d element %d of %d x %d%s", c->out.plane_stride,
+                       c->out.row_stride, c->out.step, c->params.operation, e->shape, e->width,
+                       e->height, e->heights ? " non-flat" : "");
 }
 
 static void free_case(parity_case *c)
@@ -166,48 +160,25 @@ static void free_case(parity_case *c)
     crn_guarded_free(&c->out_memory);
     crn_guarded_free(&c->members_memory);
     crn_guarded_free(&c->heights_memory);
-    free(c->wanted);
-}
-
-/* The result, dense and planar; the caller frees it. */
-static void *dense_copy(const crn_image *image)
-{
-    size_t size = crn_type_bytes(image->type);
-    size_t elements = (size_t)image->planes * (size_t)image->height * (size_t)image->width;
-    uint8_t *copy = malloc(elements * size), *to = copy;
-    assert_non_null(copy);
-    for (int32_t plane = 0; plane < image->planes; plane++)
-        for (int32_t y = 0; y < image->height; y++)
-            for (int32_t x = 0; x < image->width; x++, to += size)
-                memcpy(to,
-                       (uint8_t *)image->data +
-                           crn_image_index(image, plane, y, x) * (ptrdiff_t)size,
-                       size);
-    return copy;
+    free(c->wanted.data);
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
 static void try_way(parity_case *c, const crn_morphology_way *by, int32_t threads)
 {
-    char what[400];
+    char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (by)
         snprintf(what, sizeof what, "%s | %s, %d strips, %d columns, %d threads%s", c->what,
                  by->kernels->name, by->strips, by->columns, by->threads,
                  by->saves_memory ? ", little memory" : "");
-    memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
-    crn_context *context = contexts[threads];
+    crn_guarded_fill(&c->out_memory);
+    crn_context *context = operator_contexts[threads];
     int r = by ? crn_morphology_openmp_by(by, context, &c->params, &c->in, &c->out)
                : crn_morphology_openmp(context, &c->params, &c->in, &c->out);
-    if (r != 0)
-        fail_msg("%s: returned %d", what, r);
-    void *got = dense_copy(&c->out);
-    size_t size = crn_type_bytes(c->out.type);
-    size_t elements = (size_t)c->out.planes * (size_t)c->out.height * (size_t)c->out.width;
-    for (size_t i = 0; i < elements; i++)
-        if (memcmp((uint8_t *)got + i * size, (uint8_t *)c->wanted + i * size, size) != 0)
-            fail_msg("%s: element %zu differs", what, i);
-    free(got);
+    operators_check_result(r, what);
+    crn_assert_images_equal(&c->out, &c->wanted, what);
+    crn_guarded_check_gaps(&c->out_memory, &c->out, what);
     crn_guarded_check(&c->in_memory, what);
     crn_guarded_check(&c->out_memory, what);
 }
@@ -242,14 +213,13 @@ static void try_case(uint64_t seed, void make(uint64_t seed, parity_case *c))
 {
     static parity_case c;
     make(seed, &c);
-    void *before = dense_copy(&c.in);
-    assert_int_equal(crn_morphology_serial(contexts[1], &c.params, &c.in, &c.out), 0);
+    void *before = crn_guarded_copy(&c.in_memory);
+    assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
     crn_guarded_check(&c.out_memory, c.what);
-    c.wanted = dense_copy(&c.out);
+    c.wanted = crn_image_copy(&c.out);
 
     crn_random random = {~seed};
-    static const int32_t threads[] = {1, 2, 3, 5};
-    try_way(&c, NULL, threads[crn_random_below(&random, 4)]);
+    try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
     for (int target = CRN_PLAIN; target <= (int)crn_target_best(); target++) {
         crn_morphology_way whole = {crn_morphology_kernels_of(target), 1, 1, 0, false};
         try_way(&c, &whole, 1);
@@ -259,30 +229,31 @@ static void try_case(uint64_t seed, void make(uint64_t seed, parity_case *c))
             crn_random_once_in(&random, 3)};
         try_way(&c, &pieces, 1);
     }
-    void *after = dense_copy(&c.in);
-    size_t elements = (size_t)c.in.planes * (size_t)c.in.height * (size_t)c.in.width;
-    assert_memory_equal(before, after, elements * crn_type_bytes(c.in.type));
+    crn_guarded_check_same(&c.in_memory, before, c.what);
     free(before);
-    free(after);
     free_case(&c);
+}
+
+static void try_random_case(uint64_t seed)
+{
+    try_case(seed, make_case);
+}
+
+static void try_small_disk(uint64_t seed)
+{
+    try_case(seed, make_small_disk_case);
 }
 
 static void test_fast_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(800);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i, make_case);
+    operators_try_cases(800, try_random_case);
 }
 
 static void test_small_disk_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(300);
-    for (uint32_t i = 0; i < cases; i++)
-        try_case(seed + i, make_small_disk_case);
+    operators_try_cases(300, try_small_disk);
 }
 
 /* Large enough for the public operator to cut it up, and to use threads. */
@@ -310,41 +281,21 @@ static void test_large_picture_is_the_definition(void **state)
         c.out.data = c.out_memory.data;
         fill(&random, &c.in);
         snprintf(c.what, sizeof c.what, "large %u", i);
-        assert_int_equal(crn_morphology_serial(contexts[1], &c.params, &c.in, &c.out), 0);
-        c.wanted = dense_copy(&c.out);
+        assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
+        c.wanted = crn_image_copy(&c.out);
         for (int32_t threads = 1; threads <= 3; threads++)
             try_way(&c, NULL, threads);
         free_case(&c);
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_small_disk_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -6,33 +6,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "stages/openmp/ranklet.h"
+#include "tests/support/compare.h"
 #include "tests/support/guarded.h"
-#include "tests/support/random.h"
+#include "tests/support/images.h"
+#include "tests/support/operator_tests.h"
 #include "tools/bench_idc.h"
 
-enum { THREADS_MOST = 5 };
-
-static crn_context *contexts[THREADS_MOST + 1];
-static crn_target best; /* of the targets that this processor can run */
-
 typedef struct parity_case {
-    crn_image in, out, wanted; /* wanted: dense, serial's */
+    crn_image in, out, wanted; /* wanted: planar, serial's; owns its memory */
     crn_guarded in_memory, out_memory;
-    float *wanted_memory;
     crn_ranklet_params params;
-    char what[256];
+    char what[OPERATOR_CASE_BYTES];
 } parity_case;
 
 static void free_case(parity_case *c)
 {
     crn_guarded_free(&c->in_memory);
     crn_guarded_free(&c->out_memory);
-    free(c->wanted_memory);
+    free(c->wanted.data);
 }
 
 static void set_pixel(const crn_image *image, ptrdiff_t index, uint32_t value)
@@ -103,20 +98,16 @@ static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t plan
     pick_values(&random, &c->in);
     int32_t rows = height - params->height + 1, columns = width - params->width + 1;
     c->out = crn_guarded_image(&random, CRN_F32, 3 * planes, rows, columns, &c->out_memory);
-    c->wanted_memory =
-        malloc((size_t)planes * 3 * (size_t)rows * (size_t)columns * sizeof *c->wanted_memory);
-    assert_non_null(c->wanted_memory);
-    c->wanted = crn_image_dense(c->wanted_memory, CRN_F32, CRN_CHW, 3 * planes, rows, columns);
-    snprintf(c->what, sizeof c->what,
-             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d strides %td %td %td window %d x %d",
-             (unsigned long long)seed, planes, height, width, type, c->in.plane_stride,
-             c->in.row_stride, c->in.step, params->width, params->height);
-    assert_int_equal(crn_ranklet_serial(contexts[1], &c->params, &c->in, &c->wanted), 0);
+    c->wanted = crn_image_dense(NULL, CRN_F32, CRN_CHW, 3 * planes, rows, columns);
+    c->wanted.data = malloc(crn_image_elements(&c->wanted) * sizeof(float));
+    assert_non_null(c->wanted.data);
+    operators_describe(c->what, seed, &c->in, "window %d x %d", params->width, params->height);
+    assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
 }
 
 static void make_random_case(uint64_t seed, parity_case *c)
 {
-    crn_random random = {seed};
+    crn_random random = {~seed};
     crn_ranklet_params params = {2 * crn_random_between(&random, 1, 6),
                                  2 * crn_random_between(&random, 1, 6)};
     int32_t more_rows = crn_random_between(&random, 0, 12),
@@ -133,20 +124,13 @@ static void make_random_case(uint64_t seed, parity_case *c)
     if (crn_random_once_in(&random, 8))
         more = more_rows = 0;
     int32_t planes = crn_random_once_in(&random, 3) ? crn_random_between(&random, 2, 3) : 1;
-    make_case(~seed, params.height + more_rows, params.width + more, planes, &params, c);
+    make_case(seed, params.height + more_rows, params.width + more, planes, &params, c);
 }
 
 static void check_out(parity_case *c, const char *what)
 {
-    for (int32_t plane = 0; plane < c->out.planes; plane++)
-        for (int32_t y = 0; y < c->out.height; y++)
-            for (int32_t x = 0; x < c->out.width; x++) {
-                const float *got = (float *)c->out.data + crn_image_index(&c->out, plane, y, x);
-                const float *wanted = c->wanted_memory + crn_image_index(&c->wanted, plane, y, x);
-                if (memcmp(got, wanted, sizeof *got) != 0)
-                    fail_msg("%s: plane %d (%d, %d): got %.9g, wanted %.9g", what, plane, y, x,
-                             (double)*got, (double)*wanted);
-            }
+    crn_assert_images_equal(&c->out, &c->wanted, what);
+    crn_guarded_check_gaps(&c->out_memory, &c->out, what);
     crn_guarded_check(&c->in_memory, what);
     crn_guarded_check(&c->out_memory, what);
 }
@@ -154,28 +138,29 @@ static void check_out(parity_case *c, const char *what)
 /* One way of the fast operator; NULL is the public one. */
 static void try_way(parity_case *c, const crn_ranklet_way *way, int32_t threads)
 {
-    char what[400];
+    char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (way)
         snprintf(what, sizeof what,
                  "%s | target %d, method %d, tiles %d x %d, counts %d, %d threads", c->what,
                  way->target, way->method, way->rows, way->columns, way->counts_width,
                  way->threads);
-    memset(c->out_memory.data, 0x5a, c->out_memory.bytes);
-    crn_context *context = contexts[threads];
+    crn_guarded_fill(&c->out_memory);
+    crn_context *context = operator_contexts[threads];
     int r = way ? crn_ranklet_openmp_by(way, context, &c->params, &c->in, &c->out)
                 : crn_ranklet_openmp(context, &c->params, &c->in, &c->out);
-    if (r != 0)
-        fail_msg("%s: returned %d", what, r);
+    operators_check_result(r, what);
     check_out(c, what);
 }
 
-static void try_ways(uint64_t seed, parity_case *c)
+static void try_case(uint64_t seed)
 {
+    parity_case c;
+    make_random_case(seed, &c);
+    void *before = crn_guarded_copy(&c.in_memory);
     crn_random random = {seed * 3};
-    static const int32_t threads[] = {1, 2, 3, 5};
-    try_way(c, NULL, threads[crn_random_below(&random, 4)]);
-    for (crn_target target = CRN_PLAIN; target <= best; target++)
+    try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
+    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
         for (int method = CRN_RANKLET_PAIRS; method <= CRN_RANKLET_COLUMNS; method++) {
             crn_ranklet_way way = {
                 .target = target,
@@ -185,21 +170,17 @@ static void try_ways(uint64_t seed, parity_case *c)
                 .threads = crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 3) : 1,
                 .method = (crn_ranklet_method)method,
                 .counts_width = (crn_ranklet_width)crn_random_below(&random, CRN_RANKLET_ANY + 1)};
-            try_way(c, &way, way.threads);
+            try_way(&c, &way, way.threads);
         }
+    crn_guarded_check_same(&c.in_memory, before, c.what);
+    free(before);
+    free_case(&c);
 }
 
 static void test_fast_is_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = crn_random_seed();
-    uint32_t cases = crn_random_cases(250);
-    for (uint32_t i = 0; i < cases; i++) {
-        parity_case c;
-        make_random_case(seed + i, &c);
-        try_ways(seed + i, &c);
-        free_case(&c);
-    }
+    operators_try_cases(250, try_case);
 }
 
 /* Where each kind of numbers is about to overflow, and flat halves reach that. */
@@ -232,10 +213,11 @@ static void test_sums_at_their_limits_fit(void **state)
                     bool high = flat == 1 ? left : flat == 2 ? low : low == left;
                     set_pixel(&c.in, crn_image_index(&c.in, 0, y, x), high ? 200 : 100);
                 }
-            assert_int_equal(crn_ranklet_serial(contexts[1], &c.params, &c.in, &c.wanted), 0);
+            assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c.params, &c.in, &c.wanted),
+                             0);
             if (flat)
-                assert_true(c.wanted_memory[(flat - 1) * c.wanted.plane_stride] == 1);
-            for (crn_target target = CRN_PLAIN; target <= best; target++)
+                assert_true(crn_image_at(&c.wanted, flat - 1, 0, 0) == 1);
+            for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
                 for (int method = CRN_RANKLET_BY_COST; method <= CRN_RANKLET_COLUMNS; method++) {
                     crn_ranklet_way way = {.target = target,
                                            .rows = 2,
@@ -299,7 +281,7 @@ static void test_definition_counts_all_pairs(void **state)
             int32_t x = crn_random_between(&random, 0, c.out.width - 1);
             for (int o = 0; o < 3; o++) {
                 float r = (float)((double)sum_of_pairs(&c, plane, y, x, o) / (half * half));
-                float got = c.wanted_memory[crn_image_index(&c.wanted, 3 * plane + o, y, x)];
+                float got = crn_image_at(&c.wanted, 3 * plane + o, y, x);
                 if (r != got)
                     fail_msg("%s: plane %d (%d, %d) orientation %d: %.9g, pairs give %.9g", c.what,
                              plane, y, x, o, (double)got, (double)r);
@@ -319,6 +301,7 @@ static void test_distribution_counting_is_the_definition(void **state)
         parity_case c;
         make_random_case(seed + i, &c);
         if (c.in.type == CRN_U8 && c.in.planes == 1) {
+            crn_guarded_fill(&c.out_memory);
             crn_bench_idc(&c.in, c.params.width, c.params.height, &c.out);
             check_out(&c, c.what);
             compared++;
@@ -328,30 +311,9 @@ static void test_distribution_counting_is_the_definition(void **state)
     assert_true(compared > 0);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    best = crn_target_best();
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads <= THREADS_MOST; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    /* More threads than processors, and all of them waiting busily, would take minutes; the
-     * OpenMP library has read its settings before main. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_definition_counts_all_pairs),
         cmocka_unit_test(test_fast_is_the_definition),
@@ -359,5 +321,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_large_picture_is_the_definition),
         cmocka_unit_test(test_distribution_counting_is_the_definition),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -1,5 +1,6 @@
 #include "tests/support/compare.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "tests/support/images.h"
 
 static bool is_same_point(const crn_point *a, const crn_point *b)
 {
@@ -76,4 +79,46 @@ void crn_assert_segments_equal(const crn_contours *got, const crn_contours *want
     free(b);
     if (!equal)
         fail_msg("%s: the segments differ (%zu, wanted %zu)", what, count, wanted_count);
+}
+
+static void compare_rows(const crn_image *got, const crn_image *wanted, int32_t plane, int32_t y,
+                         bool any_nan, const char *what)
+{
+    size_t size = crn_type_bytes(got->type);
+    if (got->step == 1 && wanted->step == 1 &&
+        memcmp(crn_image_element(got, plane, y, 0), crn_image_element(wanted, plane, y, 0),
+               size * (size_t)got->width) == 0)
+        return; /* most of large pictures, at once */
+    for (int32_t x = 0; x < got->width; x++) {
+        if (crn_element_is(crn_image_element(got, plane, y, x),
+                           crn_image_element(wanted, plane, y, x), size))
+            continue;
+        float g = crn_image_at(got, plane, y, x), w = crn_image_at(wanted, plane, y, x);
+        if (!any_nan || !isnan(g) || !isnan(w))
+            fail_msg("%s: plane %d, y %d, x %d is %.9g (%a), wanted %.9g (%a)", what, plane, y, x,
+                     (double)g, (double)g, (double)w, (double)w);
+    }
+}
+
+static void compare_images(const crn_image *got, const crn_image *wanted, bool any_nan,
+                           const char *what)
+{
+    if (got->type != wanted->type || !crn_image_same_size(got, wanted))
+        fail_msg("%s: type %d, %d x %d x %d, wanted type %d, %d x %d x %d", what, got->type,
+                 got->planes, got->height, got->width, wanted->type, wanted->planes, wanted->height,
+                 wanted->width);
+    for (int32_t plane = 0; plane < got->planes; plane++)
+        for (int32_t y = 0; y < got->height; y++)
+            compare_rows(got, wanted, plane, y, any_nan, what);
+}
+
+void crn_assert_images_equal(const crn_image *got, const crn_image *wanted, const char *what)
+{
+    compare_images(got, wanted, false, what);
+}
+
+void crn_assert_images_equal_but_nans(const crn_image *got, const crn_image *wanted,
+                                      const char *what)
+{
+    compare_images(got, wanted, true, what);
 }

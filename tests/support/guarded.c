@@ -2,13 +2,17 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/support/images.h"
+
 #define GUARD_BYTE 0xa5
+#define GAP_BYTE   0x5a
 
 crn_guarded crn_guarded_create(size_t bytes, bool at_end)
 {
@@ -39,6 +43,21 @@ void crn_guarded_free(crn_guarded *guarded)
     if (guarded->map)
         munmap(guarded->map, guarded->map_bytes);
     *guarded = (crn_guarded){.data = NULL};
+}
+
+void *crn_guarded_copy(const crn_guarded *guarded)
+{
+    void *copy = malloc(guarded->bytes);
+    assert_non_null(copy);
+    return memcpy(copy, guarded->data, guarded->bytes);
+}
+
+void crn_guarded_check_same(const crn_guarded *guarded, const void *copy, const char *what)
+{
+    const uint8_t *got = guarded->data, *wanted = copy;
+    for (size_t i = 0; i < guarded->bytes; i++)
+        if (got[i] != wanted[i])
+            fail_msg("%s: byte %zu is %u, wanted %u", what, i, got[i], wanted[i]);
 }
 
 /* Dense from the innermost dimension outwards, in a random order, with gaps now and then. */
@@ -80,4 +99,25 @@ crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, i
         crn_guarded_create((size_t)(most - least + 1) * size, crn_random_once_in(random, 2));
     image.data = (uint8_t *)ret_memory->data - least * (ptrdiff_t)size;
     return image;
+}
+
+void crn_guarded_fill(const crn_guarded *guarded)
+{
+    memset(guarded->data, GAP_BYTE, guarded->bytes);
+}
+
+void crn_guarded_check_gaps(const crn_guarded *guarded, const crn_image *image, const char *what)
+{
+    size_t size = crn_type_bytes(image->type);
+    for (int32_t plane = 0; plane < image->planes; plane++)
+        for (int32_t y = 0; y < image->height; y++)
+            for (int32_t x = 0; x < image->width; x++) {
+                uint8_t *element = crn_image_element(image, plane, y, x);
+                for (size_t i = 0; i < size; i++)
+                    element[i] = GAP_BYTE;
+            }
+    const uint8_t *bytes = guarded->data;
+    for (size_t i = 0; i < guarded->bytes; i++)
+        if (bytes[i] != GAP_BYTE)
+            fail_msg("%s: wrote between the elements, at byte %zu", what, i);
 }

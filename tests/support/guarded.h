@@ -25,11 +25,24 @@ void crn_guarded_check(const crn_guarded *guarded, const char *what);
 
 void crn_guarded_free(crn_guarded *guarded);
 
+/* A copy of the bytes, which the caller frees. */
+void *crn_guarded_copy(const crn_guarded *guarded);
+
+/* Fails the running test, with `what`, unless the bytes are those of the copy. */
+void crn_guarded_check_same(const crn_guarded *guarded, const void *copy, const char *what);
+
 /*
  * An image of that shape over fresh guarded memory of just its extent: planar, interleaved, or with
  * strides in any order, with gaps and of any sign. Bytes are 0.
  */
 crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, int32_t height,
                             int32_t width, crn_guarded *ret_memory);
+
+/* Sets all bytes to what crn_guarded_check_gaps finds again. */
+void crn_guarded_fill(const crn_guarded *guarded);
+
+/* Fails the running test, with `what`, if somebody wrote between the elements of the image, which
+ * are lost. */
+void crn_guarded_check_gaps(const crn_guarded *guarded, const crn_image *image, const char *what);
 
 #endif

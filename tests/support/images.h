@@ -1,0 +1,37 @@
+/* Elements of images of any type and strides: where they lie, all of them, random ones. */
+#ifndef CRN_TESTS_IMAGES_H
+#define CRN_TESTS_IMAGES_H
+
+#include <string.h>
+
+#include "stages/image.h"
+#include "tests/support/random.h"
+
+static inline void *crn_image_element(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    return (uint8_t *)image->data +
+           crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
+}
+
+/* Elements are of 1, 2 or 4 bytes: sizes that the compiler knows are faster, and tests have many.
+ */
+static inline bool crn_element_is(const void *a, const void *b, size_t size)
+{
+    return size == 4   ? memcmp(a, b, 4) == 0
+           : size == 2 ? memcmp(a, b, 2) == 0
+                       : memcmp(a, b, 1) == 0;
+}
+
+/* How many there are. */
+static inline size_t crn_image_elements(const crn_image *image)
+{
+    return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
+}
+
+/* The same elements, dense and planar, in memory (its `data`) that the caller frees. */
+crn_image crn_image_copy(const crn_image *image);
+
+/* Sets every element: whole numbers to any, floats to 0 <= value < 1. */
+void crn_image_randomise(const crn_image *image, crn_random *random);
+
+#endif
