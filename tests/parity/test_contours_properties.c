@@ -8,17 +8,15 @@
 
 #include <cmocka.h>
 
-#include "stages/ops.h"
 #include "tests/support/compare.h"
-#include "tests/support/random.h"
+#include "tests/support/contours_room.h"
+#include "tests/support/operator_tests.h"
 
 #define SIDE_MAX     70
 #define POINTS_MAX   (1u << 16)
 #define CONTOURS_MAX (1u << 15)
 
-static crn_context *context;
 static crn_contours found, expected;
-static crn_random noise;
 
 static crn_contours_fn *const operators[] = {crn_contours_serial, crn_contours_openmp};
 
@@ -32,21 +30,22 @@ typedef struct map {
 /* Values of so many steps, or any (0), and never at the level. */
 static void make_map(map *m, uint32_t steps)
 {
-    int32_t height = crn_random_between(&noise, 2, SIDE_MAX);
-    int32_t width = crn_random_between(&noise, 2, SIDE_MAX);
+    int32_t height = crn_random_between(&operator_noise, 2, SIDE_MAX);
+    int32_t width = crn_random_between(&operator_noise, 2, SIDE_MAX);
     for (int32_t i = 0; i < height * width; i++) {
-        float v = (float)crn_random_unit(&noise);
+        float v = (float)crn_random_unit(&operator_noise);
         v = steps ? floorf(v * (float)steps) : v;
         m->values[i] = (double)v == m->level ? v + 0.25f : v;
     }
     m->image = crn_image_dense(m->values, CRN_F32, CRN_CHW, 1, height, width);
-    m->params = (crn_contours_params){
-        .levels = &m->level, .connectivity = (crn_connectivity)crn_random_below(&noise, 2)};
+    m->params = (crn_contours_params){.levels = &m->level,
+                                      .connectivity =
+                                          (crn_connectivity)crn_random_below(&operator_noise, 2)};
 }
 
 static void find(crn_contours_fn *operator, const map * m, crn_contours *out)
 {
-    assert_int_equal(operator(context, &m->params, &m->image, out), 0);
+    assert_int_equal(operator(operator_contexts[2], &m->params, &m->image, out), 0);
     assert_false(out->truncated);
 }
 
@@ -176,7 +175,7 @@ static void assert_refused(const crn_contours_params *params, const crn_image *i
 {
     for (size_t i = 0; i < 2; i++) {
         crn_contours out = {.point_count = 3, .contour_count = 4, .truncated = true};
-        assert_int_equal(operators[i](context, params, image, &out), -EINVAL);
+        assert_int_equal(operators[i](operator_contexts[2], params, image, &out), -EINVAL);
         assert_true(out.point_count == 3 && out.contour_count == 4 && out.truncated);
     }
 }
@@ -223,36 +222,16 @@ static void test_nonsense_is_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
-    noise.state = crn_random_seed();
-    found = (crn_contours){malloc(POINTS_MAX * sizeof(crn_point)),
-                           malloc(CONTOURS_MAX * sizeof(crn_contour)),
-                           POINTS_MAX,
-                           CONTOURS_MAX,
-                           0,
-                           0,
-                           false};
-    expected = (crn_contours){malloc(POINTS_MAX * sizeof(crn_point)),
-                              malloc(CONTOURS_MAX * sizeof(crn_contour)),
-                              POINTS_MAX,
-                              CONTOURS_MAX,
-                              0,
-                              0,
-                              false};
-    if (!found.points || !found.contours || !expected.points || !expected.contours)
-        return -1;
-    return crn_context_create(2, &context);
+    found = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
+    expected = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
+    return operators_set_up_noise(state);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    free(found.points);
-    free(found.contours);
-    free(expected.points);
-    free(expected.contours);
-    crn_context_free(&context);
-    return 0;
+    crn_contours_room_free(&found);
+    crn_contours_room_free(&expected);
+    return operators_tear_down(state);
 }
 
 int main(void)

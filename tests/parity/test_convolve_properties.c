@@ -10,13 +10,11 @@
 #include <cmocka.h>
 
 #include "stages/kernel.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
 #define SIDE_MAX   60
 #define PIXELS_MAX (SIDE_MAX * SIDE_MAX)
 
-static crn_context *context;
-static crn_random noise;
 static crn_kernel kernel;
 
 static crn_convolve_fn *const operators[] = {crn_convolve_serial, crn_convolve_openmp};
@@ -37,32 +35,32 @@ static crn_image over(plane *p, int32_t height, int32_t width)
 
 static void pick_size(int32_t least, int32_t *ret_height, int32_t *ret_width)
 {
-    *ret_height = crn_random_between(&noise, least, SIDE_MAX);
-    *ret_width = crn_random_between(&noise, least, SIDE_MAX);
+    *ret_height = crn_random_between(&operator_noise, least, SIDE_MAX);
+    *ret_width = crn_random_between(&operator_noise, least, SIDE_MAX);
 }
 
 static void fill(plane *p, int32_t height, int32_t width)
 {
     over(p, height, width);
     for (int32_t i = 0; i < height * width; i++)
-        p->values[i] = (float)(crn_random_unit(&noise) - 0.5);
+        p->values[i] = (float)(crn_random_unit(&operator_noise) - 0.5);
 }
 
 static crn_convolve_params pick_kernel(int32_t most)
 {
-    kernel.size.width = crn_random_between(&noise, 1, most);
-    kernel.size.height = crn_random_between(&noise, 1, most);
+    kernel.size.width = crn_random_between(&operator_noise, 1, most);
+    kernel.size.height = crn_random_between(&operator_noise, 1, most);
     for (int32_t i = 0; i < kernel.size.width * kernel.size.height; i++)
-        kernel.weights[i] = (float)(crn_random_unit(&noise) - 0.4);
+        kernel.weights[i] = (float)(crn_random_unit(&operator_noise) - 0.4);
     return (crn_convolve_params){kernel.weights, kernel.size.width, kernel.size.height,
-                                 (crn_convolve_border)crn_random_below(&noise, 4)};
+                                 (crn_convolve_border)crn_random_below(&operator_noise, 4)};
 }
 
 static void convolve(crn_convolve_fn *operator, const crn_convolve_params * params, plane *in,
                      plane *out)
 {
     over(out, in->image.height, in->image.width);
-    assert_int_equal(operator(context, params, &in->image, &out->image), 0);
+    assert_int_equal(operator(operator_contexts[1], params, &in->image, &out->image), 0);
 }
 
 /* Correlation lays the kernel down as written, so that a single pixel shows it turned by 180
@@ -76,8 +74,8 @@ static void test_impulse_shows_the_kernel_turned(void **state)
         pick_size(20, &height, &width);
         over(&picture, height, width);
         memset(picture.values, 0, sizeof picture.values);
-        int32_t y = crn_random_between(&noise, 9, height - 10);
-        int32_t x = crn_random_between(&noise, 9, width - 10);
+        int32_t y = crn_random_between(&operator_noise, 9, height - 10);
+        int32_t x = crn_random_between(&operator_noise, 9, width - 10);
         picture.values[y * width + x] = 1;
         convolve(operators[n & 1], &params, &picture, &result);
         for (int32_t v = 0; v < height; v++)
@@ -120,7 +118,7 @@ static void test_product_is_row_then_column(void **state)
     (void)state;
     static const char *const names[] = {"gaussian", "blur", "gaussian"};
     for (uint32_t n = 0; n < 60; n++) {
-        int32_t side = 3 + 2 * crn_random_between(&noise, 0, 5), height, width;
+        int32_t side = 3 + 2 * crn_random_between(&operator_noise, 0, 5), height, width;
         assert_int_equal(crn_kernel_make(names[n % 3], (crn_size){side, side}, &kernel, NULL), 0);
         float row[13], column[13];
         for (int32_t i = 0; i < side; i++) {
@@ -157,7 +155,7 @@ static void test_constant_stays_constant(void **state)
             memset(in, 77, sizeof in);
             crn_image from = crn_image_dense(in, CRN_U8, CRN_CHW, 1, height, width), to = from;
             to.data = out;
-            assert_int_equal(operators[n & 1](context, &params, &from, &to), 0);
+            assert_int_equal(operators[n & 1](operator_contexts[1], &params, &from, &to), 0);
             for (int32_t i = 0; i < height * width; i++)
                 assert_int_equal(out[i], (int)fmin(fmax(rint(sum * 77), 0), 255));
         }
@@ -174,15 +172,15 @@ static void test_halves_go_to_even_and_ends_are_kept(void **state)
         crn_image from = crn_image_dense(in, CRN_U8, CRN_CHW, 1, 1, 64), to = from;
         to.data = out;
         crn_convolve_params params = {half, 1, 1, CRN_CONVOLVE_REPLICATE};
-        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        assert_int_equal(operators[n](operator_contexts[1], &params, &from, &to), 0);
         for (int i = 0; i < 64; i++)
             assert_int_equal(out[i], (i + 1) / 2 * 2);
         params.weights = much;
-        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        assert_int_equal(operators[n](operator_contexts[1], &params, &from, &to), 0);
         for (int i = 0; i < 64; i++)
             assert_int_equal(out[i], 3 * in[i] < 255 ? 3 * in[i] : 255);
         params.weights = minus;
-        assert_int_equal(operators[n](context, &params, &from, &to), 0);
+        assert_int_equal(operators[n](operator_contexts[1], &params, &from, &to), 0);
         for (int i = 0; i < 64; i++)
             assert_int_equal(out[i], 0);
     }
@@ -192,7 +190,7 @@ static void assert_refused(const crn_convolve_params *params, const crn_image *i
 {
     float before = result.values[0];
     for (uint32_t n = 0; n < 2; n++)
-        assert_int_equal(operators[n](context, params, in, out), -EINVAL);
+        assert_int_equal(operators[n](operator_contexts[1], params, in, out), -EINVAL);
     assert_true(result.values[0] == before);
 }
 
@@ -222,20 +220,6 @@ static void test_what_has_no_meaning_is_refused(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    noise.state = crn_random_seed();
-    return crn_context_create(1, &context);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,5 +230,5 @@ int main(void)
         cmocka_unit_test(test_halves_go_to_even_and_ends_are_kept),
         cmocka_unit_test(test_what_has_no_meaning_is_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
 }

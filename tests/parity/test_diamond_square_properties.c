@@ -6,15 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "stages/ops.h"
 #include "stages/philox.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
-static crn_context *contexts[4];
 static crn_diamond_square_fn *const operators[] = {crn_diamond_square_serial,
                                                    crn_diamond_square_openmp};
 
@@ -26,7 +23,7 @@ static void *make(crn_diamond_square_fn *operator, int32_t threads,
     void *data = malloc((size_t)height * (size_t)width * crn_type_bytes(type));
     assert_non_null(data);
     crn_image out = crn_image_dense(data, type, CRN_CHW, 1, height, width);
-    assert_int_equal(operator(contexts[threads], params, &out), 0);
+    assert_int_equal(operator(operator_contexts[threads], params, &out), 0);
     return data;
 }
 
@@ -252,28 +249,9 @@ static void test_seeds_and_roughness_make_other_fields(void **state)
         free(v[i]);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads < 4; threads++)
-        if (crn_context_create(threads, &contexts[threads]) < 0)
-            return -1;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (int32_t threads = 1; threads < 4; threads++)
-        crn_context_free(&contexts[threads]);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    /* As in the parity tests: more threads than processors must not wait busily. */
-    if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
-        execv("/proc/self/exe", argv);
+    operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rectangles_are_parts_of_one_field),
         cmocka_unit_test(test_corners_are_128_and_noise),
@@ -284,5 +262,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_noise_is_symmetric),
         cmocka_unit_test(test_seeds_and_roughness_make_other_fields),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

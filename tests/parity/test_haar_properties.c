@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "stages/ops.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
 #define SIDE_MAX 70
 
@@ -20,7 +19,6 @@ typedef struct picture {
     float at[SIDE_MAX * SIDE_MAX];
 } picture;
 
-static crn_context *context;
 static crn_haar_fn *const wings[] = {crn_haar_serial, crn_haar_openmp};
 static const char *const names[] = {"serial", "openmp"};
 
@@ -31,7 +29,7 @@ static picture transform_by(int wing, crn_haar_direction direction, int32_t leve
     crn_image source = crn_image_dense(in.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_image target = crn_image_dense(to.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_haar_params params = {direction, levels, threshold, false};
-    assert_int_equal(wings[wing](context, &params, &source, &target), 0);
+    assert_int_equal(wings[wing](operator_contexts[1], &params, &source, &target), 0);
     return to;
 }
 
@@ -249,7 +247,7 @@ static void test_levels_max(void **state)
 
 static int refusal(int wing, crn_haar_params params, crn_image in, crn_image out)
 {
-    return wings[wing](context, &params, &in, &out);
+    return wings[wing](operator_contexts[1], &params, &in, &out);
 }
 
 static void test_what_has_no_meaning_is_refused(void **state)
@@ -295,19 +293,6 @@ static void test_what_has_no_meaning_is_refused(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return crn_context_create(1, &context);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,5 +307,5 @@ int main(void)
         cmocka_unit_test(test_levels_max),
         cmocka_unit_test(test_what_has_no_meaning_is_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

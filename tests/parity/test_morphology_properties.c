@@ -8,14 +8,10 @@
 
 #include <cmocka.h>
 
-#include "stages/ops.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
 #define SIDE_MAX     40
 #define ELEMENT_MOST 9
-
-static crn_context *context;
-static crn_random noise;
 
 static crn_morphology_fn *const operators[] = {crn_morphology_serial, crn_morphology_openmp};
 
@@ -37,22 +33,23 @@ static void make_trial(trial *t, crn_morphology_fn *morph, crn_type type)
 {
     memset(t, 0, sizeof *t);
     t->morph = morph;
-    int32_t height = crn_random_between(&noise, 1, SIDE_MAX);
-    int32_t width = crn_random_between(&noise, 1, SIDE_MAX);
+    int32_t height = crn_random_between(&operator_noise, 1, SIDE_MAX);
+    int32_t width = crn_random_between(&operator_noise, 1, SIDE_MAX);
     for (int32_t i = 0; i < height * width; i++) {
-        uint32_t value = crn_random_below(&noise, 256);
+        uint32_t value = crn_random_below(&operator_noise, 256);
         if (type == CRN_U8)
             t->values.u8[i] = (uint8_t)value;
         else
             t->values.f32[i] = (float)value / 16 - 8;
     }
     t->in = crn_image_dense(&t->values, type, CRN_CHW, 1, height, width);
-    t->element = (crn_element){CRN_ELEMENT_PICTURE, crn_random_between(&noise, 1, ELEMENT_MOST),
-                               crn_random_between(&noise, 1, ELEMENT_MOST), t->members, NULL};
+    t->element =
+        (crn_element){CRN_ELEMENT_PICTURE, crn_random_between(&operator_noise, 1, ELEMENT_MOST),
+                      crn_random_between(&operator_noise, 1, ELEMENT_MOST), t->members, NULL};
     int32_t count = t->element.width * t->element.height;
     for (int32_t i = 0; i < count; i++)
-        t->members[i] = crn_random_once_in(&noise, 3);
-    t->members[crn_random_below(&noise, (uint32_t)count)] = 1;
+        t->members[i] = crn_random_once_in(&operator_noise, 3);
+    t->members[crn_random_below(&operator_noise, (uint32_t)count)] = 1;
 }
 
 static void run(const trial *t, crn_morphology_operation operation, const crn_element *element,
@@ -62,7 +59,7 @@ static void run(const trial *t, crn_morphology_operation operation, const crn_el
     from.data = (void *)(uintptr_t)in;
     to.data = out;
     crn_morphology_params params = {operation, *element};
-    assert_int_equal(t->morph(context, &params, &from, &to), 0);
+    assert_int_equal(t->morph(operator_contexts[1], &params, &from, &to), 0);
 }
 
 static int32_t pixel_count(const trial *t)
@@ -141,10 +138,10 @@ static void check_duality(trial *t)
  * far away or nothing counts beyond it. */
 static void check_semigroup(trial *t)
 {
-    crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&noise, 0, 4) + 1,
-                         2 * crn_random_between(&noise, 0, 4) + 1, NULL, NULL};
-    crn_element second = {CRN_ELEMENT_RECT, 2 * crn_random_between(&noise, 0, 4) + 1,
-                          2 * crn_random_between(&noise, 0, 4) + 1, NULL, NULL};
+    crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
+                         2 * crn_random_between(&operator_noise, 0, 4) + 1, NULL, NULL};
+    crn_element second = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
+                          2 * crn_random_between(&operator_noise, 0, 4) + 1, NULL, NULL};
     crn_element both = {CRN_ELEMENT_RECT, first.width + second.width - 1,
                         first.height + second.height - 1, NULL, NULL};
     for (int i = 0; i < 2; i++) {
@@ -160,8 +157,8 @@ static void check_semigroup(trial *t)
 /* Whether a pixel of the result reaches a threshold, the picture of what reaches it says. */
 static void check_thresholds(trial *t)
 {
-    float threshold =
-        value_at(t, &t->values, (int32_t)crn_random_below(&noise, (uint32_t)pixel_count(t)));
+    float threshold = value_at(
+        t, &t->values, (int32_t)crn_random_below(&operator_noise, (uint32_t)pixel_count(t)));
     if (t->in.type == CRN_U8 && threshold == 0)
         threshold = 1; /* 0 is reached where no member lies on the picture, too */
     for (int operation = CRN_ERODE; operation <= CRN_CLOSE; operation++) {
@@ -184,7 +181,7 @@ static void check_monotony(trial *t)
 {
     pixels above = t->values, low, high;
     for (int32_t i = 0; i < pixel_count(t); i++) {
-        uint32_t more = crn_random_below(&noise, 40);
+        uint32_t more = crn_random_below(&operator_noise, 40);
         if (t->in.type == CRN_U8)
             above.u8[i] = (uint8_t)(above.u8[i] + more > 255 ? 255 : above.u8[i] + more);
         else
@@ -253,7 +250,7 @@ static void assert_row(crn_morphology_fn *morph, crn_morphology_operation operat
     crn_image from = crn_image_dense(values, CRN_F32, CRN_CHW, 1, 1, 4), to = from;
     to.data = got;
     crn_morphology_params params = {operation, {CRN_ELEMENT_RECT, 3, 1, NULL, NULL}};
-    assert_int_equal(morph(context, &params, &from, &to), 0);
+    assert_int_equal(morph(operator_contexts[1], &params, &from, &to), 0);
     for (int i = 0; i < 4; i++)
         if (bits_of(got[i]) != bits_of(wanted[i]))
             fail_msg("operation %d, element %d: %a, wanted %a", operation, i, (double)got[i],
@@ -320,23 +317,9 @@ static void test_what_is_refused(void **state)
                 p.operation = (crn_morphology_operation)-1;
                 break;
             }
-            assert_int_equal(operators[k](context, &p, &from, &to), -EINVAL);
+            assert_int_equal(operators[k](operator_contexts[1], &p, &from, &to), -EINVAL);
             assert_memory_equal(out, "\x09\x09\x09\x09", 4);
         }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    noise.state = crn_random_seed();
-    return crn_context_create(1, &context);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
 }
 
 int main(void)
@@ -350,5 +333,5 @@ int main(void)
         cmocka_unit_test(test_odd_floats),
         cmocka_unit_test(test_what_is_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
 }

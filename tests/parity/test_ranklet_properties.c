@@ -7,14 +7,10 @@
 
 #include <cmocka.h>
 
-#include "stages/ops.h"
-#include "tests/support/random.h"
+#include "tests/support/operator_tests.h"
 
 #define SIDE_MAX 64
 #define OUT_MAX  (3 * SIDE_MAX * SIDE_MAX)
-
-static crn_context *context;
-static crn_random noise;
 
 static crn_ranklet_fn *const operators[] = {crn_ranklet_serial, crn_ranklet_openmp};
 
@@ -33,12 +29,12 @@ static field one, other;
 /* Values below `levels`; of a size that pairs, or columns, are for. */
 static void make_field(field *f, uint32_t levels, bool large)
 {
-    f->params.width = 2 * crn_random_between(&noise, large ? 10 : 1, large ? 18 : 6);
-    f->params.height = 2 * crn_random_between(&noise, large ? 10 : 1, large ? 18 : 6);
-    int32_t height = crn_random_between(&noise, f->params.height, f->params.height + 9);
-    int32_t width = crn_random_between(&noise, f->params.width, f->params.width + 20);
+    f->params.width = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
+    f->params.height = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
+    int32_t height = crn_random_between(&operator_noise, f->params.height, f->params.height + 9);
+    int32_t width = crn_random_between(&operator_noise, f->params.width, f->params.width + 20);
     for (int32_t i = 0; i < height * width; i++)
-        f->values[i] = (uint16_t)crn_random_below(&noise, levels);
+        f->values[i] = (uint16_t)crn_random_below(&operator_noise, levels);
     f->in = crn_image_dense(f->values, CRN_U16, CRN_CHW, 1, height, width);
 }
 
@@ -46,7 +42,7 @@ static void run(crn_ranklet_fn *operator, field * f)
 {
     f->result = crn_image_dense(f->out, CRN_F32, CRN_CHW, 3, f->in.height - f->params.height + 1,
                                 f->in.width - f->params.width + 1);
-    assert_int_equal(operator(context, &f->params, &f->in, &f->result), 0);
+    assert_int_equal(operator(operator_contexts[2], &f->params, &f->in, &f->result), 0);
 }
 
 static float at(const field *f, int plane, int32_t y, int32_t x)
@@ -182,13 +178,13 @@ static void test_known_windows(void **state)
         const crn_ranklet_params params = {6, 2};
         crn_image in = crn_image_dense((void *)(uintptr_t)rows, CRN_U8, CRN_CHW, 1, 2, 6);
         crn_image out = crn_image_dense(r, CRN_F32, CRN_CHW, 3, 1, 1);
-        assert_int_equal(operators[i](context, &params, &in, &out), 0);
+        assert_int_equal(operators[i](operator_contexts[2], &params, &in, &out), 0);
         /* 5 9 1 20 4 7 against 10 15 5 13 19 11: 8 pairs above, 27 below, 1 equal. Top: the
          * example's 9 above and 21 below, and 5 again, 1 above and 5 below. */
         assert_true(r[VERTICAL] == (float)(-19 / 36.0));
         assert_true(r[HORIZONTAL] == (float)(-16 / 36.0));
         in.data = (void *)(uintptr_t)flat;
-        assert_int_equal(operators[i](context, &params, &in, &out), 0);
+        assert_int_equal(operators[i](operator_contexts[2], &params, &in, &out), 0);
         assert_true(r[VERTICAL] == 0 && r[HORIZONTAL] == 0 && r[DIAGONAL] == 0);
     }
 }
@@ -199,7 +195,7 @@ static void assert_refused(const crn_ranklet_params *params, const crn_image *in
     for (size_t i = 0; i < 2; i++) {
         crn_image to = *out;
         one.out[0] = 5;
-        assert_int_equal(operators[i](context, params, in, &to), -EINVAL);
+        assert_int_equal(operators[i](operator_contexts[2], params, in, &to), -EINVAL);
         assert_true(one.out[0] == 5);
     }
 }
@@ -211,7 +207,7 @@ static void test_nonsense_is_refused(void **state)
     const crn_image good_out = crn_image_dense(one.out, CRN_F32, CRN_CHW, 3, 5, 4);
     const crn_ranklet_params params = {6, 4};
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(operators[i](context, &params, &good,
+        assert_int_equal(operators[i](operator_contexts[2], &params, &good,
                                       &(crn_image){one.out, CRN_F32, 3, 5, 4, 20, 4, 1}),
                          0);
     static const crn_ranklet_params bad[] = {{5, 4},  {6, 3},  {0, 4},  {6, 0},
@@ -248,20 +244,6 @@ static void test_nonsense_is_refused(void **state)
     assert_refused(&params, &good, &out);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    noise.state = crn_random_seed();
-    return crn_context_create(2, &context);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,5 +256,5 @@ int main(void)
         cmocka_unit_test(test_known_windows),
         cmocka_unit_test(test_nonsense_is_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
 }
