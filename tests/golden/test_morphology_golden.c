@@ -5,16 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "stages/element.h"
-
-typedef struct reader {
-    const uint8_t *bytes;
-    size_t left;
-} reader;
+#include "tests/support/compare.h"
+#include "tests/support/golden_file.h"
 
 /* One case as the file holds it; arrays are copied, and the case owns them. */
 typedef struct golden_case {
@@ -24,41 +20,23 @@ typedef struct golden_case {
     float *heights;
 } golden_case;
 
-static const uint8_t *read_bytes(reader *r, size_t count)
+static crn_image read_image(golden_file *file, const int32_t *fields)
 {
-    assert_true(count <= r->left);
-    const uint8_t *bytes = r->bytes;
-    r->bytes += count;
-    r->left -= count;
-    return bytes;
+    return golden_image(file, (crn_type)fields[3], (crn_layout)fields[4], fields[2], fields[0],
+                        fields[1]);
 }
 
-static void *read_copy(reader *r, size_t count)
-{
-    void *copy = malloc(count + 1);
-    assert_non_null(copy);
-    return memcpy(copy, read_bytes(r, count), count);
-}
-
-static crn_image read_image(reader *r, const int32_t *fields)
-{
-    crn_type type = (crn_type)fields[3];
-    size_t elements = (size_t)fields[0] * (size_t)fields[1] * (size_t)fields[2];
-    return crn_image_dense(read_copy(r, elements * crn_type_bytes(type)), type,
-                           (crn_layout)fields[4], fields[2], fields[0], fields[1]);
-}
-
-/* Little-endian, as every machine that this runs on. The members stand there for every shape. */
-static golden_case read_case(reader *r)
+/* The members stand there for every shape. */
+static golden_case read_case(golden_file *file)
 {
     int32_t fields[10];
-    memcpy(fields, read_bytes(r, sizeof fields), sizeof fields);
+    golden_read(file, fields, sizeof fields);
     size_t pixels = (size_t)fields[7] * (size_t)fields[8];
-    golden_case c = {.members = read_copy(r, pixels)};
+    golden_case c = {.members = golden_copy(file, pixels)};
     if (fields[9])
-        c.heights = read_copy(r, pixels * sizeof *c.heights);
-    c.image = read_image(r, fields);
-    c.wanted = read_image(r, fields);
+        c.heights = golden_copy(file, pixels * sizeof *c.heights);
+    c.image = read_image(file, fields);
+    c.wanted = read_image(file, fields);
     c.params.operation = (crn_morphology_operation)fields[5];
     c.params.element = (crn_element){.shape = (crn_element_shape)fields[6],
                                      .width = fields[7],
@@ -77,59 +55,41 @@ static void free_case(golden_case *c)
     free(c->heights);
 }
 
-static void run_case(crn_morphology_fn *morph, crn_context *context, const golden_case *c,
-                     uint32_t number)
+static void run_case(const golden_wing *wing, const golden_case *c, uint32_t number)
 {
     const crn_element *element = &c->params.element;
     for (int32_t y = 0; y < element->height; y++)
         for (int32_t x = 0; x < element->width; x++)
             assert_int_equal(crn_element_has(element, x, y), c->members[y * element->width + x]);
-    size_t elements = (size_t)c->image.planes * (size_t)c->image.height * (size_t)c->image.width;
-    size_t bytes = elements * crn_type_bytes(c->image.type);
-    crn_image out = c->image;
-    out.data = malloc(bytes);
-    assert_non_null(out.data);
-    assert_int_equal(morph(context, &c->params, &c->image, &out), 0);
-    if (memcmp(out.data, c->wanted.data, bytes) != 0)
-        fail_msg("case %u: type %d operation %d shape %d %d x %d%s differs", number, c->image.type,
-                 c->params.operation, element->shape, element->width, element->height,
-                 element->heights ? " non-flat" : "");
+    char what[120];
+    snprintf(what, sizeof what, "%s, case %u: operation %d shape %d %d x %d%s", wing->name, number,
+             c->params.operation, element->shape, element->width, element->height,
+             element->heights ? " non-flat" : "");
+    crn_image out = golden_result(&c->image);
+    assert_int_equal(wing->ops->morphology(wing->context, &c->params, &c->image, &out), 0);
+    crn_assert_images_equal(&out, &c->wanted, what);
     free(out.data);
 }
 
-static void run_all(crn_morphology_fn *morph, int32_t threads)
+static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
-    FILE *file = fopen(CRN_TEST_DATA "/golden/morphology.bin", "rb");
-    assert_non_null(file);
-    static uint8_t bytes[1 << 20];
-    reader r = {bytes, fread(bytes, 1, sizeof bytes, file)};
-    fclose(file);
-    assert_memory_equal(read_bytes(&r, 4), "CRNM", 4);
-    uint32_t count;
-    memcpy(&count, read_bytes(&r, 4), 4);
-    assert_true(count > 200);
-    crn_context *context = NULL;
-    assert_int_equal(crn_context_create(threads, &context), 0);
-    for (uint32_t i = 0; i < count; i++) {
-        golden_case c = read_case(&r);
-        run_case(morph, context, &c, i);
-        free_case(&c);
-    }
-    assert_int_equal(r.left, 0);
-    crn_context_free(&context);
+    golden_case c = read_case(file);
+    run_case(wing, &c, number);
+    free_case(&c);
 }
+
+static const golden_cases cases = {CRN_TEST_DATA "/golden/morphology.bin", "CRNM", 200, try_case};
 
 static void test_serial_finds_what_scipy_finds(void **state)
 {
     (void)state;
-    run_all(crn_morphology_serial, 1);
+    golden_try_serial(&cases);
 }
 
 static void test_openmp_finds_what_scipy_finds(void **state)
 {
     (void)state;
-    run_all(crn_morphology_openmp, 1);
-    run_all(crn_morphology_openmp, 3);
+    golden_try_openmp(&cases);
 }
 
 int main(void)
