@@ -1,25 +1,19 @@
 /* cernita-apply as a program: what it writes is what the operator gives when called directly. */
-#include "tests/line/apply_program.h"
-
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
+#include <cmocka.h>
+
+#include "stages/backend.h"
 #include "stages/element.h"
 #include "stages/kernel.h"
-
-static crn_context *context;
-
-static int group_setup(void **state)
-{
-    (void)state;
-    return crn_context_create(1, &context);
-}
-
-static int group_teardown(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
-}
+#include "tests/support/apply_program.h"
+#include "tests/support/each_test.h"
+#include "tests/support/operator_tests.h"
 
 /* How the operators are asked for, and the table that does the same here. */
 static const struct {
@@ -59,39 +53,51 @@ static const char *out_like(const char *path)
     return strstr(path, ".png") ? "out.png" : "out.tif";
 }
 
-/* A picture with the wanted one's alpha, of its shape, to compute into. */
+/* A picture of that shape, to compute into. */
 static crn_picture shape_of(const crn_picture *picture, crn_type type)
 {
-    crn_picture result = {0};
-    assert_int_equal(crn_picture_create(type, picture->pages, picture->samples,
-                                        picture->image.height, picture->image.width, &result),
-                     0);
-    return result;
+    return apply_create(type, picture->pages, picture->samples, picture->image.height,
+                        picture->image.width);
 }
 
-static void morphology_is_the_operators(void **state)
+/* Of every kind of file, in every way, the program makes what the operator makes. The options are
+ * taken in turn, one for each file; alpha stays as it was. */
+static void expect_of_files(const char *const *options, size_t option_count,
+                            int (*compute)(const crn_ops *ops, size_t file, const crn_image *in,
+                                           crn_image *out))
 {
-    (void)state;
-    static crn_element_loaded loaded;
-    crn_error error = {0};
-    assert_int_equal(crn_element_load("disk", (crn_size){5, 3}, false, &loaded, &error), 0);
-    crn_morphology_params params = {CRN_OPEN, crn_element_of(&loaded)};
     for (size_t f = 0; f < FILES; f++) {
         crn_picture picture = apply_picture(files[f].path, files[f].type, files[f].pages,
                                             files[f].samples, files[f].alpha, 13, 17);
         crn_picture wanted = shape_of(&picture, files[f].type);
         for (size_t w = 0; w < WAYS; w++) {
-            assert_int_equal(ops_of(w)->morphology(context, &params, &picture.image, &wanted.image),
-                             0);
+            assert_int_equal(compute(ops_of(w), f, &picture.image, &wanted.image), 0);
             wanted.alpha = picture.alpha;
-            apply_expect("morphology --operation open --element disk --size 5x3 %s %s %s",
-                         ways[w].options, files[f].path, out_like(files[f].path));
+            apply_expect("%s %s %s %s", options[f % option_count], ways[w].options, files[f].path,
+                         out_like(files[f].path));
             apply_expect_picture(out_like(files[f].path), &wanted);
         }
         wanted.alpha = (crn_image){0};
         crn_picture_free(&wanted);
         crn_picture_free(&picture);
     }
+}
+
+static int open_by_disk(const crn_ops *ops, size_t file, const crn_image *in, crn_image *out)
+{
+    (void)file;
+    static crn_element_loaded loaded;
+    crn_error error = {0};
+    assert_int_equal(crn_element_load("disk", (crn_size){5, 3}, false, &loaded, &error), 0);
+    crn_morphology_params params = {CRN_OPEN, crn_element_of(&loaded)};
+    return ops->morphology(operator_contexts[1], &params, in, out);
+}
+
+static void morphology_is_the_operators(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"morphology --operation open --element disk --size 5x3"};
+    expect_of_files(options, 1, open_by_disk);
 }
 
 static void every_operation_has_its_name(void **state)
@@ -108,7 +114,8 @@ static void every_operation_has_its_name(void **state)
         const char *shape = shapes[i % 3];
         assert_int_equal(crn_element_load(shape, (crn_size){4, 4}, false, &loaded, &error), 0);
         crn_morphology_params params = {(crn_morphology_operation)i, crn_element_of(&loaded)};
-        assert_int_equal(ops_of(0)->morphology(context, &params, &picture.image, &wanted.image), 0);
+        assert_int_equal(
+            ops_of(0)->morphology(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
         apply_expect("morphology in.tif --element %s --size 4 --operation %s out.tif", shape,
                      names[i]);
         apply_expect_picture("out.tif", &wanted);
@@ -129,7 +136,8 @@ static void an_element_comes_from_a_picture(void **state)
         assert_int_equal(
             crn_element_load("element.tif", (crn_size){0, 0}, non_flat, &loaded, &error), 0);
         crn_morphology_params params = {CRN_DILATE, crn_element_of(&loaded)};
-        assert_int_equal(ops_of(0)->morphology(context, &params, &picture.image, &wanted.image), 0);
+        assert_int_equal(
+            ops_of(0)->morphology(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
         apply_expect("morphology --operation dilate --element element.tif %s in.tif out.tif",
                      non_flat ? "--non-flat" : "");
         apply_expect_picture("out.tif", &wanted);
@@ -139,49 +147,35 @@ static void an_element_comes_from_a_picture(void **state)
     crn_picture_free(&element);
 }
 
-static void convolution_is_the_operators(void **state)
+static int blur_to_borders(const crn_ops *ops, size_t file, const crn_image *in, crn_image *out)
 {
-    (void)state;
-    static const char *const borders[] = {"replicate", "reflect", "wrap", "zero"};
     static crn_kernel kernel;
     crn_error error = {0};
     assert_int_equal(crn_kernel_make("gaussian", (crn_size){5, 5}, &kernel, &error), 0);
-    for (size_t f = 0; f < FILES; f++) {
-        crn_picture picture = apply_picture(files[f].path, files[f].type, files[f].pages,
-                                            files[f].samples, files[f].alpha, 13, 17);
-        crn_picture wanted = shape_of(&picture, files[f].type);
-        for (size_t w = 0; w < WAYS; w++) {
-            crn_convolve_params params = {kernel.weights, 5, 5, (crn_convolve_border)(f % 4)};
-            assert_int_equal(ops_of(w)->convolve(context, &params, &picture.image, &wanted.image),
-                             0);
-            wanted.alpha = picture.alpha;
-            apply_expect("convolve --kernel gaussian --size 5 --border %s %s %s %s", borders[f % 4],
-                         ways[w].options, files[f].path, out_like(files[f].path));
-            apply_expect_picture(out_like(files[f].path), &wanted);
-        }
-        wanted.alpha = (crn_image){0};
-        crn_picture_free(&wanted);
-        crn_picture_free(&picture);
-    }
+    crn_convolve_params params = {kernel.weights, 5, 5, (crn_convolve_border)(file % 4)};
+    return ops->convolve(operator_contexts[1], &params, in, out);
 }
 
-static void write_text(const char *path, const char *text)
+static void convolution_is_the_operators(void **state)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    (void)state;
+    static const char *const options[] = {"convolve --kernel gaussian --size 5 --border replicate",
+                                          "convolve --kernel gaussian --size 5 --border reflect",
+                                          "convolve --kernel gaussian --size 5 --border wrap",
+                                          "convolve --kernel gaussian --size 5 --border zero"};
+    expect_of_files(options, 4, blur_to_borders);
 }
 
 static void a_kernel_comes_from_a_file(void **state)
 {
     (void)state;
-    write_text("kernel.txt", "0 1 0 # a cross\n1, -4, 1\n0 1 0\n");
+    apply_write_text("kernel.txt", "0 1 0 # a cross\n1, -4, 1\n0 1 0\n");
     static const float weights[9] = {0, 1, 0, 1, -4, 1, 0, 1, 0};
     crn_picture picture = apply_picture("in.tif", CRN_F32, 1, 1, false, 9, 9);
     crn_picture wanted = shape_of(&picture, CRN_F32);
     crn_convolve_params params = {weights, 3, 3, CRN_CONVOLVE_REPLICATE};
-    assert_int_equal(ops_of(1)->convolve(context, &params, &picture.image, &wanted.image), 0);
+    assert_int_equal(
+        ops_of(1)->convolve(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
     apply_expect("convolve --kernel kernel.txt in.tif out.tif");
     apply_expect_picture("out.tif", &wanted);
     crn_picture_free(&wanted);
@@ -202,7 +196,8 @@ static void u16_stays_u16(void **state)
 
     assert_int_equal(crn_kernel_make("sharpen", (crn_size){3, 3}, &kernel, &error), 0);
     crn_convolve_params params = {kernel.weights, 3, 3, CRN_CONVOLVE_REPLICATE};
-    assert_int_equal(ops_of(1)->convolve(context, &params, &wide.image, &sums.image), 0);
+    assert_int_equal(ops_of(1)->convolve(operator_contexts[1], &params, &wide.image, &sums.image),
+                     0);
     for (int32_t i = 0; i < 2 * 11 * 7; i++) {
         float sum = rintf(((float *)sums.image.data)[i]);
         ((uint16_t *)wanted.image.data)[i] = (uint16_t)fminf(fmaxf(sum, 0), 65535);
@@ -212,7 +207,8 @@ static void u16_stays_u16(void **state)
 
     crn_element element = {CRN_ELEMENT_RECT, 3, 1, NULL, NULL};
     crn_morphology_params erosion = {CRN_ERODE, element};
-    assert_int_equal(ops_of(1)->morphology(context, &erosion, &wide.image, &sums.image), 0);
+    assert_int_equal(
+        ops_of(1)->morphology(operator_contexts[1], &erosion, &wide.image, &sums.image), 0);
     for (int32_t i = 0; i < 2 * 11 * 7; i++)
         ((uint16_t *)wanted.image.data)[i] = (uint16_t)((float *)sums.image.data)[i];
     apply_expect("morphology --operation erode --element rect --size 3x1 in.tif out.tif");
@@ -232,18 +228,21 @@ static void haar_is_the_operators(void **state)
         crn_picture wanted = shape_of(&picture, CRN_F32), back = shape_of(&picture, CRN_F32);
         for (size_t w = 0; w < WAYS; w++) {
             crn_haar_params params = {CRN_HAAR_FORWARD, 3, 0, false};
-            assert_int_equal(ops_of(w)->haar(context, &params, &picture.image, &wanted.image), 0);
+            assert_int_equal(
+                ops_of(w)->haar(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
             apply_expect("haar --levels 3 %s %s out.tif", ways[w].options, files[f].path);
             apply_expect_picture("out.tif", &wanted);
 
             params.direction = CRN_HAAR_INVERSE;
-            assert_int_equal(ops_of(w)->haar(context, &params, &wanted.image, &back.image), 0);
+            assert_int_equal(
+                ops_of(w)->haar(operator_contexts[1], &params, &wanted.image, &back.image), 0);
             apply_expect("haar --levels 3 --inverse %s out.tif back.tif", ways[w].options);
             apply_expect_picture("back.tif", &back);
 
             params.direction = CRN_HAAR_DENOISE;
             params.threshold = 0.25f;
-            assert_int_equal(ops_of(w)->haar(context, &params, &picture.image, &back.image), 0);
+            assert_int_equal(
+                ops_of(w)->haar(operator_contexts[1], &params, &picture.image, &back.image), 0);
             apply_expect("haar --levels 3 --threshold 0.25 %s %s out.tif", ways[w].options,
                          files[f].path);
             apply_expect_picture("out.tif", &back);
@@ -257,11 +256,9 @@ static void haar_is_the_operators(void **state)
 static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
 {
     (void)state;
-    crn_picture flat = {0};
-    crn_error error = {0};
-    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 8, 8, &flat), 0);
+    crn_picture flat = apply_create(CRN_U8, 1, 1, 8, 8);
     ((uint8_t *)flat.image.data)[7 * 8] = 200; /* bottom left: one square differs */
-    assert_int_equal(crn_picture_write("in.png", &flat, &error), 0);
+    apply_write("in.png", &flat);
     apply_expect("haar --levels 1 in.png out.png");
     crn_picture out = apply_read("out.png");
     const uint8_t *pixels = out.image.data;
@@ -303,7 +300,8 @@ static void a_picture_may_replace_itself(void **state)
     crn_picture picture = apply_picture("same.tif", CRN_F32, 3, 1, false, 6, 6);
     crn_picture wanted = shape_of(&picture, CRN_F32);
     crn_haar_params params = {CRN_HAAR_FORWARD, 2, 0, false};
-    assert_int_equal(ops_of(0)->haar(context, &params, &picture.image, &wanted.image), 0);
+    assert_int_equal(ops_of(0)->haar(operator_contexts[1], &params, &picture.image, &wanted.image),
+                     0);
     apply_expect("haar --levels 2 same.tif same.tif");
     apply_expect_picture("same.tif", &wanted);
     crn_picture_free(&wanted);
@@ -314,11 +312,9 @@ static void a_picture_may_replace_itself(void **state)
 static void f32_in_a_png_is_mapped_and_said(void **state)
 {
     (void)state;
-    crn_picture picture = {0};
-    crn_error error = {0};
-    assert_int_equal(crn_picture_create(CRN_F32, 1, 1, 1, 3, &picture), 0);
+    crn_picture picture = apply_create(CRN_F32, 1, 1, 1, 3);
     memcpy(picture.image.data, (const float[]){-2, 0, 2}, 3 * sizeof(float));
-    assert_int_equal(crn_picture_write("in.tif", &picture, &error), 0);
+    apply_write("in.tif", &picture);
     assert_int_equal(
         apply_run("morphology --operation erode --element rect --size 1 in.tif out.png"), 0);
     assert_string_equal(apply_output, "cernita-apply morphology: out.png: -2 to 2 became 0 to 255; "
@@ -334,11 +330,10 @@ static void diamond_square_is_the_operators(void **state)
     (void)state;
     for (size_t w = 0; w < WAYS; w++)
         for (int is_f32 = 0; is_f32 < 2; is_f32++) {
-            crn_picture wanted = {0};
-            assert_int_equal(crn_picture_create(is_f32 ? CRN_F32 : CRN_U8, 1, 1, 129, 129, &wanted),
-                             0);
+            crn_picture wanted = apply_create(is_f32 ? CRN_F32 : CRN_U8, 1, 1, 129, 129);
             crn_diamond_square_params params = {7, 0x123456789abcdef, 0.75, 0, 0};
-            assert_int_equal(ops_of(w)->diamond_square(context, &params, &wanted.image), 0);
+            assert_int_equal(
+                ops_of(w)->diamond_square(operator_contexts[1], &params, &wanted.image), 0);
             apply_expect("diamond-square --exponent 7 --seed 81985529216486895 --roughness 0.75 "
                          "%s %s %s",
                          is_f32 ? "--type f32" : "", ways[w].options,
@@ -352,10 +347,9 @@ static void diamond_square_is_the_operators(void **state)
 static void a_large_field_has_no_seams(void **state)
 {
     (void)state;
-    crn_picture wanted = {0};
-    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 4097, 4097, &wanted), 0);
+    crn_picture wanted = apply_create(CRN_U8, 1, 1, 4097, 4097);
     crn_diamond_square_params params = {12, 3, 0.5, 0, 0};
-    assert_int_equal(ops_of(1)->diamond_square(context, &params, &wanted.image), 0);
+    assert_int_equal(ops_of(1)->diamond_square(operator_contexts[1], &params, &wanted.image), 0);
     apply_expect("diamond-square --exponent 12 --seed 3 out.tif");
     apply_expect_picture("out.tif", &wanted);
     crn_picture_free(&wanted);
@@ -381,27 +375,23 @@ static void times_are_a_line(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(morphology_is_the_operators, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(every_operation_has_its_name, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(an_element_comes_from_a_picture, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(convolution_is_the_operators, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(a_kernel_comes_from_a_file, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(u16_stays_u16, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(haar_is_the_operators, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(haar_as_a_png_is_grey_where_nothing_differs, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(a_denoised_picture_keeps_its_type_in_a_png, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(large_pages_go_one_by_one, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(a_large_field_has_no_seams, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(a_picture_may_replace_itself, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(f32_in_a_png_is_mapped_and_said, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(diamond_square_is_the_operators, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(times_are_a_line, apply_setup, apply_teardown),
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(morphology_is_the_operators),
+        cmocka_unit_test(every_operation_has_its_name),
+        cmocka_unit_test(an_element_comes_from_a_picture),
+        cmocka_unit_test(convolution_is_the_operators),
+        cmocka_unit_test(a_kernel_comes_from_a_file),
+        cmocka_unit_test(u16_stays_u16),
+        cmocka_unit_test(haar_is_the_operators),
+        cmocka_unit_test(haar_as_a_png_is_grey_where_nothing_differs),
+        cmocka_unit_test(a_denoised_picture_keeps_its_type_in_a_png),
+        cmocka_unit_test(large_pages_go_one_by_one),
+        cmocka_unit_test(a_large_field_has_no_seams),
+        cmocka_unit_test(a_picture_may_replace_itself),
+        cmocka_unit_test(f32_in_a_png_is_mapped_and_said),
+        cmocka_unit_test(diamond_square_is_the_operators),
+        cmocka_unit_test(times_are_a_line),
     };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+    EACH_TEST(tests, apply_setup, apply_teardown);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

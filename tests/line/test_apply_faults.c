@@ -1,15 +1,19 @@
 /* cernita-apply asked wrongly, or for what cannot be: one line that names the place, and the
  * status.
  */
-#include "tests/line/apply_program.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
+#include <cmocka.h>
+
+#include "stages/backend.h"
+#include "tests/support/apply_program.h"
+#include "tests/support/each_test.h"
 
 /* What the cases below ask for. */
 static int setup(void **state)
@@ -31,8 +35,8 @@ static int setup(void **state)
                           pictures[i].samples, false, pictures[i].height, pictures[i].width);
         crn_picture_free(&picture);
     }
-    write_text("text.tif", "no picture");
-    write_text("words.txt", "1 2\nthree 4\n");
+    apply_write_text("text.tif", "no picture");
+    apply_write_text("words.txt", "1 2\nthree 4\n");
     return mkdir("folder", 0777);
 }
 
@@ -229,12 +233,11 @@ static void help_is_there_for_each(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_command_line, setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(elements_and_kernels, setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(pictures_and_places, setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(memory_is_asked_for_beforehand, setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(help_is_there_for_each, setup, apply_teardown),
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_command_line),       cmocka_unit_test(elements_and_kernels),
+        cmocka_unit_test(pictures_and_places),    cmocka_unit_test(memory_is_asked_for_beforehand),
+        cmocka_unit_test(help_is_there_for_each),
     };
+    EACH_TEST(tests, setup, apply_teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,22 @@
 /* cernita-apply as a program: contours as JSON and drawn, ranklets as TIFF, CSV and panels. */
-#include "tests/line/apply_program.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include <cmocka.h>
 #include <yajl/yajl_tree.h>
 
+#include "tests/support/apply_program.h"
+#include "tests/support/each_test.h"
+#include "tests/support/operator_tests.h"
 #include "tools/apply_windows.h"
 
 #define POINTS   20000
 #define CONTOURS 5000
-
-static crn_context *context;
-
-static int group_setup(void **state)
-{
-    (void)state;
-    return crn_context_create(1, &context);
-}
-
-static int group_teardown(void **state)
-{
-    (void)state;
-    crn_context_free(&context);
-    return 0;
-}
 
 static char *read_text(const char *path)
 {
@@ -48,7 +43,7 @@ static crn_contours find(const crn_image *image, double level, crn_connectivity 
         levels[i] = level;
     crn_contours found = {points, contours, POINTS, CONTOURS, 0, 0, false};
     crn_contours_params params = {levels, NULL, connectivity, orientation, border};
-    assert_int_equal(crn_contours_serial(context, &params, image, &found), 0);
+    assert_int_equal(crn_contours_serial(operator_contexts[1], &params, image, &found), 0);
     assert_false(found.truncated);
     return found;
 }
@@ -135,13 +130,11 @@ static void no_contours_are_an_empty_list(void **state)
 static void many_contours_find_room(void **state)
 {
     (void)state;
-    crn_picture picture = {0};
-    crn_error error = {0};
-    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 300, 300, &picture), 0);
+    crn_picture picture = apply_create(CRN_U8, 1, 1, 300, 300);
     for (int32_t y = 0; y < 300; y++)
         for (int32_t x = 0; x < 300; x++)
             ((uint8_t *)picture.image.data)[y * 300 + x] = x % 2 && y % 2;
-    assert_int_equal(crn_picture_write("in.tif", &picture, &error), 0);
+    apply_write("in.tif", &picture);
     apply_expect("contours --level 0.5 in.tif out.json");
     char *text = read_text("out.json");
     uint32_t lines = 0;
@@ -155,14 +148,12 @@ static void many_contours_find_room(void **state)
 /* A bright square of 4 x 4 in the middle of 12 x 12 pixels, in every plane. */
 static void write_squares(const char *path, int32_t pages, int32_t samples)
 {
-    crn_picture picture = {0};
-    crn_error error = {0};
-    assert_int_equal(crn_picture_create(CRN_U8, pages, samples, 12, 12, &picture), 0);
+    crn_picture picture = apply_create(CRN_U8, pages, samples, 12, 12);
     for (int32_t plane = 0; plane < pages * samples; plane++)
         for (int32_t y = 4; y < 8; y++)
             for (int32_t x = 4; x < 8; x++)
                 ((uint8_t *)picture.image.data)[crn_image_index(&picture.image, plane, y, x)] = 200;
-    assert_int_equal(crn_picture_write(path, &picture, &error), 0);
+    apply_write(path, &picture);
     crn_picture_free(&picture);
 }
 
@@ -200,12 +191,10 @@ static void outlines_are_drawn_over_the_picture(void **state)
 static void a_colour_picture_stays_in_colour(void **state)
 {
     (void)state;
-    crn_picture picture = {0};
-    crn_error error = {0};
-    assert_int_equal(crn_picture_create(CRN_U8, 1, 3, 4, 4, &picture), 0);
+    crn_picture picture = apply_create(CRN_U8, 1, 3, 4, 4);
     for (int32_t i = 0; i < 16; i++)
         memcpy((uint8_t *)picture.image.data + 3 * (size_t)i, (const uint8_t[]){10, 90, 200}, 3);
-    assert_int_equal(crn_picture_write("in.png", &picture, &error), 0);
+    apply_write("in.png", &picture);
     apply_expect("contours --level 250 in.png out.png");
     apply_expect_picture("out.png", &picture);
     crn_picture_free(&picture);
@@ -241,7 +230,7 @@ static crn_image ranklets(const crn_image *image, int32_t plane, crn_size window
     one.data = (char *)image->data +
                crn_image_index(image, plane, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
     crn_ranklet_params params = {window.width, window.height};
-    assert_int_equal(crn_ranklet_serial(context, &params, &one, &out), 0);
+    assert_int_equal(crn_ranklet_serial(operator_contexts[1], &params, &one, &out), 0);
     return out;
 }
 
@@ -289,9 +278,7 @@ static void ranklets_are_pages(void **state)
         int32_t pages, samples;
     } cases[] = {{"in.png", CRN_U8, 1, 3}, {"in.tif", CRN_U16, 2, 1}};
     float values[3 * 20 * 20];
-    FILE *script = fopen("pages.py", "w");
-    fputs(PAGES_SCRIPT, script);
-    fclose(script);
+    apply_write_text("pages.py", PAGES_SCRIPT);
     for (size_t i = 0; i < 2; i++) {
         crn_picture picture = apply_picture(cases[i].path, cases[i].type, cases[i].pages,
                                             cases[i].samples, false, 10, 13);
@@ -396,21 +383,18 @@ static void a_panel_has_a_row_for_each_plane_and_window(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(contours_are_the_operators, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(no_contours_are_an_empty_list, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(many_contours_find_room, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(outlines_are_drawn_over_the_picture, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(a_colour_picture_stays_in_colour, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(pages_stand_apart_in_colours_of_their_own, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(ranklets_are_pages, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(ranklets_are_lines, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(the_pyramid_has_every_window, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(a_panel_has_a_row_for_each_plane_and_window, apply_setup,
-                                        apply_teardown),
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(contours_are_the_operators),
+        cmocka_unit_test(no_contours_are_an_empty_list),
+        cmocka_unit_test(many_contours_find_room),
+        cmocka_unit_test(outlines_are_drawn_over_the_picture),
+        cmocka_unit_test(a_colour_picture_stays_in_colour),
+        cmocka_unit_test(pages_stand_apart_in_colours_of_their_own),
+        cmocka_unit_test(ranklets_are_pages),
+        cmocka_unit_test(ranklets_are_lines),
+        cmocka_unit_test(the_pyramid_has_every_window),
+        cmocka_unit_test(a_panel_has_a_row_for_each_plane_and_window),
     };
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+    EACH_TEST(tests, apply_setup, apply_teardown);
+    return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -13,6 +13,7 @@
 
 #include "stages/element.h"
 #include "stages/kernel.h"
+#include "tests/support/each_test.h"
 #include "tests/support/settings.h"
 
 #define PLANES 3
@@ -343,7 +344,7 @@ static void test_haar_takes_noise_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(test_they_work_on_maps_and_stand_in_their_order),
         cmocka_unit_test(test_u8_stays_but_for_haar),
         cmocka_unit_test(test_f16_is_widened_first),
@@ -355,11 +356,6 @@ int main(void)
         cmocka_unit_test(test_morphology_asks_for_its_element),
         cmocka_unit_test(test_haar_takes_noise_out),
     };
-    struct CMUnitTest all[sizeof tests / sizeof *tests];
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        all[i] = tests[i];
-        all[i].setup_func = setup;
-        all[i].teardown_func = teardown;
-    }
-    return cmocka_run_group_tests(all, NULL, NULL);
+    EACH_TEST(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

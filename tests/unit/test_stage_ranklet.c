@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/each_test.h"
+#include "tests/support/random.h"
 #include "tests/support/settings.h"
 
 #define PLANES   3
@@ -130,29 +132,23 @@ typedef struct fixture {
     uint8_t bytes[PLANES * HEIGHT * WIDTH]; /* the maps in 8 bits */
 } fixture;
 
-static uint32_t random_state;
-
-static uint32_t random_below(uint32_t limit)
-{
-    random_state = random_state * 1664525 + 1013904223;
-    return (random_state >> 8) % limit;
-}
+static crn_random noise;
 
 static int setup(void **state)
 {
     fixture *f = *state = calloc(1, sizeof *f);
     memset(&asked, 0, sizeof asked);
-    random_state = 20261121;
+    noise.state = 20261121;
     f->stage = crn_stage_find("ranklet");
     f->defects = (crn_defects){.defects = f->defect,
                                .textures = f->texture,
                                .defect_capacity = DEFECTS,
                                .texture_capacity = TEXTURES};
     for (int i = 0; i < HEIGHT * WIDTH; i++)
-        f->grey[i] = (uint8_t)random_below(256);
+        f->grey[i] = (uint8_t)crn_random_below(&noise, 256);
     for (int i = 0; i < PLANES * HEIGHT * WIDTH; i++) {
-        f->bytes[i] = (uint8_t)random_below(256);
-        f->maps[i] = ((float)f->bytes[i] + (float)random_below(99) / 100 - 0.49f) / 255;
+        f->bytes[i] = (uint8_t)crn_random_below(&noise, 256);
+        f->maps[i] = ((float)f->bytes[i] + (float)crn_random_below(&noise, 99) / 100 - 0.49f) / 255;
     }
     f->job = (crn_job){.ops = &ops, .defects = &f->defects};
     f->job.received = crn_image_dense(f->maps, CRN_F32, CRN_HWC, PLANES, HEIGHT, WIDTH);
@@ -217,8 +213,10 @@ static void add_odd_boxes(fixture *f)
         add_defect(f, channel, 10.2, 4.5, 10.4, 30.5);
         add_defect(f, channel, WIDTH - 1.5, HEIGHT - 2, WIDTH - 0.5, HEIGHT - 0.25);
         for (int i = 0; i < 6; i++) {
-            double x = random_below(WIDTH * 8) / 8.0, y = random_below(HEIGHT * 8) / 8.0;
-            add_defect(f, channel, x, y, x + random_below(60) / 8.0, y + random_below(60) / 8.0);
+            double x = crn_random_below(&noise, WIDTH * 8) / 8.0,
+                   y = crn_random_below(&noise, HEIGHT * 8) / 8.0;
+            add_defect(f, channel, x, y, x + crn_random_below(&noise, 60) / 8.0,
+                       y + crn_random_below(&noise, 60) / 8.0);
         }
     }
 }
@@ -417,7 +415,7 @@ static void test_boxes_beyond_numbers_are_harmless(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_is_a_feature_with_a_texture_a_window),
         cmocka_unit_test(test_windows_without_meaning_are_refused),
         cmocka_unit_test(test_means_over_the_photograph),
@@ -432,11 +430,6 @@ int main(void)
         cmocka_unit_test(test_an_operators_failure_fails_the_stage),
         cmocka_unit_test(test_boxes_beyond_numbers_are_harmless),
     };
-    struct CMUnitTest all[sizeof tests / sizeof *tests];
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        all[i] = tests[i];
-        all[i].setup_func = setup;
-        all[i].teardown_func = teardown;
-    }
-    return cmocka_run_group_tests(all, NULL, NULL);
+    EACH_TEST(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

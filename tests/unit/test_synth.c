@@ -14,7 +14,6 @@
 #include "stages/classes.h"
 #include "stages/image.h"
 #include "tests/support/recorded.h"
-#include "tools/noise.h"
 #include "tools/scene.h"
 
 /* Runs cernita-synth; its exit status. */
@@ -36,28 +35,6 @@ static void same_file(const char *a, const char *b, bool same)
     assert_int_equal(size == recorded_load(b, two, FILE_BYTES) && !memcmp(one, two, size), same);
     free(one);
     free(two);
-}
-
-/* Random123's known answers for philox4x32-10. */
-static void philox_gives_the_published_words(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t counter[4];
-        uint64_t key;
-        uint32_t words[4];
-    } known[] = {
-        {{0, 0, 0, 0}, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-        {{~0u, ~0u, ~0u, ~0u}, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-         UINT64_C(0x299f31d0a4093822),
-         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        uint32_t words[4];
-        crn_philox(known[i].counter, known[i].key, words);
-        assert_memory_equal(words, known[i].words, sizeof words);
-    }
 }
 
 static void the_seed_decides_every_byte(void **state)
@@ -214,7 +191,6 @@ static void what_is_asked_wrongly_ends_with_2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_gives_the_published_words),
         cmocka_unit_test(the_seed_decides_every_byte),
         cmocka_unit_test(headers_tell_fruits_views_lanes_and_times),
         cmocka_unit_test(maps_are_probabilities),
