@@ -76,31 +76,50 @@ static void compare(const int planes[3], const float signs[3],
 
 static const int same_planes[3] = {VERTICAL, HORIZONTAL, DIAGONAL};
 
+/* What becomes of the ranklets, as `compare` takes it, when `change` is made to `other`. */
+static void try_change(void (*change)(void), const int planes[3], const float signs[3],
+                       void (*place)(int32_t *y, int32_t *x))
+{
+    for (size_t i = 0; i < 100; i++) {
+        start(i);
+        change();
+        run(operators[i % 2], &other);
+        compare(planes, signs, place);
+    }
+}
+
+static void spread_values(void)
+{
+    for (int32_t k = 0; k < one.in.height * one.in.width; k++)
+        other.values[k] = (uint16_t)(one.values[k] + one.values[k] / 16 + 7);
+}
+
 static void test_only_the_order_of_values_counts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        start(i);
-        for (int32_t k = 0; k < one.in.height * one.in.width; k++)
-            other.values[k] = (uint16_t)(one.values[k] + one.values[k] / 16 + 7);
-        run(operators[i % 2], &other);
-        compare(same_planes, (const float[]){1, 1, 1}, NULL);
-    }
+    try_change(spread_values, same_planes, (const float[]){1, 1, 1}, NULL);
+}
+
+static void invert_values(void)
+{
+    for (int32_t k = 0; k < one.in.height * one.in.width; k++)
+        other.values[k] = (uint16_t)(UINT16_MAX - one.values[k]);
 }
 
 static void test_inverted_values_change_the_sign(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        start(i);
-        for (int32_t k = 0; k < one.in.height * one.in.width; k++)
-            other.values[k] = (uint16_t)(UINT16_MAX - one.values[k]);
-        run(operators[i % 2], &other);
-        compare(same_planes, (const float[]){-1, -1, -1}, NULL);
-    }
+    try_change(invert_values, same_planes, (const float[]){-1, -1, -1}, NULL);
 }
 
-static void transpose(int32_t *y, int32_t *x)
+static void transpose(void)
+{
+    other.in =
+        (crn_image){other.values, CRN_U16, 1, one.in.width, one.in.height, 0, 1, one.in.width};
+    other.params = (crn_ranklet_params){one.params.height, one.params.width};
+}
+
+static void transposed_place(int32_t *y, int32_t *x)
 {
     int32_t swap = *y;
     *y = *x;
@@ -110,17 +129,17 @@ static void transpose(int32_t *y, int32_t *x)
 static void test_transposing_swaps_vertical_and_horizontal(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        start(i);
-        other.in =
-            (crn_image){other.values, CRN_U16, 1, one.in.width, one.in.height, 0, 1, one.in.width};
-        other.params = (crn_ranklet_params){one.params.height, one.params.width};
-        run(operators[i % 2], &other);
-        compare((const int[]){HORIZONTAL, VERTICAL, DIAGONAL}, (const float[]){1, 1, 1}, transpose);
-    }
+    try_change(transpose, (const int[]){HORIZONTAL, VERTICAL, DIAGONAL}, (const float[]){1, 1, 1},
+               transposed_place);
 }
 
-static void mirror(int32_t *y, int32_t *x)
+static void mirror(void)
+{
+    other.in.data = other.values + one.in.width - 1;
+    other.in.step = -1;
+}
+
+static void mirrored_place(int32_t *y, int32_t *x)
 {
     (void)y;
     *x = one.result.width - 1 - *x;
@@ -129,16 +148,16 @@ static void mirror(int32_t *y, int32_t *x)
 static void test_mirroring_changes_vertical_and_diagonal(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        start(i);
-        other.in.data = other.values + one.in.width - 1;
-        other.in.step = -1;
-        run(operators[i % 2], &other);
-        compare(same_planes, (const float[]){-1, 1, -1}, mirror);
-    }
+    try_change(mirror, same_planes, (const float[]){-1, 1, -1}, mirrored_place);
 }
 
-static void turn_over(int32_t *y, int32_t *x)
+static void turn_over(void)
+{
+    other.in.data = other.values + (one.in.height - 1) * one.in.width;
+    other.in.row_stride = -one.in.width;
+}
+
+static void turned_place(int32_t *y, int32_t *x)
 {
     (void)x;
     *y = one.result.height - 1 - *y;
@@ -147,13 +166,7 @@ static void turn_over(int32_t *y, int32_t *x)
 static void test_turning_over_changes_horizontal_and_diagonal(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
-        start(i);
-        other.in.data = other.values + (one.in.height - 1) * one.in.width;
-        other.in.row_stride = -one.in.width;
-        run(operators[i % 2], &other);
-        compare(same_planes, (const float[]){1, -1, -1}, turn_over);
-    }
+    try_change(turn_over, same_planes, (const float[]){1, -1, -1}, turned_place);
 }
 
 static void test_none_is_beyond_one(void **state)
