@@ -167,15 +167,15 @@ static bool is_right_f32(const wanted *w, float got)
     return !w->spoilt || !isfinite(got);
 }
 
-static void check(const parity_case *c, const crn_image *out, const wanted *all, const char *what)
+static void check(const crn_image *out, const wanted *all, const char *what)
 {
     for (int32_t plane = 0; plane < out->planes; plane++)
         for (int32_t y = 0; y < out->height; y++)
             for (int32_t x = 0; x < out->width; x++, all++) {
                 float got = crn_image_at(out, plane, y, x);
                 if (out->type == CRN_U8 ? !is_right_u8(all, (int)got) : !is_right_f32(all, got))
-                    fail_msg("%s | %s: plane %d (%d, %d) is %.9g, wanted %.17g within %.3g",
-                             c->what, what, plane, x, y, (double)got, all->sum, all->bound);
+                    fail_msg("%s: plane %d (%d, %d) is %.9g, wanted %.17g within %.3g", what, plane,
+                             x, y, (double)got, all->sum, all->bound);
             }
 }
 
@@ -212,7 +212,7 @@ static crn_image run(crn_random *random, const parity_case *c, const crn_convolv
             : way->filters ? crn_convolve_openmp_by(way, context, &c->params, &c->image, &out)
                            : crn_convolve_serial(context, &c->params, &c->image, &out);
     operators_check_result(r, what);
-    check(c, &out, all, what);
+    check(&out, all, what);
     if (way && !way->filters)
         check_serial(c, &out, all);
     crn_guarded_check(&memory, what);
