@@ -7,7 +7,7 @@
 
 #include "stages/serial/diamond_square.h"
 
-float crn_random_between(crn_random *random, float low, float high)
+float crn_draws_between(crn_draws *random, float low, float high)
 {
     uint32_t words[4];
     uint32_t counter[4] = {(uint32_t)(random->drawn >> 2), (uint32_t)random->stream,

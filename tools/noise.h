@@ -12,13 +12,13 @@
 #include "stages/philox.h"
 
 /* A stream of numbers, told apart by (key, stream). Starts as {key, stream}. */
-typedef struct crn_random {
+typedef struct crn_draws {
     uint64_t key, stream;
     uint64_t drawn;
-} crn_random;
+} crn_draws;
 
 /* The next number, uniform in [low, high). */
-float crn_random_between(crn_random *random, float low, float high);
+float crn_draws_between(crn_draws *random, float low, float high);
 
 /* A square texture of (2^exponent + 1)^2 numbers, scaled to −1 to 1. */
 typedef struct crn_noise {

@@ -51,10 +51,10 @@ static vector unit(vector a)
 }
 
 /* Uniform on the sphere. */
-static vector any_direction(crn_random *random)
+static vector any_direction(crn_draws *random)
 {
-    float z = crn_random_between(random, -1, 1);
-    float angle = crn_random_between(random, -PI, PI), r = sqrtf(fmaxf(0, 1 - z * z));
+    float z = crn_draws_between(random, -1, 1);
+    float angle = crn_draws_between(random, -PI, PI), r = sqrtf(fmaxf(0, 1 - z * z));
     return (vector){r * cosf(angle), r * sinf(angle), z};
 }
 
@@ -65,29 +65,29 @@ static vector turned(vector v, vector axis, float angle)
     return sum(sum(scaled(v, c), scaled(cross(axis, v), s)), scaled(axis, dot(axis, v) * (1 - c)));
 }
 
-static void place_defect(crn_random *random, int kind, vector centre, crn_defect *ret_defect)
+static void place_defect(crn_draws *random, int kind, vector centre, crn_defect *ret_defect)
 {
     const look *l = &looks[kind];
     vector other = fabsf(centre.z) < 0.8f ? (vector){0, 0, 1} : (vector){1, 0, 0};
-    vector along = turned(unit(cross(centre, other)), centre, crn_random_between(random, -PI, PI));
-    float length = crn_random_between(random, l->size_min, l->size_max);
+    vector along = turned(unit(cross(centre, other)), centre, crn_draws_between(random, -PI, PI));
+    float length = crn_draws_between(random, l->size_min, l->size_max);
     *ret_defect = (crn_defect){.kind = kind,
                                .centre = centre,
                                .along = along,
                                .across = cross(centre, along),
                                .length = length,
-                               .width = length * crn_random_between(random, l->aspect, 1),
-                               .texture_x = crn_random_between(random, 0, 1000),
-                               .texture_y = crn_random_between(random, 0, 1000)};
+                               .width = length * crn_draws_between(random, l->aspect, 1),
+                               .texture_x = crn_draws_between(random, 0, 1000),
+                               .texture_y = crn_draws_between(random, 0, 1000)};
 }
 
 /* A class by its weight, among those that have a channel. */
-static int any_kind(const crn_scene *scene, crn_random *random)
+static int any_kind(const crn_scene *scene, crn_draws *random)
 {
     float total = 0;
     for (int kind = 0; kind < CRN_SCENE_CLASSES && kind < scene->classes; kind++)
         total += looks[kind].weight;
-    float at = crn_random_between(random, 0, total);
+    float at = crn_draws_between(random, 0, total);
     for (int kind = 0; kind < CRN_SCENE_CLASSES && kind < scene->classes; kind++) {
         if (looks[kind].weight > 0 && at < looks[kind].weight)
             return kind;
@@ -98,27 +98,27 @@ static int any_kind(const crn_scene *scene, crn_random *random)
 
 void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_fruit *ret_fruit)
 {
-    crn_random random = {scene->seed, number, 0};
+    crn_draws random = {scene->seed, number, 0};
     float room = fminf((float)scene->height, (float)scene->width * 0.5f);
-    crn_fruit fruit = {.radius_px = room * crn_random_between(&random, 0.34f, 0.42f)};
-    fruit.axes = (vector){1, crn_random_between(&random, 0.93f, 1.0f),
-                          crn_random_between(&random, 0.9f, 1.04f)};
+    crn_fruit fruit = {.radius_px = room * crn_draws_between(&random, 0.34f, 0.42f)};
+    fruit.axes = (vector){1, crn_draws_between(&random, 0.93f, 1.0f),
+                          crn_draws_between(&random, 0.9f, 1.04f)};
     fruit.turn[2] = any_direction(&random);
     vector other = fabsf(fruit.turn[2].z) < 0.8f ? (vector){0, 0, 1} : (vector){1, 0, 0};
     fruit.turn[0] = unit(cross(other, fruit.turn[2]));
     fruit.turn[1] = cross(fruit.turn[2], fruit.turn[0]);
     /* It rolls along the picture's rows, once round within its views, never quite straight. */
-    fruit.spin = unit((vector){crn_random_between(&random, -0.15f, 0.15f), 1,
-                               crn_random_between(&random, -0.15f, 0.15f)});
-    fruit.step = 2 * PI / (float)scene->views * crn_random_between(&random, 0.8f, 0.95f);
-    fruit.texture_x = crn_random_between(&random, 0, 1000);
-    fruit.texture_y = crn_random_between(&random, 0, 1000);
-    fruit.lightness = crn_random_between(&random, 0.9f, 1.05f);
+    fruit.spin = unit((vector){crn_draws_between(&random, -0.15f, 0.15f), 1,
+                               crn_draws_between(&random, -0.15f, 0.15f)});
+    fruit.step = 2 * PI / (float)scene->views * crn_draws_between(&random, 0.8f, 0.95f);
+    fruit.texture_x = crn_draws_between(&random, 0, 1000);
+    fruit.texture_y = crn_draws_between(&random, 0, 1000);
+    fruit.lightness = crn_draws_between(&random, 0.9f, 1.05f);
 
     place_defect(&random, CLASS_STEM, (vector){0, 0, 1}, &fruit.defect[0]);
     place_defect(&random, CLASS_CALYX, (vector){0, 0, -1}, &fruit.defect[1]);
     fruit.defects = 2;
-    float luck = crn_random_between(&random, 0, 1); /* three in ten are sound */
+    float luck = crn_draws_between(&random, 0, 1); /* three in ten are sound */
     int wanted = luck < 0.3f ? 0 : luck < 0.6f ? 1 : luck < 0.8f ? 2 : luck < 0.93f ? 3 : 4;
     while (wanted-- > 0) {
         int kind = any_kind(scene, &random);
@@ -132,18 +132,18 @@ void crn_fruit_pose(const crn_scene *scene, const crn_fruit *fruit, uint64_t num
                     crn_pose *ret_pose)
 {
     /* Eight numbers a view; before them, what all views of the fruit share. */
-    crn_random shared = {scene->seed ^ UINT64_C(0x706f7365), number, 0};
-    crn_random random = {scene->seed ^ UINT64_C(0x706f7365), number, (uint64_t)view * 8 + 8};
+    crn_draws shared = {scene->seed ^ UINT64_C(0x706f7365), number, 0};
+    crn_draws random = {scene->seed ^ UINT64_C(0x706f7365), number, (uint64_t)view * 8 + 8};
     static const vector seen[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     float width = (float)scene->width, height = (float)scene->height;
     crn_pose pose = {.roller_pitch = height * 0.92f};
-    pose.wear = (int32_t)crn_random_between(&shared, 0, 1000);
+    pose.wear = (int32_t)crn_draws_between(&shared, 0, 1000);
     if (pose.roller_pitch > width * 0.5f)
         pose.roller_pitch = width * 0.5f;
     pose.x = width * ((float)view + 0.5f) / (float)scene->views +
-             width * crn_random_between(&random, -0.02f, 0.02f);
-    pose.y = height * (0.5f + crn_random_between(&random, -0.03f, 0.03f));
-    float angle = fruit->step * (float)view + crn_random_between(&random, -0.06f, 0.06f);
+             width * crn_draws_between(&random, -0.02f, 0.02f);
+    pose.y = height * (0.5f + crn_draws_between(&random, -0.03f, 0.03f));
+    float angle = fruit->step * (float)view + crn_draws_between(&random, -0.06f, 0.06f);
     for (int i = 0; i < 3; i++) {
         vector v = turned(seen[i], fruit->spin, -angle); /* into the first view's frame */
         vector own = sum(sum(scaled(fruit->turn[0], v.x), scaled(fruit->turn[1], v.y)),
