@@ -12,7 +12,7 @@
 /* The definition takes some nanoseconds a step: with more steps than these, minutes. */
 #define SERIAL_STEPS_MAX 4e8
 
-enum { OPTION_OPERATOR, OPTION_BACKEND, OPTION_THREADS, OPTION_ALL, OPTION_JSON };
+enum { OPTION_OPERATOR, OPTION_BACKEND, OPTION_THREADS, OPTION_SECONDS, OPTION_ALL, OPTION_JSON };
 
 static const crn_tool tool = {
     .name = "cernita-bench operators",
@@ -26,6 +26,7 @@ static const crn_tool tool = {
              "only contours, morphology, convolve, haar, ranklet or diamond-square"},
             {"backend", "B", "serial, openmp or cuda; default all that there are"},
             {"threads", "N", "only with that many; default 1, 2, 4, … up to the processors"},
+            {"seconds", "S", "time spent on a row; default 0.4"},
             {"all", NULL, "serial also where it takes minutes"},
             {"json", NULL, "one JSON object a line instead of the table"},
             {NULL, NULL, NULL}},
@@ -36,6 +37,7 @@ static const crn_tool tool = {
 typedef struct request {
     const char *operator, * backend;
     int32_t threads; /* 0: all */
+    double seconds;
     bool all, json;
 } request;
 
@@ -58,13 +60,13 @@ static int run_copy(void *work)
     return 0;
 }
 
-static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads,
+static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, double seconds,
                      crn_timing *ret_timing)
 {
     trial t = {work, ops, NULL};
     int r = crn_context_create(threads, &t.context);
     if (r == 0)
-        r = crn_bench_time(run_trial, &t, ret_timing);
+        r = crn_bench_time(run_trial, &t, seconds, ret_timing);
     crn_context_free(&t.context);
     return r;
 }
@@ -115,9 +117,9 @@ static int bench_backend(const request *asked, const crn_bench_case *what, crn_b
         least = most = asked->threads;
     for (int32_t threads = least; threads <= most; threads *= 2) {
         crn_timing t, copy;
-        int r = time_work(work, ops, threads, &t);
+        int r = time_work(work, ops, threads, asked->seconds, &t);
         if (r == 0)
-            r = crn_bench_time(run_copy, work, &copy);
+            r = crn_bench_time(run_copy, work, asked->seconds, &copy);
         if (r < 0)
             return r;
         print_row(what, name, threads, &t, copy.median_ms, crn_bench_work_bytes(work), asked->json);
@@ -139,7 +141,7 @@ static request read_request(int argc, char **argv)
 {
     static const char *const names[] = {"contours", "morphology",     "convolve", "haar",
                                         "ranklet",  "diamond-square", NULL};
-    request asked = {.backend = NULL};
+    request asked = {.seconds = CRN_BENCH_SECONDS};
     const char *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_OPERATOR)
@@ -149,6 +151,8 @@ static request read_request(int argc, char **argv)
                                                                     crn_backend_names + 1)];
         else if (option == OPTION_THREADS)
             asked.threads = (int32_t)crn_option_integer(&tool, "threads", value, 1, 1024);
+        else if (option == OPTION_SECONDS)
+            asked.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
         else if (option == OPTION_ALL)
             asked.all = true;
         else

@@ -15,7 +15,7 @@
 #include "tools/bench_idc.h"
 #include "tools/bench_time.h"
 
-enum { OPTION_JSON };
+enum { OPTION_SECONDS, OPTION_JSON };
 
 static const crn_tool tool = {
     .name = "cernita-bench phases",
@@ -23,7 +23,8 @@ static const crn_tool tool = {
     .about =
         "Times the parts of two operators, one thread: contours (scan, joining) and ranklets by\n"
         "plain counting (window, counting).",
-    .options = (const crn_option[]){{"json", NULL, "one JSON object a line instead of the table"},
+    .options = (const crn_option[]){{"seconds", "S", "time spent on a row; default 0.4"},
+                                    {"json", NULL, "one JSON object a line instead of the table"},
                                     {NULL, NULL, NULL}},
     .operands_min = 0,
     .operands_max = 0,
@@ -77,7 +78,7 @@ static int run_contours(void *of)
     return crn_bench_work_run(trial->work, &ops, trial->context);
 }
 
-static int bench_contours(const crn_bench_case *what, bool json)
+static int bench_contours(const crn_bench_case *what, double seconds, bool json)
 {
     contours_trial trial = {NULL, NULL, 0};
     crn_timing t;
@@ -86,7 +87,7 @@ static int bench_contours(const crn_bench_case *what, bool json)
         r = crn_context_create(1, &trial.context);
     scan_ns = 0;
     if (r == 0)
-        r = crn_bench_time(run_contours, &trial, &t);
+        r = crn_bench_time(run_contours, &trial, seconds, &t);
     if (r == 0) {
         char name[64];
         snprintf(name, sizeof name, "%s %dx%dx%d", what->what, what->planes, what->height,
@@ -113,7 +114,7 @@ static int run_ranklet(void *of)
     return 0;
 }
 
-static int bench_ranklets(bool json)
+static int bench_ranklets(double seconds, bool json)
 {
     enum { HEIGHT = 256, WIDTH = 512 };
     uint8_t *pixels = malloc(HEIGHT * WIDTH);
@@ -130,9 +131,9 @@ static int bench_ranklets(bool json)
             crn_image_dense(results, CRN_F32, CRN_CHW, 3, HEIGHT - side + 1, WIDTH - side + 1),
             side, false};
         crn_timing window, all;
-        crn_bench_time(run_ranklet, &trial, &window);
+        crn_bench_time(run_ranklet, &trial, seconds, &window);
         trial.counting = true;
-        crn_bench_time(run_ranklet, &trial, &all);
+        crn_bench_time(run_ranklet, &trial, seconds, &all);
         char name[16];
         snprintf(name, sizeof name, "%d", side);
         print_row("ranklet", name, window.median_ms, all.median_ms, json);
@@ -146,16 +147,21 @@ int crn_bench_phases(int argc, char **argv)
 {
     bool json = false;
     const char *value;
-    while (crn_options_next(&tool, argc, argv, &value) != CRN_OPTIONS_END)
-        json = true;
+    double seconds = CRN_BENCH_SECONDS;
+    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
+        if (option == OPTION_SECONDS)
+            seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
+        else
+            json = true;
+    }
     if (!json)
         printf("%-10s %-24s %12s %12s %12s %8s\n", "operator", "what", "scan/window", "join/count",
                "all ms", "second");
     int r = 0;
     for (int32_t i = 0; r == 0 && i < crn_bench_case_count; i++)
         if (strcmp(crn_bench_cases[i].operator, "contours") == 0)
-            r = bench_contours(&crn_bench_cases[i], json);
+            r = bench_contours(&crn_bench_cases[i], seconds, json);
     if (r == 0)
-        r = bench_ranklets(json);
+        r = bench_ranklets(seconds, json);
     return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
 }

@@ -7,9 +7,12 @@ typedef struct crn_timing {
     int runs;
 } crn_timing;
 
-/* Runs it as often as fits into a moment, at least three times, once where it takes seconds; the
- * first run is a warm-up, and not counted unless it took that long. 0 or the negative errno of a
- * run. */
-int crn_bench_time(int (*run)(void *argument), void *argument, crn_timing *ret_timing);
+#define CRN_BENCH_SECONDS 0.4
+
+/* Runs it as often as fits into so many seconds, at least three times, once where that takes much
+ * longer; the first run is a warm-up, and not counted unless it took that long. 0 or the negative
+ * errno of a run. */
+int crn_bench_time(int (*run)(void *argument), void *argument, double seconds,
+                   crn_timing *ret_timing);
 
 #endif
