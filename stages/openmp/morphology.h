@@ -41,7 +41,7 @@ typedef struct crn_morphology_raised {
  */
 #define CRN_MORPHOLOGY_SLOP 64
 
-/* As much where a rhombus is made. */
+/* As much where a rhombus is made, which reads whole cache lines. */
 #define CRN_MORPHOLOGY_RHOMBUS_SLOP 192
 
 /* Rows of a result that a rhombus is made of at a time. */

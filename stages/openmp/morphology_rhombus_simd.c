@@ -7,6 +7,8 @@
 #define ROWS_AT_ONCE 4
 #endif
 
+_Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are made of whole groups");
+
 #define RADIUS_MOST 2
 
 /* The vector that lies `bytes` beside `row`, which begins a cache line. A load across the border of
@@ -72,7 +74,7 @@ INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 
 #endif
 
-/* The extremes of 1, 3 and 5 pixels about each. */
+/* The extremes of 1, 3 and 5 pixels about each; is_known: the compiler knows `unit`. */
 INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
                          const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
 {
