@@ -11,6 +11,13 @@ _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are mad
 
 #define RADIUS_MOST 2
 
+/* clang leaves loops as they are, and with them the results in memory, unless told. */
+#if defined(__clang__)
+#define WHOLLY _Pragma("clang loop unroll(full)")
+#else
+#define WHOLLY UNROLL
+#endif
+
 /* The vector that lies `bytes` beside `row`, which begins a cache line. A load across the border of
  * two lines costs more than twice as much as one within a line, so it is made from two whole lines
  * where `bytes` is known to the compiler. */
@@ -79,7 +86,7 @@ INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known
                          const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
 {
     lengths[0] = load_vector(row);
-    UNROLL
+    WHOLLY
     for (int32_t i = 1; i <= radius; i++) {
         vector left =
             is_known ? load_beside(row, (int32_t)(-i * unit)) : load_vector(row - i * unit);
@@ -89,23 +96,38 @@ INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known
     }
 }
 
-/* Row i lies in the windows of the results i - 2 radius to i: nearest to the middle of its own. */
+/* Row i lies in the windows of the results i - 2 radius to i; `k` rows below the top of one's. */
+INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32_t k,
+                      const vector lengths[RADIUS_MOST + 1], vector v[ROWS_AT_ONCE])
+{
+    int32_t to = i - k;
+    if (k > 2 * radius || to < 0 || to >= ROWS_AT_ONCE)
+        return;
+    vector one = lengths[k < radius ? k : 2 * radius - k];
+    v[to] = k == 0 ? one : extreme(kind, v[to], one);
+}
+
+INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
+                        const uint8_t *const *rows, ptrdiff_t unit, size_t x, int32_t i,
+                        vector v[ROWS_AT_ONCE])
+{
+    vector lengths[RADIUS_MOST + 1];
+    if (i >= ROWS_AT_ONCE + 2 * radius)
+        return;
+    make_lengths(kind, radius, is_known, rows[i] + x, unit, lengths);
+    merge_one(kind, radius, i, 0, lengths, v);
+    merge_one(kind, radius, i, 1, lengths, v);
+    merge_one(kind, radius, i, 2, lengths, v);
+    merge_one(kind, radius, i, 3, lengths, v);
+    merge_one(kind, radius, i, 4, lengths, v);
+}
+
 INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_known,
                        const uint8_t *const *rows, ptrdiff_t unit, size_t x, vector v[ROWS_AT_ONCE])
 {
-    UNROLL
-    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * radius; i++) {
-        vector lengths[RADIUS_MOST + 1];
-        make_lengths(kind, radius, is_known, rows[i] + x, unit, lengths);
-        UNROLL
-        for (int32_t k = 0; k <= 2 * radius; k++) {
-            int32_t to = i - k;
-            if (to < 0 || to >= ROWS_AT_ONCE)
-                continue;
-            vector one = lengths[k < radius ? k : 2 * radius - k];
-            v[to] = k == 0 ? one : extreme(kind, v[to], one);
-        }
-    }
+    WHOLLY
+    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MOST; i++)
+        rhombus_row(kind, radius, is_known, rows, unit, x, i, v);
 }
 
 INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_known, void *const *to,
@@ -115,11 +137,11 @@ INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_kno
         vector v[ROWS_AT_ONCE];
         rhombus_at(kind, radius, is_known, rows, unit, x, v);
         if (bytes - x >= VECTOR_BYTES) {
-            UNROLL
+            WHOLLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
                 store_vector((uint8_t *)to[i] + x, v[i]);
         } else {
-            UNROLL
+            WHOLLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
                 store_part((uint8_t *)to[i] + x, v[i], bytes - x);
         }
