@@ -22,6 +22,14 @@ typedef struct crn_haar_rows {
     float *top, *bottom;
     float *average, *row, *column, *diagonal;
     float *soft_top, *soft_bottom; /* to denoise: what the pixels become */
+    /* Of a picture that does not stay in the cache; else the rest does not count. */
+    bool is_large;
+    /* Which of the rows that are written go past the cache, in the order above: those that begin
+     * where a line of the cache does, of one lane. Others see them after a crn_haar_fence(). */
+    bool past[4];
+    /* What will be read next, laid out as what is read now, in the order above: it is brought
+     * nearer meanwhile, so that reading and writing overlap. Never NULL. */
+    const float *soon[4];
 } crn_haar_rows;
 
 /* What an instruction set does with two rows. */
@@ -46,6 +54,9 @@ extern const crn_haar_kernels crn_haar_kernels_plain;
 extern const crn_haar_kernels crn_haar_kernels_avx2;
 extern const crn_haar_kernels crn_haar_kernels_avx512;
 
+/* A line of the cache. */
+#define CRN_HAAR_LINE_BYTES 64
+
 /* Levels that are worked on at once. */
 #define CRN_HAAR_FUSED_MAX 31
 
@@ -67,10 +78,15 @@ typedef struct crn_haar_job {
 float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
                          int32_t width, float *spare);
 
-/* Where dense floats may be written that belong there: there, or `spare`. `to` is the job's `out`
- * or `averages`. */
+/* Where the same stands of a row that will be read later; `now` if nothing can be brought nearer:
+ * there is no such row, or it is not dense floats. */
+const float *crn_haar_soon_row(const crn_haar_job *job, const crn_image *from, int64_t y, int32_t x,
+                               const float *now);
+
+/* Where dense floats may be written that belong there: there, or `spare`; and whether past the
+ * cache. `to` is the job's `out` or `averages`. */
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
-                           float *spare);
+                           float *spare, bool *ret_past);
 
 /* Brings what was written to `spare` to where it belongs. */
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,

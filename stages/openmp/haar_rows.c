@@ -47,15 +47,29 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
     return spare;
 }
 
+const float *crn_haar_soon_row(const crn_haar_job *job, const crn_image *from, int64_t y, int32_t x,
+                               const float *now)
+{
+    bool is_there = y < from->height && from->type == CRN_F32 && is_dense(job, from);
+    return is_there ? place(from, (int32_t)y, x) : now;
+}
+
 static bool is_streamed(const crn_haar_job *job, const crn_image *to)
 {
     return to == &job->averages ? job->stream_averages : job->stream;
 }
 
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
-                           float *spare)
+                           float *spare, bool *ret_past)
 {
-    return is_dense(job, to) && !is_streamed(job, to) ? place(to, y, x) : spare;
+    *ret_past = false;
+    if (!is_dense(job, to))
+        return spare;
+    float *at = place(to, y, x);
+    if (!is_streamed(job, to))
+        return at;
+    *ret_past = job->lanes == 1 && (uintptr_t)at % CRN_HAAR_LINE_BYTES == 0;
+    return *ret_past ? at : spare;
 }
 
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
@@ -64,6 +78,8 @@ void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y
     if (width == 0)
         return;
     float *at = place(to, y, x);
+    if (row == at)
+        return;
     if (!is_dense(job, to))
         for (int32_t i = 0; i < width; i++)
             at[i * to->step] = row[i];

@@ -84,9 +84,11 @@ INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
     return whole ? _mm512_loadu_ps(at) : _mm512_maskz_loadu_ps(mask, at);
 }
 
-INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole)
+INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool past)
 {
-    if (whole)
+    if (whole && past)
+        write_past(at, v);
+    else if (whole)
         _mm512_storeu_ps(at, v);
     else
         _mm512_mask_storeu_ps(at, mask, v);
@@ -107,15 +109,16 @@ INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool who
     }
 }
 
-INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, vector a, vector b)
+INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past, vector a,
+                        vector b)
 {
     float *at = row + s->full;
     if (packed) {
-        write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole);
-        write_masked(at + WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole);
+        write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole, past);
+        write_masked(at + WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole, past);
     } else {
-        write_masked(at, a, s->mask, whole);
-        write_masked(at + s->lanes, b, s->mask, whole);
+        write_masked(at, a, s->mask, whole, past);
+        write_masked(at + s->lanes, b, s->mask, whole, past);
     }
 }
 
@@ -124,28 +127,25 @@ INLINE vector read_half(const float *row, const stretch *s, bool whole)
     return read_masked(row + s->half, s->mask, whole);
 }
 
-INLINE void write_half(float *row, const stretch *s, bool whole, vector v)
+INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
 {
-    write_masked(row + s->half, v, s->mask, whole);
+    write_masked(row + s->half, v, s->mask, whole, past);
 }
 
 #else
 
-/* `packed`: pairs of single elements. Otherwise a part of one pair of more lanes. */
+/* `packed`: pairs of single elements. Otherwise a part of one pair of more lanes. `whole`: it
+ * begins where a vector does. */
 typedef struct stretch {
     size_t half, full, lanes;
 } stretch;
 
-INLINE vector read_at(const float *at)
+INLINE void write_as(float *at, vector v, bool past)
 {
-    vector v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
-
-INLINE void write_at(float *at, vector v)
-{
-    memcpy(at, &v, sizeof v);
+    if (past)
+        write_past(at, v);
+    else
+        write_at(at, v);
 }
 
 INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole, vector *ret_a,
@@ -167,9 +167,9 @@ INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool who
     }
 }
 
-INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, vector a, vector b)
+INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past, vector a,
+                        vector b)
 {
-    (void)whole;
     float *at = row + s->full;
     vector low = a, high = b;
     if (packed) {
@@ -181,8 +181,8 @@ INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, v
         high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
 #endif
     }
-    write_at(at, low);
-    write_at(at + (packed ? WIDE : s->lanes), high);
+    write_as(at, low, whole && past);
+    write_as(at + (packed ? WIDE : s->lanes), high, whole && past);
 }
 
 INLINE vector read_half(const float *row, const stretch *s, bool whole)
@@ -191,16 +191,15 @@ INLINE vector read_half(const float *row, const stretch *s, bool whole)
     return read_at(row + s->half);
 }
 
-INLINE void write_half(float *row, const stretch *s, bool whole, vector v)
+INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
 {
-    (void)whole;
-    write_at(row + s->half, v);
+    write_as(row + s->half, v, whole && past);
 }
 
 #endif
 
 INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, const stretch *s,
-                        bool packed, bool whole)
+                        bool packed, bool whole, bool large)
 {
     square q;
     if (op == INVERSE) {
@@ -220,15 +219,32 @@ INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, c
         q = four_sums(q);
     }
     if (op == AVERAGE || op == FORWARD)
-        write_half(g->average, s, whole, q.a);
+        write_half(g->average, s, whole, large && g->past[0], q.a);
     if (op == FORWARD) {
-        write_half(g->row, s, whole, q.b);
-        write_half(g->column, s, whole, q.c);
-        write_half(g->diagonal, s, whole, q.d);
+        write_half(g->row, s, whole, large && g->past[1], q.b);
+        write_half(g->column, s, whole, large && g->past[2], q.c);
+        write_half(g->diagonal, s, whole, large && g->past[3], q.d);
     }
     if (op == DENOISE || op == INVERSE) {
-        write_pairs(op == DENOISE ? g->soft_top : g->top, s, packed, whole, q.a, q.b);
-        write_pairs(op == DENOISE ? g->soft_bottom : g->bottom, s, packed, whole, q.c, q.d);
+        write_pairs(op == DENOISE ? g->soft_top : g->top, s, packed, whole, large && g->past[0],
+                    q.a, q.b);
+        write_pairs(op == DENOISE ? g->soft_bottom : g->bottom, s, packed, whole,
+                    large && g->past[1], q.c, q.d);
+    }
+}
+
+/* Brings nearer what will be read after this stretch's like. */
+INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool packed)
+{
+    if (op == INVERSE) {
+        for (int i = 0; i < 4; i++)
+            __builtin_prefetch(g->soon[i] + s->half);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        __builtin_prefetch(g->soon[i] + s->full);
+        if (!packed || WIDE == LINE)
+            __builtin_prefetch(g->soon[i] + s->full + (packed ? LINE : s->lanes));
     }
 }
 
@@ -283,7 +299,7 @@ INLINE void set_permutations(stretch *s)
     s->high = _mm512_loadu_si512(rows[2]);
 }
 
-INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
+INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), p = 0;
     size_t at_once = (size_t)(WIDE / g->lanes);
@@ -294,22 +310,26 @@ INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
         for (; p + at_once <= pairs; p += at_once) {
             s.half = p * s.lanes;
             s.full = 2 * s.half;
-            one_stretch(op, g, threshold, &s, true, true);
+            one_stretch(op, g, threshold, &s, true, true, large);
+            if (large)
+                bring(op, g, &s, true);
         }
     } else {
         for (; p + at_once <= pairs; p += at_once) {
             s.half = p * s.lanes;
             s.full = 2 * s.half;
-            one_stretch(op, g, threshold, &s, true, false);
+            one_stretch(op, g, threshold, &s, true, false, large);
+            if (large)
+                bring(op, g, &s, true);
         }
     }
     if (p < pairs) {
         set_pairs(&s, p, pairs - p);
-        one_stretch(op, g, threshold, &s, true, false);
+        one_stretch(op, g, threshold, &s, true, false, large);
     }
 }
 
-INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold)
+INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
     stretch s = {.lanes = lanes, .mask = first_elements(lanes)};
@@ -319,17 +339,19 @@ INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold
             s.full = 2 * p * lanes + k;
             if (lanes > WIDE)
                 s.mask = first_elements(lanes - k);
-            one_stretch(op, g, threshold, &s, false, false);
+            one_stretch(op, g, threshold, &s, false, false, large);
+            if (large)
+                bring(op, g, &s, false);
         }
 }
 
-INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
+INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
     if (2 * g.lanes <= WIDE)
-        packed_pairs(op, &g, threshold);
+        packed_pairs(op, &g, threshold, large);
     else
-        pairs_of_parts(op, &g, threshold);
+        pairs_of_parts(op, &g, threshold, large);
     last_pixel(op, &g, threshold);
 }
 
@@ -337,24 +359,28 @@ INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
 
 /* The last stretch of what is no multiple of a vector begins earlier: what it does twice it does
  * alike. */
-INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold)
+INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2);
     for (size_t p = 0; p < pairs; p += WIDE) {
         size_t first = p + WIDE <= pairs ? p : pairs - WIDE;
         stretch s = {.half = first, .full = 2 * first, .lanes = 1};
-        one_stretch(op, g, threshold, &s, true, true);
+        one_stretch(op, g, threshold, &s, true, first == p, large);
+        if (large && first == p)
+            bring(op, g, &s, true);
     }
 }
 
-INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold)
+INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
     for (size_t p = 0; p < pairs; p++)
         for (size_t k = 0; k < lanes; k += WIDE) {
             size_t first = k + WIDE <= lanes ? k : lanes - WIDE;
             stretch s = {.half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
-            one_stretch(op, g, threshold, &s, false, true);
+            one_stretch(op, g, threshold, &s, false, first == k, large);
+            if (large)
+                bring(op, g, &s, false);
         }
 }
 
@@ -366,13 +392,13 @@ INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float thresho
             one(op, g, threshold, p * lanes + k, 2 * p * lanes + k, false);
 }
 
-INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
+INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
     if (g.lanes == 1 && g.width / 2 >= WIDE)
-        packed_pairs(op, &g, threshold);
+        packed_pairs(op, &g, threshold, large);
     else if (g.lanes >= WIDE)
-        pairs_of_parts(op, &g, threshold);
+        pairs_of_parts(op, &g, threshold, large);
     else
         pairs_one_by_one(op, &g, threshold);
     last_pixel(op, &g, threshold);
@@ -380,24 +406,49 @@ INLINE void walk(operation op, const crn_haar_rows *rows, float threshold)
 
 #endif
 
+/* Functions of their own, so that the code for what is small stays as tight as it is alone. */
+static __attribute__((noinline)) void forward_large(const crn_haar_rows *rows)
+{
+    walk(FORWARD, rows, 0, true);
+}
+
+static __attribute__((noinline)) void inverse_large(const crn_haar_rows *rows)
+{
+    walk(INVERSE, rows, 0, true);
+}
+
+static __attribute__((noinline)) void denoise_large(const crn_haar_rows *rows, float threshold)
+{
+    walk(DENOISE, rows, threshold, true);
+}
+
 static void forward(const crn_haar_rows *rows)
 {
-    walk(FORWARD, rows, 0);
+    if (rows->is_large)
+        forward_large(rows);
+    else
+        walk(FORWARD, rows, 0, false);
 }
 
 static void inverse(const crn_haar_rows *rows)
 {
-    walk(INVERSE, rows, 0);
+    if (rows->is_large)
+        inverse_large(rows);
+    else
+        walk(INVERSE, rows, 0, false);
 }
 
 static void average(const crn_haar_rows *rows)
 {
-    walk(AVERAGE, rows, 0);
+    walk(AVERAGE, rows, 0, false);
 }
 
 static void denoise(const crn_haar_rows *rows, float threshold)
 {
-    walk(DENOISE, rows, threshold);
+    if (rows->is_large)
+        denoise_large(rows, threshold);
+    else
+        walk(DENOISE, rows, threshold, false);
 }
 
 /* 1/255 is 0x1p-8 + 0x1.010102p-16 so nearly that for every byte the sum of the two products is the
@@ -419,7 +470,7 @@ static void stream(const float *from, float *to, size_t count)
     head = head < count ? head : count;
     memcpy(to, from, head * sizeof *to);
     size_t i = head;
-    for (; i + 16 <= count; i += 16)
+    for (; i + LINE <= count; i += LINE)
         stream_line(from + i, to + i);
     memcpy(to + i, from + i, (count - i) * sizeof *to);
 }

@@ -7,6 +7,9 @@
 /* As many floats of a row are written past the cache at once. */
 #define PART_FLOATS 2048
 
+/* Pixels whose halves are whole lines of the cache: no line is written in two parts. */
+#define PART_STEP 32
+
 /* Sizes of the averages by level; 0 is the picture. */
 typedef struct sizes {
     int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1];
@@ -62,11 +65,24 @@ static desk set_desk(const crn_haar_job *job, const sizes *s, float *memory)
 /* What is streamed goes in parts, so that reading and writing take turns quickly. */
 static int32_t part_width(const crn_haar_job *job, int32_t width)
 {
-    int32_t part = (PART_FLOATS / job->lanes + 2) / 2 * 2;
+    int32_t part = PART_FLOATS / job->lanes / PART_STEP * PART_STEP;
+    part = part < PART_STEP ? PART_STEP : part;
     return job->stream && part < width ? part : width;
 }
 
 /* --- forward --- */
+
+/* The two rows of pixels that will be read next. */
+static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int32_t x,
+                         crn_haar_rows *g)
+{
+    g->soon[0] = g->top;
+    g->soon[1] = g->bottom;
+    if (level == 1) {
+        g->soon[0] = crn_haar_soon_row(job, &job->in, 2 * (int64_t)r + 2, x, g->top);
+        g->soon[1] = crn_haar_soon_row(job, &job->in, 2 * (int64_t)r + 3, x, g->bottom);
+    }
+}
 
 /* Pixels from `x`, an even number, of two rows become row `r` of a level's averages and
  * differences.
@@ -78,18 +94,22 @@ static void forward_part(const crn_haar_job *job, const sizes *s, const desk *d,
     bool is_last = level == job->levels, is_pair = top != bottom;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
     ptrdiff_t element = (ptrdiff_t)x * job->lanes;
-    crn_haar_rows g = {.width = width, .lanes = job->lanes, .top = top + element};
+    crn_haar_rows g = {
+        .width = width, .lanes = job->lanes, .is_large = job->stream, .top = top + element};
     g.bottom = bottom + element;
     g.average = d->rows[level][r & 1] + element / 2;
     if (is_last)
-        g.average = crn_haar_target_row(job, averages, r, half, d->halves[0]);
-    g.row = narrow ? crn_haar_target_row(job, out, r, wide + half, d->halves[1]) : NULL;
+        g.average = crn_haar_target_row(job, averages, r, half, d->halves[0], &g.past[0]);
+    if (narrow)
+        g.row = crn_haar_target_row(job, out, r, wide + half, d->halves[1], &g.past[1]);
     g.column = d->unwanted;
     g.diagonal = d->halves[3];
     if (is_pair)
-        g.column = crn_haar_target_row(job, out, high + r, half, d->halves[2]);
+        g.column = crn_haar_target_row(job, out, high + r, half, d->halves[2], &g.past[2]);
     if (is_pair && narrow)
-        g.diagonal = crn_haar_target_row(job, out, high + r, wide + half, d->halves[3]);
+        g.diagonal = crn_haar_target_row(job, out, high + r, wide + half, d->halves[3], &g.past[3]);
+    if (job->stream)
+        forward_soon(job, level, r, x, &g);
     job->kernels->forward(&g);
     if (is_last)
         crn_haar_finish_row(job, averages, r, half, width - narrow, g.average);
@@ -134,6 +154,21 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
 
 /* --- inverse --- */
 
+/* What the next row of averages and differences of a level will be read from. */
+static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level, int32_t r,
+                         int32_t x, crn_haar_rows *g)
+{
+    const crn_image *in = &job->in;
+    int32_t wide = s->width[level], half = x / 2;
+    int64_t next = (int64_t)r + 1, below = next + s->height[level];
+    g->soon[0] = g->average;
+    if (level == job->levels)
+        g->soon[0] = crn_haar_soon_row(job, &job->averages, next, half, g->average);
+    g->soon[1] = crn_haar_soon_row(job, in, next, wide + half, g->row);
+    g->soon[2] = crn_haar_soon_row(job, in, below, half, g->column);
+    g->soon[3] = crn_haar_soon_row(job, in, below, wide + half, g->diagonal);
+}
+
 /* Pixels from `x`, an even number, of rows 2r and 2r + 1 of the averages of the level before. */
 static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
                          int32_t r, int32_t x, int32_t width)
@@ -142,11 +177,13 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d,
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
     ptrdiff_t element = (ptrdiff_t)x * job->lanes;
     bool is_pair = 2 * r + 1 < s->height[level - 1], is_first = level == 1;
-    crn_haar_rows g = {.width = width, .lanes = job->lanes};
+    crn_haar_rows g = {.width = width, .lanes = job->lanes, .is_large = job->stream};
     g.average = d->rows[level][r & 1] + element / 2;
     if (level == job->levels)
         g.average = crn_haar_read_row(job, &job->averages, r, half, width - narrow, d->halves[0]);
-    g.row = narrow ? crn_haar_read_row(job, in, r, wide + half, narrow, d->halves[1]) : NULL;
+    g.row = g.average; /* of no pair nothing is read */
+    if (narrow)
+        g.row = crn_haar_read_row(job, in, r, wide + half, narrow, d->halves[1]);
     g.column = g.diagonal = d->zeros;
     if (is_pair)
         g.column = crn_haar_read_row(job, in, high + r, half, width - narrow, d->halves[2]);
@@ -155,9 +192,11 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d,
     g.top = d->rows[level - 1][0] + element;
     g.bottom = is_pair ? d->rows[level - 1][1] + element : d->unwanted;
     if (is_first)
-        g.top = crn_haar_target_row(job, out, 2 * r, x, d->rows[0][0]);
+        g.top = crn_haar_target_row(job, out, 2 * r, x, d->rows[0][0], &g.past[0]);
     if (is_first && is_pair)
-        g.bottom = crn_haar_target_row(job, out, 2 * r + 1, x, d->rows[0][1]);
+        g.bottom = crn_haar_target_row(job, out, 2 * r + 1, x, d->rows[0][1], &g.past[1]);
+    if (job->stream)
+        inverse_soon(job, s, level, r, x, &g);
     job->kernels->inverse(&g);
     if (is_first)
         crn_haar_finish_row(job, out, 2 * r, x, width, g.top);

@@ -8,6 +8,9 @@
 /* Pixels of a tile, as floats. */
 #define TILE_FLOATS 6144
 
+/* Pixels whose rows are whole lines of the cache. */
+#define TILE_STEP 16
+
 /* Whole squares of the last level, but at the picture's end. */
 typedef struct tile {
     int32_t y, x;
@@ -21,9 +24,12 @@ typedef struct tile {
 static int32_t tile_width(const crn_haar_job *job)
 {
     int64_t side = (int64_t)1 << job->levels;
-    int64_t squares = TILE_FLOATS / (side * side * job->lanes);
-    int64_t width = (squares < 1 ? 1 : squares) * side;
-    return width < job->in.width ? (int32_t)width : job->in.width;
+    int64_t step = side > TILE_STEP ? side : TILE_STEP;
+    int64_t steps = TILE_FLOATS / (side * step * job->lanes), whole = job->in.width;
+    int64_t width = (steps < 1 ? 1 : steps) * step, tiles = (whole + width - 1) / width;
+    /* Tiles of one size: none is narrow. */
+    width = ((whole + tiles - 1) / tiles + step - 1) / step * step;
+    return width < whole ? (int32_t)width : job->in.width;
 }
 
 static int32_t tile_height(const crn_haar_job *job)
@@ -59,6 +65,21 @@ static void set_pixels(const tile *t, int32_t level, int32_t r, crn_haar_rows *g
     g->width = t->width[level - 1];
     g->top = row_of(t, t->averages, level - 1, 2 * r);
     g->bottom = is_pair ? row_of(t, t->averages, level - 1, 2 * r + 1) : g->top;
+}
+
+/* The rows of the next tile that stand where a tile's row `r` of the first level comes from. */
+static void set_soon(const crn_haar_job *job, const tile *t, int32_t r, crn_haar_rows *g)
+{
+    int64_t y = (int64_t)t->y + 2 * r, x = (int64_t)t->x + t->width[0];
+    if (x == job->in.width) {
+        y += tile_height(job);
+        x = 0;
+    }
+    /* A narrower one with what stands before it. */
+    int32_t last = job->in.width - t->width[0];
+    x = x < last ? x : last;
+    g->soon[0] = crn_haar_soon_row(job, &job->in, y, (int32_t)x, g->top);
+    g->soon[1] = crn_haar_soon_row(job, &job->in, y + 1, (int32_t)x, g->bottom);
 }
 
 static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memory, tile *t)
@@ -116,10 +137,14 @@ static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
             job->kernels->denoise(&g, job->threshold);
             continue;
         }
-        g.soft_top = crn_haar_target_row(job, &job->out, y, t->x, t->spare[0]);
+        g.soft_top = crn_haar_target_row(job, &job->out, y, t->x, t->spare[0], &g.past[0]);
         g.soft_bottom = t->spare[1];
         if (is_pair)
-            g.soft_bottom = crn_haar_target_row(job, &job->out, y + 1, t->x, t->spare[1]);
+            g.soft_bottom =
+                crn_haar_target_row(job, &job->out, y + 1, t->x, t->spare[1], &g.past[1]);
+        g.is_large = job->stream;
+        if (job->stream)
+            set_soon(job, t, r, &g);
         job->kernels->denoise(&g, job->threshold);
         crn_haar_finish_row(job, &job->out, y, t->x, g.width, g.soft_top);
         if (is_pair)
@@ -149,9 +174,10 @@ void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end,
             set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level <= job->levels; level++)
                 average_level(job, &t, level);
+            bool past;
             for (int32_t r = 0; r < t.height[job->levels]; r++)
                 memcpy(crn_haar_target_row(job, &job->averages, (t.y >> job->levels) + r,
-                                           t.x >> job->levels, NULL),
+                                           t.x >> job->levels, NULL, &past),
                        row_of(&t, t.averages, job->levels, r),
                        (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof(float));
         }

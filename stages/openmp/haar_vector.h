@@ -4,8 +4,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <immintrin.h>
+
+/* Floats of a line of the cache. */
+#define LINE 16
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -25,9 +29,9 @@ INLINE vector at_least_0(vector v)
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
-INLINE void stream_line(const float *from, float *to)
+INLINE void write_past(float *at, vector v)
 {
-    _mm512_stream_ps(to, _mm512_loadu_ps(from));
+    _mm512_stream_ps(at, v);
 }
 
 #elif defined(CRN_TARGET_avx2)
@@ -45,10 +49,9 @@ INLINE vector at_least_0(vector v)
     return _mm256_max_ps(_mm256_setzero_ps(), v);
 }
 
-INLINE void stream_line(const float *from, float *to)
+INLINE void write_past(float *at, vector v)
 {
-    _mm256_stream_ps(to, _mm256_loadu_ps(from));
-    _mm256_stream_ps(to + WIDE, _mm256_loadu_ps(from + WIDE));
+    _mm256_stream_ps(at, v);
 }
 
 #else
@@ -66,13 +69,31 @@ INLINE vector at_least_0(vector v)
     return _mm_max_ps(_mm_setzero_ps(), v);
 }
 
-INLINE void stream_line(const float *from, float *to)
+INLINE void write_past(float *at, vector v)
 {
-    for (int i = 0; i < 16; i += WIDE)
-        _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
+    _mm_stream_ps(at, v);
 }
 
 #endif
+
+INLINE vector read_at(const float *at)
+{
+    vector v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+INLINE void write_at(float *at, vector v)
+{
+    memcpy(at, &v, sizeof v);
+}
+
+/* One line of the cache. */
+INLINE void stream_line(const float *from, float *to)
+{
+    for (int i = 0; i < LINE; i += WIDE)
+        write_past(to + i, read_at(from + i));
+}
 
 typedef int32_t vector_bits __attribute__((vector_size(WIDE * 4)));
 
