@@ -19,7 +19,7 @@ enum { SLOT_PLANES, SLOT_DESKS };
 /* From here on a picture does not stay in the cache until it is read. */
 #define STREAMED_BYTES (1 << 23)
 
-/* Levels that are denoised at once, so that a tile fits the first-level cache. */
+/* Levels that are denoised at once, so that a tile stays low in the caches. */
 #define LEVELS_OF_TILE 3
 
 /* Levels that several threads go through at once: what is left is a thousandth. */
