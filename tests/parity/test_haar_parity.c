@@ -199,15 +199,15 @@ static void test_lines_of_the_cache_are_the_definition(void **state)
         c.out_memory = out;
         assert_int_equal((uintptr_t)out.data % CRN_HAAR_LINE_BYTES, 0);
         fill(&random, &c.in);
-        c.wanted = malloc((size_t)width * (size_t)height * sizeof *c.wanted);
-        assert_non_null(c.wanted);
-        crn_image dense = crn_image_dense(c.wanted, CRN_F32, CRN_CHW, 1, height, width);
-        assert_int_equal(crn_haar_serial(contexts[1], &c.params, &c.in, &dense), 0);
+        float *wanted = malloc((size_t)width * (size_t)height * sizeof *wanted);
+        assert_non_null(wanted);
+        c.wanted = crn_image_dense(wanted, CRN_F32, CRN_CHW, 1, height, width);
+        assert_int_equal(crn_haar_serial(operator_contexts[1], &c.params, &c.in, &c.wanted), 0);
         snprintf(c.what, sizeof c.what, "direction %d, %d levels, %d x %d", c.params.direction,
                  c.params.levels, height, width);
         for (int32_t target = 0; target <= (int32_t)crn_target_best(); target++) {
             crn_haar_way by = {kernels[target], 3, 1 + i % 4, 1 + i % 3, true};
-            try_way(&c, &by, targets[target], 3);
+            try_way(&c, &by, operator_target_names[target], 3);
         }
         crn_guarded_check(&c.in_memory, c.what);
         free_case(&c);
