@@ -17,7 +17,7 @@ enum {
 };
 
 /* Below this much work (multiplications) a thread more costs more than it brings. */
-#define WORK_PER_THREAD (1 << 23)
+#define WORK_PER_THREAD (1 << 24)
 
 /* More strips than threads: not all get their processor at once. */
 #define STRIPS_PER_THREAD 4

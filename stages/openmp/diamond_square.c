@@ -16,7 +16,7 @@ enum { SLOT_TILES };
 #define ROW_MARGIN 192
 
 /* Below this a thread more costs more than it brings. */
-#define ELEMENTS_PER_THREAD (1 << 18)
+#define ELEMENTS_PER_THREAD (1 << 19)
 
 /* Of a tile: wide enough for long rows, narrow enough for the rows of all levels to stay in the
  * caches; with several threads, high enough to make little of what it shares with its neighbours

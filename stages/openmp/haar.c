@@ -11,7 +11,7 @@
 enum { SLOT_PLANES, SLOT_DESKS };
 
 /* Below this a thread more costs more than it brings: to wake one takes as long as a frame. */
-#define ELEMENTS_PER_THREAD (1 << 19)
+#define ELEMENTS_PER_THREAD (1 << 21)
 
 /* More strips than threads: a processor may have something else to do. */
 #define STRIPS_PER_THREAD 4

@@ -17,7 +17,7 @@ enum {
     MEMORY_BYTES = 256 << 20, /* of a thread: with more, levels are not kept */
     COLUMNS_LEAST = 256,      /* of a tile, in elements */
     ROWS_LEAST = 64,          /* of a strip, where it has the choice */
-    ELEMENTS_PER_THREAD = 1 << 18,
+    ELEMENTS_PER_THREAD = 1 << 19,
 };
 
 /* The rows that a tile's result and what it is subtracted from pass through. */

@@ -29,7 +29,7 @@ enum {
 #define SUMS_BYTES (4 << 20)
 
 /* Below this a thread more costs more than it brings. */
-#define NS_PER_THREAD 30000
+#define NS_PER_THREAD 100000
 
 /* More tiles than threads: not all take the same time. */
 #define TILES_PER_THREAD 4
