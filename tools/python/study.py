@@ -23,6 +23,8 @@ def main():
     report = Report(asked.out)
     for name in asked.experiment or EXPERIMENTS:
         EXPERIMENTS[name](report, asked.long)
+    if len(report.highlights) > 1:
+        report.figure("overview", report.highlights)
     print(f"\nwritten to {report.folder}/study.md")
 
 

@@ -84,7 +84,8 @@ def speedup(report, long):
             s = times[1] / ms
             theirs = f"{source[1] / source[threads]:.2f}" if source and threads in source else ""
             rows.append((name, threads, show(ms), f"{s:.2f}", f"{s / threads:.2f}", theirs))
-        lines = {"ideal": (list(times), list(times)),
+        most = max([*times, *(source or {})])
+        lines = {"ideal": ([1, most], [1, most]),
                  "S(p) here": (list(times), [times[1] / ms for ms in times.values()])}
         if source:
             lines["source"] = (list(source), [source[1] / s for s in source.values()])
@@ -95,31 +96,40 @@ def speedup(report, long):
     report.figure("speedup", panels)
 
 
-def against_serial(report, name, title, label, cases, note):
-    """cases: (group, label, elements, serial call or ms factor, openmp call(context), source's text)."""
+def crossover(cases, times):
+    """From which case on all processors are ahead of one by a tenth, to stay so."""
+    ahead = [t[cores()] * 1.1 <= t[1] for t in times]
+    last_behind = max((i for i, fine in enumerate(ahead) if not fine), default=-1)
+    if cores() == 1 or last_behind == len(cases) - 1:
+        return "More threads than one do not pay."
+    return f"{cores()} threads are ahead of one by a tenth and more from {cases[last_behind + 1][1]} on."
+
+
+def against_serial(report, name, title, label, cases, note, x_label="elements", highlight=0):
+    """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
+    call(context), source's text, source's ms or None). The panel number `highlight` tells most."""
     counts = sorted({1, cores()})
     header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source"]
-    rows, groups = [], {}
-    for group, what, elements, serial, fast, source in cases:
-        part = 1
-        if isinstance(serial, tuple):
-            serial, part = serial
-        serial_ms = median_ms(serial) / part if serial else None
+    rows, panels, fast_times, behind = [], {}, [], []
+    for panel, what, x, serial, fast, source, source_ms in cases:
+        serial, part = serial if isinstance(serial, tuple) else (serial, 1)
+        serial_ms = median_ms(serial) / part
         times = by_threads(fast, counts)
-        rows.append((what, show(serial_ms, part < 1) if serial_ms else "", *(show(ms) for ms in times.values()),
-                     f"{serial_ms / times[1]:.0f}" if serial_ms else "", source or ""))
-        lines = groups.setdefault(group, {})
-        points = {f"openmp {p}": ms for p, ms in times.items()}
-        if serial_ms:
-            points["serial"] = serial_ms
+        fast_times.append(times)
+        behind += [what] if times[1] > serial_ms else []
+        rows.append((what, show(serial_ms, part < 1), *(show(ms) for ms in times.values()),
+                     f"{serial_ms / times[1]:.0f}", source))
+        points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, "source": source_ms}
         for line, ms in points.items():
-            xs, ys = lines.setdefault(line, ([], []))
-            xs.append(elements)
-            ys.append(ms)
-    report.table(title, header, rows, note)
-    report.figure(name, [curves(group, "elements", "ms", lines) for group, lines in groups.items()])
-
-
+            if ms:
+                xs, ys = panels.setdefault(panel, {}).setdefault(line, ([], []))
+                xs.append(x)
+                ys.append(ms)
+    first = f"openmp is behind serial at {', '.join(behind)}." if behind else "openmp is ahead of serial everywhere."
+    report.table(title, header, rows, f"{first} {crossover(cases, fast_times)} {note}")
+    drawn = [curves(panel, x_label, "ms", lines) for panel, lines in panels.items()]
+    report.figure(name, drawn)
+    report.highlights.append(drawn[highlight])
 
 
 def sizes_of_diamond_square(report, long):
@@ -129,14 +139,14 @@ def sizes_of_diamond_square(report, long):
         side = 2**exponent + 1
         out = np.empty((side, side), "u1")
         context = cernita.Context()
-        source = ""
+        times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
         if exponent == 13:
-            times = sources.DIAMOND_SQUARE_S
-            source = f"{times[1] * 1e3:.0f} ms on 1 core, {times[6] * 1e3:.0f} on 6"
+            source_ms = times[1] * 1e3
+            source = f"{source_ms:.0f} ms on 1 core, {times[6] * 1e3:.0f} on 6"
         cases.append((
             "diamond-square", f"{side}²", side**2,
             lambda e=exponent, o=out, c=context: cernita.diamond_square(e, 1, out=o, backend="serial", context=c),
-            lambda c, e=exponent, o=out: cernita.diamond_square(e, 1, out=o, context=c), source))
+            lambda c, e=exponent, o=out: cernita.diamond_square(e, 1, out=o, context=c), source, source_ms))
     against_serial(report, "diamond_square", "Diamond-square by size", "side", cases,
                    "The source: OpenMP ahead of serial at every size, its CUDA version behind serial below 4097².")
 
@@ -150,16 +160,17 @@ def sizes_of_opening(report, long):
         for size in 3, 5, 7, 9, 11, 15, 21:
             rows = serial_strip(height, size, 3 * width, 2 * size**2)
             part = np.ascontiguousarray(picture[:rows])
-            source = ""
+            source, source_ms = "", None
             if (height, size) == (1920, 11):
-                source = "2072 ms on 1 core, 371 on 6"
+                source_ms = sources.OPENING_S[1] * 1e3
+                source = f"{source_ms:.0f} ms on 1 core, {sources.OPENING_S[6] * 1e3:.0f} on 6"
             cases.append((
                 f"opening RGB {width}×{height}", f"{width}×{height}, {size}×{size}", size**2,
                 (lambda p=part, s=size: opening(p, s, "serial"), rows / height),
-                lambda c, p=picture, s=size, o=out: opening(p, s, context=c, out=o), source))
+                lambda c, p=picture, s=size, o=out: opening(p, s, context=c, out=o), source, source_ms))
     against_serial(report, "opening", "Opening of RGB pictures by size and element", "picture, element", cases,
-                   "The plots' abscissa: pixels of the element. The definition costs one step for each of them, the "
-                   "fast one about log2 of its side.")
+                   "The definition costs one step for each pixel of the element, the fast one about log2 of its side.",
+                   "pixels of the element", highlight=1)
 
 
 def sizes_of_haar(report, long):
@@ -172,7 +183,7 @@ def sizes_of_haar(report, long):
             "Haar", f"{height}×{width}, {levels} levels", height * width,
             lambda p=picture, n=levels, o=out: cernita.haar(p, n, out=o, backend="serial"),
             lambda c, p=picture, n=levels, o=out: cernita.haar(p, n, out=o, context=c),
-            f"host {host}, CUDA {copies} / {kept}"))
+            f"host {host}, CUDA {copies} / {kept}", host))
     against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case[2]),
                    "The source: ms with transfers; CUDA with copies between the levels / without.")
 
@@ -187,26 +198,23 @@ def sizes_of_convolution(report, long):
             kernel = (rng.standard_normal((size, size)) / size).astype("f4")
             rows = serial_strip(height, size, 3 * width, size**2)
             part = np.ascontiguousarray(picture[:rows])
-            source = ""
+            source, source_ms = "", None
             if name == "4K":
-                source = f"{sources.CONVOLVE_ROWS_S[size] * 1e3:.0f} by rows on 6 threads"
+                source_ms = sources.CONVOLVE_ROWS_S[size] * 1e3
+                source = f"{source_ms:.0f} by rows on 6 threads"
                 source += "; 14200 on 1, 4380 on 6 plainly" if size == 7 else ""
             cases.append((
                 f"convolution {size}×{size}", f"{name}, {size}×{size}", 3 * height * width,
                 (lambda p=part, k=kernel: convolving(p, k, "serial"), rows / height),
-                lambda c, p=picture, k=kernel, o=out: convolving(p, k, context=c, out=o), source))
+                lambda c, p=picture, k=kernel, o=out: convolving(p, k, context=c, out=o), source, source_ms))
     against_serial(report, "convolution", "Convolution of RGB pictures by size and kernel", "picture, kernel",
-                   cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.")
+                   cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.", highlight=2)
 
 
 def serial_pyramid(grey):
-    """The definition on two rows of positions of each window, and the share that they are of all."""
+    """The definition on a few positions of each window, scaled to all of them."""
     side = len(grey)
     strips = [(n, np.ascontiguousarray(grey[:n + 1, :min(side, n + 63)])) for n in pyramid_of(side)[:-1]]
-
-    def run():
-        for n, strip in strips:
-            cernita.ranklet(strip, n, backend="serial")
     times = {n: median_ms(lambda s=strip, n=n: cernita.ranklet(s, n, backend="serial"), .05) for n, strip in strips}
     whole = 0
     for n, strip in strips:
@@ -235,7 +243,9 @@ def sizes_of_ranklet(report, long):
                  ("picture", "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source: plain s",
                   "counting s", "12 cores s", "CUDA s"), rows,
                  "The source: two Xeon X5650 and a Tesla X2090, seconds.")
-    report.figure("ranklet", [curves("ranklet pyramid", "side", "ms", lines)])
+    drawn = curves("ranklet pyramid", "side", "ms", lines)
+    report.figure("ranklet", [drawn])
+    report.highlights.append(drawn)
 
 
 def huge_ranklet(report, long):
@@ -274,7 +284,8 @@ def phases(report, long):
         chosen = [f for f in found if f["operator"] == operator]
         shares = [[100 * f[key] / f["all_ms"] for f in chosen] for key in ("first_ms", "second_ms")]
         panels.append(bars(f"{operator}: share of time", "%", [f["what"] for f in chosen], dict(zip(parts, shares))))
-    report.figure("phases", panels)
+    report.figure("phases", panels, height=4.2)
+    report.highlights.append(panels[1])
 
 
 EXPERIMENTS = {

@@ -47,6 +47,7 @@ class Report:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.highlights = []  # the panels that tell most, for one picture
         self.text = (self.folder / "study.md").open("w", encoding="utf-8")
         self.say(f"# Study of {datetime.date.today()}, {cores()} processors, {processor()}\n\n"
                  "Milliseconds are medians. ~: measured on a part of the picture and scaled to the whole.")
@@ -119,6 +120,7 @@ def bars(title, y_label, names, parts):
         for phase, heights in parts.items():
             axis.bar(names, heights, bottom=below, label=phase, width=.6)
             below += heights
+        axis.tick_params(axis="x", labelsize=6, labelrotation=90 if max(map(len, names)) > 4 else 0)
         axis.set(title=title, ylabel=y_label)
         axis.title.set_fontsize(9)
     return draw
