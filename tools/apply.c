@@ -48,7 +48,40 @@ void crn_apply_option(crn_apply *apply, int number, const char *text)
     }
 }
 
-int crn_apply_open(crn_apply *apply, crn_error *error)
+static bool offers(const crn_ops *ops, const char *operator_name)
+{
+    const struct {
+        const char *name;
+        bool there;
+    } operators[] = {{"contours", ops->contours}, {"morphology", ops->morphology},
+                     {"convolve", ops->convolve}, {"haar", ops->haar},
+                     {"ranklet", ops->ranklet},   {"diamond-square", ops->diamond_square}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (!strcmp(operators[i].name, operator_name))
+            return operators[i].there;
+    return false;
+}
+
+static int check_place(const char *path, crn_error *error)
+{
+    struct stat status;
+    if (!stat(path, &status) && S_ISDIR(status.st_mode))
+        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", path);
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!folder)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its name", path);
+    int r = 0;
+    if (access(folder, W_OK | X_OK) < 0) {
+        r = -errno;
+        crn_error_set(error, r, "%s: cannot be made in the folder '%s': %s", path, folder,
+                      strerror(-r));
+    }
+    free(folder);
+    return r;
+}
+
+int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error)
 {
     if (apply->repeat && !apply->timed)
         crn_usage_error(apply->tool, "--repeat needs --time");
@@ -61,10 +94,13 @@ int crn_apply_open(crn_apply *apply, crn_error *error)
     if (!apply->ops)
         return crn_error_set(error, -ENOTSUP, "--backend %s: %s; openmp and serial are there",
                              crn_backend_names[apply->backend], why ? why : "not in this build");
+    if (!offers(apply->ops, operator_name))
+        return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
+                             apply->ops->name, operator_name);
     apply->run_ns = calloc((size_t)apply->repeat, sizeof *apply->run_ns);
     if (!apply->run_ns || crn_context_create(apply->threads, &apply->context) < 0)
         return crn_error_set(error, -ENOMEM, "no memory to begin with");
-    return 0;
+    return check_place(out, error);
 }
 
 static int by_time(const void *left, const void *right)
@@ -131,25 +167,6 @@ void crn_apply_check_ending(const crn_apply *apply, const char *path, const char
     crn_usage_error(apply->tool, "%s: the name's end says what to write: one of %s", path, list);
 }
 
-int crn_apply_check_place(const char *path, crn_error *error)
-{
-    struct stat status;
-    if (!stat(path, &status) && S_ISDIR(status.st_mode))
-        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", path);
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    if (!folder)
-        return crn_error_set(error, -ENOMEM, "%s: no memory for its name", path);
-    int r = 0;
-    if (access(folder, W_OK | X_OK) < 0) {
-        r = -errno;
-        crn_error_set(error, r, "%s: cannot be made in the folder '%s': %s", path, folder,
-                      strerror(-r));
-    }
-    free(folder);
-    return r;
-}
-
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error)
 {
     crn_picture shape = *picture;
@@ -188,12 +205,6 @@ const char *crn_apply_type_name(crn_type type)
     static const char *const names[] = {
         [CRN_U8] = "u8", [CRN_F16] = "f16", [CRN_F32] = "f32", [CRN_U16] = "u16"};
     return crn_type_bytes(type) ? names[type] : "?";
-}
-
-int crn_apply_missing(const crn_apply *apply, const char *operator_name, crn_error *error)
-{
-    return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
-                         apply->ops->name, operator_name);
 }
 
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,

@@ -41,8 +41,9 @@ void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);
 /* Takes a common option, numbered from the first of CRN_APPLY_OPTIONS. */
 void crn_apply_option(crn_apply *apply, int number, const char *text);
 
-/* After the last option: finds the operators and makes the context. 0 or negative errno. */
-int crn_apply_open(crn_apply *apply, crn_error *error);
+/* After the last option: finds the backend, which must offer that operator, makes the context, and
+ * sees whether a file can be made at `out`: before the work, not after it. 0 or negative errno. */
+int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error);
 
 /* Says what went wrong when r < 0, else how long it took if that was asked for; frees what it owns.
  * Returns the exit status. */
@@ -67,9 +68,6 @@ bool crn_apply_ends(const char *path, const char *end);
 /* OUT must end in one of `ends` (NULL-ended; else exit 2). */
 void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends);
 
-/* Can a file be made there? Asked before the work, not after it. 0 or negative errno. */
-int crn_apply_check_place(const char *path, crn_error *error);
-
 /* Could a result of the picture's pages, samples and size be written there, a PNG in 8 bits? 0 or
  * negative errno. */
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error);
@@ -89,9 +87,6 @@ const char *crn_apply_type_name(crn_type type);
 
 /* --- faults --------------------------------------------------------------------------------------
  */
-
-/* The backend has no such operator. Returns -ENOTSUP. */
-int crn_apply_missing(const crn_apply *apply, const char *operator_name, crn_error *error);
 
 /* An operator returned r < 0 in spite of all checks: as much as can be said. Returns r. */
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,

@@ -106,9 +106,7 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
 
 static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
 {
-    int r = crn_apply_open(apply, error);
-    if (r == 0 && !apply->ops->convolve)
-        r = crn_apply_missing(apply, "convolve", error);
+    int r = crn_apply_open(apply, "convolve", out, error);
     if (r == 0 && !set->side)
         r = crn_kernel_load(set->name, (crn_size){SIDE_DEFAULT, SIDE_DEFAULT}, &set->kernel, error);
     crn_filter filter = {set, run, NULL};

@@ -128,11 +128,7 @@ static int work(crn_apply *apply, const settings *set, const char *out, crn_erro
 {
     int32_t side = (1 << set->params.exponent) + 1;
     crn_picture field = {0};
-    int r = crn_apply_open(apply, error);
-    if (r == 0 && !apply->ops->diamond_square)
-        r = crn_apply_missing(apply, "diamond-square", error);
-    if (r == 0)
-        r = crn_apply_check_place(out, error);
+    int r = crn_apply_open(apply, "diamond-square", out, error);
     if (r == 0)
         r = check_memory(apply, set, out, side, error);
     if (r == 0 && crn_picture_create(set->type, 1, 1, side, side, &field) < 0)

@@ -98,9 +98,7 @@ int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in,
 {
     bool png = crn_apply_ends(out, ".png");
     crn_picture probed = {0}, picture = {0}, result = {0};
-    int r = crn_apply_check_place(out, error);
-    if (r == 0)
-        r = crn_picture_probe(in, &probed, error);
+    int r = crn_picture_probe(in, &probed, error);
     if (r == 0)
         r = crn_apply_check_shape(out, &probed, error);
     if (r == 0 && filter->check)

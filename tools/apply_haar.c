@@ -146,11 +146,7 @@ static int work(crn_apply *apply, const settings *set, const char *in, const cha
                 crn_error *error)
 {
     crn_picture probed = {0}, picture = {0}, result = {0};
-    int r = crn_apply_open(apply, error);
-    if (r == 0 && !apply->ops->haar)
-        r = crn_apply_missing(apply, "haar", error);
-    if (r == 0)
-        r = crn_apply_check_place(out, error);
+    int r = crn_apply_open(apply, "haar", out, error);
     if (r == 0)
         r = crn_picture_probe(in, &probed, error);
     if (r == 0)

@@ -123,9 +123,7 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
 
 static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
 {
-    int r = crn_apply_open(apply, error);
-    if (r == 0 && !apply->ops->morphology)
-        r = crn_apply_missing(apply, "morphology", error);
+    int r = crn_apply_open(apply, "morphology", out, error);
     if (r == 0)
         r = crn_element_load(set->element, set->size, set->non_flat, &set->loaded, error);
     crn_filter filter = {set, run, check_type};

@@ -153,11 +153,7 @@ static int work(crn_apply *apply, settings *set, const char *in, const char *pat
     crn_picture probed = {0}, picture = {0};
     crn_ranklet_out out = {0};
     float *values = NULL;
-    int r = crn_apply_open(apply, error);
-    if (r == 0 && !apply->ops->ranklet)
-        r = crn_apply_missing(apply, "ranklet", error);
-    if (r == 0)
-        r = crn_apply_check_place(path, error);
+    int r = crn_apply_open(apply, "ranklet", path, error);
     if (r == 0)
         r = crn_picture_probe(in, &probed, error);
     if (r == 0)
