@@ -49,25 +49,4 @@ int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret
 int crn_picture_tiff_write(const char *path, const crn_picture *picture, crn_error *error);
 int crn_picture_png_write(const char *path, const crn_picture *picture, crn_error *error);
 
-/* --- files that appear whole or not at all ------------------------------------------------------
- */
-
-typedef struct crn_picture_part {
-    int fd;
-    const char *path; /* the file to be; the caller's */
-    char *target;     /* that, with links followed */
-    char *folder;     /* of it, with its last slash */
-    char *name;       /* what the file is called meanwhile, NULL while it has no name at all */
-} crn_picture_part;
-
-/* An empty file in path's folder. 0, or negative errno with a line in *error. `path` must outlive
- * *ret_part. */
-int crn_picture_part_open(const char *path, crn_picture_part *ret_part, crn_error *error);
-
-/* Gives it its name, and drops it. 0, or negative errno with a line in *error. */
-int crn_picture_part_finish(crn_picture_part *part, crn_error *error);
-
-/* Closes it and removes what has not been finished; a part of zeros is fine. */
-void crn_picture_part_drop(crn_picture_part *part);
-
 #endif

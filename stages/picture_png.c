@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/new_file.h"
 #include "stages/picture_parts.h"
 
 #define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */
@@ -255,13 +256,13 @@ static int write_png(job *j, int fd)
 int crn_picture_png_write(const char *path, const crn_picture *picture, crn_error *error)
 {
     job j = {.path = path, .picture = *picture, .error = error};
-    crn_picture_part part = {.fd = -1};
-    int r = crn_picture_part_open(path, &part, error);
+    crn_new_file part = {.fd = -1};
+    int r = crn_new_file_open(path, &part, error);
     if (r)
         return r;
     r = write_png(&j, dup(part.fd));
     if (!r)
-        r = crn_picture_part_finish(&part, error);
-    crn_picture_part_drop(&part);
+        r = crn_new_file_finish(&part, error);
+    crn_new_file_drop(&part);
     return r;
 }

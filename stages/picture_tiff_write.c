@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "stages/tiff_faults.h"
 
+#include "src/base/new_file.h"
 #include "stages/picture_parts.h"
+#include "stages/tiff_faults.h"
 
 #define STRIP_BYTES    (1 << 20)
 #define CLASSIC_BYTES  UINT64_C(4200000000) /* of pixels; the rest, to 2^32, is for directories */
@@ -18,7 +19,7 @@
 #define PAGE_SAY_BYTES 64
 
 struct crn_picture_writer {
-    crn_picture_part part;
+    crn_new_file part;
     char *path;
     TIFF *tiff;
     bool big, failed;
@@ -201,7 +202,7 @@ int crn_picture_writer_open(const char *path, uint64_t bytes_expected,
         goto fail;
     }
     writer->big = bytes_expected > CLASSIC_BYTES;
-    r = crn_picture_part_open(writer->path, &writer->part, error);
+    r = crn_new_file_open(writer->path, &writer->part, error);
     if (r)
         goto fail;
     r = open_tiff(writer, error);
@@ -248,7 +249,7 @@ int crn_picture_writer_finish(crn_picture_writer *writer, crn_error *error)
     writer->tiff = NULL;
     if (*writer->tiff_error.text)
         return tiff_fault(writer, errno, error);
-    return crn_picture_part_finish(&writer->part, error);
+    return crn_new_file_finish(&writer->part, error);
 }
 
 void crn_picture_writer_free(crn_picture_writer **writer)
@@ -257,7 +258,7 @@ void crn_picture_writer_free(crn_picture_writer **writer)
         return;
     if ((*writer)->tiff)
         TIFFClose((*writer)->tiff);
-    crn_picture_part_drop(&(*writer)->part);
+    crn_new_file_drop(&(*writer)->part);
     free((*writer)->strip);
     free((*writer)->path);
     free(*writer);

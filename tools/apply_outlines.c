@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/apply_file.h"
+#include "src/base/new_file.h"
 #include "tools/apply_map.h"
 #include "tools/draw.h"
 
@@ -28,10 +28,14 @@ static void write_number(FILE *stream, double value)
 
 int crn_outlines_write_json(const char *path, const crn_contours *contours, crn_error *error)
 {
-    crn_apply_file file = {0};
-    int r = crn_apply_file_open(path, &file, error);
-    if (r < 0)
+    crn_new_file file = {0};
+    int r = crn_new_file_open(path, &file, error);
+    if (r == 0)
+        r = crn_new_file_stream(&file, error);
+    if (r < 0) {
+        crn_new_file_drop(&file);
         return r;
+    }
     fputc('[', file.stream);
     for (uint32_t i = 0; i < contours->contour_count; i++) {
         const crn_contour *contour = &contours->contours[i];
@@ -48,7 +52,7 @@ int crn_outlines_write_json(const char *path, const crn_contours *contours, crn_
         fputs("]}", file.stream);
     }
     fputs("]\n", file.stream);
-    return crn_apply_file_finish(&file, error);
+    return crn_new_file_finish(&file, error);
 }
 
 /* Where pages stand. */

@@ -38,7 +38,9 @@ int crn_ranklet_out_open(const char *path, const crn_image *image, const crn_win
 {
     *ret_out = (crn_ranklet_out){.path = path};
     if (crn_apply_ends(path, ".csv")) {
-        int r = crn_apply_file_open(path, &ret_out->csv, error);
+        int r = crn_new_file_open(path, &ret_out->csv, error);
+        if (r == 0)
+            r = crn_new_file_stream(&ret_out->csv, error);
         if (r == 0)
             fputs(csv_header, ret_out->csv.stream);
         return r;
@@ -92,7 +94,7 @@ int crn_ranklet_out_add(crn_ranklet_out *out, int32_t plane, crn_size window, in
 int crn_ranklet_out_finish(crn_ranklet_out *out, crn_error *error)
 {
     if (out->csv.stream)
-        return crn_apply_file_finish(&out->csv, error);
+        return crn_new_file_finish(&out->csv, error);
     if (out->writer)
         return crn_picture_writer_finish(out->writer, error);
     return crn_picture_write(out->path, &out->picture, error);
@@ -100,7 +102,7 @@ int crn_ranklet_out_finish(crn_ranklet_out *out, crn_error *error)
 
 void crn_ranklet_out_free(crn_ranklet_out *out)
 {
-    crn_apply_file_discard(&out->csv);
+    crn_new_file_drop(&out->csv);
     crn_picture_writer_free(&out->writer);
     crn_picture_free(&out->picture);
 }

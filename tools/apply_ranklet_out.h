@@ -2,14 +2,14 @@
 #ifndef CRN_APPLY_RANKLET_OUT_H
 #define CRN_APPLY_RANKLET_OUT_H
 
-#include "tools/apply_file.h"
+#include "src/base/new_file.h"
 #include "tools/apply_map.h"
 #include "tools/apply_windows.h"
 
 typedef struct crn_ranklet_out {
     const char *path;
     crn_picture_writer *writer; /* TIFF */
-    crn_apply_file csv;
+    crn_new_file csv;
     crn_picture picture; /* PNG */
     crn_ranklet_panel panel;
 } crn_ranklet_out;

@@ -1,0 +1,168 @@
+#include "src/base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAMES_MAX       1000
+#define PROC_PATH_BYTES 32
+
+static void proc_path(int fd, char path[PROC_PATH_BYTES])
+{
+    snprintf(path, PROC_PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+/* Calls `make` with names that might be free until one is; the name is then *ret_name. */
+static int with_free_name(const char *folder, int (*make)(const char *name, int fd), int fd,
+                          char **ret_name)
+{
+    for (int i = 0; i < NAMES_MAX; i++) {
+        char *name = NULL;
+        if (asprintf(&name, "%s.cernita-%d-%d.part", folder, (int)getpid(), i) < 0)
+            return -ENOMEM;
+        int r = make(name, fd);
+        if (r >= 0) {
+            *ret_name = name;
+            return r;
+        }
+        int code = -errno;
+        free(name);
+        if (code != -EEXIST)
+            return code;
+    }
+    return -EEXIST;
+}
+
+static int make_file(const char *name, int fd)
+{
+    (void)fd;
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int make_link(const char *name, int fd)
+{
+    char path[PROC_PATH_BYTES];
+    proc_path(fd, path);
+    return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* A file without a name goes by itself when the program is killed; not every file system has them,
+ * and it takes /proc to name one. */
+static int open_nameless(const char *folder)
+{
+    int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    char path[PROC_PATH_BYTES];
+    proc_path(fd, path);
+    if (fd >= 0 && access(path, F_OK)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Where the path leads: through links when it exists, else itself. */
+static int find_target(crn_new_file *file, crn_error *error)
+{
+    struct stat status;
+    bool there = !stat(file->path, &status);
+    if (there && S_ISDIR(status.st_mode))
+        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", file->path);
+    if (there && !S_ISREG(status.st_mode))
+        return crn_error_set(error, -EEXIST, "%s: is there, and is no ordinary file", file->path);
+    file->target = there ? realpath(file->path, NULL) : strdup(file->path);
+    if (!file->target)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its path", file->path);
+    char *slash = strrchr(file->target, '/');
+    file->folder = slash ? strndup(file->target, (size_t)(slash - file->target) + 1) : strdup("./");
+    if (!file->folder)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its path", file->path);
+    return 0;
+}
+
+int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error)
+{
+    crn_new_file file = {.path = path, .fd = -1};
+    int r = find_target(&file, error);
+    if (r)
+        goto fail;
+    file.fd = open_nameless(file.folder);
+    if (file.fd < 0)
+        file.fd = with_free_name(file.folder, make_file, -1, &file.name);
+    if (file.fd < 0) {
+        r = crn_error_set(error, file.fd, "%s: cannot be written in %s: %s", path, file.folder,
+                          strerror(-file.fd));
+        goto fail;
+    }
+    *ret_file = file;
+    return 0;
+fail:
+    crn_new_file_drop(&file);
+    return r;
+}
+
+int crn_new_file_stream(crn_new_file *file, crn_error *error)
+{
+    int fd = dup(file->fd);
+    file->stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (file->stream)
+        return 0;
+    int code = -errno;
+    if (fd >= 0)
+        close(fd);
+    return crn_error_set(error, code, "%s: cannot be written: %s", file->path, strerror(-code));
+}
+
+/* 0, or the negative errno of the first write that failed. */
+static int end_stream(crn_new_file *file)
+{
+    errno = 0;
+    bool failed = fflush(file->stream) || ferror(file->stream);
+    int code = failed ? -(errno ? errno : EIO) : 0;
+    if (fclose(file->stream) && !failed)
+        code = -errno;
+    file->stream = NULL;
+    return code;
+}
+
+int crn_new_file_finish(crn_new_file *file, crn_error *error)
+{
+    int r = file->stream ? end_stream(file) : 0;
+    if (!r && !file->name)
+        r = with_free_name(file->folder, make_link, file->fd, &file->name);
+    if (!r) {
+        int fd = file->fd;
+        file->fd = -1;
+        if (close(fd)) /* some file systems only now say that the disk is full */
+            r = -errno;
+    }
+    if (!r && rename(file->name, file->target))
+        r = -errno;
+    if (r) {
+        crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
+    } else {
+        free(file->name);
+        file->name = NULL;
+    }
+    crn_new_file_drop(file);
+    return r;
+}
+
+void crn_new_file_drop(crn_new_file *file)
+{
+    if (file->stream)
+        fclose(file->stream);
+    if (file->path && file->fd >= 0)
+        close(file->fd);
+    if (file->name)
+        unlink(file->name);
+    free(file->name);
+    free(file->folder);
+    free(file->target);
+    *file = (crn_new_file){.fd = -1};
+}
