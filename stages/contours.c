@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "stages/geometry.h"
+#include "stages/names.h"
 #include "stages/stage.h"
 
 typedef struct contours_settings {
@@ -13,28 +14,24 @@ typedef struct contours_settings {
     double min_area_px;
 } contours_settings;
 
-/* In the order of their enumerations (ops.h). */
-static const char *const low_high[] = {"low", "high", NULL};
-static const char *const open_closed[] = {"open", "closed", NULL};
-
 static const crn_param params[] = {
     {.key = "connectivity",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(contours_settings, connectivity),
      .fallback = "low",
-     .choices = low_high,
+     .choices = crn_connectivity_names,
      .help = "which values stay connected where two outlines meet at a saddle"},
     {.key = "orientation",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(contours_settings, orientation),
      .fallback = "low",
-     .choices = low_high,
+     .choices = crn_orientation_names,
      .help = "which values lie left of an outline's direction"},
     {.key = "border",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(contours_settings, border),
      .fallback = "closed",
-     .choices = open_closed,
+     .choices = crn_border_names,
      .help = "whether outlines end at the picture's border or close around it"},
     {.key = "min_area_px",
      .type = CRN_PARAM_REAL,

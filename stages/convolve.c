@@ -1,5 +1,6 @@
 /* The stage `convolve`: lays a kernel over every map. */
 #include "stages/kernel.h"
+#include "stages/names.h"
 #include "stages/stage.h"
 
 typedef struct convolve_settings {
@@ -8,9 +9,6 @@ typedef struct convolve_settings {
     int32_t border;    /* crn_convolve_border */
     crn_kernel loaded; /* by prepare */
 } convolve_settings;
-
-/* In the order of crn_convolve_border. */
-static const char *const borders[] = {"replicate", "reflect", "wrap", "zero", NULL};
 
 static const crn_param params[] = {
     {.key = "kernel",
@@ -30,7 +28,7 @@ static const crn_param params[] = {
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(convolve_settings, border),
      .fallback = "replicate",
-     .choices = borders,
+     .choices = crn_convolve_border_names,
      .help = "what the maps are taken to be beyond their border"},
     {.key = NULL},
 };

@@ -1,21 +1,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "stages/element.h"
+#include "stages/names.h"
 #include "stages/picture.h"
-
-static const char *const names[] = {
-    [CRN_ELEMENT_RECT] = "rect", [CRN_ELEMENT_DISK] = "disk", [CRN_ELEMENT_CROSS] = "cross"};
 
 /* Its shape by that name; CRN_ELEMENT_PICTURE: it is none. */
 static crn_element_shape shape_of(const char *text)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(text, names[i]))
-            return (crn_element_shape)i;
-    return CRN_ELEMENT_PICTURE;
+    int shape = crn_name_find(crn_element_shape_names, text);
+    return shape < 0 ? CRN_ELEMENT_PICTURE : (crn_element_shape)shape;
 }
 
 static int check_named(const char *name, crn_size size, bool non_flat, crn_error *error)

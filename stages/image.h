@@ -67,6 +67,18 @@ static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
     return a->planes == b->planes && a->height == b->height && a->width == b->width;
 }
 
+/* How many there are, of all planes. */
+static inline size_t crn_image_elements(const crn_image *image)
+{
+    return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
+}
+
+/* Do several planes lie element by element beside each other, as one row of width x planes? */
+static inline bool crn_image_is_interleaved(const crn_image *image)
+{
+    return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
+}
+
 /* binary16 to f32, exactly (subnormals, infinities and NaN included). */
 float crn_f16_to_f32(uint16_t half);
 

@@ -4,16 +4,11 @@
 
 #include "stages/stage.h"
 
-static size_t elements_of(const crn_image *image)
-{
-    return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
-}
-
 int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output)
 {
     const crn_image *maps = &job->maps;
     /* As much as any type needs, so that a slot never moves while the maps lie in it. */
-    size_t bytes = elements_of(maps) * sizeof(float);
+    size_t bytes = crn_image_elements(maps) * sizeof(float);
     void *memory = crn_context_scratch(job->context, CRN_SLOT_MAPS_0, bytes);
     if (memory && memory == maps->data)
         memory = crn_context_scratch(job->context, CRN_SLOT_MAPS_1, bytes);
@@ -59,7 +54,7 @@ int crn_job_widen(crn_job *job)
     if (r < 0)
         return r;
     /* Both are dense and of one layout. */
-    widen(job->maps.data, output.data, elements_of(&output));
+    widen(job->maps.data, output.data, crn_image_elements(&output));
     job->maps = output;
     return 0;
 }

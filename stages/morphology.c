@@ -1,5 +1,6 @@
 /* The stage `morphology`: erosion, dilation and what they make up, on every map. */
 #include "stages/element.h"
+#include "stages/names.h"
 #include "stages/stage.h"
 
 typedef struct morphology_settings {
@@ -10,16 +11,12 @@ typedef struct morphology_settings {
     crn_element_loaded loaded; /* by prepare */
 } morphology_settings;
 
-/* In the order of crn_morphology_operation. */
-static const char *const operations[] = {"erode",    "dilate", "open",     "close",
-                                         "gradient", "tophat", "blackhat", NULL};
-
 static const crn_param params[] = {
     {.key = "operation",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(morphology_settings, operation),
      .fallback = "open",
-     .choices = operations,
+     .choices = crn_morphology_operation_names,
      .help = "open takes away what is smaller than the element, close fills such gaps"},
     {.key = "element",
      .type = CRN_PARAM_TEXT,

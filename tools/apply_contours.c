@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "stages/names.h"
 #include "stages/serial/contours.h"
 #include "tools/apply_outlines.h"
 
@@ -38,10 +39,6 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-/* In the order of their enumerations (ops.h). */
-static const char *const low_high[] = {"low", "high", NULL};
-static const char *const open_closed[] = {"open", "closed", NULL};
-
 typedef struct settings {
     double level; /* NaN: not given */
     int connectivity, orientation, border;
@@ -58,13 +55,14 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
             set->level = crn_option_real(&tool, "level", text, -1e300, 1e300);
             break;
         case OPTION_CONNECTIVITY:
-            set->connectivity = crn_option_choice(&tool, "connectivity", text, low_high);
+            set->connectivity =
+                crn_option_choice(&tool, "connectivity", text, crn_connectivity_names);
             break;
         case OPTION_ORIENTATION:
-            set->orientation = crn_option_choice(&tool, "orientation", text, low_high);
+            set->orientation = crn_option_choice(&tool, "orientation", text, crn_orientation_names);
             break;
         case OPTION_BORDER:
-            set->border = crn_option_choice(&tool, "border", text, open_closed);
+            set->border = crn_option_choice(&tool, "border", text, crn_border_names);
             break;
         case OPTION_SCALE:
             set->scale = (int32_t)crn_option_integer(&tool, "scale", text, 1, 16);

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "stages/kernel.h"
+#include "stages/names.h"
 #include "tools/apply_filter.h"
 
 #define SIDE_MAX     127 /* the largest odd square of CRN_KERNEL_TAPS_MAX weights */
@@ -33,8 +33,6 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-static const char *const border_names[] = {"replicate", "reflect", "wrap", "zero", NULL};
-
 typedef struct settings {
     const char *name;
     int32_t side; /* 0: not given */
@@ -42,19 +40,11 @@ typedef struct settings {
     crn_kernel kernel;
 } settings;
 
-static bool is_preset(const char *text)
-{
-    for (int i = 0; crn_kernel_names[i]; i++)
-        if (!strcmp(text, crn_kernel_names[i]))
-            return true;
-    return false;
-}
-
 static void check_settings(settings *set)
 {
     if (!set->name)
         crn_usage_error(&tool, "--kernel is missing");
-    if (!is_preset(set->name)) {
+    if (crn_name_find(crn_kernel_names, set->name) < 0) {
         if (access(set->name, F_OK) < 0)
             crn_usage_error(&tool, "--kernel '%s' is neither a kernel's name nor a file",
                             set->name);
@@ -85,7 +75,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
             set->side = (int32_t)crn_option_integer(&tool, "size", text, 1, SIDE_MAX);
             break;
         case OPTION_BORDER:
-            set->border = crn_option_choice(&tool, "border", text, border_names);
+            set->border = crn_option_choice(&tool, "border", text, crn_convolve_border_names);
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);

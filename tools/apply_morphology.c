@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "stages/element.h"
+#include "stages/names.h"
 #include "tools/apply_filter.h"
 
 static const crn_option options[] = {
@@ -30,10 +30,6 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-static const char *const operation_names[] = {"erode",    "dilate", "open",     "close",
-                                              "gradient", "tophat", "blackhat", NULL};
-static const char *const shape_names[] = {"rect", "disk", "cross", NULL};
-
 typedef struct settings {
     int operation; /* crn_morphology_operation; -1: not given */
     const char *element;
@@ -42,21 +38,13 @@ typedef struct settings {
     crn_element_loaded loaded;
 } settings;
 
-static bool is_shape(const char *text)
-{
-    for (int i = 0; shape_names[i]; i++)
-        if (!strcmp(text, shape_names[i]))
-            return true;
-    return false;
-}
-
 static void check_settings(const settings *set)
 {
     if (set->operation < 0)
         crn_usage_error(&tool, "--operation is missing");
     if (!set->element)
         crn_usage_error(&tool, "--element is missing");
-    bool shape = is_shape(set->element);
+    bool shape = crn_name_find(crn_element_shape_names, set->element) >= 0;
     if (shape && !set->size.width)
         crn_usage_error(&tool, "--size is missing: how large shall the %s be?", set->element);
     if (shape && set->non_flat)
@@ -76,7 +64,8 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_OPERATION:
-            set->operation = crn_option_choice(&tool, "operation", text, operation_names);
+            set->operation =
+                crn_option_choice(&tool, "operation", text, crn_morphology_operation_names);
             break;
         case OPTION_ELEMENT:
             set->element = text;

@@ -369,8 +369,7 @@ static void set_job(crn_contours_job *job, const crn_contours_params *params, co
 static bool is_interleaved(const crn_image *in)
 {
     int64_t planes = in->planes;
-    return planes > 1 && in->plane_stride == 1 && in->step == planes &&
-           (in->width + (int64_t)1) * planes < (int64_t)1 << 30 &&
+    return crn_image_is_interleaved(in) && (in->width + (int64_t)1) * planes < (int64_t)1 << 30 &&
            (in->width + (int64_t)1) * planes * planes < (int64_t)1 << 32;
 }
 

@@ -180,11 +180,6 @@ static void filter_item(const crn_convolve_job *job, const crn_convolve_desk *de
 /* --- the whole ---------------------------------------------------------------------------------
  */
 
-static bool is_interleaved(const crn_image *image)
-{
-    return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
-}
-
 /* Two passes cost what their taps cost, and the way through the ring between them. */
 static bool is_worth_two_passes(const crn_convolve_params *params)
 {
@@ -273,7 +268,7 @@ int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
     int r = crn_convolve_check(params, in, out);
     if (r < 0)
         return r;
-    bool together = is_interleaved(in) && is_interleaved(out);
+    bool together = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
     crn_convolve_job job = {.params = params,
                             .filters = way->filters,
                             .height = in->height,

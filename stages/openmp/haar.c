@@ -207,19 +207,13 @@ static void run_together(const plan *p, int32_t threads, float *desks)
     }
 }
 
-/* All planes at once, if in both pictures they lie element by element beside each other. */
-static bool is_interleaved(const crn_image *image)
-{
-    return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
-}
-
 int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,
                        const crn_image *in, crn_image *out)
 {
     int r = crn_haar_check(params, in, out);
     if (r < 0)
         return r;
-    int32_t lanes = is_interleaved(in) && is_interleaved(out) ? in->planes : 1;
+    int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
     plan p; /* large: what is not used is not set */
     p.groups = in->planes / lanes;
     p.pass_count = 0;

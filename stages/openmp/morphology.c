@@ -324,11 +324,6 @@ static int run_rows(job *j, crn_context *context)
     return 0;
 }
 
-static bool is_interleaved(const crn_image *image)
-{
-    return image->plane_stride == 1 && image->step == image->planes;
-}
-
 static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_t lanes)
 {
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(image->type);
@@ -362,7 +357,7 @@ int crn_morphology_openmp_by(const crn_morphology_way *way, crn_context *context
     int r = crn_morphology_check(params, in, out);
     if (r < 0)
         return r;
-    int32_t lanes = is_interleaved(in) && is_interleaved(out) ? in->planes : 1;
+    int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
     job j = {.way = way,
              .operation = params->operation,
              .type = in->type,
@@ -391,7 +386,7 @@ int crn_morphology_openmp(crn_context *context, const crn_morphology_params *par
     if (r < 0)
         return r;
     int64_t elements = (int64_t)in->height * in->width;
-    if (is_interleaved(in) && is_interleaved(out))
+    if (crn_image_is_interleaved(in) && crn_image_is_interleaved(out))
         elements *= in->planes;
     int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_LEAST;
     threads = threads < crn_context_threads(context) ? threads : crn_context_threads(context);

@@ -91,8 +91,8 @@ static void subtract(const crn_image *a, const crn_image *b, const crn_image *ou
 /* A picture like `in` over scratch memory; data is NULL without. */
 static crn_image scratch_like(crn_context *context, int32_t slot, const crn_image *in)
 {
-    size_t elements = (size_t)in->planes * (size_t)in->height * (size_t)in->width;
-    void *memory = crn_context_scratch(context, slot, elements * crn_type_bytes(in->type));
+    size_t bytes = crn_image_elements(in) * crn_type_bytes(in->type);
+    void *memory = crn_context_scratch(context, slot, bytes);
     return crn_image_dense(memory, in->type, CRN_CHW, in->planes, in->height, in->width);
 }
 

@@ -22,12 +22,6 @@ static inline bool crn_element_is(const void *a, const void *b, size_t size)
                        : memcmp(a, b, 1) == 0;
 }
 
-/* How many there are. */
-static inline size_t crn_image_elements(const crn_image *image)
-{
-    return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
-}
-
 /* The same elements, dense and planar, in memory (its `data`) that the caller frees. */
 crn_image crn_image_copy(const crn_image *image);
 
