@@ -12,6 +12,7 @@ static const crn_ops serial_ops = {
     .haar = crn_haar_serial,
     .ranklet = crn_ranklet_serial,
     .diamond_square = crn_diamond_square_serial,
+    .widen = crn_widen,
 };
 static const crn_ops openmp_ops = {
     .name = "openmp",
@@ -21,6 +22,7 @@ static const crn_ops openmp_ops = {
     .haar = crn_haar_openmp,
     .ranklet = crn_ranklet_openmp,
     .diamond_square = crn_diamond_square_openmp,
+    .widen = crn_widen,
 };
 
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)

@@ -1,38 +1,81 @@
-/* The operators' scratch memory and thread count (ops.h). */
+/* The operators' scratch memory and thread count (ops.h), and where the memory lies (context.h). */
+#include "stages/context.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "stages/ops.h"
-
 struct crn_context {
-    int32_t threads;
+    const crn_context_home *home;
+    void *owner;
+    int32_t threads, views;
+    uint32_t moves;
+    void *attached;
+    void (*free_attached)(void *what);
     struct {
         void *memory;
         size_t bytes;
     } scratch[CRN_SCRATCH_SLOTS];
 };
 
-int crn_context_create(int32_t threads, crn_context **ret_context)
+/* A mapping of its own rather than malloc: untouched pages of a worst case never become resident.
+ */
+static void *take_pages(void *owner, size_t bytes)
 {
-    if (threads < 1)
+    (void)owner;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void give_pages(void *owner, void *memory, size_t bytes)
+{
+    (void)owner;
+    munmap(memory, bytes);
+}
+
+static const crn_context_home process = {.take = take_pages, .give = give_pages};
+
+static int create(const crn_context_home *home, void *owner, int32_t threads, int32_t views,
+                  crn_context **ret_context)
+{
+    if (threads < 1 || views < 1)
         return -EINVAL;
     crn_context *context = calloc(1, sizeof *context);
     if (!context)
         return -ENOMEM;
+    context->home = home;
+    context->owner = owner;
     context->threads = threads;
+    context->views = views;
     *ret_context = context;
     return 0;
 }
 
+int crn_context_create(int32_t threads, crn_context **ret_context)
+{
+    return create(&process, NULL, threads, 1, ret_context);
+}
+
+int crn_context_create_at(const crn_context_home *home, void *owner, int32_t views,
+                          crn_context **ret_context)
+{
+    return create(home, owner, 1, views, ret_context);
+}
+
 void crn_context_free(crn_context **context)
 {
-    if (!*context)
+    crn_context *it = *context;
+    if (!it)
         return;
+    if (it->attached)
+        it->free_attached(it->attached);
     for (int32_t i = 0; i < CRN_SCRATCH_SLOTS; i++)
-        if ((*context)->scratch[i].memory)
-            munmap((*context)->scratch[i].memory, (*context)->scratch[i].bytes);
-    free(*context);
+        if (it->scratch[i].memory)
+            it->home->give(it->owner, it->scratch[i].memory, it->scratch[i].bytes);
+    if (it->home->close)
+        it->home->close(it->owner);
+    free(it);
     *context = NULL;
 }
 
@@ -41,18 +84,47 @@ int32_t crn_context_threads(const crn_context *context)
     return context->threads;
 }
 
+int32_t crn_context_views(const crn_context *context)
+{
+    return context->views;
+}
+
+uint32_t crn_context_moves(const crn_context *context)
+{
+    return context->moves;
+}
+
+void *crn_context_owner(const crn_context *context, const crn_context_home *home)
+{
+    return context->home == home ? context->owner : NULL;
+}
+
+void *crn_context_attached(const crn_context *context)
+{
+    return context->attached;
+}
+
+void crn_context_attach(crn_context *context, void *what, void (*free_it)(void *what))
+{
+    context->attached = what;
+    context->free_attached = free_it;
+}
+
 void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
 {
+    if (bytes > SIZE_MAX / (size_t)context->views)
+        return NULL;
+    bytes *= (size_t)context->views;
     if (bytes <= context->scratch[slot].bytes)
         return context->scratch[slot].memory;
-    /* A mapping of its own rather than malloc: untouched pages of a worst case never become
-     * resident. */
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    void *memory = context->home->take(context->owner, bytes);
+    if (!memory)
         return NULL;
-    if (context->scratch[slot].memory)
-        munmap(context->scratch[slot].memory, context->scratch[slot].bytes);
+    if (context->scratch[slot].memory) {
+        context->home->give(context->owner, context->scratch[slot].memory,
+                            context->scratch[slot].bytes);
+        context->moves++;
+    }
     context->scratch[slot].memory = memory;
     context->scratch[slot].bytes = bytes;
     return memory;

@@ -281,6 +281,14 @@ typedef int crn_diamond_square_fn(crn_context *context, const crn_diamond_square
 crn_diamond_square_fn crn_diamond_square_serial;
 crn_diamond_square_fn crn_diamond_square_openmp;
 
+/*
+ * What is no operator of the chain, but must be done where its images live: binary16 to f32,
+ * exactly (crn_f16_to_f32). in: f16. out: f32 of the same size, both dense and of one layout.
+ */
+typedef int crn_widen_fn(crn_context *context, const crn_image *in, crn_image *out);
+
+crn_widen_fn crn_widen; /* the CPU's */
+
 /* The table of operators that a backend offers. */
 typedef struct crn_ops {
     const char *name;
@@ -290,6 +298,7 @@ typedef struct crn_ops {
     crn_haar_fn *haar;
     crn_ranklet_fn *ranklet;
     crn_diamond_square_fn *diamond_square;
+    crn_widen_fn *widen;
 } crn_ops;
 
 #endif

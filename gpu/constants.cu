@@ -1,0 +1,50 @@
+/* The caller's small arrays on the device, found again by what is in them. */
+#include "gpu/device_parts.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_MAX (4u << 20)
+
+void crn_gpu_constants_free(crn_gpu_constant_table *table)
+{
+    for (int32_t i = 0; i < table->count; i++) {
+        free(table->entry[i].host);
+        cudaFree(table->entry[i].device);
+    }
+    table->count = 0;
+}
+
+const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count)
+{
+    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    crn_gpu_constant_table *table = &stand->constants;
+    for (int32_t i = 0; i < table->count; i++)
+        if (table->entry[i].bytes == count && memcmp(table->entry[i].host, bytes, count) == 0)
+            return table->entry[i].device;
+    if (count > BYTES_MAX || stand->recording)
+        return NULL;
+    void *host = malloc(count), *device = NULL;
+    bool there = host && cudaMalloc(&device, count) == cudaSuccess &&
+                 cudaMemcpy(device, bytes, count, cudaMemcpyHostToDevice) == cudaSuccess;
+    if (there && table->count == CRN_GPU_CONSTANTS_MAX) {
+        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs. */
+        free(table->entry[0].host);
+        cudaFree(table->entry[0].device);
+        memmove(&table->entry[0], &table->entry[1],
+                (CRN_GPU_CONSTANTS_MAX - 1) * sizeof table->entry[0]);
+        table->count--;
+    }
+    cudaGetLastError(); /* seen */
+    if (!there) {
+        free(host);
+        cudaFree(device);
+        return NULL;
+    }
+    memcpy(host, bytes, count);
+    table->entry[table->count].host = host;
+    table->entry[table->count].device = device;
+    table->entry[table->count].bytes = count;
+    table->count++;
+    return device;
+}

@@ -1,0 +1,160 @@
+/* Devices, and what stands behind a context on one: a stream, memory, moments. */
+#include "gpu/device_parts.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int crn_gpu_errno(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess:
+        return 0;
+    case cudaErrorNotReady:
+        return -EAGAIN;
+    case cudaErrorMemoryAllocation:
+        return -ENOMEM;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+        return -EINVAL;
+    case cudaErrorNoDevice:
+    case cudaErrorInvalidDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorSystemNotReady:
+    case cudaErrorSystemDriverMismatch:
+        return -ENODEV;
+    default:
+        return -EIO;
+    }
+}
+
+int crn_gpu_launched(void)
+{
+    return crn_gpu_errno(cudaGetLastError());
+}
+
+static void *take_memory(void *owner, size_t bytes)
+{
+    const crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(owner);
+    void *memory = NULL;
+    if (stand->recording || cudaMalloc(&memory, bytes) != cudaSuccess) {
+        cudaGetLastError(); /* seen */
+        return NULL;
+    }
+    return memory;
+}
+
+static void give_memory(void *owner, void *memory, size_t bytes)
+{
+    (void)owner;
+    (void)bytes;
+    cudaFree(memory);
+}
+
+static void close_stand(void *owner)
+{
+    crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(owner);
+    crn_gpu_constants_free(&stand->constants);
+    for (int32_t i = 0; i < CRN_GPU_MARKS; i++)
+        if (stand->marks[i])
+            cudaEventDestroy(stand->marks[i]);
+    if (stand->stream)
+        cudaStreamDestroy(stand->stream);
+    cudaGetLastError();
+    free(stand);
+}
+
+static const crn_context_home device_home = {take_memory, give_memory, close_stand};
+
+crn_gpu_stand *crn_gpu_stand_of(const crn_context *context)
+{
+    return static_cast<crn_gpu_stand *>(crn_context_owner(context, &device_home));
+}
+
+const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context)
+{
+    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    return stand ? &stand->limits : NULL;
+}
+
+cudaStream_t crn_gpu_stream(const crn_context *context)
+{
+    return crn_gpu_stand_of(context)->stream;
+}
+
+int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes)
+{
+    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    int32_t i = 0;
+    for (; i < stand->allowed_count; i++)
+        if (stand->allowed[i].kernel == kernel)
+            break;
+    if (i < stand->allowed_count && stand->allowed[i].bytes >= bytes)
+        return 0;
+    cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return crn_gpu_launched();
+    if (i == CRN_GPU_ALLOWED_MAX)
+        return 0; /* asked again the next time */
+    stand->allowed[i].kernel = kernel;
+    stand->allowed[i].bytes = bytes;
+    if (i == stand->allowed_count)
+        stand->allowed_count++;
+    return 0;
+}
+
+static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
+{
+    cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    if (error != cudaSuccess)
+        return crn_gpu_launched();
+    ret_limits->device = device;
+    ret_limits->capability = 10 * properties.major + properties.minor;
+    ret_limits->multiprocessors = properties.multiProcessorCount;
+    ret_limits->shared_bytes = properties.sharedMemPerBlockOptin;
+    ret_limits->l2_bytes = (size_t)properties.l2CacheSize;
+    return 0;
+}
+
+int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context)
+{
+    crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(calloc(1, sizeof *stand));
+    if (!stand)
+        return -ENOMEM;
+    crn_context *context = NULL;
+    int r = crn_gpu_errno(cudaSetDevice(device));
+    if (r == 0)
+        r = read_limits(device, &stand->limits);
+    if (r == 0)
+        r = crn_gpu_errno(cudaStreamCreateWithFlags(&stand->stream, cudaStreamNonBlocking));
+    for (int32_t i = 0; r == 0 && i < CRN_GPU_MARKS; i++)
+        r = crn_gpu_errno(cudaEventCreate(&stand->marks[i]));
+    if (r == 0)
+        r = crn_context_create_at(&device_home, stand, views, &context);
+    if (r < 0) {
+        close_stand(stand);
+        return r;
+    }
+    *ret_context = context;
+    return 0;
+}
+
+int crn_gpu_use(crn_context *context)
+{
+    return crn_gpu_errno(cudaSetDevice(crn_gpu_stand_of(context)->limits.device));
+}
+
+int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device)
+{
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+        return crn_gpu_launched();
+    snprintf(ret_device->name, sizeof ret_device->name, "%.63s", properties.name);
+    ret_device->capability = 10 * properties.major + properties.minor;
+    ret_device->multiprocessors = properties.multiProcessorCount;
+    ret_device->memory_bytes = properties.totalGlobalMem;
+    return 0;
+}

@@ -1,0 +1,92 @@
+/*
+ * What the operators' .cu files share: the device behind a context, errors, constants, launches.
+ *
+ * An operator here is an extern "C" function of the type in ops.h over device images. It checks its
+ * arguments as its twins do (crn_<operator>_check), takes scratch memory with crn_context_scratch
+ * (slots 0 to 15), launches on crn_gpu_stream and returns: it never waits, and with a shape that it
+ * has seen before it does nothing but launch kernels and copies, so that a graph can be recorded of
+ * it. It works on crn_context_views pictures at once, in one launch where it works on one in one
+ * launch; view v of an image begins crn_gpu_view_stride elements after view v - 1. With one view
+ * images have any strides, with more they are dense (-EINVAL else).
+ */
+#ifndef CRN_GPU_DEVICE_CUH
+#define CRN_GPU_DEVICE_CUH
+
+#include <cuda_runtime.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include "gpu/gpu.h"
+#include "stages/context.h"
+#include "stages/ops.h"
+}
+
+/* What can differ from device to device. */
+typedef struct crn_gpu_limits {
+    int32_t device;          /* its number */
+    int32_t capability;      /* 90: Hopper's own instructions may be used */
+    int32_t multiprocessors;
+    size_t shared_bytes;     /* most shared memory of a block, after crn_gpu_allow_shared */
+    size_t l2_bytes;
+} crn_gpu_limits;
+
+/* NULL: the context is no device's (an operator then returns -EINVAL). */
+const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context);
+
+cudaStream_t crn_gpu_stream(const crn_context *context);
+
+/*
+ * The caller's bytes (kernel weights, an element's chords, levels) on the device, uploaded when
+ * they are seen for the first time and found by their content from then on. At most 4 MiB. NULL when
+ * memory is short. What fits is better passed as the kernel's own argument, which is free: up to
+ * about 1 KiB.
+ */
+const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count);
+
+/* 0 or a negative errno (gpu.h). */
+int crn_gpu_errno(cudaError_t error);
+
+/* Of the launches since it was last asked, on this thread. */
+int crn_gpu_launched(void);
+
+/* Lets a kernel have that much dynamic shared memory; to be called before each launch with more than
+ * 48 KiB: it asks the driver only once per kernel, size and device. */
+int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes);
+
+/* Elements from one view to the next. */
+static inline ptrdiff_t crn_gpu_view_stride(const crn_image *image)
+{
+    return (ptrdiff_t)crn_image_elements(image);
+}
+
+/* Dense, planar or interleaved: what several views at once must be. */
+static inline bool crn_gpu_is_dense(const crn_image *image)
+{
+    ptrdiff_t planes = image->planes, width = image->width;
+    bool planar = image->step == 1 && image->row_stride == width &&
+                  image->plane_stride == width * image->height;
+    bool interleaved = image->plane_stride == 1 && image->step == planes &&
+                       image->row_stride == width * planes;
+    return planar || interleaved;
+}
+
+static inline int32_t crn_gpu_blocks(int64_t work, int64_t per_block)
+{
+    return (int32_t)((work + per_block - 1) / per_block);
+}
+
+/* The operators (ops.h) on device images. */
+extern "C" {
+crn_contours_fn crn_contours_cuda;
+crn_morphology_fn crn_morphology_cuda;
+crn_convolve_fn crn_convolve_cuda;
+crn_haar_fn crn_haar_cuda;
+crn_ranklet_fn crn_ranklet_cuda;
+crn_diamond_square_fn crn_diamond_square_cuda;
+crn_widen_fn crn_widen_cuda;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* What device.cu, transfer.cu, graph.cu and constants.cu share, and operators have no use for. */
+#ifndef CRN_GPU_DEVICE_PARTS_CUH
+#define CRN_GPU_DEVICE_PARTS_CUH
+
+#include "gpu/device.cuh"
+
+#define CRN_GPU_ALLOWED_MAX   64
+#define CRN_GPU_CONSTANTS_MAX 64
+
+/* The caller's bytes that lie on the device. */
+typedef struct crn_gpu_constant_table {
+    struct {
+        void *host, *device;
+        size_t bytes;
+    } entry[CRN_GPU_CONSTANTS_MAX];
+    int32_t count;
+} crn_gpu_constant_table;
+
+void crn_gpu_constants_free(crn_gpu_constant_table *table);
+
+/* What stands behind a device's context. */
+typedef struct crn_gpu_stand {
+    crn_gpu_limits limits;
+    cudaStream_t stream;
+    cudaEvent_t marks[CRN_GPU_MARKS];
+    bool recording;
+    crn_gpu_constant_table constants;
+    struct {
+        const void *kernel;
+        size_t bytes;
+    } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared */
+    int32_t allowed_count;
+} crn_gpu_stand;
+
+/* NULL: the context is no device's. */
+crn_gpu_stand *crn_gpu_stand_of(const crn_context *context);
+
+/* The functions of crn_gpu (gpu.h), by its names. */
+int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device);
+int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context);
+int crn_gpu_use(crn_context *context);
+void *crn_gpu_pinned_create(size_t bytes);
+void crn_gpu_pinned_free(void *memory);
+int crn_gpu_pin(void *memory, size_t bytes);
+void crn_gpu_unpin(void *memory);
+int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t bytes);
+int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes);
+int crn_gpu_poll(crn_context *context);
+int crn_gpu_mark(crn_context *context, int32_t mark);
+int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);
+int crn_gpu_record(crn_context *context);
+int crn_gpu_recorded(crn_context *context, crn_gpu_graph **ret_graph);
+int crn_gpu_launch(crn_context *context, crn_gpu_graph *graph);
+void crn_gpu_graph_free(crn_gpu_graph **graph);
+
+#endif

@@ -1,0 +1,64 @@
+/* What was asked for once, recorded to be launched again. */
+#include "gpu/device_parts.cuh"
+
+#include <stdlib.h>
+
+struct crn_gpu_graph {
+    cudaGraphExec_t ready;
+};
+
+int crn_gpu_record(crn_context *context)
+{
+    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    cudaStreamBeginCapture(stand->stream, cudaStreamCaptureModeThreadLocal);
+    int r = crn_gpu_launched();
+    stand->recording = r == 0;
+    return r;
+}
+
+int crn_gpu_recorded(crn_context *context, crn_gpu_graph **ret_graph)
+{
+    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    cudaGraph_t recorded = NULL;
+    cudaStreamEndCapture(stand->stream, &recorded);
+    stand->recording = false;
+    int r = crn_gpu_launched();
+    crn_gpu_graph *graph = NULL;
+    if (r == 0 && !recorded)
+        r = -EIO;
+    if (r == 0) {
+        graph = static_cast<crn_gpu_graph *>(calloc(1, sizeof *graph));
+        if (!graph)
+            r = -ENOMEM;
+    }
+    if (r == 0)
+        r = crn_gpu_errno(cudaGraphInstantiate(&graph->ready, recorded, 0));
+    if (r == 0)
+        r = crn_gpu_errno(cudaGraphUpload(graph->ready, stand->stream));
+    if (recorded)
+        cudaGraphDestroy(recorded);
+    cudaGetLastError();
+    if (r < 0) {
+        crn_gpu_graph_free(&graph);
+        return r;
+    }
+    *ret_graph = graph;
+    return 0;
+}
+
+int crn_gpu_launch(crn_context *context, crn_gpu_graph *graph)
+{
+    cudaGraphLaunch(graph->ready, crn_gpu_stream(context));
+    return crn_gpu_launched();
+}
+
+void crn_gpu_graph_free(crn_gpu_graph **graph)
+{
+    if (!*graph)
+        return;
+    if ((*graph)->ready)
+        cudaGraphExecDestroy((*graph)->ready);
+    cudaGetLastError();
+    free(*graph);
+    *graph = NULL;
+}

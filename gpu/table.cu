@@ -1,0 +1,76 @@
+/* The CUDA wing's functions, gathered; whether this machine has a device for them. */
+#include "gpu/device_parts.cuh"
+
+#include <nvtx3/nvToolsExt.h>
+
+/* What the kernels are built for at least. */
+#define CAPABILITY_MIN 75
+
+static int32_t count_devices(void)
+{
+    int all = 0;
+    if (cudaGetDeviceCount(&all) != cudaSuccess) {
+        cudaGetLastError(); /* seen */
+        return 0;
+    }
+    /* A device too old ends the list: numbers must be the driver's. */
+    for (int32_t i = 0; i < all; i++) {
+        crn_gpu_device device;
+        if (crn_gpu_describe(i, &device) < 0 || device.capability < CAPABILITY_MIN)
+            return i;
+    }
+    return all;
+}
+
+static void range_begin(const char *name)
+{
+    nvtxRangePushA(name);
+}
+
+static void range_end(void)
+{
+    nvtxRangePop();
+}
+
+static const crn_ops device_ops = {
+    "cuda",
+    crn_contours_cuda,
+    crn_morphology_cuda,
+    crn_convolve_cuda,
+    crn_haar_cuda,
+    crn_ranklet_cuda,
+    crn_diamond_square_cuda,
+    crn_widen_cuda,
+};
+
+static const crn_gpu table = {
+    &device_ops,
+    count_devices,
+    crn_gpu_describe,
+    crn_gpu_context_create,
+    crn_gpu_use,
+    crn_gpu_pinned_create,
+    crn_gpu_pinned_free,
+    crn_gpu_pin,
+    crn_gpu_unpin,
+    crn_gpu_upload,
+    crn_gpu_download,
+    crn_gpu_poll,
+    crn_gpu_mark,
+    crn_gpu_elapsed,
+    crn_gpu_record,
+    crn_gpu_recorded,
+    crn_gpu_launch,
+    crn_gpu_graph_free,
+    range_begin,
+    range_end,
+};
+
+const crn_gpu *crn_gpu_get(const char **ret_why)
+{
+    if (count_devices() > 0)
+        return &table;
+    *ret_why = "this machine has no CUDA device of compute capability 7.5 or later, or no driver "
+               "for one";
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/* Memory that devices reach, copies to and from them, and how far a context's work is. */
+#include "gpu/device_parts.cuh"
+
+void *crn_gpu_pinned_create(size_t bytes)
+{
+    void *memory = NULL;
+    /* Portable: every device's. Mapped: kernels write results straight into it. */
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
+        cudaGetLastError(); /* seen */
+        return NULL;
+    }
+    return memory;
+}
+
+void crn_gpu_pinned_free(void *memory)
+{
+    if (memory)
+        cudaFreeHost(memory);
+    cudaGetLastError();
+}
+
+int crn_gpu_pin(void *memory, size_t bytes)
+{
+    cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+    return crn_gpu_launched();
+}
+
+void crn_gpu_unpin(void *memory)
+{
+    cudaHostUnregister(memory);
+    cudaGetLastError();
+}
+
+int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t bytes)
+{
+    cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, crn_gpu_stream(context));
+    return crn_gpu_launched();
+}
+
+int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes)
+{
+    cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, crn_gpu_stream(context));
+    return crn_gpu_launched();
+}
+
+int crn_gpu_poll(crn_context *context)
+{
+    cudaError_t error = cudaStreamQuery(crn_gpu_stream(context));
+    if (error != cudaSuccess)
+        cudaGetLastError(); /* seen */
+    return crn_gpu_errno(error);
+}
+
+int crn_gpu_mark(crn_context *context, int32_t mark)
+{
+    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    /* In a graph a plain record would only order the work. */
+    unsigned flags = stand->recording ? cudaEventRecordExternal : cudaEventRecordDefault;
+    cudaEventRecordWithFlags(stand->marks[mark], stand->stream, flags);
+    return crn_gpu_launched();
+}
+
+int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
+{
+    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    float ms = 0;
+    cudaError_t error = cudaEventElapsedTime(&ms, stand->marks[from], stand->marks[to]);
+    if (error != cudaSuccess) {
+        cudaGetLastError(); /* seen */
+        return crn_gpu_errno(error);
+    }
+    *ret_ns = (int64_t)(1e6 * (double)ms);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* Maps in binary16 made f32. */
+#include <string.h>
+
+#include "stages/ops.h"
+
+/* crn_f16_to_f32 without branches, so that it is done for many at once, and without subnormal
+ * floats, which are slow: maps are full of them. */
+static void widen(const uint16_t *restrict halves, float *restrict floats, size_t count)
+{
+    const uint32_t rebias = UINT32_C(112) << 23; /* the exponents' biases: 127 less 15 */
+    const float smallest = 0x1p-14f;             /* the first normal half */
+    uint32_t smallest_bits;
+    memcpy(&smallest_bits, &smallest, sizeof smallest_bits);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t magnitude = (uint32_t)(halves[i] & 0x7fffu) << 13;
+        uint32_t exponent = halves[i] & 0x7c00u;
+        /* A subnormal is its fraction beside the smallest normal, less that. */
+        uint32_t shifted = magnitude + smallest_bits;
+        float small;
+        memcpy(&small, &shifted, sizeof small);
+        small -= smallest;
+        uint32_t small_bits;
+        memcpy(&small_bits, &small, sizeof small_bits);
+        uint32_t bits = exponent == 0         ? small_bits
+                        : exponent == 0x7c00u ? magnitude | 0x7f800000u
+                                              : magnitude + rebias;
+        bits |= (uint32_t)(halves[i] & 0x8000u) << 16;
+        memcpy(&floats[i], &bits, sizeof bits);
+    }
+}
+
+int crn_widen(crn_context *context, const crn_image *in, crn_image *out)
+{
+    (void)context;
+    widen(in->data, out->data, crn_image_elements(out));
+    return 0;
+}

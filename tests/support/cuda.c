@@ -1,0 +1,35 @@
+#include "tests/support/cuda.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void leave_out(const char *why)
+{
+    const char *required = getenv("CRN_REQUIRE_GPU");
+    if (required && required[0])
+        fail_msg("CRN_REQUIRE_GPU is set: %s", why);
+    print_message("skipped: %s\n", why);
+    skip();
+}
+
+const crn_ops *crn_test_cuda_ops(void)
+{
+    const char *why;
+    const crn_ops *ops = crn_gpu_ops(&why);
+    if (!ops)
+        leave_out(why);
+    return ops;
+}
+
+const crn_gpu *crn_test_cuda(void)
+{
+    const char *why;
+    const crn_gpu *gpu = crn_gpu_get(&why);
+    if (!gpu)
+        leave_out(why);
+    return gpu;
+}

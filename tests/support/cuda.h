@@ -1,0 +1,14 @@
+/* The CUDA operators for tests: where there is a device. */
+#ifndef CRN_TESTS_CUDA_H
+#define CRN_TESTS_CUDA_H
+
+#include "gpu/gpu.h"
+
+/* The operators on host images (crn_gpu_ops). Without a device the running test is skipped, or,
+ * with CRN_REQUIRE_GPU set, failed. */
+const crn_ops *crn_test_cuda_ops(void);
+
+/* The devices, likewise. */
+const crn_gpu *crn_test_cuda(void);
+
+#endif
