@@ -156,5 +156,6 @@ int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device)
     ret_device->capability = 10 * properties.major + properties.minor;
     ret_device->multiprocessors = properties.multiProcessorCount;
     ret_device->memory_bytes = properties.totalGlobalMem;
+    ret_device->l2_bytes = (size_t)properties.l2CacheSize;
     return 0;
 }

@@ -45,6 +45,7 @@ int crn_gpu_pin(void *memory, size_t bytes);
 void crn_gpu_unpin(void *memory);
 int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t bytes);
 int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes);
+int crn_gpu_copy(crn_context *context, void *to, const void *from, size_t bytes);
 int crn_gpu_poll(crn_context *context);
 int crn_gpu_mark(crn_context *context, int32_t mark);
 int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);

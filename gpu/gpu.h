@@ -20,7 +20,7 @@ typedef struct crn_gpu_device {
     char name[64];
     int32_t capability; /* 10 * major + minor: 90 */
     int32_t multiprocessors;
-    size_t memory_bytes;
+    size_t memory_bytes, l2_bytes;
 } crn_gpu_device;
 
 /* Work that was asked for once and is launched as often as one likes. */
@@ -51,6 +51,7 @@ typedef struct crn_gpu {
 
     int (*upload)(crn_context *context, void *device, const void *host, size_t bytes);
     int (*download)(crn_context *context, void *host, const void *device, size_t bytes);
+    int (*copy)(crn_context *context, void *to, const void *from, size_t bytes); /* both on it */
 
     /* 0: all is done. -EAGAIN: not yet. Else what failed. Never waits. */
     int (*poll)(crn_context *context);

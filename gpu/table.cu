@@ -55,6 +55,7 @@ static const crn_gpu table = {
     crn_gpu_unpin,
     crn_gpu_upload,
     crn_gpu_download,
+    crn_gpu_copy,
     crn_gpu_poll,
     crn_gpu_mark,
     crn_gpu_elapsed,

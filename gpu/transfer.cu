@@ -43,6 +43,12 @@ int crn_gpu_download(crn_context *context, void *host, const void *device, size_
     return crn_gpu_launched();
 }
 
+int crn_gpu_copy(crn_context *context, void *to, const void *from, size_t bytes)
+{
+    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, crn_gpu_stream(context));
+    return crn_gpu_launched();
+}
+
 int crn_gpu_poll(crn_context *context)
 {
     cudaError_t error = cudaStreamQuery(crn_gpu_stream(context));
