@@ -6,6 +6,7 @@
 
 /* All take what follows the subcommand (argv[0] is its name) and return the exit status. */
 int crn_bench_operators(int argc, char **argv);
+int crn_bench_gpu(int argc, char **argv);
 int crn_bench_phases(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
 

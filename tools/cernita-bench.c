@@ -6,8 +6,9 @@
 
 static const crn_tool tool = {
     .name = "cernita-bench",
-    .operands = "operators|phases|line [options]",
+    .operands = "operators|gpu|phases|line [options]",
     .about = "Benchmarks: `operators` times each operator by size, backend and threads;\n"
+             "`gpu` times the work that a device has to meet its targets in;\n"
              "`phases` where the time of contours and ranklets goes;\n"
              "`line` runs the daemon against a receiver that only receives and copies.\n"
              "Each has its own --help.",
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "operators") == 0)
         return crn_bench_operators(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "gpu") == 0)
+        return crn_bench_gpu(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "phases") == 0)
         return crn_bench_phases(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "line") == 0)
@@ -28,6 +31,6 @@ int main(int argc, char **argv)
         return crn_bench_receiver(argc - 1, argv + 1);
     const char *value;
     crn_options_next(&tool, argc, argv, &value);
-    crn_usage_error(&tool, "'%s' is no benchmark; operators, phases or line",
+    crn_usage_error(&tool, "'%s' is no benchmark; operators, gpu, phases or line",
                     argc > 1 ? argv[1] : "");
 }

@@ -1,0 +1,421 @@
+/* The rows of `cernita-bench gpu`, and how each is asked of a device. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stages/kernel.h"
+#include "tools/bench_gpu.h"
+
+#define PI 3.14159265358979
+
+/* Copies together are larger than any cache: at least that much, or twice the device's. */
+#define ROTATED_BYTES ((size_t)128 << 20)
+#define COPIES_MAX    256
+
+#define ALIGNMENT 256
+
+/* The stages' slots of the device's memory. */
+enum { SLOT_IN = 16, SLOT_OUT, SLOT_SMOOTHED, SLOT_OPENED };
+
+#define FRAME 12, 95, 511
+#define PHOTO 1920, 2560
+#define UHD   3, 2160, 3840
+
+/* Waves of 62 pixels in 4096 x 4096 have 0.9 million segments. */
+const crn_gpu_row crn_gpu_rows[] = {
+    {"contours frame f32, device to host", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, FRAME, 60, 0,
+     0.040},
+    {"contours frame f32, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0,
+     0.110},
+    {"contours frame u8, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0,
+     0.070},
+    {"contours smooth f32 4096x4096", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, 1, 4096, 4096, 62,
+     0, 1.5},
+    {"opening u8 RGB 1920x2560, rect 3", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
+     CRN_ELEMENT_RECT, 3, 0.025},
+    {"opening u8 RGB 1920x2560, rect 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
+     CRN_ELEMENT_RECT, 11, 0.035},
+    {"opening u8 RGB 1920x2560, rect 21", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
+     CRN_ELEMENT_RECT, 21, 0.050},
+    {"opening u8 1920x2560, disk 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 1, PHOTO,
+     CRN_ELEMENT_DISK, 11, 0.040},
+    {"opening u8 RGB 1920x2560, disk 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
+     CRN_ELEMENT_DISK, 11, 0},
+    {"convolve u8 RGB 2160x3840, dense 3", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 3,
+     0.030},
+    {"convolve u8 RGB 2160x3840, dense 5", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 5,
+     0.050},
+    {"convolve u8 RGB 2160x3840, dense 7", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 7,
+     0.090},
+    {"haar f32 1800x2880, 3 levels forward", CRN_GPU_HAAR, CRN_GPU_ON_DEVICE, CRN_F32, 1, 1800,
+     2880, CRN_HAAR_FORWARD, 3, 0.018},
+    {"haar f32 1800x2880, 3 levels inverse", CRN_GPU_HAAR, CRN_GPU_ON_DEVICE, CRN_F32, 1, 1800,
+     2880, CRN_HAAR_INVERSE, 3, 0},
+    {"ranklet u8 1024x1024, pyramid", CRN_GPU_RANKLET, CRN_GPU_ON_DEVICE, CRN_U8, 1, 1024, 1024, 2,
+     1024, 4},
+    {"ranklet u8 4096x4096, pyramid", CRN_GPU_RANKLET, CRN_GPU_ON_DEVICE, CRN_U8, 1, 4096, 4096, 2,
+     4096, 150},
+    {"diamond_square u8 8193x8193", CRN_GPU_DIAMOND_SQUARE, CRN_GPU_ON_DEVICE, CRN_U8, 1, 8193,
+     8193, 13, 0, 0.15},
+    {"chain f32, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0, 0.180},
+    {"chain u8, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0, 0},
+    {"chain f32, sustained", CRN_GPU_CHAIN, CRN_GPU_SUSTAINED, CRN_F32, FRAME, 60, 0, 0},
+    {"chain u8, sustained", CRN_GPU_CHAIN, CRN_GPU_SUSTAINED, CRN_U8, FRAME, 60, 0, 0},
+};
+
+const int32_t crn_gpu_row_count = sizeof crn_gpu_rows / sizeof *crn_gpu_rows;
+
+struct crn_gpu_work {
+    const crn_gpu *gpu;
+    const crn_gpu_row *row;
+    crn_context *context;
+    int32_t views, copies, host_copies;
+    crn_image picture;                            /* of one view; its data is malloc'd */
+    size_t in_bytes, out_bytes;                   /* of one copy: all views' */
+    size_t in_step, out_step;                     /* from one copy to the next */
+    uint8_t *host, *in, *out, *smoothed, *opened; /* pinned; on the device */
+    crn_contours *contours;                       /* pinned, one a view, as their arrays are */
+    float *weights;
+    double levels[64];
+};
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static double wave(int32_t length_px, int32_t plane, int32_t y, int32_t x)
+{
+    double turn = 2 * PI / length_px;
+    return 0.5 + 0.25 * sin(turn * (x + 0.3 * y) + plane) + 0.25 * sin(turn * 1.3 * y);
+}
+
+static void put(const crn_image *image, ptrdiff_t at, double value)
+{
+    if (image->type == CRN_U8)
+        ((uint8_t *)image->data)[at] = (uint8_t)(value * 255 + 0.5);
+    else
+        ((float *)image->data)[at] = (float)value;
+}
+
+static bool has_contours(const crn_gpu_row *row)
+{
+    return row->task == CRN_GPU_CONTOURS || row->task == CRN_GPU_CHAIN;
+}
+
+/* The frame that was given, waves for what draws outlines, noise for all else. */
+static int make_picture(crn_gpu_work *work, const crn_image *frame)
+{
+    const crn_gpu_row *row = work->row;
+    bool is_frame = has_contours(row) && row->planes > 1;
+    crn_image shape = crn_image_dense(NULL, row->type, row->planes > 1 ? CRN_HWC : CRN_CHW,
+                                      row->planes, row->height, row->width);
+    if (is_frame && frame)
+        shape =
+            crn_image_dense(NULL, row->type, CRN_HWC, frame->planes, frame->height, frame->width);
+    shape.data = malloc(crn_image_elements(&shape) * crn_type_bytes(shape.type));
+    work->picture = shape;
+    if (!shape.data)
+        return -ENOMEM;
+    uint32_t word = 1;
+    for (int32_t y = 0; y < shape.height; y++) {
+        for (int32_t x = 0; x < shape.width; x++) {
+            for (int32_t plane = 0; plane < shape.planes; plane++) {
+                word = word * 1664525u + 1013904223u;
+                double value = (double)(word >> 8) / (1 << 24);
+                if (has_contours(row))
+                    value = is_frame && frame ? (double)crn_image_at(frame, plane, y, x)
+                                              : wave(row->a, plane, y, x);
+                put(&shape, crn_image_index(&shape, plane, y, x), value);
+            }
+        }
+    }
+    return 0;
+}
+
+/* The places of a ranklet's window of that side: what it gives has three values for each. */
+static size_t window_bytes(const crn_image *picture, int32_t side)
+{
+    return rounded((size_t)(picture->height - side + 1) * (size_t)(picture->width - side + 1) * 3 *
+                   sizeof(float));
+}
+
+static size_t result_bytes(const crn_gpu_work *work)
+{
+    const crn_gpu_row *row = work->row;
+    size_t count = crn_image_elements(&work->picture), bytes = 0;
+    switch (row->task) {
+    case CRN_GPU_CONTOURS:
+    case CRN_GPU_CHAIN:
+        return 0;
+    case CRN_GPU_HAAR:
+        return count * sizeof(float);
+    case CRN_GPU_RANKLET: /* every window's are kept */
+        for (int32_t side = row->a; side <= row->b; side *= 2)
+            bytes += window_bytes(&work->picture, side);
+        return bytes;
+    default:
+        return count * crn_type_bytes(row->type);
+    }
+}
+
+/* Weights without any structure. */
+static int make_weights(crn_gpu_work *work)
+{
+    if (work->row->task == CRN_GPU_CHAIN) {
+        static crn_kernel kernel;
+        crn_kernel_make("gaussian", (crn_size){3, 3}, &kernel, NULL);
+        work->weights = malloc(9 * sizeof *work->weights);
+        if (work->weights)
+            memcpy(work->weights, kernel.weights, 9 * sizeof *work->weights);
+        return work->weights ? 0 : -ENOMEM;
+    }
+    int32_t side = work->row->b;
+    work->weights = malloc((size_t)side * (size_t)side * sizeof *work->weights);
+    if (!work->weights)
+        return -ENOMEM;
+    uint32_t word = 7;
+    for (int32_t i = 0; i < side * side; i++) {
+        word = word * 1664525u + 1013904223u;
+        work->weights[i] = (float)(((double)(word >> 8) / (1 << 24) - 0.4) / side);
+    }
+    return 0;
+}
+
+static int make_contours(crn_gpu_work *work)
+{
+    bool is_large = work->picture.planes == 1;
+    uint32_t points = is_large ? 1u << 22 : 1u << 17, contours = is_large ? 1u << 18 : 1u << 14;
+    work->contours = work->gpu->pinned_create((size_t)work->views * sizeof *work->contours);
+    if (!work->contours)
+        return -ENOMEM;
+    memset(work->contours, 0, (size_t)work->views * sizeof *work->contours);
+    for (int32_t view = 0; view < work->views; view++) {
+        crn_contours *it = &work->contours[view];
+        it->points = work->gpu->pinned_create(points * sizeof *it->points);
+        it->contours = work->gpu->pinned_create(contours * sizeof *it->contours);
+        it->point_capacity = points;
+        it->contour_capacity = contours;
+        if (!it->points || !it->contours)
+            return -ENOMEM;
+    }
+    for (int32_t plane = 0; plane < work->picture.planes && plane < 64; plane++)
+        work->levels[plane] = work->row->type == CRN_U8 ? 127.5 : 0.5;
+    return 0;
+}
+
+/* The pictures in pinned memory and on the device, and the room for results there. */
+static int take_memory(crn_gpu_work *work)
+{
+    /* Scratch memory is of each view, so a view's share of all copies is asked for. */
+    size_t views = (size_t)work->views, copies = (size_t)work->copies;
+    size_t in_share = copies * work->in_step / views, out_share = copies * work->out_step / views;
+    size_t one = work->in_bytes / views;
+    work->host = work->gpu->pinned_create((size_t)work->host_copies * work->in_step);
+    work->in = crn_context_scratch(work->context, SLOT_IN, in_share + ALIGNMENT);
+    work->out = crn_context_scratch(work->context, SLOT_OUT, out_share + ALIGNMENT);
+    work->smoothed = crn_context_scratch(work->context, SLOT_SMOOTHED, one);
+    work->opened = crn_context_scratch(work->context, SLOT_OPENED, one);
+    if (!work->host || !work->in || !work->out || !work->smoothed || !work->opened)
+        return -ENOMEM;
+    for (size_t copy = 0; copy < (size_t)work->host_copies; copy++)
+        for (size_t view = 0; view < views; view++)
+            memcpy(work->host + copy * work->in_step + view * one, work->picture.data, one);
+    int r = 0;
+    for (int32_t i = 0; r == 0 && i < work->copies; i++)
+        r = crn_gpu_work_upload(work, i);
+    return r == 0 ? crn_gpu_wait(work->gpu, work->context, CRN_BENCH_GPU_LIMIT_NS) : r;
+}
+
+static int32_t copies_for(const crn_gpu *gpu, size_t bytes)
+{
+    crn_gpu_device device = {0};
+    gpu->describe(0, &device);
+    size_t wanted = 2 * device.l2_bytes > ROTATED_BYTES ? 2 * device.l2_bytes : ROTATED_BYTES;
+    size_t copies = (wanted + bytes - 1) / bytes;
+    return copies < COPIES_MAX ? (int32_t)copies : COPIES_MAX;
+}
+
+int crn_gpu_work_create(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *frame,
+                        int32_t views, int32_t copies, crn_gpu_work **ret_work)
+{
+    crn_gpu_work *work = calloc(1, sizeof *work);
+    if (!work)
+        return -ENOMEM;
+    work->gpu = gpu;
+    work->row = row;
+    work->views = views;
+    int r = make_picture(work, frame);
+    if (r == 0) {
+        work->in_bytes = crn_image_elements(&work->picture) * crn_type_bytes(row->type);
+        if (row->task == CRN_GPU_DIAMOND_SQUARE)
+            work->in_bytes = 1; /* it makes its picture: nothing to move */
+        work->in_bytes *= (size_t)views;
+        work->out_bytes = result_bytes(work) * (size_t)views;
+        work->in_step = rounded(work->in_bytes);
+        work->out_step = rounded(work->out_bytes);
+        work->copies = copies ? copies : copies_for(gpu, work->in_step + work->out_step);
+        work->host_copies = row->span == CRN_GPU_FROM_HOST ? work->copies : 1;
+        r = gpu->context_create(0, views, &work->context);
+    }
+    if (r == 0 && has_contours(row))
+        r = make_contours(work);
+    if (r == 0 && (row->task == CRN_GPU_CONVOLVE || row->task == CRN_GPU_CHAIN))
+        r = make_weights(work);
+    if (r == 0)
+        r = take_memory(work);
+    if (r < 0) {
+        crn_gpu_work_free(&work);
+        return r;
+    }
+    *ret_work = work;
+    return 0;
+}
+
+void crn_gpu_work_free(crn_gpu_work **work)
+{
+    crn_gpu_work *it = *work;
+    if (!it)
+        return;
+    if (it->context)
+        crn_gpu_wait(it->gpu, it->context, CRN_BENCH_GPU_LIMIT_NS);
+    for (int32_t view = 0; it->contours && view < it->views; view++) {
+        it->gpu->pinned_free(it->contours[view].points);
+        it->gpu->pinned_free(it->contours[view].contours);
+    }
+    it->gpu->pinned_free(it->contours);
+    it->gpu->pinned_free(it->host);
+    crn_context_free(&it->context);
+    free(it->picture.data);
+    free(it->weights);
+    free(it);
+    *work = NULL;
+}
+
+crn_context *crn_gpu_work_context(const crn_gpu_work *work)
+{
+    return work->context;
+}
+
+int32_t crn_gpu_work_copies(const crn_gpu_work *work)
+{
+    return work->copies;
+}
+
+size_t crn_gpu_work_in_bytes(const crn_gpu_work *work)
+{
+    return work->in_bytes;
+}
+
+size_t crn_gpu_work_out_bytes(const crn_gpu_work *work)
+{
+    return work->out_bytes;
+}
+
+uint32_t crn_gpu_work_points(const crn_gpu_work *work)
+{
+    uint32_t points = 0;
+    for (int32_t view = 0; work->contours && view < work->views; view++)
+        points += work->contours[view].point_count;
+    return points;
+}
+
+uint32_t crn_gpu_work_contours(const crn_gpu_work *work)
+{
+    uint32_t contours = 0;
+    for (int32_t view = 0; work->contours && view < work->views; view++)
+        contours += work->contours[view].contour_count;
+    return contours;
+}
+
+int crn_gpu_work_check(const crn_gpu_work *work)
+{
+    for (int32_t view = 0; work->contours && view < work->views; view++)
+        if (work->contours[view].truncated)
+            return -ENOSPC;
+    return 0;
+}
+
+double crn_gpu_work_floor_ms(const crn_gpu_work *work, const crn_gpu_speeds *speeds)
+{
+    const crn_gpu_row *row = work->row;
+    double in = (double)work->in_bytes;
+    double back = (double)crn_gpu_work_points(work) * sizeof(crn_point) +
+                  (double)crn_gpu_work_contours(work) * sizeof(crn_contour);
+    /* What goes different ways can go at the same time. */
+    double floor_ms = (in + (double)work->out_bytes) / speeds->copy / 1e6;
+    floor_ms = fmax(floor_ms, back / speeds->download / 1e6);
+    if (row->span == CRN_GPU_FROM_HOST)
+        floor_ms = fmax(floor_ms, in / speeds->upload / 1e6);
+    return floor_ms;
+}
+
+int crn_gpu_work_upload(crn_gpu_work *work, int32_t i)
+{
+    size_t to = (size_t)(i % work->copies) * work->in_step;
+    size_t from = (size_t)(i % work->host_copies) * work->in_step;
+    return work->gpu->upload(work->context, work->in + to, work->host + from, work->in_bytes);
+}
+
+/* Every window from a to b, doubled, each with results of its own. */
+static int ask_ranklets(const crn_gpu_work *work, const crn_image *in, uint8_t *out)
+{
+    int r = 0;
+    for (int32_t side = work->row->a; r == 0 && side <= work->row->b; side *= 2) {
+        crn_ranklet_params params = {side, side};
+        crn_image result = crn_image_dense(out, CRN_F32, CRN_CHW, 3 * in->planes,
+                                           in->height - side + 1, in->width - side + 1);
+        r = work->gpu->ops->ranklet(work->context, &params, in, &result);
+        out += window_bytes(in, side);
+    }
+    return r;
+}
+
+static int ask_chain(const crn_gpu_work *work, const crn_image *in)
+{
+    const crn_ops *ops = work->gpu->ops;
+    crn_image smoothed = *in, opened = *in;
+    smoothed.data = work->smoothed;
+    opened.data = work->opened;
+    crn_convolve_params gaussian = {work->weights, 3, 3, CRN_CONVOLVE_REPLICATE};
+    crn_morphology_params opening = {CRN_OPEN,
+                                     {.shape = CRN_ELEMENT_DISK, .width = 5, .height = 5}};
+    crn_contours_params outlines = {.levels = work->levels, .border = CRN_BORDER_CLOSED};
+    int r = ops->convolve(work->context, &gaussian, in, &smoothed);
+    if (r == 0)
+        r = ops->morphology(work->context, &opening, &smoothed, &opened);
+    return r == 0 ? ops->contours(work->context, &outlines, &opened, work->contours) : r;
+}
+
+int crn_gpu_work_ask(crn_gpu_work *work, int32_t i)
+{
+    const crn_gpu_row *row = work->row;
+    const crn_ops *ops = work->gpu->ops;
+    crn_image in = work->picture, out = work->picture;
+    in.data = work->in + (size_t)(i % work->copies) * work->in_step;
+    out.data = work->out + (size_t)(i % work->copies) * work->out_step;
+    crn_morphology_params opening = {
+        CRN_OPEN, {.shape = (crn_element_shape)row->a, .width = row->b, .height = row->b}};
+    crn_convolve_params dense = {work->weights, row->b, row->b, CRN_CONVOLVE_REPLICATE};
+    crn_haar_params haar = {.direction = (crn_haar_direction)row->a, .levels = row->b};
+    crn_contours_params contours = {.levels = work->levels};
+    crn_diamond_square_params field = {.exponent = row->a, .seed = 1, .roughness = 0.5};
+    switch (row->task) {
+    case CRN_GPU_CONTOURS:
+        return ops->contours(work->context, &contours, &in, work->contours);
+    case CRN_GPU_OPENING:
+        return ops->morphology(work->context, &opening, &in, &out);
+    case CRN_GPU_CONVOLVE:
+        return ops->convolve(work->context, &dense, &in, &out);
+    case CRN_GPU_HAAR:
+        return ops->haar(work->context, &haar, &in, &out);
+    case CRN_GPU_RANKLET:
+        return ask_ranklets(work, &in, out.data);
+    case CRN_GPU_DIAMOND_SQUARE:
+        return ops->diamond_square(work->context, &field, &out);
+    case CRN_GPU_CHAIN:
+        return ask_chain(work, &in);
+    }
+    return -EINVAL;
+}

@@ -1,0 +1,14 @@
+/* A frame from a .npy file: what numpy.save writes of H x W x C float32 maps. */
+#ifndef CRN_BENCH_NPY_H
+#define CRN_BENCH_NPY_H
+
+#include "src/base/error.h"
+#include "stages/image.h"
+
+/*
+ * Reads little-endian float32 in C order, H x W or H x W x C. ret_image: interleaved over malloc'd
+ * memory, the caller's (free ret_image->data). 0 or negative errno with one line in *error.
+ */
+int crn_npy_read(const char *path, crn_image *ret_image, crn_error *error);
+
+#endif
