@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gpu/gpu.h"
 #include "src/base/clock.h"
 
 #define THREADS_MAX 1024
@@ -97,8 +98,12 @@ int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out,
     if (!offers(apply->ops, operator_name))
         return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
                              apply->ops->name, operator_name);
-    apply->run_ns = calloc((size_t)apply->repeat, sizeof *apply->run_ns);
-    if (!apply->run_ns || crn_context_create(apply->threads, &apply->context) < 0)
+    bool fine = true;
+    for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++) {
+        apply->run_ns[clock] = calloc((size_t)apply->repeat, sizeof **apply->run_ns);
+        fine = fine && apply->run_ns[clock];
+    }
+    if (!fine || crn_context_create(apply->threads, &apply->context) < 0)
         return crn_error_set(error, -ENOMEM, "no memory to begin with");
     return check_place(out, error);
 }
@@ -109,27 +114,42 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void print_times(const crn_apply *apply)
+static void print_times(const crn_apply *apply, const char *name, int64_t *run_ns)
 {
     size_t count = (size_t)apply->repeat;
-    qsort(apply->run_ns, count, sizeof *apply->run_ns, by_time);
+    qsort(run_ns, count, sizeof *run_ns, by_time);
     /* Of an even number of runs the middle of the middle two. */
-    double median = (double)(apply->run_ns[(count - 1) / 2] + apply->run_ns[count / 2]) / 2e6;
-    printf("time_ms median=%.4f min=%.4f max=%.4f n=%d\n", median, (double)apply->run_ns[0] / 1e6,
-           (double)apply->run_ns[count - 1] / 1e6, apply->repeat);
+    double median = (double)(run_ns[(count - 1) / 2] + run_ns[count / 2]) / 2e6;
+    printf("%s median=%.4f min=%.4f max=%.4f n=%d\n", name, median, (double)run_ns[0] / 1e6,
+           (double)run_ns[count - 1] / 1e6, apply->repeat);
 }
 
 int crn_apply_close(crn_apply *apply, int r, const crn_error *error)
 {
+    static const char *const names[] = {"time_ms", "kernel_ms", "upload_ms", "download_ms"};
     int status = 0;
+    int clocks = apply->backend == CRN_BACKEND_CUDA ? CRN_APPLY_CLOCKS : 1;
     if (r < 0)
         status = crn_tool_fail(apply->tool, "%s", error->text);
-    else if (apply->timed)
-        print_times(apply);
+    for (int clock = 0; r == 0 && apply->timed && clock < clocks; clock++)
+        print_times(apply, names[clock], apply->run_ns[clock]);
     crn_context_free(&apply->context);
-    free(apply->run_ns);
-    apply->run_ns = NULL;
+    for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++) {
+        free(apply->run_ns[clock]);
+        apply->run_ns[clock] = NULL;
+    }
     return status;
+}
+
+/* What the device did of the call that was just made. */
+static void add_parts(crn_apply *apply, int32_t run)
+{
+    crn_gpu_times times;
+    if (crn_gpu_times_of(apply->context, &times) < 0)
+        return;
+    apply->run_ns[CRN_APPLY_KERNEL][run] += times.kernel_ns;
+    apply->run_ns[CRN_APPLY_UPLOAD][run] += times.upload_ns;
+    apply->run_ns[CRN_APPLY_DOWNLOAD][run] += times.download_ns;
 }
 
 int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument)
@@ -137,16 +157,18 @@ int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument)
     for (int32_t i = 0; i < apply->repeat; i++) {
         int64_t start_ns = crn_now_ns();
         int r = call(apply, argument);
-        apply->run_ns[i] += crn_now_ns() - start_ns;
+        apply->run_ns[CRN_APPLY_ALL][i] += crn_now_ns() - start_ns;
         if (r < 0)
             return r;
+        add_parts(apply, i);
     }
     return 0;
 }
 
 void crn_apply_forget(crn_apply *apply)
 {
-    memset(apply->run_ns, 0, (size_t)apply->repeat * sizeof *apply->run_ns);
+    for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++)
+        memset(apply->run_ns[clock], 0, (size_t)apply->repeat * sizeof **apply->run_ns);
 }
 
 bool crn_apply_ends(const char *path, const char *end)

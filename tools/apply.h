@@ -19,11 +19,21 @@
         {"threads", "N", "threads that openmp may use, 1 to 1024 (as many as there are cores)"},   \
         {"time", NULL,                                                                             \
          "print how long the operator took, reading and writing excluded:\n"                       \
-         "time_ms median=... min=... max=... n=..."},                                              \
+         "time_ms median=... min=... max=... n=...; with cuda this counts the transfers, and\n"    \
+         "kernel_ms, upload_ms, download_ms say what it is made of"},                              \
         {"repeat", "N", "with --time: run it N times, 1 to 10000 (1); all runs count"},            \
     {                                                                                              \
         NULL, NULL, NULL                                                                           \
     }
+
+/* What is timed of each run; a device's own parts only with cuda. */
+typedef enum crn_apply_clock {
+    CRN_APPLY_ALL,
+    CRN_APPLY_KERNEL,
+    CRN_APPLY_UPLOAD,
+    CRN_APPLY_DOWNLOAD,
+    CRN_APPLY_CLOCKS,
+} crn_apply_clock;
 
 /* One run of the program. */
 typedef struct crn_apply {
@@ -33,7 +43,7 @@ typedef struct crn_apply {
     bool timed;
     const crn_ops *ops;
     crn_context *context;
-    int64_t *run_ns; /* what each of the `repeat` runs took so far */
+    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* what each of the `repeat` runs took so far */
 } crn_apply;
 
 void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);

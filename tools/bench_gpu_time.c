@@ -103,7 +103,8 @@ typedef struct timer {
     const crn_gpu *gpu;
     crn_gpu_work *work;
     crn_context *context;
-    bool uploads;   /* each picture comes from the host */
+    bool uploads; /* each picture comes from the host */
+    bool can_record;
     int32_t next;   /* copy */
     int32_t length; /* pieces of work in a round */
     crn_gpu_graph *graph;
@@ -204,7 +205,8 @@ static int record_round(timer *t)
 static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
 {
     int r = time_rounds(t, ask_round, seconds, &figures->stream_ms);
-    if (r == 0 && record_round(t) == 0)
+    t->can_record = r == 0 && record_round(t) == 0;
+    if (t->can_record)
         r = time_rounds(t, launch_round, seconds, &figures->graph_ms);
     t->gpu->graph_free(&t->graph);
     return r;
@@ -213,7 +215,8 @@ static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
 /* --- by the host's clock ------------------------------------------------------------------------
  */
 
-/* How each copy's answer is asked for: its graph, and its picture's upload beside it or in it. */
+/* How each copy's answer is asked for: its graph, or anew where there is none, and its picture's
+ * upload beside the graph or in it. */
 typedef struct answers {
     crn_gpu_graph *graphs[GRAPHS_MAX];
     int32_t copies;
@@ -227,7 +230,8 @@ static int time_answer(const timer *t, const answers *with, int32_t count, doubl
     int64_t begin_ns = crn_now_ns();
     int r = with->upload_beside ? crn_gpu_work_upload(t->work, copy) : 0;
     if (r == 0)
-        r = t->gpu->launch(t->context, with->graphs[copy]);
+        r = with->graphs[copy] ? t->gpu->launch(t->context, with->graphs[copy])
+                               : crn_gpu_work_ask(t->work, copy);
     if (r < 0)
         return r;
     do {
@@ -237,6 +241,12 @@ static int time_answer(const timer *t, const answers *with, int32_t count, doubl
     } while (r == -EAGAIN);
     *ret_ms = (double)(crn_now_ns() - begin_ns) / 1e6;
     return r;
+}
+
+static void free_answers(const timer *t, answers *with)
+{
+    for (int32_t i = 0; i < with->copies; i++)
+        t->gpu->graph_free(&with->graphs[i]);
 }
 
 static int record_answers(timer *t, answers *with)
@@ -252,10 +262,12 @@ static int record_answers(timer *t, answers *with)
         int recorded = t->gpu->recorded(t->context, &with->graphs[i]);
         r = r < 0 ? r : recorded;
     }
+    if (r < 0)
+        free_answers(t, with);
     return r;
 }
 
-/* The answers' times, sorted. */
+/* The answers' times. */
 static int time_answers(timer *t, bool upload_recorded, double seconds, double ms[LATENCIES],
                         int32_t *ret_count)
 {
@@ -263,7 +275,7 @@ static int time_answers(timer *t, bool upload_recorded, double seconds, double m
     answers with = {.copies = copies < GRAPHS_MAX ? copies : GRAPHS_MAX,
                     .upload_beside = t->uploads && !upload_recorded,
                     .upload_recorded = upload_recorded};
-    int r = record_answers(t, &with);
+    int r = t->can_record ? record_answers(t, &with) : 0;
     for (int32_t i = 0; r == 0 && i < with.copies; i++) /* cold start */
         r = time_answer(t, &with, i, &ms[0]);
     int64_t begin_ns = crn_now_ns();
@@ -273,8 +285,7 @@ static int time_answers(timer *t, bool upload_recorded, double seconds, double m
         count++;
     }
     int waited = wait_for(t->gpu, t->context);
-    for (int32_t i = 0; i < with.copies; i++)
-        t->gpu->graph_free(&with.graphs[i]);
+    free_answers(t, &with);
     *ret_count = count;
     return r < 0 ? r : waited;
 }
@@ -288,7 +299,7 @@ static int time_by_host(timer *t, double seconds, crn_gpu_figures *figures)
         return r;
     figures->clock_ms = crn_gpu_median(ms, count);
     figures->p99_ms = ms[(count * 99 - 1) / 100];
-    if (!t->uploads)
+    if (!t->uploads || !t->can_record)
         return 0;
     r = time_answers(t, true, seconds, ms, &count);
     if (r == 0)
