@@ -56,6 +56,7 @@ struct crn_bench_work {
     float *weights;
     double levels[64];
     crn_contours contours;
+    crn_gpu_times times;
     int (*run)(crn_bench_work *work, const crn_ops *ops, crn_context *context);
 };
 
@@ -119,7 +120,18 @@ static int run_haar(crn_bench_work *work, const crn_ops *ops, crn_context *conte
     return ops->haar(context, &params, &work->in, &work->out);
 }
 
-/* Every window from a to b, doubled. */
+/* What the device did of the call that was just made, if it was one. */
+static void add_times(crn_bench_work *work, const crn_context *context)
+{
+    crn_gpu_times times;
+    if (crn_gpu_times_of(context, &times) < 0)
+        return;
+    work->times.upload_ns += times.upload_ns;
+    work->times.kernel_ns += times.kernel_ns;
+    work->times.download_ns += times.download_ns;
+}
+
+/* Every window from a to b, doubled. The last one's parts are added by the caller. */
 static int run_ranklet(crn_bench_work *work, const crn_ops *ops, crn_context *context)
 {
     int r = 0;
@@ -128,6 +140,8 @@ static int run_ranklet(crn_bench_work *work, const crn_ops *ops, crn_context *co
         crn_image out = crn_image_dense(work->out.data, CRN_F32, CRN_CHW, 3 * work->in.planes,
                                         work->in.height - side + 1, work->in.width - side + 1);
         r = ops->ranklet(context, &params, &work->in, &out);
+        if (r == 0 && 2 * side <= work->what->b)
+            add_times(work, context);
     }
     return r;
 }
@@ -245,7 +259,16 @@ void crn_bench_work_free(crn_bench_work **work)
 
 int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *context)
 {
-    return work->run(work, ops, context);
+    work->times = (crn_gpu_times){0};
+    int r = work->run(work, ops, context);
+    if (r == 0)
+        add_times(work, context);
+    return r;
+}
+
+crn_gpu_times crn_bench_work_times(const crn_bench_work *work)
+{
+    return work->times;
 }
 
 size_t crn_bench_work_bytes(const crn_bench_work *work)

@@ -2,6 +2,7 @@
 #ifndef CRN_BENCH_CASES_H
 #define CRN_BENCH_CASES_H
 
+#include "gpu/gpu.h"
 #include "stages/ops.h"
 
 /* What the picture shows. */
@@ -32,6 +33,9 @@ void crn_bench_work_free(crn_bench_work **work);
 
 /* Runs it once. 0 or the operator's negative errno. */
 int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *context);
+
+/* How long the parts of the last run took on the device; all 0 where none was asked. */
+crn_gpu_times crn_bench_work_times(const crn_bench_work *work);
 
 /* Bytes that one run has to read and write, each once; of contours, those found by the last run. */
 size_t crn_bench_work_bytes(const crn_bench_work *work);

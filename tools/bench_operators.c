@@ -1,5 +1,6 @@
 /* cernita-bench operators: each operator by size, backend and threads, on pictures it makes itself.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "stages/backend.h"
 #include "tools/bench.h"
 #include "tools/bench_cases.h"
+#include "tools/bench_gpu.h"
 #include "tools/bench_time.h"
 
 /* The definition takes some nanoseconds a step: with more steps than these, minutes. */
@@ -19,7 +21,8 @@ static const crn_tool tool = {
     .operands = "",
     .about =
         "Times the operators on pictures made here: medians, megapixels and bytes a second, and\n"
-        "how many copies of the same bytes it takes as long as (copies).",
+        "how many copies of the same bytes it takes as long as (copies). cuda: from host memory\n"
+        "to host memory, and what that is made of.",
     .options =
         (const crn_option[]){
             {"operator", "NAME",
@@ -41,17 +44,35 @@ typedef struct request {
     bool all, json;
 } request;
 
+/* More runs are not told apart. */
+#define PARTS_MAX 256
+
+/* What each run came to on the device, in ms. */
+typedef struct run_parts {
+    double kernel[PARTS_MAX], upload[PARTS_MAX], download[PARTS_MAX];
+    int32_t count;
+} run_parts;
+
 /* One case on one backend with so many threads. */
 typedef struct trial {
     crn_bench_work *work;
     const crn_ops *ops;
     crn_context *context;
+    run_parts *parts;
 } trial;
 
 static int run_trial(void *of)
 {
     const trial *t = of;
-    return crn_bench_work_run(t->work, t->ops, t->context);
+    int r = crn_bench_work_run(t->work, t->ops, t->context);
+    if (r < 0 || t->parts->count == PARTS_MAX)
+        return r;
+    crn_gpu_times times = crn_bench_work_times(t->work);
+    int32_t i = t->parts->count++;
+    t->parts->kernel[i] = (double)times.kernel_ns / 1e6;
+    t->parts->upload[i] = (double)times.upload_ns / 1e6;
+    t->parts->download[i] = (double)times.download_ns / 1e6;
+    return 0;
 }
 
 static int run_copy(void *work)
@@ -61,9 +82,10 @@ static int run_copy(void *work)
 }
 
 static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, double seconds,
-                     crn_timing *ret_timing)
+                     run_parts *parts, crn_timing *ret_timing)
 {
-    trial t = {work, ops, NULL};
+    trial t = {work, ops, NULL, parts};
+    parts->count = 0;
     int r = crn_context_create(threads, &t.context);
     if (r == 0)
         r = crn_bench_time(run_trial, &t, seconds, ret_timing);
@@ -76,24 +98,63 @@ static const char *type_name(crn_type type)
     return type == CRN_U8 ? "u8" : type == CRN_F32 ? "f32" : "u16";
 }
 
-static void print_row(const crn_bench_case *what, const char *backend, int32_t threads,
-                      const crn_timing *t, double copy_ms, size_t bytes, bool json)
-{
-    double pixels = (double)what->planes * what->height * what->width;
-    double mpx = pixels / t->median_ms / 1e3, gb = (double)bytes / t->median_ms / 1e6;
+/* A row of the table, without its end. */
+typedef struct table_row {
+    const crn_bench_case *what;
+    const char *backend;
+    int32_t threads;
+    double mpx, gb, copies; /* a second; and how many copies it takes as long as */
+} table_row;
 
+static void print_json(const table_row *row, const crn_timing *t)
+{
+    const crn_bench_case *what = row->what;
+    printf("{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
+           "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
+           "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f",
+           what->operator, what->what, type_name(what->type), what->planes, what->height,
+           what->width, row->backend, row->threads, t->median_ms, t->min_ms, t->max_ms, t->runs,
+           row->mpx, row->gb, row->copies);
+}
+
+static void print_text(const table_row *row, const crn_timing *t)
+{
+    const crn_bench_case *what = row->what;
+    printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s %2d %11.3f %9.1f %8.3f %9.2f", what->operator,
+           what->what, type_name(what->type), what->planes, what->height, what->width, row->backend,
+           row->threads, t->median_ms, row->mpx, row->gb, row->copies);
+}
+
+/* What a device's run is made of; its median is from host to host. */
+static void print_parts(run_parts *parts, bool json)
+{
+    double kernel = crn_gpu_median(parts->kernel, parts->count);
+    double upload = crn_gpu_median(parts->upload, parts->count);
+    double download = crn_gpu_median(parts->download, parts->count);
+    printf(json ? ",\"kernel_ms\":%.4f,\"upload_ms\":%.4f,\"download_ms\":%.4f"
+                : "  kernel %.4f, upload %.4f, download %.4f",
+           kernel, upload, download);
+}
+
+static void print_row(const table_row *row, const crn_timing *t, run_parts *parts, bool json)
+{
+    json ? print_json(row, t) : print_text(row, t);
+    if (strcmp(row->backend, "cuda") == 0)
+        print_parts(parts, json);
+    puts(json ? "}" : "");
+    fflush(stdout);
+}
+
+/* An operator that the backend does not have yet: said, and gone on. */
+static void print_missing(const crn_bench_case *what, const char *backend, bool json)
+{
     if (json)
-        printf(
-            "{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
-            "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
-            "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f}\n",
-            what->operator, what->what, type_name(what->type), what->planes, what->height,
-            what->width, backend, threads, t->median_ms, t->min_ms, t->max_ms, t->runs, mpx, gb,
-            t->median_ms / copy_ms);
+        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"backend\":\"%s\",\"error\":\"not there "
+               "yet\"}\n",
+               what->operator, what->what, backend);
     else
-        printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s %2d %11.3f %9.1f %8.3f %9.2f\n",
-               what->operator, what->what, type_name(what->type), what->planes, what->height,
-               what->width, backend, threads, t->median_ms, mpx, gb, t->median_ms / copy_ms);
+        printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s not there yet\n", what->operator, what->what,
+               type_name(what->type), what->planes, what->height, what->width, backend);
     fflush(stdout);
 }
 
@@ -115,14 +176,27 @@ static int bench_backend(const request *asked, const crn_bench_case *what, crn_b
     int32_t most = backend == CRN_BACKEND_OPENMP ? cores : 1, least = 1;
     if (asked->threads && backend == CRN_BACKEND_OPENMP)
         least = most = asked->threads;
+    double pixels = (double)what->planes * what->height * what->width;
+    static run_parts parts;
     for (int32_t threads = least; threads <= most; threads *= 2) {
         crn_timing t, copy;
-        int r = time_work(work, ops, threads, asked->seconds, &t);
+        int r = time_work(work, ops, threads, asked->seconds, &parts, &t);
+        if (r == -ENOSYS) {
+            print_missing(what, name, asked->json);
+            return 0;
+        }
         if (r == 0)
             r = crn_bench_time(run_copy, work, asked->seconds, &copy);
         if (r < 0)
             return r;
-        print_row(what, name, threads, &t, copy.median_ms, crn_bench_work_bytes(work), asked->json);
+        double bytes = (double)crn_bench_work_bytes(work);
+        table_row row = {what,
+                         name,
+                         threads,
+                         pixels / t.median_ms / 1e3,
+                         bytes / t.median_ms / 1e6,
+                         t.median_ms / copy.median_ms};
+        print_row(&row, &t, &parts, asked->json);
     }
     return 0;
 }
