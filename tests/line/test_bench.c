@@ -1,4 +1,5 @@
 /* The benchmarks and the bindings as programs: that they run, and say what they are asked for. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,8 @@
 #include <yajl/yajl_tree.h>
 
 #include "tests/support/apply_program.h"
+#include "tests/support/cuda.h"
+#include "tools/bench_npy.h"
 
 #define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
 
@@ -80,8 +83,124 @@ static void what_is_wrong_is_said(void **state)
     assert_non_null(strstr(apply_output, "harr"));
     assert_int_equal(bench("operaters"), 2);
     assert_non_null(strstr(apply_output, "operaters"));
+    assert_int_equal(bench("gpu --only nothing"), 2);
+    assert_non_null(strstr(apply_output, "nothing"));
     assert_int_equal(bench("operators --threads 0"), 2);
     assert_non_null(strstr(apply_output, "threads"));
+}
+
+static void check_device_row(yajl_val line)
+{
+    const char *device[] = {"device", NULL}, *missing[] = {"error", NULL};
+    assert_null(yajl_tree_get(line, missing, yajl_t_string));
+    if (yajl_tree_get(line, device, yajl_t_string)) {
+        assert_true(number_of(line, "copy_gb_per_s") > 0);
+        assert_true(number_of(line, "upload_gb_per_s") > 0);
+        return;
+    }
+    assert_true(number_of(line, "ms") > 0 && number_of(line, "floor_ms") > 0);
+    assert_true(number_of(line, "stream_ms") > 0 && number_of(line, "graph_ms") > 0);
+    assert_true(number_of(line, "at_most_ms") > 0);
+    assert_true(number_of(line, "copies") *
+                    (number_of(line, "in_bytes") + number_of(line, "out_bytes")) >
+                120e6);
+}
+
+static void a_device_is_timed_against_targets(void **state)
+{
+    (void)state;
+    crn_test_cuda();
+    assert_int_equal(bench("gpu --seconds 1e-3 --json --only 'opening u8 RGB 1920x2560, rect'"), 0);
+    assert_int_equal(check_lines(check_device_row), 4);
+    assert_int_equal(bench("gpu --seconds 1e-3 --json --only 'contours frame'"), 0);
+    assert_int_equal(check_lines(check_device_row), 4);
+}
+
+static void check_parts(yajl_val line)
+{
+    check_timing(line);
+    double parts = number_of(line, "kernel_ms") + number_of(line, "upload_ms");
+    assert_true(parts > 0 && number_of(line, "download_ms") > 0);
+}
+
+static void operators_on_a_device_have_parts(void **state)
+{
+    (void)state;
+    crn_test_cuda();
+    assert_int_equal(bench("operators --operator haar --backend cuda --seconds 1e-3 --json"), 0);
+    assert_int_equal(check_lines(check_parts), 4);
+}
+
+static void without_a_device_it_is_said(void **state)
+{
+    (void)state;
+    const char *why;
+    if (crn_gpu_get(&why))
+        skip();
+    assert_int_equal(bench("gpu"), 1);
+    assert_non_null(strstr(apply_output, why));
+    assert_int_equal(bench("operators --backend cuda"), 1);
+    assert_non_null(strstr(apply_output, why));
+}
+
+/* A .npy file, version 1.0, of that header and so many bytes of floats 0, 1, 2… */
+static void write_npy(const char *header, size_t count)
+{
+    FILE *file = fopen("maps.npy", "wb");
+    assert_non_null(file);
+    size_t length = strlen(header);
+    fwrite("\x93NUMPY\1\0", 1, 8, file);
+    fputc((int)(length & 255), file);
+    fputc((int)(length >> 8), file);
+    fwrite(header, 1, length, file);
+    for (size_t i = 0; i < count; i++)
+        fwrite(&(float){(float)i}, sizeof(float), 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_frame_is_read_from_npy(void **state)
+{
+    (void)state;
+    crn_error error = {0};
+    crn_image frame;
+    write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2), }  \n", 30);
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_true(frame.type == CRN_F32 && frame.planes == 2 && frame.height == 3);
+    assert_int_equal(frame.width, 5);
+    assert_true(crn_image_at(&frame, 1, 2, 3) == 27 && crn_image_at(&frame, 0, 0, 1) == 2);
+    free(frame.data);
+    write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", 12);
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_true(frame.planes == 1 && crn_image_at(&frame, 0, 3, 2) == 11);
+    free(frame.data);
+}
+
+static void other_files_are_no_frames(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 5, 2), }",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 5, 2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (30,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2, 1), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, -5, 2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 3), }", /* more than follow */
+        "",
+    };
+    crn_image frame;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        crn_error error = {0};
+        write_npy(headers[i], 30);
+        assert_int_equal(crn_npy_read("maps.npy", &frame, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "maps.npy: "));
+    }
+    apply_write_text("maps.npy", "no numbers");
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &(crn_error){0}), -EINVAL);
+    assert_int_equal(bench("gpu --frame maps.npy"), 1);
+    assert_non_null(strstr(apply_output, "numpy.save"));
+    assert_int_equal(bench("gpu --frame none.npy"), 1);
+    assert_non_null(strstr(apply_output, "none.npy"));
 }
 
 /* A library under a sanitizer cannot be loaded into a program without it. */
@@ -105,6 +224,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(operators_are_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_device_is_timed_against_targets, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(operators_on_a_device_have_parts, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(without_a_device_it_is_said, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
 #ifdef BINDINGS_LOAD
         cmocka_unit_test_setup_teardown(bindings_pass_arguments_on, apply_setup, apply_teardown),
 #endif
