@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+"""What others take for the work of `cernita-bench gpu`: bench_gpu_peers.py [FRAME.npy]
+
+Opening and convolution by NPP, opening with a disk by CuPy, the Haar transform as strided convolutions by cuDNN
+(through PyTorch), the frame's contours by scikit-image on the host. Rows have the names that `cernita-bench gpu` gives
+them, to be laid beside; pictures and results lie on the device in several copies taken in turns, larger together than
+its cache. What is not installed is left out with a line.
+"""
+import ctypes
+import glob
+import itertools
+import os
+import sys
+import time
+
+import numpy as np
+
+rng = np.random.default_rng(7)
+
+# Copies together are larger than any cache.
+ROTATED_BYTES = 128 << 20
+
+REPLICATE = 2  # NppiBorderType
+
+
+def tell(row, ms, peer):
+    print(f"{row:38}{'':9}{ms:10.4f}  {peer}", flush=True)
+
+
+def leave_out(rows, why):
+    print(f"{rows:38}left out: {why}", flush=True)
+
+
+def needs(*modules):
+    """The modules, or None after a line that says which is missing."""
+    found = []
+    for name in modules:
+        try:
+            found.append(__import__(name, fromlist=["_"]))
+        except ImportError as fault:
+            leave_out(name, fault)
+            return None
+    return found if len(found) > 1 else found[0]
+
+
+def on_device(cupy, calls, rounds=21):
+    """Milliseconds of one of the calls, which are made in turns: the median of rounds by the device's clock."""
+    turn = itertools.cycle(calls)
+    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    next(turn)()
+    cupy.cuda.Device().synchronize()
+    start = time.perf_counter()
+    next(turn)()
+    cupy.cuda.Device().synchronize()
+    count = int(min(64, max(1, 2e-3 / (time.perf_counter() - start))))
+    times = []
+    for _ in range(rounds):
+        next(turn)()
+        begin.record()
+        for _ in range(count):
+            next(turn)()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end) / count)
+    return float(np.median(times))
+
+
+def copies(picture, result_bytes=None):
+    """So many pictures and results that they exceed the cache."""
+    return -(-ROTATED_BYTES // (picture.nbytes + (result_bytes or picture.nbytes)))
+
+
+# --- NPP, through its C functions ---
+
+class Size(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_int), ("height", ctypes.c_int)]
+
+
+class StreamContext(ctypes.Structure):
+    _fields_ = [("stream", ctypes.c_void_p), ("device", ctypes.c_int), ("multiprocessors", ctypes.c_int),
+                ("threads_per_multiprocessor", ctypes.c_int), ("threads_per_block", ctypes.c_int),
+                ("shared_per_block", ctypes.c_size_t), ("major", ctypes.c_int), ("minor", ctypes.c_int),
+                ("stream_flags", ctypes.c_uint), ("reserved", ctypes.c_int)]
+
+
+def library(name):
+    places = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda/targets/x86_64-linux/lib/"]
+    names = [f"{place}lib{name}.so" for place in places]
+    for place in places[1:] + [os.path.dirname(np.__path__[0]) + "/nvidia/*/lib/"]:
+        names += sorted(glob.glob(f"{place}lib{name}.so.*"))
+    for path in names:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            pass
+    return None
+
+
+def npp_context(cupy):
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    return StreamContext(None, 0, properties["multiProcessorCount"], properties["maxThreadsPerMultiProcessor"],
+                         properties["maxThreadsPerBlock"], properties["sharedMemPerBlock"], properties["major"],
+                         properties["minor"], 0, 0)
+
+
+def npp_call(function, source, target, kernel, size, context):
+    """One of NPP's neighbourhood functions with a border, as a call."""
+    height, width = source.shape[:2]
+    step = source.strides[0]
+    arguments = [ctypes.c_void_p(source.data.ptr), step, Size(width, height), Size(0, 0),
+                 ctypes.c_void_p(target.data.ptr), step, Size(width, height), ctypes.c_void_p(kernel.data.ptr),
+                 Size(size, size), Size(size // 2, size // 2), REPLICATE, context]
+
+    def call():
+        status = function(*arguments)
+        if status:
+            raise OSError(f"NPP status {status}")
+    return call
+
+
+def npp_opening(cupy):
+    npp = library("nppim")
+    if not npp:
+        leave_out("opening by NPP", "no libnppim")
+        return
+    context = npp_context(cupy)
+    picture = rng.integers(0, 256, (1920, 2560, 3), "u1")
+    for size in 3, 11, 21:
+        members = cupy.ones((size, size), "u1")
+        calls = []
+        for _ in range(copies(picture)):
+            source, between, target = cupy.asarray(picture), cupy.empty_like(picture), cupy.empty_like(picture)
+            erode = npp_call(npp.nppiErodeBorder_8u_C3R_Ctx, source, between, members, size, context)
+            dilate = npp_call(npp.nppiDilateBorder_8u_C3R_Ctx, between, target, members, size, context)
+            calls.append(lambda erode=erode, dilate=dilate: (erode(), dilate()))
+        tell(f"opening u8 RGB 1920x2560, rect {size}", on_device(cupy, calls), "NPP ErodeBorder + DilateBorder")
+
+
+def npp_filter(cupy):
+    npp = library("nppif")
+    if not npp:
+        leave_out("convolve by NPP", "no libnppif")
+        return
+    context = npp_context(cupy)
+    picture = rng.integers(0, 256, (2160, 3840, 3), "u1")
+    for size in 3, 5, 7:
+        weights = cupy.asarray((rng.standard_normal((size, size)) / size).astype("f4"))
+        calls = [npp_call(npp.nppiFilterBorder32f_8u_C3R_Ctx, cupy.asarray(picture), cupy.empty_like(picture), weights,
+                          size, context) for _ in range(copies(picture))]
+        tell(f"convolve u8 RGB 2160x3840, dense {size}", on_device(cupy, calls), "NPP FilterBorder32f")
+
+
+# --- Python's own ---
+
+def cupy_opening(cupy):
+    from cupyx.scipy import ndimage
+    picture = rng.integers(0, 256, (1920, 2560), "u1")
+    r = np.arange(11) * 2 - 10
+    disk = cupy.asarray(r[:, None]**2 + r[None]**2 <= 100)
+    pictures = [cupy.asarray(picture) for _ in range(copies(picture))]
+    calls = [lambda p=p: ndimage.grey_opening(p, footprint=disk) for p in pictures]
+    tell("opening u8 1920x2560, disk 11", on_device(cupy, calls, 7), "CuPy grey_opening")
+
+
+def cudnn_haar(cupy):
+    torch = needs("torch")
+    if not torch:
+        return
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = False
+    signs = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
+    weights = (torch.tensor(signs, dtype=torch.float32).reshape(4, 1, 2, 2) / 2).cuda()
+    picture = rng.random((1800, 2880), "f4")
+    pictures = [torch.from_numpy(picture)[None, None].cuda() for _ in range(copies(picture))]
+
+    def transform(averages):
+        levels = []
+        for _ in range(3):
+            levels.append(torch.nn.functional.conv2d(averages, weights, stride=2))
+            averages = levels[-1][:, :1]
+        return levels
+    with torch.no_grad(), torch.cuda.stream(torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr)):
+        calls = [lambda p=p: transform(p) for p in pictures]
+        tell("haar f32 1800x2880, 3 levels forward", on_device(cupy, calls), "cuDNN, strided convolutions")
+
+
+def skimage_contours(path):
+    measure = needs("skimage.measure")
+    if not measure:
+        return
+    if not path:
+        leave_out("contours frame f32, host to host", "no FRAME.npy was given")
+        return
+    frame = np.load(path)
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        for plane in range(frame.shape[2]):
+            measure.find_contours(frame[:, :, plane], .5)
+        times.append((time.perf_counter() - begin) * 1e3)
+    tell("contours frame f32, host to host", np.median(times), "scikit-image, on the host")
+
+
+def main():
+    skimage_contours(sys.argv[1] if len(sys.argv) > 1 else None)
+    cupy = needs("cupy")
+    if not cupy:
+        return
+    try:
+        cupy.cuda.Device().synchronize()
+    except cupy.cuda.runtime.CUDARuntimeError as fault:
+        leave_out("NPP, CuPy, cuDNN", fault)
+        return
+    for peer in npp_opening, npp_filter, cupy_opening, cudnn_haar:
+        try:
+            peer(cupy)
+        except (OSError, AttributeError, RuntimeError) as fault:
+            leave_out(peer.__name__, f"{fault}".splitlines()[0])
+
+
+if __name__ == "__main__":
+    main()
