@@ -111,7 +111,7 @@ def npp_call(function, source, target, kernel, size, context):
                  ctypes.c_void_p(target.data.ptr), step, Size(width, height), ctypes.c_void_p(kernel.data.ptr),
                  Size(size, size), Size(size // 2, size // 2), REPLICATE, context]
 
-    def call():
+    def call(keep=(source, target, kernel)):
         status = function(*arguments)
         if status:
             raise OSError(f"NPP status {status}")
