@@ -69,6 +69,27 @@ again = np.empty_like(grey)
 call = cernita.morphology(grey, "erode", "disk", 3, out=again, prepare=True)
 expect("a prepared call", call() is again and np.array_equal(again, cernita.morphology(grey, "erode", "disk", 3)))
 
+# Where there is a device, the same of it; where there is none, that this is said.
+if cernita.missing("cuda") and not os.environ.get("CRN_REQUIRE_GPU"):
+    try:
+        cernita.haar(grey, 1, backend="cuda")
+        expect("no device", False)
+    except OSError as fault:
+        expect("why there is no device", cernita.missing("cuda") in str(fault))
+else:
+    context = cernita.Context()
+    expect("haar on a device", np.array_equal(cernita.haar(maps, 2, backend="cuda", context=context),
+                                              cernita.haar(maps, 2)))
+    expect("times on a device", all(ms > 0 for ms in context.device_ms()))
+    on_device = cernita.contours(maps, [.4, np.nan], backend="cuda")
+    expect("contours on a device", np.array_equal(on_device.points, found.points) and
+           np.array_equal(on_device.contours, found.contours))
+    expect("morphology on a device", np.array_equal(cernita.morphology(rgb, "open", "disk", 5, backend="cuda"),
+                                                    cernita.morphology(rgb, "open", "disk", 5)))
+    expect("diamond_square on a device", np.array_equal(cernita.diamond_square(5, 7, backend="cuda"),
+                                                        cernita.diamond_square(5, 7)))
+expect("other backends", cernita.missing("serial") is None and cernita.missing("openmp") is None)
+
 try:
     cernita.haar(grey, 20)
     expect("a refusal", False)

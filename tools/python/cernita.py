@@ -10,12 +10,15 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
-Every operator takes backend ("serial", "openmp"), threads or a context, and `out`, an array to write to. With
+Every operator takes backend ("serial", "openmp", "cuda"), threads or a context, and `out`, an array to write to. With
 prepare=True all but contours give the call itself, to be made again and again on the same arrays: for benchmarks.
+missing("cuda") says why there is none here, or None; what the parts of the last call on a device took stands in
+context.device_ms().
 
 The library is build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
 """
 import ctypes
+import errno
 import os
 import pathlib
 
@@ -23,6 +26,7 @@ import numpy as np
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
+_BACKENDS = ("auto", "serial", "openmp", "cuda")
 _TYPES = {"uint8": 1, "float16": 2, "float32": 3, "uint16": 4}
 
 
@@ -72,17 +76,46 @@ class _Contours(ctypes.Structure):
                 ("truncated", ctypes.c_bool)]
 
 
+class _Ops(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p)] + [(operator, ctypes.CFUNCTYPE(ctypes.c_int)) for operator in (
+        "contours", "morphology", "convolve", "haar", "ranklet", "diamond_square", "widen")]
+
+
+class _DeviceTimes(ctypes.Structure):
+    _fields_ = [("upload_ns", ctypes.c_int64), ("kernel_ns", ctypes.c_int64), ("download_ns", ctypes.c_int64)]
+
+
 def _load():
     tree = pathlib.Path(__file__).resolve().parents[2]
     return ctypes.CDLL(os.environ.get("CRN_LIBRARY", str(tree / "build" / "lib" / "libcernita.so")))
 
 
 _lib = _load()
+_lib.crn_backend_ops.restype = ctypes.POINTER(_Ops)
 
 
 def _check(r):
     if r < 0:
         raise OSError(-r, os.strerror(-r))
+
+
+def _ops(backend):
+    """The backend's table of operators, and why there is none."""
+    why = ctypes.c_char_p()
+    ops = _lib.crn_backend_ops(_BACKENDS.index(backend), ctypes.byref(why))
+    return ops, None if ops else why.value.decode()
+
+
+def missing(backend):
+    """Why this build or this machine does not have the backend; None when it does."""
+    return _ops(backend)[1]
+
+
+def _operator(name, backend):
+    ops, why = _ops(backend)
+    if why:
+        raise OSError(errno.ENODEV, f"{backend}: {why}")
+    return getattr(ops.contents, name)
 
 
 class Context:
@@ -91,6 +124,12 @@ class Context:
     def __init__(self, threads=1):
         self.pointer = ctypes.c_void_p()
         _check(_lib.crn_context_create(threads, ctypes.byref(self.pointer)))
+
+    def device_ms(self):
+        """(upload, kernels, download) of the last operator that ran on a device with this context."""
+        times = _DeviceTimes()
+        _check(_lib.crn_gpu_times_of(self.pointer, ctypes.byref(times)))
+        return times.upload_ns / 1e6, times.kernel_ns / 1e6, times.download_ns / 1e6
 
     def __del__(self):
         _lib.crn_context_free(ctypes.byref(self.pointer))
@@ -132,7 +171,7 @@ def contours(array, level, *, layout="hwc", mask=None, connectivity="low", orien
                      ("low", "high").index(connectivity), ("low", "high").index(orientation),
                      ("open", "closed").index(border))
     context, room = context or Context(threads), found or Found()
-    operator = getattr(_lib, "crn_contours_" + backend)
+    operator = _operator("contours", backend)
     while True:
         _check(operator(context.pointer, ctypes.byref(params), ctypes.byref(source), ctypes.byref(room.raw)))
         if found or not room.truncated:
@@ -142,7 +181,7 @@ def contours(array, level, *, layout="hwc", mask=None, connectivity="low", orien
 
 def _call(name, params, source, target, out, keep=None, *, backend="openmp", threads=1, context=None, prepare=False):
     """Does it and gives `out`, or with `prepare` the call, which keeps all that it needs alive."""
-    operator, context = getattr(_lib, f"crn_{name}_{backend}"), context or Context(threads)
+    operator, context = _operator(name, backend), context or Context(threads)
     pointers = [context.pointer, ctypes.byref(params)]
     pointers += [ctypes.byref(i) for i in (source, target) if i is not None]
 
