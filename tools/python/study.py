@@ -3,7 +3,7 @@
 import argparse
 
 from study_experiments import EXPERIMENTS
-from study_report import Report
+from study_report import Report, set_budget
 
 
 def main():
@@ -15,11 +15,13 @@ def main():
     parser.add_argument("--out", default="study-out", help="folder for study.md and its plots (default study-out)")
     parser.add_argument("--long", action="store_true",
                         help="also what takes more than minutes: ranklets of 2048² and more")
+    parser.add_argument("--seconds", type=float, default=0.5, help="spent on a measurement (default 0.5)")
     parser.add_argument("experiment", nargs="*", help="see below")
     asked = parser.parse_args()
     for name in asked.experiment:
         if name not in EXPERIMENTS:
             parser.error(f"'{name}' is no experiment; one of {', '.join(EXPERIMENTS)}")
+    set_budget(asked.seconds)
     report = Report(asked.out)
     for name in asked.experiment or EXPERIMENTS:
         EXPERIMENTS[name](report, asked.long)

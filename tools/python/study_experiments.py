@@ -1,4 +1,5 @@
 """The experiments of tools/study: each measures, prints its tables and draws its plots into a Report."""
+import errno
 import json
 import pathlib
 import subprocess
@@ -6,24 +7,35 @@ import subprocess
 import numpy as np
 
 import cernita
+import study_device as there
 import study_sources as sources
-from study_report import bars, cores, curves, median_ms, show, thread_counts
+from study_kept import kept
+from study_report import bars, budget_s, cores, curves, median_ms, show, thread_counts
 
 rng = np.random.default_rng(1)
 
 # The definition is slow: of what would take longer than this, a strip is measured and scaled to the whole.
 SERIAL_NS_PER_STEP = 6
-SERIAL_MS_MAX = 1500
+SERIAL_BUDGETS = 3
 
 
 def noise(height, width, planes=1, dtype="u1"):
     shape = (height, width) if planes == 1 else (height, width, planes)
-    return rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4")
+    return there.pinned(rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4"))
+
+
+def empty_like(picture):
+    return there.room(picture.shape, picture.dtype)
+
+
+def waves(side):
+    y, x = np.mgrid[:side, :side]
+    return there.pinned((.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4"))
 
 
 def serial_strip(height, halo, elements_per_row, steps):
     """How many rows of the result the definition is given."""
-    rows = SERIAL_MS_MAX * 1e6 / (SERIAL_NS_PER_STEP * steps * elements_per_row)
+    rows = SERIAL_BUDGETS * budget_s() * 1e9 / (SERIAL_NS_PER_STEP * steps * elements_per_row)
     return height if rows >= height else int(max(2, min(rows, height - halo)))
 
 
@@ -40,11 +52,14 @@ def pyramid_of(side):
 
 
 def ranklets(grey, windows, backend="openmp", context=None, room=None):
-    """One window after the other into the same memory, as a file would get them."""
+    """One window after the other into the same memory, as a file would get them. On a device, what its kernels took."""
+    kernels_ms = 0
     for n in windows:
         shape = (3, grey.shape[0] - n + 1, grey.shape[1] - n + 1)
         out = room[:np.prod(shape)].reshape(shape) if room is not None else None
         cernita.ranklet(grey, n, backend=backend, context=context, out=out)
+        kernels_ms += context.device_ms()[1] if backend == "cuda" else 0
+    return kernels_ms if backend == "cuda" else None
 
 
 def by_threads(call, counts=None):
@@ -52,29 +67,46 @@ def by_threads(call, counts=None):
     times = {}
     for threads in counts or thread_counts():
         context = cernita.Context(threads)
-        times[threads] = median_ms(lambda: call(context), 1)
+        times[threads] = median_ms(lambda: call(context), 2)
     return times
+
+
+def by_device(call):
+    """(ms from host to host, ms of the kernels alone) of call(context, backend), which runs one operator or says what
+    the kernels of several took; None where there is no device or it has no such operator yet."""
+    if there.missing():
+        return None
+    context, kernels = cernita.Context(), []
+
+    def run():
+        of_several = call(context, "cuda")
+        kernels.append(of_several if isinstance(of_several, float) else context.device_ms()[1])
+    try:
+        return median_ms(run), float(np.median(kernels[1:] or kernels))
+    except OSError as fault:
+        if fault.errno != errno.ENOSYS:
+            raise
+        return None
 
 
 def speedup(report, long):
     """S(p) and E(p) of every operator by threads"""
     photo, uhd, scaled = noise(1920, 2560, 3), noise(2160, 3840, 3), noise(1800, 2880, 1, "f4")
-    grey, side = noise(1024, 1024), 4096
-    y, x = np.mgrid[:side, :side]
-    waves = (.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4")
+    grey, wide = noise(1024, 1024), waves(4096)
     dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
-    out, out_uhd, room = np.empty_like(photo), np.empty_like(uhd), np.empty(3 * 1024**2, "f4")
-    coefficients, field = np.empty_like(scaled), np.empty((8193, 8193), "u1")
+    out, out_uhd, room = empty_like(photo), empty_like(uhd), there.room(3 * 1024**2, "f4")
+    coefficients, field = empty_like(scaled), there.room((8193, 8193), "u1")
     found = cernita.Found(1 << 22, 1 << 19)
     works = {
-        "contours 4096²": (lambda c: cernita.contours(waves, .5, context=c, found=found), None),
-        "opening 11×11, RGB 1920×2560": (lambda c: opening(photo, 11, context=c, out=out), sources.OPENING_S),
-        "convolution 7×7, RGB 2160×3840": (lambda c: convolving(uhd, dense, context=c, out=out_uhd),
+        "contours 4096²": (lambda c, b="openmp": cernita.contours(wide, .5, backend=b, context=c, found=found), None),
+        "opening 11×11, RGB 1920×2560": (lambda c, b="openmp": opening(photo, 11, b, c, out), sources.OPENING_S),
+        "convolution 7×7, RGB 2160×3840": (lambda c, b="openmp": convolving(uhd, dense, b, c, out_uhd),
                                            sources.CONVOLVE_S),
-        "Haar 1800×2880, 3 levels": (lambda c: cernita.haar(scaled, 3, context=c, out=coefficients), None),
-        "ranklet 1024², pyramid": (lambda c: ranklets(grey, pyramid_of(1024), context=c, room=room),
+        "Haar 1800×2880, 3 levels": (
+            lambda c, b="openmp": cernita.haar(scaled, 3, backend=b, context=c, out=coefficients), None),
+        "ranklet 1024², pyramid": (lambda c, b="openmp": ranklets(grey, pyramid_of(1024), b, c, room),
                                    {1: 6.4, 12: 1.1}),
-        "diamond-square 8193²": (lambda c: cernita.diamond_square(13, 1, out=field, context=c),
+        "diamond-square 8193²": (lambda c, b="openmp": cernita.diamond_square(13, 1, backend=b, out=field, context=c),
                                  sources.DIAMOND_SQUARE_S),
     }
     rows, panels = [], []
@@ -84,6 +116,9 @@ def speedup(report, long):
             s = times[1] / ms
             theirs = f"{source[1] / source[threads]:.2f}" if source and threads in source else ""
             rows.append((name, threads, show(ms), f"{s:.2f}", f"{s / threads:.2f}", theirs))
+        device = by_device(call)
+        if device:
+            rows.append((name, "cuda", show(device[0]), f"{times[1] / device[0]:.2f}", "", ""))
         most = max([*times, *(source or {})])
         lines = {"ideal": ([1, most], [1, most]),
                  "S(p) here": (list(times), [times[1] / ms for ms in times.values()])}
@@ -92,52 +127,83 @@ def speedup(report, long):
         panels.append(curves(name, "threads p", "S(p)", lines, log=False))
     report.table("Speed-up by threads", ("work", "p", "ms", "S(p)", "E(p)", "source's S(p)"), rows,
                  "The sources: diamond-square and opening on a Core i5-8600K (6 cores), convolution in Java on a "
-                 "Ryzen 5 3500U, ranklets on two Xeon X5650; S of theirs at other p stands in the plot.")
+                 "Ryzen 5 3500U, ranklets on two Xeon X5650; S of theirs at other p stands in the plot. cuda: "
+                 "transfers from and to pinned memory included.")
     report.figure("speedup", panels)
 
 
-def crossover(cases, times):
-    """From which case on all processors are ahead of one by a tenth, to stay so."""
-    ahead = [t[cores()] * 1.1 <= t[1] for t in times]
-    last_behind = max((i for i, fine in enumerate(ahead) if not fine), default=-1)
-    if cores() == 1 or last_behind == len(cases) - 1:
-        return "More threads than one do not pay."
-    return f"{cores()} threads are ahead of one by a tenth and more from {cases[last_behind + 1][1]} on."
+def ahead_from(cases, fast, slow):
+    """The first case from which on `fast` is ahead of `slow` by a tenth, to stay so; None."""
+    last_behind = max((i for i, (f, s) in enumerate(zip(fast, slow)) if f * 1.1 > s), default=-1)
+    return None if last_behind == len(cases) - 1 else cases[last_behind + 1][1]
+
+
+def crossover(cases, times, device):
+    """From which case on all processors are ahead of one, and the device of them."""
+    one, all_of_them = [t[1] for t in times], [t[cores()] for t in times]
+    start = ahead_from(cases, all_of_them, one) if cores() > 1 else None
+    text = (f"{cores()} threads are ahead of one by a tenth and more from {start} on." if start else
+            "More threads than one do not pay.")
+    for part, what in enumerate(("with transfers", "without them")):
+        if device and all(device):
+            start = ahead_from(cases, [d[part] for d in device], all_of_them)
+            text += (f" cuda {what} is ahead of {cores()} threads from {start} on." if start else
+                     f" cuda {what} is not ahead of {cores()} threads.")
+    return text
 
 
 def against_serial(report, name, title, label, cases, note, x_label="elements", highlight=0):
     """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
-    call(context), source's text, source's ms or None). The panel number `highlight` tells most."""
+    call(context, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
     counts = sorted({1, cores()})
-    header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source"]
-    rows, panels, fast_times, behind = [], {}, [], []
+    cuda = () if there.missing() else ("cuda ms", "its kernels ms")
+    header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", "source"]
+    rows, panels, fast_times, device_times, behind = [], {}, [], [], []
     for panel, what, x, serial, fast, source, source_ms in cases:
         serial, part = serial if isinstance(serial, tuple) else (serial, 1)
         serial_ms = median_ms(serial) / part
-        times = by_threads(fast, counts)
+        times, device = by_threads(fast, counts), by_device(fast)
         fast_times.append(times)
+        device_times.append(device)
         behind += [what] if times[1] > serial_ms else []
-        rows.append((what, show(serial_ms, part < 1), *(show(ms) for ms in times.values()),
+        shown = [show(ms) for ms in device or ()] or ["not there yet"] * len(cuda)
+        rows.append((what, show(serial_ms, part < 1), *(show(ms) for ms in times.values()), *shown,
                      f"{serial_ms / times[1]:.0f}", source))
-        points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, "source": source_ms}
+        points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, "source": source_ms,
+                  **dict(zip(("cuda", "cuda kernels"), device or ()))}
         for line, ms in points.items():
             if ms:
                 xs, ys = panels.setdefault(panel, {}).setdefault(line, ([], []))
                 xs.append(x)
                 ys.append(ms)
     first = f"openmp is behind serial at {', '.join(behind)}." if behind else "openmp is ahead of serial everywhere."
-    report.table(title, header, rows, f"{first} {crossover(cases, fast_times)} {note}")
+    left_out = f" cuda is left out: {there.missing()}." if there.missing() else ""
+    report.table(title, header, rows, f"{first} {crossover(cases, fast_times, device_times)} {note}{left_out}")
     drawn = [curves(panel, x_label, "ms", lines) for panel, lines in panels.items()]
     report.figure(name, drawn)
     report.highlights.append(drawn[highlight])
 
 
+def sizes_of_contours(report, long):
+    """contours of smooth waves, 64² to 4096²"""
+    cases = []
+    for exponent in range(6, 13):
+        side = 2**exponent
+        picture, found, context = waves(side), cernita.Found(max(4 * side**2 // 8, 1 << 14), 1 << 18), cernita.Context()
+        cases.append((
+            "contours", f"{side}²", side**2,
+            lambda p=picture, f=found, c=context: cernita.contours(p, .5, backend="serial", found=f, context=c),
+            lambda c, b="openmp", p=picture, f=found: cernita.contours(p, .5, backend=b, context=c, found=f), "", None))
+    against_serial(report, "contours", "Contours by size", "side", cases,
+                   "Waves of 126 and 105 pixels; the source measured one size, see phases.")
+
+
 def sizes_of_diamond_square(report, long):
-    """diamond-square 513² to 8193²: serial against openmp"""
+    """diamond-square 17² to 8193²"""
     cases = []
     for exponent in range(4, 14):
         side = 2**exponent + 1
-        out = np.empty((side, side), "u1")
+        out = there.room((side, side), "u1")
         context = cernita.Context()
         times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
         if exponent == 13:
@@ -146,7 +212,8 @@ def sizes_of_diamond_square(report, long):
         cases.append((
             "diamond-square", f"{side}²", side**2,
             lambda e=exponent, o=out, c=context: cernita.diamond_square(e, 1, out=o, backend="serial", context=c),
-            lambda c, e=exponent, o=out: cernita.diamond_square(e, 1, out=o, context=c), source, source_ms))
+            lambda c, b="openmp", e=exponent, o=out: cernita.diamond_square(e, 1, backend=b, out=o, context=c), source,
+            source_ms))
     against_serial(report, "diamond_square", "Diamond-square by size", "side", cases,
                    "The source: OpenMP ahead of serial at every size, its CUDA version behind serial below 4097².")
 
@@ -156,7 +223,7 @@ def sizes_of_opening(report, long):
     cases = []
     for height, width in (480, 640), (1920, 2560), (2448, 3264):
         picture = noise(height, width, 3)
-        out = np.empty_like(picture)
+        out = empty_like(picture)
         for size in 3, 5, 7, 9, 11, 15, 21:
             rows = serial_strip(height, size, 3 * width, 2 * size**2)
             part = np.ascontiguousarray(picture[:rows])
@@ -167,7 +234,7 @@ def sizes_of_opening(report, long):
             cases.append((
                 f"opening RGB {width}×{height}", f"{width}×{height}, {size}×{size}", size**2,
                 (lambda p=part, s=size: opening(p, s, "serial"), rows / height),
-                lambda c, p=picture, s=size, o=out: opening(p, s, context=c, out=o), source, source_ms))
+                lambda c, b="openmp", p=picture, s=size, o=out: opening(p, s, b, c, o), source, source_ms))
     against_serial(report, "opening", "Opening of RGB pictures by size and element", "picture, element", cases,
                    "The definition costs one step for each pixel of the element, the fast one about log2 of its side.",
                    "pixels of the element", highlight=1)
@@ -178,11 +245,11 @@ def sizes_of_haar(report, long):
     cases = []
     for (height, width, levels), (host, copies, kept) in sources.HAAR_MS.items():
         picture = noise(height, width, 1, "f4")
-        out = np.empty_like(picture)
+        out = empty_like(picture)
         cases.append((
             "Haar", f"{height}×{width}, {levels} levels", height * width,
             lambda p=picture, n=levels, o=out: cernita.haar(p, n, out=o, backend="serial"),
-            lambda c, p=picture, n=levels, o=out: cernita.haar(p, n, out=o, context=c),
+            lambda c, b="openmp", p=picture, n=levels, o=out: cernita.haar(p, n, backend=b, out=o, context=c),
             f"host {host}, CUDA {copies} / {kept}", host))
     against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case[2]),
                    "The source: ms with transfers; CUDA with copies between the levels / without.")
@@ -193,7 +260,7 @@ def sizes_of_convolution(report, long):
     cases = []
     for name, height, width in ("480p", 480, 854), ("Full HD", 1080, 1920), ("4K", 2160, 3840):
         picture = noise(height, width, 3)
-        out = np.empty_like(picture)
+        out = empty_like(picture)
         for size in 3, 5, 7:
             kernel = (rng.standard_normal((size, size)) / size).astype("f4")
             rows = serial_strip(height, size, 3 * width, size**2)
@@ -206,7 +273,7 @@ def sizes_of_convolution(report, long):
             cases.append((
                 f"convolution {size}×{size}", f"{name}, {size}×{size}", 3 * height * width,
                 (lambda p=part, k=kernel: convolving(p, k, "serial"), rows / height),
-                lambda c, p=picture, k=kernel, o=out: convolving(p, k, context=c, out=o), source, source_ms))
+                lambda c, b="openmp", p=picture, k=kernel, o=out: convolving(p, k, b, c, o), source, source_ms))
     against_serial(report, "convolution", "Convolution of RGB pictures by size and kernel", "picture, kernel",
                    cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.", highlight=2)
 
@@ -215,7 +282,7 @@ def serial_pyramid(grey):
     """The definition on a few positions of each window, scaled to all of them."""
     side = len(grey)
     strips = [(n, np.ascontiguousarray(grey[:n + 1, :min(side, n + 63)])) for n in pyramid_of(side)[:-1]]
-    times = {n: median_ms(lambda s=strip, n=n: cernita.ranklet(s, n, backend="serial"), .05) for n, strip in strips}
+    times = {n: median_ms(lambda s=strip, n=n: cernita.ranklet(s, n, backend="serial"), .1) for n, strip in strips}
     whole = 0
     for n, strip in strips:
         measured = (strip.shape[0] - n + 1) * (strip.shape[1] - n + 1)
@@ -227,21 +294,24 @@ def sizes_of_ranklet(report, long):
     """ranklet, whole pyramid, 256² to 1024², with --long 4096²"""
     rows, lines = [], {}
     counts = sorted({1, cores()})
+    cuda = () if there.missing() else ("cuda ms", "its kernels ms")
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
-        grey, room = noise(side, side), np.empty(3 * side**2, "f4")
+        grey, room = noise(side, side), there.room(3 * side**2, "f4")
         serial_ms = serial_pyramid(grey)
         times = by_threads(lambda c: ranklets(grey, pyramid_of(side), context=c, room=room), counts)
-        naive, one, twelve, cuda = sources.RANKLET_S[side]
-        rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()),
-                     f"{serial_ms / times[1]:.0f}", naive or "", one, twelve, cuda))
+        device = by_device(lambda c, b: ranklets(grey, pyramid_of(side), b, c, room))
+        shown = [show(ms) for ms in device or ()] or ["not there yet"] * len(cuda)
+        naive, one, twelve, their_cuda = sources.RANKLET_S[side]
+        rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()), *shown,
+                     f"{serial_ms / times[1]:.0f}", naive or "", one, twelve, their_cuda))
         for name, y in (("serial", serial_ms), *((f"openmp {p}", ms) for p, ms in times.items()),
-                        ("source, counting on 1 core", one * 1e3)):
+                        *zip(("cuda", "cuda kernels"), device or ()), ("source, counting on 1 core", one * 1e3)):
             xs, ys = lines.setdefault(name, ([], []))
             xs.append(side)
             ys.append(y)
     report.table("Ranklet pyramid by size",
-                 ("picture", "serial ms", *(f"openmp {p} ms" for p in counts), "serial / openmp 1", "source: plain s",
-                  "counting s", "12 cores s", "CUDA s"), rows,
+                 ("picture", "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1",
+                  "source: plain s", "counting s", "12 cores s", "CUDA s"), rows,
                  "The source: two Xeon X5650 and a Tesla X2090, seconds.")
     drawn = curves("ranklet pyramid", "side", "ms", lines)
     report.figure("ranklet", [drawn])
@@ -253,10 +323,10 @@ def huge_ranklet(report, long):
     if not long:
         return
     side = 16384
-    grey, room, rows, total = noise(side, side), np.empty(3 * side**2, "f4"), [], 0
+    grey, room, rows, total = noise(side, side), there.room(3 * side**2, "f4"), [], 0
     context = cernita.Context(cores())
     for n in pyramid_of(side):
-        ms = median_ms(lambda: ranklets(grey, [n], context=context, room=room), .001)
+        ms = median_ms(lambda: ranklets(grey, [n], context=context, room=room), .002)
         total += ms
         rows.append((n, show(ms), f"{ms * 1e6 / (side - n + 1)**2:.1f}"))
     rows.append(("all", show(total), ""))
@@ -290,11 +360,13 @@ def phases(report, long):
 
 EXPERIMENTS = {
     "speedup": speedup,
+    "contours": sizes_of_contours,
     "diamond-square": sizes_of_diamond_square,
     "opening": sizes_of_opening,
     "haar": sizes_of_haar,
     "convolution": sizes_of_convolution,
     "ranklet": sizes_of_ranklet,
     "ranklet-16384": huge_ranklet,
+    "kept": kept,
     "phases": phases,
 }

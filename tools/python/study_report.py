@@ -10,7 +10,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-COLOURS = {"serial": "#8c8c8c", "openmp 1": "#e08a1e", "source": "#7a4fa3"}
+_budget_s = 0.5
+
+COLOURS = {"serial": "#8c8c8c", "openmp 1": "#e08a1e", "source": "#7a4fa3", "cuda": "#2a8f4c",
+           "cuda kernels": "#8ccf9f"}
 
 
 def cores():
@@ -24,14 +27,25 @@ def thread_counts(most=None):
     return counts + [most]
 
 
-def median_ms(call, budget_s=0.5):
+def set_budget(seconds):
+    global _budget_s
+    _budget_s = seconds
+
+
+def budget_s():
+    """What is spent on one measurement."""
+    return _budget_s
+
+
+def median_ms(call, budgets=1):
     """The first call is not counted, unless it takes longer than the budget by itself."""
+    limit_s = budgets * _budget_s
     begin = time.perf_counter()
     call()
     spent = [time.perf_counter() - begin]
-    if spent[0] < 2 * budget_s:
+    if spent[0] < 2 * limit_s:
         spent = []
-        while len(spent) < 3 or (sum(spent) < budget_s and len(spent) < 101):
+        while len(spent) < 3 or (sum(spent) < limit_s and len(spent) < 101):
             begin = time.perf_counter()
             call()
             spent.append(time.perf_counter() - begin)

@@ -1,0 +1,105 @@
+"""A device for tools/study: memory there and pinned memory here, and the operators on pictures that stay there."""
+import ctypes
+import weakref
+
+import numpy as np
+
+import cernita
+
+_LIMIT_NS = 60 * 10**9
+_POINTER, _INT = ctypes.c_void_p, ctypes.c_int32
+
+
+def _function(*arguments, gives=ctypes.c_int):
+    return ctypes.CFUNCTYPE(gives, *arguments)
+
+
+class _Gpu(ctypes.Structure):
+    """crn_gpu (gpu/gpu.h), up to what is used here."""
+    _fields_ = [("ops", ctypes.POINTER(cernita._Ops)), ("count", _function(gives=_INT)),
+                ("describe", _function(_INT, _POINTER)), ("context_create", _function(_INT, _INT, _POINTER)),
+                ("use", _function(_POINTER)), ("pinned_create", _function(ctypes.c_size_t, gives=_POINTER)),
+                ("pinned_free", _function(_POINTER, gives=None)), ("pin", _function(_POINTER, ctypes.c_size_t)),
+                ("unpin", _function(_POINTER, gives=None)),
+                ("upload", _function(_POINTER, _POINTER, _POINTER, ctypes.c_size_t)),
+                ("download", _function(_POINTER, _POINTER, _POINTER, ctypes.c_size_t)),
+                ("copy", _function(_POINTER, _POINTER, _POINTER, ctypes.c_size_t)), ("poll", _function(_POINTER)),
+                ("mark", _function(_POINTER, _INT)), ("elapsed", _function(_POINTER, _INT, _INT, _POINTER))]
+
+
+_lib = cernita._lib
+_lib.crn_gpu_get.restype = ctypes.POINTER(_Gpu)
+_lib.crn_gpu_wait.argtypes = [ctypes.POINTER(_Gpu), _POINTER, ctypes.c_int64]
+_lib.crn_context_scratch.restype = _POINTER
+_lib.crn_context_scratch.argtypes = [_POINTER, _INT, ctypes.c_size_t]
+_gpu = _lib.crn_gpu_get(ctypes.byref(ctypes.c_char_p()))
+
+
+def missing():
+    """Why there is no device; None where there is one."""
+    return cernita.missing("cuda")
+
+
+def room(shape, dtype="u1"):
+    """An array to be filled: in memory that a device reads and writes at full speed, where there is a device."""
+    count = int(np.prod(shape))
+    size = max(1, count * np.dtype(dtype).itemsize)
+    memory = _gpu.contents.pinned_create(size) if _gpu else None
+    if not memory:
+        return np.empty(shape, dtype)
+    owner = (ctypes.c_uint8 * size).from_address(memory)
+    weakref.finalize(owner, _gpu.contents.pinned_free, memory)
+    return np.frombuffer(owner, dtype, count).reshape(shape)
+
+
+def pinned(array):
+    copy = room(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+class Device:
+    """A context on the first device. What it is asked for is done when wait() returns."""
+
+    def __init__(self):
+        self.context, self._kept = _POINTER(), []
+        cernita._check(_gpu.contents.context_create(0, 1, ctypes.byref(self.context)))
+
+    def __del__(self):
+        _lib.crn_context_free(ctypes.byref(self.context))
+
+    def memory(self, slot, size):
+        """Address of so many bytes there; slots 16 to 23 are free."""
+        address = _lib.crn_context_scratch(self.context, slot, size)
+        if not address:
+            raise MemoryError(f"{size} bytes on the device")
+        return address
+
+    def upload(self, address, array):
+        cernita._check(_gpu.contents.upload(self.context, address, array.ctypes.data, array.nbytes))
+
+    def download(self, array, address):
+        cernita._check(_gpu.contents.download(self.context, array.ctypes.data, address, array.nbytes))
+
+    def wait(self):
+        cernita._check(_lib.crn_gpu_wait(_gpu, self.context, _LIMIT_NS))
+
+    def run(self, name, params, source, target):
+        operator = getattr(_gpu.contents.ops.contents, name)
+        cernita._check(operator(self.context, ctypes.byref(params), ctypes.byref(source), ctypes.byref(target)))
+
+    def kernels_ms(self, call):
+        """What call() asks for, by the device's clock."""
+        nanoseconds = ctypes.c_int64()
+        cernita._check(_gpu.contents.mark(self.context, 0))
+        call()
+        cernita._check(_gpu.contents.mark(self.context, 1))
+        self.wait()
+        cernita._check(_gpu.contents.elapsed(self.context, 0, 1, ctypes.byref(nanoseconds)))
+        return nanoseconds.value / 1e6
+
+
+def picture(address, dtype, planes, height, width):
+    """A planar picture there."""
+    return cernita._Image(address, cernita._TYPES[np.dtype(dtype).name], planes, height, width, height * width, width,
+                          1)
