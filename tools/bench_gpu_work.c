@@ -13,7 +13,8 @@
 #define ROTATED_BYTES ((size_t)128 << 20)
 #define COPIES_MAX    256
 
-#define ALIGNMENT 256
+#define ALIGNMENT  256
+#define PLANES_MAX 64
 
 /* The stages' slots of the device's memory. */
 enum { SLOT_IN = 16, SLOT_OUT, SLOT_SMOOTHED, SLOT_OPENED };
@@ -75,9 +76,9 @@ struct crn_gpu_work {
     size_t in_bytes, out_bytes;                   /* of one copy: all views' */
     size_t in_step, out_step;                     /* from one copy to the next */
     uint8_t *host, *in, *out, *smoothed, *opened; /* pinned; on the device */
-    crn_contours *contours;                       /* pinned, one a view, as their arrays are */
+    crn_contours *contours;                       /* pinned, as its arrays are */
     float *weights;
-    double levels[64];
+    double levels[PLANES_MAX];
 };
 
 static size_t rounded(size_t bytes)
@@ -111,6 +112,8 @@ static int make_picture(crn_gpu_work *work, const crn_image *frame)
     bool is_frame = has_contours(row) && row->planes > 1;
     crn_image shape = crn_image_dense(NULL, row->type, row->planes > 1 ? CRN_HWC : CRN_CHW,
                                       row->planes, row->height, row->width);
+    if (is_frame && frame && frame->planes > PLANES_MAX)
+        return -EINVAL;
     if (is_frame && frame)
         shape =
             crn_image_dense(NULL, row->type, CRN_HWC, frame->planes, frame->height, frame->width);
@@ -183,26 +186,23 @@ static int make_weights(crn_gpu_work *work)
     return 0;
 }
 
+/* One for all views, whose planes are counted on. */
 static int make_contours(crn_gpu_work *work)
 {
     bool is_large = work->picture.planes == 1;
-    uint32_t points = is_large ? 1u << 22 : 1u << 17, contours = is_large ? 1u << 18 : 1u << 14;
-    work->contours = work->gpu->pinned_create((size_t)work->views * sizeof *work->contours);
-    if (!work->contours)
+    uint32_t points = (is_large ? 1u << 22 : 1u << 17) * (uint32_t)work->views;
+    uint32_t contours = (is_large ? 1u << 18 : 1u << 14) * (uint32_t)work->views;
+    crn_contours *it = work->gpu->pinned_create(sizeof *it);
+    work->contours = it;
+    if (!it)
         return -ENOMEM;
-    memset(work->contours, 0, (size_t)work->views * sizeof *work->contours);
-    for (int32_t view = 0; view < work->views; view++) {
-        crn_contours *it = &work->contours[view];
-        it->points = work->gpu->pinned_create(points * sizeof *it->points);
-        it->contours = work->gpu->pinned_create(contours * sizeof *it->contours);
-        it->point_capacity = points;
-        it->contour_capacity = contours;
-        if (!it->points || !it->contours)
-            return -ENOMEM;
-    }
-    for (int32_t plane = 0; plane < work->picture.planes && plane < 64; plane++)
+    *it = (crn_contours){.points = work->gpu->pinned_create(points * sizeof *it->points),
+                         .contours = work->gpu->pinned_create(contours * sizeof *it->contours),
+                         .point_capacity = points,
+                         .contour_capacity = contours};
+    for (int32_t plane = 0; plane < work->picture.planes && plane < PLANES_MAX; plane++)
         work->levels[plane] = work->row->type == CRN_U8 ? 127.5 : 0.5;
-    return 0;
+    return it->points && it->contours ? 0 : -ENOMEM;
 }
 
 /* The pictures in pinned memory and on the device, and the room for results there. */
@@ -280,9 +280,9 @@ void crn_gpu_work_free(crn_gpu_work **work)
         return;
     if (it->context)
         crn_gpu_wait(it->gpu, it->context, CRN_BENCH_GPU_LIMIT_NS);
-    for (int32_t view = 0; it->contours && view < it->views; view++) {
-        it->gpu->pinned_free(it->contours[view].points);
-        it->gpu->pinned_free(it->contours[view].contours);
+    if (it->contours) {
+        it->gpu->pinned_free(it->contours->points);
+        it->gpu->pinned_free(it->contours->contours);
     }
     it->gpu->pinned_free(it->contours);
     it->gpu->pinned_free(it->host);
@@ -315,26 +315,17 @@ size_t crn_gpu_work_out_bytes(const crn_gpu_work *work)
 
 uint32_t crn_gpu_work_points(const crn_gpu_work *work)
 {
-    uint32_t points = 0;
-    for (int32_t view = 0; work->contours && view < work->views; view++)
-        points += work->contours[view].point_count;
-    return points;
+    return work->contours ? work->contours->point_count : 0;
 }
 
 uint32_t crn_gpu_work_contours(const crn_gpu_work *work)
 {
-    uint32_t contours = 0;
-    for (int32_t view = 0; work->contours && view < work->views; view++)
-        contours += work->contours[view].contour_count;
-    return contours;
+    return work->contours ? work->contours->contour_count : 0;
 }
 
 int crn_gpu_work_check(const crn_gpu_work *work)
 {
-    for (int32_t view = 0; work->contours && view < work->views; view++)
-        if (work->contours[view].truncated)
-            return -ENOSPC;
-    return 0;
+    return work->contours && work->contours->truncated ? -ENOSPC : 0;
 }
 
 double crn_gpu_work_floor_ms(const crn_gpu_work *work, const crn_gpu_speeds *speeds)
