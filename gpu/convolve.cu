@@ -1,7 +1,71 @@
-#include "gpu/device.cuh"
+/* The entry: what the pictures are, and which way suits the kernel (convolve.cuh). */
+#include "gpu/convolve.cuh"
 
-int crn_convolve_cuda(crn_context *context, const crn_convolve_params *params, const crn_image *in, crn_image *out)
+extern "C" {
+#include "stages/serial/convolve.h"
+}
+
+/* A view's planes follow one another as the views do, so both are pictures alike. */
+static crn_convolve_pictures pictures_of(const crn_image *image, bool together)
 {
-    (void)context, (void)params, (void)in, (void)out;
-    return -ENOSYS;
+    crn_convolve_pictures p;
+    p.data = image->data;
+    p.picture = together || image->planes == 1 ? crn_gpu_view_stride(image) : image->plane_stride;
+    p.row = image->row_stride;
+    p.step = image->step;
+    p.lane = together ? image->plane_stride : 0;
+    return p;
+}
+
+static int convolve(crn_context *context, const crn_convolve_params *params, const crn_image *in,
+                    const crn_image *out, int32_t views)
+{
+    bool together = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
+    int64_t count = together ? views : (int64_t)views * in->planes;
+    if (count > INT32_MAX)
+        return -EINVAL;
+    crn_convolve_task task;
+    task.context = context;
+    task.weights = params->weights;
+    task.kernel_width = params->width;
+    task.kernel_height = params->height;
+    task.type = in->type;
+    task.in = pictures_of(in, together);
+    task.out = pictures_of(out, together);
+    task.shape.count = (int32_t)count;
+    task.shape.height = in->height;
+    task.shape.width = in->width;
+    task.shape.lanes = together ? in->planes : 1;
+    task.shape.border = params->border;
+    int r = crn_convolve_small(&task);
+    if (r == 0)
+        r = crn_convolve_product(&task);
+    if (r == 0)
+        r = crn_convolve_tiles(&task);
+    return r < 0 ? r : 0;
+}
+
+int crn_convolve_cuda(crn_context *context, const crn_convolve_params *params, const crn_image *in,
+                      crn_image *out)
+{
+    int r = crn_convolve_check(params, in, out);
+    if (r < 0)
+        return r;
+    if (!context || !crn_gpu_limits_of(context))
+        return -EINVAL;
+    int32_t views = crn_context_views(context);
+    if (views > 1 && (!crn_gpu_is_dense(in) || !crn_gpu_is_dense(out)))
+        return -EINVAL;
+    bool alike = crn_image_is_interleaved(in) == crn_image_is_interleaved(out);
+    if (views == 1 || alike)
+        return convolve(context, params, in, out, views);
+    /* From one layout to the other: views and planes do not follow one another alike. */
+    crn_image from = *in, to = *out;
+    ptrdiff_t bytes = crn_gpu_view_stride(in) * (ptrdiff_t)crn_type_bytes(in->type);
+    for (int32_t view = 0; r == 0 && view < views; view++) {
+        from.data = static_cast<uint8_t *>(in->data) + view * bytes;
+        to.data = static_cast<uint8_t *>(out->data) + view * bytes;
+        r = convolve(context, params, &from, &to, 1);
+    }
+    return r;
 }

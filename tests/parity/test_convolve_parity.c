@@ -16,6 +16,7 @@
 #include "stages/openmp/convolve.h"
 #include "stages/serial/convolve.h"
 #include "tests/support/compare.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
@@ -63,11 +64,8 @@ static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_hei
     }
 }
 
-static void pick_kernel(crn_random *random, parity_case *c)
+static void pick_kernel(crn_random *random, int32_t width, int32_t height, parity_case *c)
 {
-    int32_t most = crn_random_once_in(random, 8) ? 20 : 7;
-    int32_t width = crn_random_between(random, 1, most);
-    int32_t height = crn_random_between(random, 1, most);
     bool whole = crn_random_once_in(random, 3), product = crn_random_once_in(random, 2);
     bool sparse = crn_random_once_in(random, 4), halves = whole && crn_random_once_in(random, 4);
     float row[20], column[20];
@@ -118,7 +116,9 @@ static void make_case(uint64_t seed, parity_case *c)
     crn_random random = {seed};
     int32_t planes, height, width;
     pick_shape(&random, &planes, &height, &width);
-    pick_kernel(&random, c);
+    int32_t most = crn_random_once_in(&random, 8) ? 20 : 7;
+    int32_t kernel_width = crn_random_between(&random, 1, most);
+    pick_kernel(&random, kernel_width, crn_random_between(&random, 1, most), c);
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
     bool whole;
@@ -126,6 +126,27 @@ static void make_case(uint64_t seed, parity_case *c)
     c->exact = c->exact && whole;
     operators_describe(c->what, seed, &c->image, "kernel %d x %d border %d", c->params.height,
                        c->params.width, c->params.border);
+}
+
+/* What a device has ways of its own for: wide rows, some numbers of planes, some kernels. */
+static void make_wide_case(uint64_t seed, parity_case *c)
+{
+    static const int32_t sides[] = {3, 5, 7, 3, 5, 7, 9, 15}, lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
+    crn_random random = {seed};
+    int32_t side = sides[crn_random_below(&random, 8)],
+            planes = lanes[crn_random_below(&random, 8)];
+    int32_t most = 600 / planes, height = crn_random_between(&random, 1, 24);
+    int32_t width = crn_random_between(&random, 1, most);
+    if (crn_random_once_in(&random, 2))
+        width = (width + 15) / 16 * 16;
+    pick_kernel(&random, side, side, c);
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
+    bool whole;
+    fill(&random, &c->image, &whole);
+    c->exact = c->exact && whole;
+    operators_describe(c->what, seed, &c->image, "wide, kernel %d x %d border %d", side, side,
+                       c->params.border);
 }
 
 static wanted compute(const parity_case *c, int32_t plane, int32_t y, int32_t x)
@@ -244,18 +265,24 @@ static void try_target(crn_random *random, const parity_case *c, crn_target targ
     }
 }
 
+/* Of all elements; the caller frees them. */
+static wanted *compute_all(const parity_case *c)
+{
+    wanted *all = malloc(crn_image_elements(&c->image) * sizeof *all), *w = all;
+    assert_non_null(all);
+    for (int32_t plane = 0; plane < c->image.planes; plane++)
+        for (int32_t y = 0; y < c->image.height; y++)
+            for (int32_t x = 0; x < c->image.width; x++)
+                *w++ = compute(c, plane, y, x);
+    return all;
+}
+
 static void try_case(uint64_t seed)
 {
     static parity_case c;
     make_case(seed, &c);
     void *before = crn_guarded_copy(&c.memory);
-    wanted *all = malloc(crn_image_elements(&c.image) * sizeof *all), *w = all;
-    assert_non_null(all);
-    for (int32_t plane = 0; plane < c.image.planes; plane++)
-        for (int32_t y = 0; y < c.image.height; y++)
-            for (int32_t x = 0; x < c.image.width; x++)
-                *w++ = compute(&c, plane, y, x);
-
+    wanted *all = compute_all(&c);
     crn_random random = {~seed};
     static const crn_convolve_way serial = {.filters = NULL};
     free(run(&random, &c, &serial, 1, all, "serial").data);
@@ -328,6 +355,196 @@ static void test_largest_kernels(void **state)
     }
 }
 
+/* --- CUDA --------------------------------------------------------------------------------------
+ */
+
+static void try_cuda(uint64_t seed, const parity_case *c)
+{
+    crn_random random = {~seed};
+    wanted *all = compute_all(c);
+    char what[OPERATOR_CASE_BYTES + 100];
+    snprintf(what, sizeof what, "%s | cuda", c->what);
+    crn_guarded memory;
+    crn_image out = crn_guarded_image(&random, c->image.type, c->image.planes, c->image.height,
+                                      c->image.width, &memory);
+    crn_guarded_fill(&memory);
+    const crn_ops *ops = crn_test_cuda_ops();
+    operators_check_result(ops->convolve(operator_contexts[1], &c->params, &c->image, &out), what);
+    check(&out, all, what);
+    crn_guarded_check(&memory, what);
+    crn_guarded_check_gaps(&memory, &out, what);
+    crn_guarded_free(&memory);
+    free(all);
+}
+
+static void try_cuda_case(uint64_t seed)
+{
+    static parity_case c;
+    make_case(seed, &c);
+    try_cuda(seed, &c);
+    crn_guarded_free(&c.memory);
+}
+
+static void try_wide_cuda_case(uint64_t seed)
+{
+    static parity_case c;
+    make_wide_case(seed, &c);
+    try_cuda(seed, &c);
+    crn_guarded_free(&c.memory);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(1500, try_cuda_case);
+}
+
+static void test_cuda_is_the_definition_on_wide_rows(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(300, try_wide_cuda_case);
+}
+
+static void test_cuda_with_the_largest_kernels(void **state)
+{
+    (void)state;
+    static const int32_t widths[] = {16384, 1, 128, 127, 40, 3},
+                         heights[] = {1, 16384, 128, 129, 9, 200};
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    crn_test_cuda_ops();
+    for (int k = 0; k < 6; k++) {
+        for (int32_t i = 0; i < CRN_KERNEL_TAPS_MAX; i++)
+            c.weights[i] = (float)(crn_random_unit(&random) - 0.5) * 0x1p-10f;
+        c.params = (crn_convolve_params){c.weights, widths[k], heights[k], k % 4};
+        c.exact = false;
+        c.image =
+            crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1 + k / 3, 30, 70, &c.memory);
+        bool whole;
+        fill(&random, &c.image, &whole);
+        snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
+        try_cuda(7, &c);
+        crn_guarded_free(&c.memory);
+    }
+}
+
+/* Of pixels below 1 (255 in u8): near to the fast one everywhere, and right where it is not it. */
+static void check_large(const parity_case *c, const crn_image *got, const crn_image *fast)
+{
+    double size = 0;
+    for (int32_t i = 0; i < c->params.width * c->params.height; i++)
+        size += fabs((double)c->params.weights[i]);
+    double near = 4 * 0x1p-24 * size * c->params.width * c->params.height;
+    for (int32_t plane = 0; plane < got->planes; plane++)
+        for (int32_t y = 0; y < got->height; y++)
+            for (int32_t x = 0; x < got->width; x++) {
+                float a = crn_image_at(got, plane, y, x), b = crn_image_at(fast, plane, y, x);
+                if (a == b || (got->type == CRN_F32 && fabs((double)a - (double)b) <= near))
+                    continue;
+                wanted w = compute(c, plane, y, x);
+                if (got->type == CRN_F32 || !is_right_u8(&w, (int)a))
+                    fail_msg("%s: plane %d (%d, %d) is %.9g, openmp's %.9g, wanted %.17g", c->what,
+                             plane, x, y, (double)a, (double)b, w.sum);
+            }
+}
+
+static void test_cuda_on_large_pictures(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t planes, height, width, side, layout;
+    } cases[] = {
+        {3, 1500, 2161, 3, CRN_HWC}, {3, 720, 1280, 5, CRN_HWC}, {3, 720, 1280, 7, CRN_HWC},
+        {1, 4097, 1023, 7, CRN_CHW}, {1, 33, 4097, 15, CRN_CHW}, {2, 700, 513, 5, CRN_CHW},
+        {12, 95, 511, 3, CRN_HWC},   {12, 95, 511, 3, CRN_CHW},  {3, 400, 600, 15, CRN_HWC}};
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    const crn_ops *ops = crn_test_cuda_ops();
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
+        int32_t side = cases[k / 2].side;
+        crn_type type = k & 1 ? CRN_U8 : CRN_F32;
+        pick_kernel(&random, side, side, &c);
+        crn_image image =
+            crn_image_dense(NULL, type, (crn_layout)cases[k / 2].layout, cases[k / 2].planes,
+                            cases[k / 2].height, cases[k / 2].width);
+        crn_image got = image, fast = image;
+        size_t bytes = crn_image_elements(&image) * crn_type_bytes(type);
+        image.data = malloc(bytes), got.data = malloc(bytes), fast.data = malloc(bytes);
+        assert_true(image.data && got.data && fast.data);
+        crn_image_randomise(&image, &random);
+        c.image = image;
+        snprintf(c.what, sizeof c.what, "large case %zu, kernel %d, border %d", k, side,
+                 c.params.border);
+        operators_check_result(crn_convolve_openmp(operator_contexts[2], &c.params, &image, &fast),
+                               c.what);
+        operators_check_result(ops->convolve(operator_contexts[1], &c.params, &image, &got),
+                               c.what);
+        check_large(&c, &got, &fast);
+        free(image.data), free(got.data), free(fast.data);
+    }
+}
+
+/* Several views at once, recorded and launched with one input after the other: the bytes that each
+ * has alone. */
+static void try_views(const crn_gpu *gpu, crn_random *random, crn_type type, crn_layout layout,
+                      int32_t side)
+{
+    enum { VIEWS = 3, PLANES = 3, HEIGHT = 21, WIDTH = 150, COUNT = PLANES * HEIGHT * WIDTH };
+    static parity_case c;
+    static float in[VIEWS * COUNT], got[VIEWS * COUNT], alone[COUNT];
+    size_t bytes = COUNT * crn_type_bytes(type);
+    pick_kernel(random, side, side, &c);
+    crn_context *context;
+    assert_int_equal(gpu->context_create(0, VIEWS, &context), 0);
+    crn_image from = crn_image_dense(crn_context_scratch(context, 16, bytes), type, layout, PLANES,
+                                     HEIGHT, WIDTH);
+    crn_image to = from;
+    to.data = crn_context_scratch(context, 17, bytes);
+    assert_true(from.data && to.data);
+    assert_int_equal(gpu->ops->convolve(context, &c.params, &from, &to), 0);
+    assert_int_equal(crn_gpu_wait(gpu, context, 1000000000), 0);
+    crn_gpu_graph *graph;
+    assert_int_equal(gpu->record(context), 0);
+    int r = gpu->ops->convolve(context, &c.params, &from, &to);
+    assert_int_equal(gpu->recorded(context, &graph), 0);
+    assert_int_equal(r, 0);
+    for (int run = 0; run < 3; run++) {
+        crn_image all = crn_image_dense(in, type, layout, PLANES, VIEWS * HEIGHT, WIDTH);
+        crn_image_randomise(&all, random);
+        assert_int_equal(gpu->upload(context, from.data, in, VIEWS * bytes), 0);
+        assert_int_equal(gpu->launch(context, graph), 0);
+        assert_int_equal(gpu->download(context, got, to.data, VIEWS * bytes), 0);
+        assert_int_equal(crn_gpu_wait(gpu, context, 1000000000), 0);
+        for (size_t v = 0; v < VIEWS; v++) {
+            crn_image one =
+                crn_image_dense((uint8_t *)in + v * bytes, type, layout, PLANES, HEIGHT, WIDTH);
+            crn_image result = one, several = one;
+            result.data = alone;
+            several.data = (uint8_t *)got + v * bytes;
+            assert_int_equal(
+                crn_test_cuda_ops()->convolve(operator_contexts[1], &c.params, &one, &result), 0);
+            char what[100];
+            snprintf(what, sizeof what, "type %d layout %d side %d view %zu run %d", type, layout,
+                     side, v, run);
+            crn_assert_images_equal(&several, &result, what);
+        }
+    }
+    gpu->graph_free(&graph);
+    crn_context_free(&context);
+}
+
+static void test_cuda_does_views_together(void **state)
+{
+    (void)state;
+    const crn_gpu *gpu = crn_test_cuda();
+    crn_random random = {crn_random_seed()};
+    static const int32_t sides[] = {3, 5, 7, 9, 4};
+    for (int k = 0; k < 20; k++)
+        try_views(gpu, &random, k & 1 ? CRN_U8 : CRN_F32, k & 2 ? CRN_HWC : CRN_CHW, sides[k / 4]);
+}
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
@@ -335,6 +552,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fast_is_within_the_bound),
         cmocka_unit_test(test_large_picture_has_the_same_bytes),
         cmocka_unit_test(test_largest_kernels),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_is_the_definition_on_wide_rows),
+        cmocka_unit_test(test_cuda_with_the_largest_kernels),
+        cmocka_unit_test(test_cuda_on_large_pictures),
+        cmocka_unit_test(test_cuda_does_views_together),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

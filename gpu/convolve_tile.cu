@@ -1,0 +1,162 @@
+/*
+ * Any kernel on pictures of any strides: tiles in shared memory, the kernel in pieces where it (or
+ * the tile with what it overlaps) is too large.
+ */
+#include "gpu/convolve_tile.cuh"
+
+#include <string.h>
+
+/* How a kernel is cut up, and what of it lies where in shared memory. */
+typedef struct tile_job {
+    crn_convolve_pictures in, out;
+    crn_convolve_shape shape;
+    const float *weights; /* on the device: column after column, each `column_pitch` long */
+    int32_t kernel_width, kernel_height, column_pitch;
+    int32_t piece_width, piece_height; /* of the kernel, at once */
+    int32_t tiles_across, tiles_down;
+    int32_t columns, rows; /* of a tile, with what a piece overlaps */
+    int32_t weights_pitch; /* of a piece's column */
+} tile_job;
+
+/* Shared memory: places, the piece's weights, the tile. */
+static size_t bytes_of(const tile_job *job)
+{
+    size_t columns = (size_t)job->columns;
+    return (columns + 1) / 2 * 16 +
+           sizeof(float) * ((size_t)job->weights_pitch * (size_t)job->piece_width +
+                            columns * (size_t)job->rows);
+}
+
+/* A piece's weights into shared memory. */
+static __device__ void read_weights(const tile_job &job, int32_t i0, int32_t j0, int32_t width,
+                                    int32_t height, float *weights)
+{
+    for (int32_t k = (int32_t)threadIdx.x; k < width * height; k += TILE_THREADS) {
+        int32_t i = k / height, j = k % height;
+        weights[i * job.weights_pitch + j] =
+            __ldg(job.weights + (int64_t)(i0 + i) * job.column_pitch + j0 + j);
+    }
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(TILE_THREADS, 2)
+    filter_tiles(const __grid_constant__ tile_job job)
+{
+    extern __shared__ float4 memory[];
+    int64_t *places = reinterpret_cast<int64_t *>(memory);
+    float *weights = reinterpret_cast<float *>(memory + (job.columns + 1) / 2);
+    float *tile = weights + job.weights_pitch * job.piece_width;
+    int32_t across = (int32_t)blockIdx.x % job.tiles_across;
+    int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
+    int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
+    int64_t x = (int64_t)across * TILE_COLUMNS, y = (int64_t)down * TILE_ROWS;
+    const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
+    int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
+    float sums[TILE_DOWN][TILE_ACROSS] = {};
+    for (int32_t i0 = 0; i0 < job.kernel_width; i0 += job.piece_width)
+        for (int32_t j0 = 0; j0 < job.kernel_height; j0 += job.piece_height) {
+            int32_t width = min(job.piece_width, job.kernel_width - i0);
+            int32_t height = min(job.piece_height, job.kernel_height - j0);
+            __syncthreads();
+            tile_places(job.in, job.shape,
+                        x + (int64_t)(i0 - job.kernel_width / 2) * job.shape.lanes, job.columns,
+                        places);
+            read_weights(job, i0, j0, width, height, weights);
+            __syncthreads();
+            tile_read(in, job.in, job.shape, y + j0 - job.kernel_height / 2, job.rows, job.columns,
+                      job.columns, places, tile);
+            __syncthreads();
+            const float *from = tile + warp * TILE_DOWN * job.columns + lane;
+            for (int32_t i = 0; i < width; i++)
+                tile_slide<TILE_ACROSS>(from + i * job.shape.lanes, job.columns,
+                                        weights + i * job.weights_pitch, height, sums);
+        }
+    if (y + warp * TILE_DOWN < job.shape.height)
+        tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
+                   (int32_t)y + warp * TILE_DOWN, x + lane, sums);
+}
+
+static void set_piece(tile_job *job, int32_t width, int32_t height)
+{
+    job->piece_width = width;
+    job->piece_height = height;
+    job->weights_pitch = (height + TILE_DOWN - 1) / TILE_DOWN * TILE_DOWN;
+    job->columns = TILE_COLUMNS + (width - 1) * job->shape.lanes;
+    job->rows = TILE_ROWS + height - 1;
+}
+
+/* The largest pieces that fit: a kernel's whole height, or a good part of it, then its width. */
+static int cut_kernel(tile_job *job, size_t bytes)
+{
+    int32_t height = job->kernel_height < 32 ? job->kernel_height : 32, width = 1;
+    set_piece(job, 1, height);
+    if (bytes_of(job) > bytes)
+        return -EINVAL;
+    for (int32_t w = 2; w <= job->kernel_width && bytes_of(job) <= bytes; w++) {
+        if ((int64_t)w * job->shape.lanes > TILE_BYTES_MOST)
+            break;
+        set_piece(job, w, height);
+        width = bytes_of(job) <= bytes ? w : width;
+    }
+    if (width == job->kernel_width)
+        for (int32_t h = height + 1; h <= job->kernel_height; h++) {
+            set_piece(job, width, h);
+            if (bytes_of(job) > bytes)
+                break;
+            height = h;
+        }
+    set_piece(job, width, height);
+    return 0;
+}
+
+/* Column after column, as threads slide down them. */
+static int place_weights(tile_job *job, const crn_convolve_task *task)
+{
+    float columns[CRN_KERNEL_TAPS_MAX];
+    int32_t width = task->kernel_width, height = task->kernel_height;
+    for (int32_t y = 0; y < height; y++)
+        for (int32_t x = 0; x < width; x++)
+            columns[x * height + y] = task->weights[y * width + x];
+    job->column_pitch = height;
+    size_t bytes = (size_t)width * (size_t)height * sizeof *columns;
+    job->weights = static_cast<const float *>(crn_gpu_constants(task->context, columns, bytes));
+    return job->weights ? 0 : -ENOMEM;
+}
+
+template <typename T>
+static int launch(const crn_convolve_task *task, const tile_job *job, int64_t blocks)
+{
+    const void *kernel = reinterpret_cast<const void *>(filter_tiles<T>);
+    int r = crn_gpu_allow_shared(task->context, kernel, bytes_of(job));
+    if (r < 0)
+        return r;
+    filter_tiles<T>
+        <<<(uint32_t)blocks, TILE_THREADS, bytes_of(job), crn_gpu_stream(task->context)>>>(*job);
+    return crn_gpu_launched();
+}
+
+int crn_convolve_tiles(const crn_convolve_task *task)
+{
+    tile_job job;
+    job.in = task->in;
+    job.out = task->out;
+    job.shape = task->shape;
+    job.kernel_width = task->kernel_width;
+    job.kernel_height = task->kernel_height;
+    int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
+    int64_t across = (elements + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    int64_t down = ((int64_t)job.shape.height + TILE_ROWS - 1) / TILE_ROWS;
+    int64_t blocks = across * down * job.shape.count;
+    if (across > INT32_MAX || blocks > INT32_MAX)
+        return -EINVAL;
+    job.tiles_across = (int32_t)across;
+    job.tiles_down = (int32_t)down;
+    size_t bytes = crn_gpu_limits_of(task->context)->shared_bytes;
+    int r = cut_kernel(&job, bytes < TILE_BYTES_MOST ? bytes : TILE_BYTES_MOST);
+    if (r == 0)
+        r = place_weights(&job, task);
+    if (r < 0)
+        return r;
+    return task->type == CRN_U8 ? launch<uint8_t>(task, &job, blocks)
+                                : launch<float>(task, &job, blocks);
+}

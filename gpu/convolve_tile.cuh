@@ -1,0 +1,126 @@
+/*
+ * Tiles of floats in shared memory, with what lies beyond the picture, of any strides: the device's
+ * side of convolve_tile.cu and convolve_product.cu.
+ */
+#ifndef CRN_GPU_CONVOLVE_TILE_CUH
+#define CRN_GPU_CONVOLVE_TILE_CUH
+
+#include "gpu/convolve.cuh"
+
+/* A thread's results: rows below each other, and columns 32 apart, so that a warp reads 32 floats
+ * beside each other wherever the kernel's column lies. */
+#define TILE_DOWN    8
+#define TILE_ACROSS  4
+#define TILE_WARPS   8
+#define TILE_THREADS (32 * TILE_WARPS)
+#define TILE_ROWS    (TILE_DOWN * TILE_WARPS)
+#define TILE_COLUMNS (32 * TILE_ACROSS)
+
+/* Of a block; what a multiprocessor has is enough for two and more of them. */
+#define TILE_BYTES_MOST (96 << 10)
+
+static __device__ __forceinline__ float tile_value(float value)
+{
+    return value;
+}
+
+static __device__ __forceinline__ float tile_value(uint8_t value)
+{
+    return (float)value;
+}
+
+/* Where the elements of `count` columns from element `first` of a row on come from, counted from
+ * the row's beginning; INT64_MIN: zeros do. */
+static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &in,
+                                                   const crn_convolve_shape &shape, int64_t first,
+                                                   int32_t count, int64_t *places)
+{
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += TILE_THREADS) {
+        int64_t element = first + i;
+        int64_t pixel = element / shape.lanes;
+        pixel -= element - pixel * shape.lanes < 0;
+        int64_t lane = element - pixel * shape.lanes;
+        int32_t source = crn_convolve_place(shape.border, pixel, shape.width);
+        places[i] = source < 0 ? INT64_MIN : source * in.step + lane * in.lane;
+    }
+}
+
+/* Rows of the picture from row `first` on into the tile, a warp a row. */
+template <typename T>
+static __device__ __forceinline__ void tile_read(const T *picture, const crn_convolve_pictures &in,
+                                                 const crn_convolve_shape &shape, int64_t first,
+                                                 int32_t rows, int32_t columns, int32_t pitch,
+                                                 const int64_t *places, float *tile)
+{
+    int32_t lane = (int32_t)threadIdx.x % 32;
+    for (int32_t r = (int32_t)threadIdx.x / 32; r < rows; r += TILE_WARPS) {
+        int32_t source = crn_convolve_place(shape.border, first + r, shape.height);
+        const T *row = picture + (source < 0 ? 0 : source * in.row);
+        float *to = tile + r * pitch;
+#pragma unroll 4
+        for (int32_t c = lane; c < columns; c += 32) {
+            int64_t place = places[c];
+            to[c] = source < 0 || place == INT64_MIN ? 0 : tile_value(row[place]);
+        }
+    }
+}
+
+/*
+ * A column of the kernel, `count` weights (at a multiple of 16 bytes, with room for whole groups of
+ * TILE_DOWN), over ACROSS columns that begin at `from` and 32 further each; `pitch` from one row to
+ * the next. Each value is read once and goes into all DOWN sums over which the column passes.
+ */
+template <int ACROSS>
+static __device__ __forceinline__ void tile_slide(const float *from, int32_t pitch,
+                                                  const float *weights, int32_t count,
+                                                  float (*sums)[ACROSS])
+{
+    float window[TILE_DOWN][ACROSS];
+#pragma unroll
+    for (int m = 0; m < TILE_DOWN - 1; m++, from += pitch)
+#pragma unroll
+        for (int n = 0; n < ACROSS; n++)
+            window[m][n] = from[32 * n];
+    for (int32_t j = 0; j < count; j += TILE_DOWN) {
+        float some[TILE_DOWN];
+        *reinterpret_cast<float4 *>(some) = *reinterpret_cast<const float4 *>(weights + j);
+        *reinterpret_cast<float4 *>(some + 4) = *reinterpret_cast<const float4 *>(weights + j + 4);
+#pragma unroll
+        for (int u = 0; u < TILE_DOWN; u++) {
+            if (j + u >= count)
+                break;
+#pragma unroll
+            for (int n = 0; n < ACROSS; n++)
+                window[(u + TILE_DOWN - 1) % TILE_DOWN][n] = from[32 * n];
+            from += pitch;
+#pragma unroll
+            for (int m = 0; m < TILE_DOWN; m++)
+#pragma unroll
+                for (int n = 0; n < ACROSS; n++)
+                    sums[m][n] = __fmaf_rn(some[u], window[(u + m) % TILE_DOWN][n], sums[m][n]);
+        }
+    }
+}
+
+/* A thread's results to where they belong: row `y` and element `x` of the picture are its first. */
+template <typename T>
+static __device__ __forceinline__ void tile_write(T *picture, const crn_convolve_pictures &out,
+                                                  const crn_convolve_shape &shape, int32_t y,
+                                                  int64_t x, const float (*sums)[TILE_ACROSS])
+{
+    int64_t elements = (int64_t)shape.width * shape.lanes;
+#pragma unroll
+    for (int n = 0; n < TILE_ACROSS; n++) {
+        int64_t element = x + 32 * n;
+        if (element >= elements)
+            break;
+        int64_t pixel = shape.lanes == 1 ? element : element / shape.lanes;
+        T *to = picture + pixel * out.step + (element - pixel * shape.lanes) * out.lane;
+#pragma unroll
+        for (int m = 0; m < TILE_DOWN; m++)
+            if (y + m < shape.height)
+                crn_convolve_put(to + (int64_t)(y + m) * out.row, sums[m][n]);
+    }
+}
+
+#endif
