@@ -1,7 +1,182 @@
+/*
+ * Kernels that are a column times a row: a tile is summed along its rows, then down its columns,
+ * without leaving the multiprocessor.
+ *
+ * Along the rows a thread has TILE_DOWN pixels of one lane beside each other, and the threads of a
+ * warp have rows: a row's length is odd, so that they meet in no bank.
+ */
 #include "gpu/convolve_tile.cuh"
+
+extern "C" {
+#include "stages/openmp/convolve.h"
+}
+
+/* A kernel's longest side: what two factors take of the host's stack, and of shared memory. */
+#define SIDE_MOST 256
+
+/* Where a pixel has more lanes than this, tiles are too narrow for a few pixels beside each other.
+ */
+#define LANES_MOST (TILE_COLUMNS / TILE_DOWN)
+
+/* Rows that are read and summed along at once; fewer need less memory, more keep threads busy. */
+#define BAND_ROWS 40
+
+typedef struct product_job {
+    crn_convolve_pictures in, out;
+    crn_convolve_shape shape;
+    const float *row, *column; /* on the device, in whole groups of TILE_DOWN */
+    int32_t kernel_width, kernel_height, row_pitch, column_pitch;
+    int32_t tiles_across, tiles_down;
+    int32_t advance;       /* columns of a tile that are results */
+    int32_t columns, rows; /* that it reads */
+    int32_t band_rows, band_pitch, sums_pitch;
+} product_job;
+
+/* Shared memory: places, the column's weights and the row's, a band, sums along all rows. */
+static size_t bytes_of(const product_job *job)
+{
+    return ((size_t)job->columns + 1) / 2 * 16 +
+           sizeof(float) * ((size_t)job->row_pitch + (size_t)job->column_pitch +
+                            (size_t)job->band_rows * (size_t)job->band_pitch +
+                            (size_t)job->rows * (size_t)job->sums_pitch);
+}
+
+/* A band of `rows` rows along their pixels. */
+static __device__ __forceinline__ void sum_along(const product_job &job, const float *band,
+                                                 const float *weights, int32_t rows, float *to)
+{
+    int32_t lanes = job.shape.lanes, items = rows * (job.advance / TILE_DOWN);
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += TILE_THREADS) {
+        int32_t chain = item / rows, r = item % rows;
+        int32_t group = chain / lanes, first = group * (TILE_DOWN - 1) * lanes + chain;
+        float sums[TILE_DOWN][1] = {};
+        tile_slide<1>(band + r * job.band_pitch + first, lanes, weights, job.kernel_width, sums);
+        float *place = to + r * job.sums_pitch + first;
+#pragma unroll
+        for (int m = 0; m < TILE_DOWN; m++)
+            place[m * lanes] = sums[m][0];
+    }
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(TILE_THREADS, 3)
+    filter_product(const __grid_constant__ product_job job)
+{
+    extern __shared__ float4 memory[];
+    int64_t *places = reinterpret_cast<int64_t *>(memory);
+    float *row = reinterpret_cast<float *>(memory + (job.columns + 1) / 2);
+    float *column = row + job.row_pitch, *band = column + job.column_pitch;
+    float *along = band + job.band_rows * job.band_pitch;
+    int32_t across = (int32_t)blockIdx.x % job.tiles_across;
+    int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
+    int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
+    int64_t x = (int64_t)across * job.advance, y = (int64_t)down * TILE_ROWS;
+    const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
+    int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
+    for (int32_t i = (int32_t)threadIdx.x; i < job.row_pitch; i += TILE_THREADS)
+        row[i] = __ldg(job.row + i);
+    for (int32_t i = (int32_t)threadIdx.x; i < job.column_pitch; i += TILE_THREADS)
+        column[i] = __ldg(job.column + i);
+    tile_places(job.in, job.shape, x - (int64_t)(job.kernel_width / 2) * job.shape.lanes,
+                job.columns, places);
+    for (int32_t r = 0; r < job.rows; r += job.band_rows) {
+        int32_t rows = min(job.band_rows, job.rows - r);
+        __syncthreads();
+        tile_read(in, job.in, job.shape, y + r - job.kernel_height / 2, rows, job.columns,
+                  job.band_pitch, places, band);
+        __syncthreads();
+        sum_along(job, band, row, rows, along + r * job.sums_pitch);
+    }
+    __syncthreads();
+    float sums[TILE_DOWN][TILE_ACROSS] = {};
+    tile_slide<TILE_ACROSS>(along + warp * TILE_DOWN * job.sums_pitch + lane, job.sums_pitch,
+                            column, job.kernel_height, sums);
+    if (y + warp * TILE_DOWN < job.shape.height)
+        tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
+                   (int32_t)y + warp * TILE_DOWN, x + lane, x + job.advance, sums);
+}
+
+/* Two passes cost what their taps cost, and the way through shared memory between them. */
+static bool is_worth_two_passes(const crn_convolve_task *task)
+{
+    int32_t width = task->kernel_width, height = task->kernel_height;
+    return width > 1 && height > 1 && width <= SIDE_MOST && height <= SIDE_MOST &&
+           task->shape.lanes <= LANES_MOST && width * height > 2 * (width + height) + 8;
+}
+
+static int32_t whole_groups(int32_t count)
+{
+    return (count + TILE_DOWN - 1) / TILE_DOWN * TILE_DOWN;
+}
+
+/* The tile's measures; its rows have an odd length. */
+static void set_tile(product_job *job)
+{
+    int32_t lanes = job->shape.lanes;
+    job->advance = TILE_COLUMNS / (TILE_DOWN * lanes) * TILE_DOWN * lanes;
+    job->columns = job->advance + (job->kernel_width - 1) * lanes;
+    job->rows = TILE_ROWS + job->kernel_height - 1;
+    int32_t bands = (job->rows + BAND_ROWS - 1) / BAND_ROWS;
+    job->band_rows = (job->rows + bands - 1) / bands;
+    job->band_pitch = job->columns | 1;
+    job->sums_pitch = TILE_COLUMNS | 1;
+}
+
+/* Writes the factors, each padded to whole groups, and finds them on the device. 0: the kernel has
+ * none. */
+static int place_factors(product_job *job, const crn_convolve_task *task)
+{
+    float factors[2 * SIDE_MOST] = {};
+    crn_convolve_params params;
+    params.weights = task->weights;
+    params.width = task->kernel_width;
+    params.height = task->kernel_height;
+    params.border = task->shape.border;
+    job->row_pitch = whole_groups(params.width);
+    job->column_pitch = whole_groups(params.height);
+    if (!crn_convolve_factor(&params, factors + job->row_pitch, factors))
+        return 0;
+    size_t bytes = (size_t)(job->row_pitch + job->column_pitch) * sizeof *factors;
+    job->row = static_cast<const float *>(crn_gpu_constants(task->context, factors, bytes));
+    job->column = job->row ? job->row + job->row_pitch : NULL;
+    return job->row ? 1 : -ENOMEM;
+}
+
+template <typename T>
+static int launch(const crn_convolve_task *task, const product_job *job, int64_t blocks)
+{
+    const void *kernel = reinterpret_cast<const void *>(filter_product<T>);
+    int r = crn_gpu_allow_shared(task->context, kernel, bytes_of(job));
+    if (r < 0)
+        return r;
+    filter_product<T>
+        <<<(uint32_t)blocks, TILE_THREADS, bytes_of(job), crn_gpu_stream(task->context)>>>(*job);
+    r = crn_gpu_launched();
+    return r < 0 ? r : 1;
+}
 
 int crn_convolve_product(const crn_convolve_task *task)
 {
-    (void)task;
-    return 0;
+    if (!is_worth_two_passes(task))
+        return 0;
+    product_job job;
+    job.in = task->in;
+    job.out = task->out;
+    job.shape = task->shape;
+    job.kernel_width = task->kernel_width;
+    job.kernel_height = task->kernel_height;
+    set_tile(&job);
+    int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
+    int64_t across = (elements + job.advance - 1) / job.advance;
+    int64_t down = ((int64_t)job.shape.height + TILE_ROWS - 1) / TILE_ROWS;
+    int64_t blocks = across * down * job.shape.count;
+    if (across > INT32_MAX || blocks > INT32_MAX)
+        return -EINVAL;
+    job.tiles_across = (int32_t)across;
+    job.tiles_down = (int32_t)down;
+    int r = place_factors(&job, task);
+    if (r <= 0 || bytes_of(&job) > crn_gpu_limits_of(task->context)->shared_bytes)
+        return r < 0 ? r : 0;
+    return task->type == CRN_U8 ? launch<uint8_t>(task, &job, blocks)
+                                : launch<float>(task, &job, blocks);
 }

@@ -130,8 +130,8 @@ static __device__ __forceinline__ void small_add(const float *weights, const flo
             if (i > 0)
                 to[n] = __fmaf_rn(weights[i], value, to[n]);
             else
-                to[n] =
-                    FIRST ? __fmaf_rn(weights[i], value, 0.0f) : __fmaf_rn(weights[i], value, from[n]);
+                to[n] = FIRST ? __fmaf_rn(weights[i], value, 0.0f)
+                              : __fmaf_rn(weights[i], value, from[n]);
         }
 }
 

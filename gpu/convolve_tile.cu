@@ -4,8 +4,6 @@
  */
 #include "gpu/convolve_tile.cuh"
 
-#include <string.h>
-
 /* How a kernel is cut up, and what of it lies where in shared memory. */
 typedef struct tile_job {
     crn_convolve_pictures in, out;
@@ -73,7 +71,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, 2)
         }
     if (y + warp * TILE_DOWN < job.shape.height)
         tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
-                   (int32_t)y + warp * TILE_DOWN, x + lane, sums);
+                   (int32_t)y + warp * TILE_DOWN, x + lane, x + TILE_COLUMNS, sums);
 }
 
 static void set_piece(tile_job *job, int32_t width, int32_t height)

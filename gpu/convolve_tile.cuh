@@ -102,17 +102,19 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
     }
 }
 
-/* A thread's results to where they belong: row `y` and element `x` of the picture are its first. */
+/* A thread's results to where they belong: row `y` and element `x` of the picture are its first;
+ * those from element `end` on are another's. */
 template <typename T>
-static __device__ __forceinline__ void tile_write(T *picture, const crn_convolve_pictures &out,
-                                                  const crn_convolve_shape &shape, int32_t y,
-                                                  int64_t x, const float (*sums)[TILE_ACROSS])
+static __device__ __forceinline__ void
+tile_write(T *picture, const crn_convolve_pictures &out, const crn_convolve_shape &shape, int32_t y,
+           int64_t x, int64_t end, const float (*sums)[TILE_ACROSS])
 {
     int64_t elements = (int64_t)shape.width * shape.lanes;
+    end = end < elements ? end : elements;
 #pragma unroll
     for (int n = 0; n < TILE_ACROSS; n++) {
         int64_t element = x + 32 * n;
-        if (element >= elements)
+        if (element >= end)
             break;
         int64_t pixel = shape.lanes == 1 ? element : element / shape.lanes;
         T *to = picture + pixel * out.step + (element - pixel * shape.lanes) * out.lane;
