@@ -1,7 +1,19 @@
-#include "gpu/device.cuh"
+/* Morphology on the device: which way a picture goes (morphology.cuh). */
+#include "gpu/morphology.cuh"
 
-int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params, const crn_image *in, crn_image *out)
+extern "C" {
+#include "stages/serial/morphology.h"
+}
+
+int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,
+                        const crn_image *in, crn_image *out)
 {
-    (void)context, (void)params, (void)in, (void)out;
-    return -ENOSYS;
+    if (!crn_gpu_limits_of(context))
+        return -EINVAL;
+    int r = crn_morphology_check(params, in, out);
+    if (r < 0)
+        return r;
+    if (crn_context_views(context) > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out)))
+        return -EINVAL;
+    return crn_morphology_general(context, params, in, out);
 }
