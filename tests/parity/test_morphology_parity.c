@@ -9,9 +9,11 @@
 
 #include <cmocka.h>
 
+#include "gpu/gpu.h"
 #include "stages/element.h"
 #include "stages/openmp/morphology.h"
 #include "tests/support/compare.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
@@ -289,6 +291,195 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
+/* The device's, against `wanted`. */
+static void try_cuda(parity_case *c, const crn_ops *cuda)
+{
+    crn_guarded_fill(&c->out_memory);
+    operators_check_result(cuda->morphology(operator_contexts[1], &c->params, &c->in, &c->out),
+                           c->what);
+    crn_assert_images_equal(&c->out, &c->wanted, c->what);
+    crn_guarded_check_gaps(&c->out_memory, &c->out, c->what);
+    crn_guarded_check(&c->in_memory, c->what);
+    crn_guarded_check(&c->out_memory, c->what);
+}
+
+static void try_cuda_case(uint64_t seed, void make(uint64_t seed, parity_case *c))
+{
+    static parity_case c;
+    make(seed, &c);
+    assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
+    c.wanted = crn_image_copy(&c.out);
+    try_cuda(&c, crn_test_cuda_ops());
+    free_case(&c);
+}
+
+static void try_random_cuda_case(uint64_t seed)
+{
+    try_cuda_case(seed, make_case);
+}
+
+static void try_small_cuda_disk(uint64_t seed)
+{
+    try_cuda_case(seed, make_small_disk_case);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(1500, try_random_cuda_case);
+    operators_try_cases(300, try_small_cuda_disk);
+}
+
+/* Memory of a case whose images are dense and alike. */
+static void make_dense_images(parity_case *c, crn_type type, crn_layout layout, int32_t planes,
+                              int32_t height, int32_t width)
+{
+    size_t bytes = (size_t)planes * (size_t)height * (size_t)width * crn_type_bytes(type);
+    c->in_memory = crn_guarded_create(bytes, true);
+    c->out_memory = crn_guarded_create(bytes, false);
+    c->in = crn_image_dense(c->in_memory.data, type, layout, planes, height, width);
+    c->out = crn_image_dense(c->out_memory.data, type, layout, planes, height, width);
+}
+
+/* Dense pictures that one tile does not hold, with elements of all the sizes that tiles do. */
+static void make_tiled_case(uint64_t seed, parity_case *c)
+{
+    static const int32_t planes_of[] = {1, 3, 12, 2, 4, 5};
+    crn_random random = {seed};
+    memset(c, 0, sizeof *c);
+    int32_t planes = planes_of[crn_random_below(&random, 6)];
+    int32_t height = crn_random_between(&random, 40, 200);
+    int32_t width = crn_random_between(&random, 40, 600 / planes + 40);
+    /* Half of them with rows that begin at multiples of 16 bytes. */
+    width = crn_random_once_in(&random, 2) ? width & ~15 : width;
+    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
+    crn_layout layout = crn_random_once_in(&random, 3) ? CRN_CHW : CRN_HWC;
+    make_dense_images(c, type, layout, planes, height, width);
+    c->params.operation = (crn_morphology_operation)crn_random_below(&random, 7);
+    crn_element *e = &c->params.element;
+    e->shape = (crn_element_shape)crn_random_below(&random, 3);
+    e->width = crn_random_between(&random, 1, 25);
+    e->height = crn_random_once_in(&random, 2) ? e->width : crn_random_between(&random, 1, 40);
+    fill(&random, &c->in);
+    snprintf(c->what, sizeof c->what,
+             "CRN_SEED=%llu CRN_CASES=1: %d x %d x %d type %d layout %d operation %d element %d of "
+             "%d x %d",
+             (unsigned long long)seed, planes, height, width, type, layout, c->params.operation,
+             e->shape, e->width, e->height);
+}
+
+/* The definition is slow with large pictures; what is proven equal to it is not. */
+static void compare_with_openmp(parity_case *c)
+{
+    crn_morphology_openmp(operator_contexts[2], &c->params, &c->in, &c->out);
+    c->wanted = crn_image_copy(&c->out);
+    try_cuda(c, crn_test_cuda_ops());
+    free_case(c);
+}
+
+static void try_tiled_cuda_case(uint64_t seed)
+{
+    static parity_case c;
+    make_tiled_case(seed, &c);
+    compare_with_openmp(&c);
+}
+
+static void test_cuda_of_many_tiles_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(300, try_tiled_cuda_case);
+}
+
+static void test_large_cuda_picture_is_the_definition(void **state)
+{
+    (void)state;
+    static const struct {
+        crn_type type;
+        crn_layout layout;
+        int32_t planes, height, width;
+        crn_morphology_operation operation;
+        crn_element element;
+    } tried[] = {
+        {CRN_U8, CRN_HWC, 3, 1920, 2560, CRN_OPEN, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}},
+        {CRN_U8, CRN_HWC, 3, 1920, 2560, CRN_OPEN, {CRN_ELEMENT_RECT, 21, 21, NULL, NULL}},
+        {CRN_U8, CRN_CHW, 1, 1920, 2560, CRN_CLOSE, {CRN_ELEMENT_DISK, 11, 11, NULL, NULL}},
+        {CRN_F32, CRN_CHW, 3, 960, 2560, CRN_OPEN, {CRN_ELEMENT_RECT, 11, 11, NULL, NULL}},
+        {CRN_U8, CRN_CHW, 1, 4097, 4095, CRN_GRADIENT, {CRN_ELEMENT_DISK, 301, 299, NULL, NULL}},
+        {CRN_F32, CRN_HWC, 2, 700, 4097, CRN_TOPHAT, {CRN_ELEMENT_RECT, 1001, 4095, NULL, NULL}},
+        {CRN_U8, CRN_HWC, 12, 95, 511, CRN_BLACKHAT, {CRN_ELEMENT_CROSS, 31, 40, NULL, NULL}},
+    };
+    crn_test_cuda_ops();
+    crn_random random = {crn_random_seed()};
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        static parity_case c;
+        memset(&c, 0, sizeof c);
+        make_dense_images(&c, tried[i].type, tried[i].layout, tried[i].planes, tried[i].height,
+                          tried[i].width);
+        c.params = (crn_morphology_params){tried[i].operation, tried[i].element};
+        fill(&random, &c.in);
+        snprintf(c.what, sizeof c.what, "large %zu", i);
+        compare_with_openmp(&c);
+    }
+}
+
+enum { VIEWS = 3, LAUNCHES = 3, SLOT_IN = 16, SLOT_OUT };
+
+/* Asked for once and recorded, then launched with new pictures each time. */
+static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, crn_random *random)
+{
+    crn_image in = c->in, out = c->out, one = c->in;
+    size_t elements = crn_image_elements(&in), bytes = elements * crn_type_bytes(in.type);
+    uint8_t *pictures = malloc(VIEWS * bytes), *got = malloc(VIEWS * bytes);
+    assert_true(pictures && got);
+    in.data = crn_context_scratch(device, SLOT_IN, bytes);
+    out.data = crn_context_scratch(device, SLOT_OUT, bytes);
+    assert_true(in.data && out.data);
+    crn_gpu_graph *graph = NULL;
+    operators_check_result(gpu->ops->morphology(device, &c->params, &in, &out), c->what);
+    operators_check_result(gpu->record(device), c->what);
+    int asked = gpu->ops->morphology(device, &c->params, &in, &out);
+    operators_check_result(gpu->recorded(device, &graph), c->what);
+    operators_check_result(asked, c->what);
+    for (int32_t i = 0; i < LAUNCHES; i++) {
+        for (int32_t view = 0; view < VIEWS; view++) {
+            one.data = pictures + (size_t)view * bytes;
+            fill(random, &one);
+        }
+        operators_check_result(gpu->upload(device, in.data, pictures, VIEWS * bytes), c->what);
+        operators_check_result(gpu->launch(device, graph), c->what);
+        operators_check_result(gpu->download(device, got, out.data, VIEWS * bytes), c->what);
+        operators_check_result(crn_gpu_wait(gpu, device, INT64_C(10000000000)), c->what);
+        for (int32_t view = 0; view < VIEWS; view++) {
+            one.data = pictures + (size_t)view * bytes;
+            crn_morphology_openmp(operator_contexts[1], &c->params, &one, &c->out);
+            crn_image result = c->out;
+            result.data = got + (size_t)view * bytes;
+            crn_assert_images_equal(&result, &c->out, c->what);
+        }
+    }
+    gpu->graph_free(&graph);
+    free(pictures);
+    free(got);
+}
+
+static void test_recorded_cuda_views_are_the_definition(void **state)
+{
+    (void)state;
+    const crn_gpu *gpu = crn_test_cuda();
+    crn_context *device = NULL;
+    operators_check_result(gpu->context_create(0, VIEWS, &device), "context");
+    crn_random random = {crn_random_seed()};
+    for (uint64_t i = 0; i < 40; i++) {
+        static parity_case c;
+        make_tiled_case(crn_random_next(&random), &c);
+        try_views(gpu, device, &c, &random);
+        free_case(&c);
+    }
+    crn_context_free(&device);
+}
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
@@ -296,6 +487,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_small_disk_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_of_many_tiles_is_the_definition),
+        cmocka_unit_test(test_large_cuda_picture_is_the_definition),
+        cmocka_unit_test(test_recorded_cuda_views_are_the_definition),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }
