@@ -1,8 +1,53 @@
 /* Morphology on the device: which way a picture goes (morphology.cuh). */
-#include "gpu/morphology.cuh"
+#include "gpu/morphology_tile.cuh"
 
 extern "C" {
 #include "stages/serial/morphology.h"
+}
+
+#define COLUMNS_MAX (1 << 28)
+
+/* Bytes that every row's address is a multiple of: 16, 8, 4 or 1. */
+static int32_t alignment_of(const crn_image *image, int32_t views)
+{
+    ptrdiff_t size = (ptrdiff_t)crn_type_bytes(image->type);
+    uintptr_t all = (uintptr_t)image->data | (uintptr_t)(image->row_stride * size);
+    if (image->plane_stride != 1 && image->planes > 1)
+        all |= (uintptr_t)(image->plane_stride * size);
+    if (views > 1)
+        all |= (uintptr_t)(crn_gpu_view_stride(image) * size);
+    return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 1;
+}
+
+bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
+                         const crn_image *in, const crn_image *out, crn_tile_picture *ret_picture)
+{
+    bool planar = in->step == 1 && out->step == 1;
+    bool interleaved = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
+    int32_t views = crn_context_views(context), lanes = interleaved ? in->planes : 1;
+    int32_t planes = interleaved ? 1 : in->planes;
+    if ((!planar && !interleaved) || (int64_t)in->width * lanes > COLUMNS_MAX ||
+        (int64_t)planes * views > 65535)
+        return false;
+    ptrdiff_t size = (ptrdiff_t)crn_type_bytes(in->type);
+    crn_tile_picture p = {static_cast<const char *>(in->data),
+                          static_cast<char *>(out->data),
+                          in->row_stride * size,
+                          in->plane_stride * size,
+                          crn_gpu_view_stride(in) * size,
+                          out->row_stride * size,
+                          out->plane_stride * size,
+                          crn_gpu_view_stride(out) * size};
+    p.planes = planes;
+    p.height = in->height;
+    p.columns = in->width * lanes;
+    p.lanes = lanes;
+    p.in_aligned = alignment_of(in, views);
+    p.in_aligned = p.in_aligned == 8 ? 4 : p.in_aligned;
+    p.out_aligned = alignment_of(out, views) >= (size == 1 ? 4 : 8);
+    p.recipe = crn_morphology_recipe_of(params->operation);
+    *ret_picture = p;
+    return true;
 }
 
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,
@@ -15,5 +60,11 @@ int crn_morphology_cuda(crn_context *context, const crn_morphology_params *param
         return r;
     if (crn_context_views(context) > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out)))
         return -EINVAL;
-    return crn_morphology_general(context, params, in, out);
+    crn_tile_picture picture;
+    r = -ENOTSUP;
+    if (!params->element.heights && crn_tile_picture_of(context, params, in, out, &picture)) {
+        if (params->element.shape == CRN_ELEMENT_RECT)
+            r = crn_morphology_rect(context, params, &picture, in->type);
+    }
+    return r == -ENOTSUP ? crn_morphology_general(context, params, in, out) : r;
 }

@@ -1,0 +1,470 @@
+/*
+ * Rectangles, in one launch: windows down the columns of what is loaded, windows along the rows,
+ * and for a second step along the rows again, then down the columns on the way out.
+ *
+ * A thread takes some results of a line whose windows overlap: what all windows see is taken once,
+ * and the rest grows from there to both sides, so that a result costs about three minima whatever
+ * the window's length (van Herk, Gil and Werman).
+ */
+#include "gpu/morphology_tile.cuh"
+
+#define TILE_ROWS_LEAST 16
+
+/* The passes over one tile. Lengths of lines in words where nothing else is said. */
+typedef struct rect_job {
+    crn_tile_picture picture;
+    int32_t width, height;       /* of the element */
+    int32_t above[2], left[2];   /* of a step's window, in pixels */
+    int32_t loaded_rows, loaded; /* what is loaded: rows, columns (of whole 16 bytes) */
+    int32_t lead;                /* columns of it before the tile's result */
+    int32_t plane_rows;          /* rows between the passes */
+    int32_t pitch;               /* of a row of words */
+    int32_t pixels[2];           /* results of a step along a row, per lane */
+    int32_t plane_words;
+} rect_job;
+
+/* P results of a line whose windows of `window` >= P begin at 0, 1, ... P - 1. */
+template <int P, typename Source, typename Sink>
+static __device__ void slide(Source &from, Sink &to, int32_t window)
+{
+    auto m = from.get(0);
+    decltype(m) own[P - 1];
+    own[0] = m;
+#pragma unroll
+    for (int i = 1; i < P - 1; i++)
+        own[i] = from.get(i);
+#pragma unroll
+    for (int i = P - 3; i >= 0; i--)
+        own[i] = crn_least(own[i], own[i + 1]);
+    m = from.get(P - 1);
+#pragma unroll 4
+    for (int32_t i = P; i < window; i++)
+        m = crn_least(m, from.get(i));
+    to.put(0, crn_least(own[0], m));
+#pragma unroll
+    for (int i = 1; i < P; i++) {
+        m = crn_least(m, from.get(window - 1 + i));
+        to.put(i, i < P - 1 ? crn_least(own[i], m) : m);
+    }
+}
+
+/* The same for windows of 1, 2 or 3. */
+template <int P, int WINDOW, typename Source, typename Sink>
+static __device__ void slide_short(Source &from, Sink &to)
+{
+    auto a = from.get(0), b = a;
+    if (WINDOW > 2)
+        b = from.get(1);
+#pragma unroll
+    for (int i = 0; i < P; i++) {
+        auto c = WINDOW == 1 && i == 0 ? a : from.get(i + WINDOW - 1);
+        if (WINDOW == 1)
+            to.put(i, c);
+        else if (WINDOW == 2)
+            to.put(i, crn_least(a, c));
+        else
+            to.put(i, crn_least(a, crn_least(b, c)));
+        a = WINDOW == 2 ? c : b;
+        b = c;
+    }
+}
+
+template <int P, int WINDOW, typename Source, typename Sink>
+static __device__ void slide_any(Source &from, Sink &to, int32_t window)
+{
+    if (WINDOW > 0)
+        slide_short<P, WINDOW>(from, to);
+    else
+        slide<P>(from, to, window);
+}
+
+/* A pass down the columns: `wide` times WIDE of them, `rows` of results. */
+template <int P, int WINDOW, typename Pass>
+static __device__ void down_by(const Pass &pass, int32_t wide, int32_t rows, int32_t window)
+{
+    crn_divider by = crn_divider_of(wide);
+    int32_t items = wide * ((rows + P - 1) / P);
+    for (int32_t i = (int32_t)threadIdx.x; i < items; i += CRN_TILE_THREADS) {
+        int32_t group = i / by, x = i - group * wide;
+        int32_t row = min(group * P, rows - P);
+        auto from = pass.source(x, row);
+        auto to = pass.sink(x, row);
+        slide_any<P, WINDOW>(from, to, window);
+    }
+}
+
+template <typename Pass>
+static __device__ void down(const Pass &pass, int32_t wide, int32_t rows, int32_t window)
+{
+    if (window == 1)
+        down_by<8, 1>(pass, wide, rows, window);
+    else if (window == 2)
+        down_by<8, 2>(pass, wide, rows, window);
+    else if (window == 3)
+        down_by<8, 3>(pass, wide, rows, window);
+    else if (window < 8)
+        down_by<4, 0>(pass, wide, rows, window);
+    else if (window < 16)
+        down_by<8, 0>(pass, wide, rows, window);
+    else
+        down_by<16, 0>(pass, wide, rows, window);
+}
+
+/* From what is loaded into a plane of words. */
+template <typename T> struct in_pass {
+    typedef typename crn_words<T>::word word;
+    const word *from;
+    word *to;
+    int32_t stride, pitch;
+    __device__ crn_row_source<T> source(int32_t x, int32_t row) const
+    {
+        const int32_t words = (int32_t)(crn_words<T>::WIDE * sizeof(T) / 4);
+        return {from + row * stride + x * words, stride};
+    }
+    __device__ crn_plane_sink<T> sink(int32_t x, int32_t row) const
+    {
+        crn_plane_sink<T> s;
+        s.to = to + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
+        s.stride = pitch;
+        return s;
+    }
+};
+
+template <typename T>
+static __device__ crn_plane_source<T> plane_source(const typename crn_words<T>::word *plane,
+                                                   int32_t pitch, int32_t x, int32_t row)
+{
+    crn_plane_source<T> s;
+    s.from = plane + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
+    s.stride = pitch;
+    return s;
+}
+
+/* From a plane of words into the picture. */
+template <typename T> struct out_pass {
+    typedef typename crn_words<T>::word word;
+    const word *from, *less; /* less: NULL when nothing is taken away */
+    int32_t pitch;
+    const crn_tile_picture *picture;
+    crn_tile_place place;
+    bool complement;
+    __device__ crn_plane_source<T> source(int32_t x, int32_t row) const
+    {
+        return plane_source<T>(from, pitch, x, row);
+    }
+    __device__ crn_out_sink<T> sink(int32_t x, int32_t row) const
+    {
+        crn_out_sink<T> s;
+        s.picture = picture;
+        s.place = place;
+        s.row = place.row + row;
+        s.column = place.column + x * crn_words<T>::WIDE;
+        s.complement = complement;
+        s.subtracts = less != NULL;
+        s.less = plane_source<T>(less ? less : from, pitch, x, row);
+        return s;
+    }
+};
+
+/* Along a row, every pixel of one lane. */
+template <typename T> struct along_source {
+    typedef typename crn_words<T>::word word;
+    const word *from;
+    int32_t lanes;
+    __device__ typename crn_words<T>::cell get(int32_t i)
+    {
+        return crn_words<T>::expand(from[i * lanes]);
+    }
+};
+
+/* What stands off the picture counts for nothing in the next step. */
+typedef struct off_picture {
+    bool complement, near_border;
+    int32_t row, column; /* of the picture, for the first of a plane */
+    int32_t height, columns;
+} off_picture;
+
+static __device__ uint32_t mend(const off_picture &off, int32_t row, int32_t column, uint32_t word)
+{
+    word = off.complement ? ~word : word;
+    if (off.near_border) {
+        int32_t y = off.row + 4 * row, x = off.column + column;
+        for (int32_t i = 0; i < 4; i++)
+            if (y + i < 0 || y + i >= off.height)
+                word |= 255u << (8 * i);
+        if (x < 0 || x >= off.columns)
+            word = 0xffffffffu;
+    }
+    return word;
+}
+
+static __device__ float mend(const off_picture &off, int32_t row, int32_t column, float word)
+{
+    word = off.complement ? -word : word;
+    if (off.near_border) {
+        int32_t y = off.row + row, x = off.column + column;
+        if (y < 0 || y >= off.height || x < 0 || x >= off.columns)
+            word = CRN_NEUTRAL_FLOAT;
+    }
+    return word;
+}
+
+template <typename T> struct along_sink {
+    typename crn_words<T>::word *to;
+    int32_t lanes, row, column;
+    const off_picture *off;
+    __device__ void put(int32_t i, typename crn_words<T>::cell v)
+    {
+        to[i * lanes] = mend(*off, row, column + i * lanes, crn_words<T>::compress(v));
+    }
+};
+
+/* A pass along the rows: `pixels` results of every lane. Eight rows side by side, whose pitch is 4
+ * banks, and 4 places that differ in the last 2 bits keep a warp's reads apart. */
+template <typename T, int P, int WINDOW>
+static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
+                                typename crn_words<T>::word *to, int32_t pixels,
+                                const off_picture &off)
+{
+    int32_t lanes = job.picture.lanes, rows = job.plane_rows / crn_words<T>::ROWS;
+    int32_t groups = (pixels + P - 1) / P, lines = lanes * groups;
+    crn_divider by_lines = crn_divider_of(lines);
+    crn_divider by_fast = crn_divider_of(lanes & 1 ? groups : lanes);
+    int32_t items = (rows + 7) / 8 * 8 * lines;
+    for (int32_t i = (int32_t)threadIdx.x; i < items; i += CRN_TILE_THREADS) {
+        int32_t block = (i >> 3) / by_lines, line = (i >> 3) - block * lines;
+        int32_t row = 8 * block + (i & 7);
+        if (row >= rows)
+            continue;
+        int32_t slow = line / by_fast, fast = line - slow * (int32_t)by_fast.by;
+        int32_t lane = lanes & 1 ? slow : fast, group = lanes & 1 ? fast : slow;
+        int32_t column = min(group * P, pixels - P) * lanes + lane;
+        along_source<T> source = {from + row * job.pitch + column, lanes};
+        along_sink<T> sink = {to + row * job.pitch + column, lanes, row, column, &off};
+        slide_any<P, WINDOW>(source, sink, job.width);
+    }
+}
+
+template <typename T>
+static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
+                             typename crn_words<T>::word *to, int32_t pixels,
+                             const off_picture &off)
+{
+    if (job.width == 1)
+        along_by<T, 7, 1>(job, from, to, pixels, off);
+    else if (job.width == 2)
+        along_by<T, 7, 2>(job, from, to, pixels, off);
+    else if (job.width == 3)
+        along_by<T, 7, 3>(job, from, to, pixels, off);
+    else if (job.width < 7)
+        along_by<T, 3, 0>(job, from, to, pixels, off);
+    else if (job.width < 15)
+        along_by<T, 7, 0>(job, from, to, pixels, off);
+    else
+        along_by<T, 15, 0>(job, from, to, pixels, off);
+}
+
+template <typename T>
+static __device__ void load_rows(const rect_job &job, const crn_tile_place &place, int32_t above,
+                                 bool complement, uint4 *to)
+{
+    const int32_t chunk = crn_words<T>::CHUNK;
+    int32_t per_row = job.loaded / chunk, items = per_row * job.loaded_rows;
+    crn_divider by = crn_divider_of(per_row);
+    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * CRN_TILE_THREADS) {
+        int32_t rows[4], columns[4];
+        bool there[4];
+        uint4 chunks[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int32_t item = first + i * CRN_TILE_THREADS, row = item / by;
+            there[i] = item < items;
+            rows[i] = place.row - above + row;
+            columns[i] = place.column - job.lead + (item - row * per_row) * chunk;
+        }
+        crn_tile_load<T, 4>(job.picture, place.in, rows, columns, there, complement, chunks);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (there[i])
+                to[first + i * CRN_TILE_THREADS] = chunks[i];
+    }
+}
+
+/* One step from the picture into a plane: load, down, along. `first` is lost. */
+template <typename T>
+static __device__ void make_step(const rect_job &job, const crn_tile_place &place, int32_t step,
+                                 uint4 *loaded, typename crn_words<T>::word *first,
+                                 typename crn_words<T>::word *to)
+{
+    const crn_morphology_recipe &recipe = job.picture.recipe;
+    bool chain = recipe.steps == 2 && !recipe.parallel;
+    int32_t above = job.above[step] + (chain ? job.above[1] : 0);
+    int32_t left = job.left[step] + (chain ? job.left[1] : 0);
+    load_rows<T>(job, place, above, recipe.dilates[step], loaded);
+    __syncthreads();
+    in_pass<T> pass = {reinterpret_cast<typename crn_words<T>::word *>(loaded), first,
+                       (int32_t)(job.loaded * sizeof(T) / 4), job.pitch};
+    down(pass, job.loaded / crn_words<T>::WIDE, job.plane_rows, job.height);
+    __syncthreads();
+    off_picture off = {chain,
+                       false,
+                       place.row - (chain ? job.above[1] : 0),
+                       place.column - (chain ? job.left[1] * job.picture.lanes : 0),
+                       job.picture.height,
+                       job.picture.columns};
+    off.near_border =
+        chain && (off.row < 0 || off.row + job.plane_rows > off.height || off.column < 0 ||
+                  off.column + job.pixels[0] * job.picture.lanes > off.columns);
+    along<T>(job, first + job.lead - left * job.picture.lanes, to, job.pixels[0], off);
+    __syncthreads();
+}
+
+template <typename T>
+static __global__ __launch_bounds__(CRN_TILE_THREADS,
+                                    2) void run_rect(const __grid_constant__ rect_job job)
+{
+    typedef typename crn_words<T>::word word;
+    extern __shared__ uint4 shared[];
+    /* The plane that a step ends in lies where its picture was loaded. */
+    word *second = reinterpret_cast<word *>(shared), *first = second + job.plane_words;
+    word *third = first + job.plane_words;
+    crn_tile_place place = crn_tile_place_of(job.picture);
+    const crn_morphology_recipe &recipe = job.picture.recipe;
+    out_pass<T> out = {second,       NULL,  job.pitch,
+                       &job.picture, place, recipe.dilates[recipe.steps - 1]};
+    if (recipe.parallel)
+        make_step<T>(job, place, 0, shared, first, third);
+    make_step<T>(job, place, recipe.parallel, shared, first, second);
+    int32_t window = 1;
+    if (recipe.parallel) {
+        out.less = third;
+    } else if (recipe.steps == 2) {
+        off_picture off = {false, false, 0, 0, 0, 0};
+        along<T>(job, second, first, job.pixels[1], off);
+        __syncthreads();
+        out.from = first;
+        window = job.height;
+    }
+    down(out, job.picture.columns_at / crn_words<T>::WIDE, job.picture.rows_at, window);
+}
+
+static int32_t round_up(int32_t n, int32_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Results of a line that a thread takes, as `along` chooses them. */
+static int32_t results_along(int32_t window)
+{
+    return window <= 3 ? 7 : window < 7 ? 3 : window < 15 ? 7 : 15;
+}
+
+/* Lays a tile out; bytes of shared memory, 0 when there is no such tile. */
+static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns)
+{
+    const crn_morphology_recipe *recipe = &job->picture.recipe;
+    int32_t lanes = job->picture.lanes, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
+    bool chain = recipe->steps == 2 && !recipe->parallel;
+    int32_t left = chain                         ? job->left[0] + job->left[1]
+                   : !recipe->parallel           ? job->left[0]
+                   : job->left[0] > job->left[1] ? job->left[0]
+                                                 : job->left[1];
+    int32_t reach = job->width - 1, results = results_along(job->width);
+    job->picture.rows_at = rows;
+    job->picture.columns_at = columns;
+    job->lead = round_up(left * lanes, chunk);
+    job->pixels[1] = (columns + lanes - 1) / lanes;
+    job->pixels[0] = job->pixels[1] + (chain ? reach : 0);
+    if (job->pixels[1] < results)
+        return 0;
+    /* Behind `lead` less the left reach, which is less than a chunk but for the parallel steps. */
+    int32_t unused = job->lead - (recipe->parallel ? (reach - left) * lanes : left * lanes);
+    job->loaded = round_up(unused + (job->pixels[0] + reach) * lanes, chunk);
+    job->plane_rows = round_up(rows + (chain ? job->height - 1 : 0), per_word);
+    job->loaded_rows = job->plane_rows + job->height - 1;
+    job->pitch = round_up(job->loaded - 4, 32) + 4;
+    int32_t plane = job->plane_rows / per_word * job->pitch;
+    int32_t loaded = job->loaded_rows * job->loaded * size / 4;
+    job->plane_words = round_up(plane > loaded ? plane : loaded, 4);
+    return (size_t)job->plane_words * 4 * (recipe->parallel ? 3 : 2);
+}
+
+/* What a tile costs, in minima of a pixel, roughly: its passes, and waiting for each. */
+static double cost_of(const rect_job *job, const crn_gpu_limits *limits, size_t bytes,
+                      int32_t planes)
+{
+    const crn_tile_picture *p = &job->picture;
+    double tiles = (double)crn_gpu_blocks(p->columns, p->columns_at) *
+                   crn_gpu_blocks(p->height, p->rows_at) * planes;
+    double area = 1.0 * job->loaded * job->loaded_rows + 1.2 * job->loaded * job->plane_rows +
+                  1.5 * job->pixels[0] * p->lanes * job->plane_rows;
+    if (p->recipe.steps == 2)
+        area += 1.5 * job->pixels[1] * p->lanes * job->plane_rows;
+    area += 1.5 * p->columns_at * p->rows_at;
+    int32_t resident = (int32_t)((limits->shared_bytes + 1024) / (bytes + 1024));
+    resident = resident > 2 ? 2 : resident;
+    double rounds = tiles / limits->multiprocessors;
+    double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
+    /* A last round that is not full is shorter, but not by much. */
+    rounds = rounds < resident ? (rounds < 1 ? 1 : rounds) : (rounds + whole) / 2;
+    return rounds * (area + 30000) * (resident == 1 ? 1.25 : 1);
+}
+
+static bool choose_tile(rect_job *job, const crn_gpu_limits *limits, int32_t size, int32_t planes,
+                        size_t *ret_bytes)
+{
+    static const int32_t rows_of[] = {16, 32, 48, 64, 96, 128, 176, 240};
+    static const int32_t columns_of[] = {32, 64, 96, 128, 192, 256, 384, 512, 768};
+    rect_job best = *job;
+    double least = -1;
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
+        for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
+            size_t bytes = lay_out(job, size, rows_of[i], columns_of[j]);
+            if (bytes == 0 || bytes > limits->shared_bytes)
+                continue;
+            double cost = cost_of(job, limits, bytes, planes);
+            if (least >= 0 && cost >= least)
+                continue;
+            least = cost;
+            best = *job;
+            *ret_bytes = bytes;
+        }
+    *job = best;
+    return least >= 0;
+}
+
+template <typename T>
+static int launch(crn_context *context, const rect_job *job, int32_t planes, size_t bytes)
+{
+    const crn_tile_picture *p = &job->picture;
+    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(run_rect<T>), bytes);
+    if (r < 0)
+        return r;
+    dim3 blocks((unsigned)crn_gpu_blocks(p->columns, p->columns_at),
+                (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
+    if (blocks.y > 65535)
+        return -ENOTSUP;
+    run_rect<T><<<blocks, CRN_TILE_THREADS, bytes, crn_gpu_stream(context)>>>(*job);
+    return crn_gpu_launched();
+}
+
+int crn_morphology_rect(crn_context *context, const crn_morphology_params *params,
+                        const crn_tile_picture *picture, crn_type type)
+{
+    const crn_element *e = &params->element;
+    const crn_gpu_limits *limits = crn_gpu_limits_of(context);
+    rect_job job = {*picture, e->width, e->height};
+    for (int32_t step = 0; step < picture->recipe.steps; step++) {
+        bool reflect = picture->recipe.dilates[step];
+        job.above[step] = reflect ? e->height - 1 - e->height / 2 : e->height / 2;
+        job.left[step] = reflect ? e->width - 1 - e->width / 2 : e->width / 2;
+    }
+    if (e->width > 1024 || e->height > 1024)
+        return -ENOTSUP;
+    int32_t planes = picture->planes * crn_context_views(context);
+    size_t bytes = 0;
+    if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &bytes))
+        return -ENOTSUP;
+    return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, bytes)
+                          : launch<float>(context, &job, planes, bytes);
+}
