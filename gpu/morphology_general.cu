@@ -454,7 +454,11 @@ static int run_on(const work *w, const crn_morphology_recipe *recipe, const crn_
     const T *result = second;
     if (r == 0 && recipe->steps == 2) {
         T *from = recipe->parallel ? first : second, *to = recipe->parallel ? third : first;
-        LAUNCH(complement_all<T>, w)(w->whole, from);
+        /* The picture anew: what was NaN is neutral in both. */
+        if (recipe->parallel)
+            LAUNCH(gather<T>, w)(w->whole, strided_of(in), from, recipe->dilates[1]);
+        else
+            LAUNCH(complement_all<T>, w)(w->whole, from);
         r = erode<T>(w, recipe->dilates[1], from, to);
         result = to;
     }
