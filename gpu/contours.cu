@@ -1,7 +1,165 @@
-#include "gpu/device.cuh"
+/*
+ * Contours on a device: memory, levels, which way to go about it.
+ *
+ * Corners become bits (contours_bits.cu). Then small planes are traced by one block each, all at
+ * once, in shared memory; large ones by all blocks together, in as few groups of planes as the
+ * memory for their segments allows (contours_trace.cu). Nothing is decided on the host after the
+ * launch, so that a graph can be recorded; what it holds fast are the output's addresses and
+ * capacities, the levels and the mask.
+ */
+#include "gpu/contours.cuh"
 
-int crn_contours_cuda(crn_context *context, const crn_contours_params *params, const crn_image *in, crn_contours *out)
+extern "C" {
+#include "stages/serial/contours.h"
+}
+
+/* Scratch memory. */
+enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_MASK };
+
+/* Segments that several planes share memory for; one plane alone may need more. */
+#define GROUP_SEGMENTS ((int64_t)1 << 26)
+
+/* Larger planes are all blocks' together. */
+#define PLANE_CELLS ((int64_t)1 << 17)
+
+/* What crn_gpu_constants takes. */
+#define CONSTANTS_MAX ((size_t)4 << 20)
+
+/* Scratch memory is given per view; this much is needed for all together. */
+static void *take(crn_context *context, int32_t slot, size_t bytes)
 {
-    (void)context, (void)params, (void)in, (void)out;
-    return -ENOSYS;
+    size_t views = (size_t)crn_context_views(context);
+    return crn_context_scratch(context, slot, (bytes + views - 1) / views);
+}
+
+/* A mask too large for that is uploaded again and again. A graph would read the caller's. */
+static int place_mask(crn_context *context, const crn_contours_params *params,
+                      crn_contours_plan *plan)
+{
+    size_t bytes = (size_t)plan->height * (size_t)plan->width;
+    if (!params->mask)
+        return 0;
+    if (bytes <= CONSTANTS_MAX) {
+        plan->mask = static_cast<const uint8_t *>(crn_gpu_constants(context, params->mask, bytes));
+        return plan->mask ? 0 : -ENOMEM;
+    }
+    void *mask = take(context, SLOT_MASK, bytes);
+    if (!mask)
+        return -ENOMEM;
+    plan->mask = static_cast<const uint8_t *>(mask);
+    cudaMemcpyAsync(mask, params->mask, bytes, cudaMemcpyHostToDevice, crn_gpu_stream(context));
+    return crn_gpu_launched();
+}
+
+static int place_levels(crn_context *context, const crn_contours_params *params,
+                        crn_contours_plan *plan)
+{
+    size_t bytes = (size_t)plan->planes * sizeof *plan->levels;
+    if (plan->planes <= CRN_CONTOURS_LEVELS) {
+        for (int32_t i = 0; i < plan->planes; i++)
+            plan->levels[i] = params->levels[i];
+        return 0;
+    }
+    plan->more_levels =
+        static_cast<const double *>(crn_gpu_constants(context, params->levels, bytes));
+    return plan->more_levels ? 0 : -ENOMEM;
+}
+
+static crn_contours_plan plan_of(const crn_context *context, const crn_contours_params *params,
+                                 const crn_image *in, crn_contours *out)
+{
+    bool closed = params->border == CRN_BORDER_CLOSED;
+    crn_contours_plan plan = {};
+    plan.data = in->data;
+    plan.view_stride = crn_gpu_view_stride(in);
+    plan.plane_stride = in->plane_stride;
+    plan.row_stride = in->row_stride;
+    plan.step = in->step;
+    plan.type = in->type;
+    plan.planes = in->planes;
+    plan.numbers = in->planes * crn_context_views(context);
+    plan.height = in->height;
+    plan.width = in->width;
+    plan.origin = closed ? -1 : 0;
+    plan.cell_rows = in->height + (closed ? 1 : -1);
+    plan.cell_columns = in->width + (closed ? 1 : -1);
+    plan.words = (plan.cell_columns + 1 + 31) / 32;
+    plan.by_pixel =
+        in->planes > 1 && (in->plane_stride < 0 ? -in->plane_stride : in->plane_stride) <
+                              (in->step < 0 ? -in->step : in->step);
+    plan.high = params->connectivity == CRN_CONNECT_HIGH;
+    plan.reversed = params->orientation == CRN_ORIENT_HIGH;
+    plan.out = out;
+    plan.points = out->points;
+    plan.contours = out->contours;
+    plan.point_capacity = out->point_capacity;
+    plan.contour_capacity = out->contour_capacity;
+    return plan;
+}
+
+static int take_memory(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
+{
+    size_t cells = (size_t)plan->cell_rows * (size_t)plan->cell_columns;
+    size_t corner_words = (size_t)(plan->cell_rows + 1) * (size_t)plan->words;
+    size_t all = corner_words * (size_t)plan->numbers;
+    bool any_bad = crn_contours_has_bad(plan);
+    size_t prefix = alone ? 0 : corner_words * (size_t)group;
+    size_t segments = 2 * cells * (size_t)(alone ? 1 : group);
+    segments = (segments + 3) / 4 * 4;
+    plan->segments_max = (uint32_t)segments;
+
+    plan->control = static_cast<crn_contours_control *>(
+        take(context, SLOT_CONTROL,
+             sizeof *plan->control + (size_t)plan->numbers * sizeof *plan->control->status));
+    plan->bits = static_cast<uint32_t *>(
+        take(context, SLOT_BITS, ((any_bad ? 2 : 1) * all + prefix) * sizeof *plan->bits));
+    plan->segments = static_cast<char *>(
+        take(context, SLOT_SEGMENTS,
+             segments * (size_t)(alone ? plan->numbers : 1) * CRN_CONTOURS_SEGMENT_BYTES));
+    if (!plan->control || !plan->bits || !plan->segments)
+        return -ENOMEM;
+    plan->bad = any_bad ? plan->bits + all : NULL;
+    plan->prefix = plan->bits + (any_bad ? 2 : 1) * all;
+    return 0;
+}
+
+static int trace(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
+{
+    if (alone)
+        return crn_contours_trace_planes(context, plan);
+    int r = 0;
+    for (plan->first = 0; r == 0 && plan->first < plan->numbers; plan->first += plan->count) {
+        int32_t left = plan->numbers - plan->first;
+        plan->count = left < group ? left : group;
+        r = crn_contours_trace_group(context, plan);
+    }
+    return r;
+}
+
+int crn_contours_cuda(crn_context *context, const crn_contours_params *params, const crn_image *in,
+                      crn_contours *out)
+{
+    int r = crn_contours_check(params, in, out);
+    if (r < 0)
+        return r;
+    if (!crn_gpu_limits_of(context) || (crn_context_views(context) > 1 && !crn_gpu_is_dense(in)))
+        return -EINVAL;
+    crn_contours_plan plan = plan_of(context, params, in, out);
+    int64_t cells = (int64_t)plan.cell_rows * plan.cell_columns;
+    int64_t group = GROUP_SEGMENTS / (2 * cells);
+    group = group < 1 ? 1 : group > plan.numbers ? plan.numbers : group;
+
+    r = place_levels(context, params, &plan);
+    if (r == 0)
+        r = place_mask(context, params, &plan);
+    /* Blocks that work alone count all points of all planes in 32 bits. */
+    bool alone = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &plan) &&
+                 4 * cells * plan.numbers <= UINT32_MAX;
+    if (r == 0)
+        r = take_memory(context, alone, (int32_t)group, &plan);
+    if (r == 0)
+        r = crn_contours_bits(context, &plan);
+    if (r == 0)
+        r = trace(context, alone, (int32_t)group, &plan);
+    return r;
 }

@@ -1,0 +1,180 @@
+/*
+ * Cells and their segments on a device: which cells of a word have any, where a segment's points
+ * lie, which segment follows.
+ */
+#ifndef CRN_GPU_CONTOURS_CELLS_CUH
+#define CRN_GPU_CONTOURS_CELLS_CUH
+
+#include "gpu/contours.cuh"
+
+enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
+
+/* What one crew of threads works on: planes from `number` on, their bits and segments. */
+typedef struct crn_contours_work {
+    int32_t number, numbers;
+    const uint32_t *bits, *bad;
+    uint32_t *prefix;
+    uint32_t count; /* segments */
+    uint4 *now;     /* links: crn_contours_link */
+    uint4 *next;
+    uint32_t *cell; /* its index in the plane, and above it the side where the segment ends */
+} crn_contours_work;
+
+#define CRN_CELL_SIDE_SHIFT 30
+
+/* 32 cells of a row: their corners, those with segments, those of them with two. */
+typedef struct crn_contours_cells {
+    uint32_t upper_left, upper_right, lower_left, lower_right, active, saddle;
+} crn_contours_cells;
+
+static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_plan &plan,
+                                                           const crn_contours_work &work,
+                                                           int32_t plane, int32_t row, int32_t word)
+{
+    size_t at = ((size_t)plane * (size_t)(plan.cell_rows + 1) + (size_t)row) * (size_t)plan.words +
+                (size_t)word;
+    bool more = word + 1 < plan.words;
+    size_t below = at + (size_t)plan.words;
+    crn_contours_cells c;
+    c.upper_left = work.bits[at];
+    c.lower_left = work.bits[below];
+    c.upper_right = __funnelshift_r(c.upper_left, more ? work.bits[at + 1] : 0, 1);
+    c.lower_right = __funnelshift_r(c.lower_left, more ? work.bits[below + 1] : 0, 1);
+    uint32_t any = c.upper_left | c.upper_right | c.lower_left | c.lower_right;
+    uint32_t all = c.upper_left & c.upper_right & c.lower_left & c.lower_right;
+    int32_t cells = plan.cell_columns - 32 * word;
+    c.active = any & ~all & (cells >= 32 ? ~0u : cells <= 0 ? 0 : (1u << cells) - 1);
+    if (work.bad) {
+        uint32_t left = work.bad[at] | work.bad[below];
+        uint32_t right = more ? work.bad[at + 1] | work.bad[below + 1] : 0;
+        c.active &= ~(left | __funnelshift_r(left, right, 1));
+    }
+    c.saddle = c.active & (c.upper_left ^ c.upper_right) & (c.upper_left ^ c.lower_left) &
+               ~(c.upper_left ^ c.lower_right);
+    return c;
+}
+
+static inline __device__ uint32_t crn_contours_count(const crn_contours_cells &c, uint32_t mask)
+{
+    return __popc(c.active & mask) + __popc(c.saddle & mask);
+}
+
+/* Which of a cell's corners are high: upper left 1, upper right 2, lower left 4, lower right 8. */
+static inline __device__ uint32_t crn_contours_corners(const crn_contours_cells &c, int32_t bit)
+{
+    return (c.upper_left >> bit & 1) | (c.upper_right >> bit & 1) << 1 |
+           (c.lower_left >> bit & 1) << 2 | (c.lower_right >> bit & 1) << 3;
+}
+
+/*
+ * From and to of a cell's segments by its corners, low values left of the direction of travel: two
+ * bits each, the second segment's above the first's. 0 and 15 have none.
+ */
+static inline __device__ uint32_t crn_contours_sides(uint32_t corners, bool high)
+{
+#define ONE(from, to)   (CRN_SIDE_##from | CRN_SIDE_##to << 2)
+#define TWO(a, b, c, d) (CRN_SIDE_##a | CRN_SIDE_##b << 2 | CRN_SIDE_##c << 4 | CRN_SIDE_##d << 6)
+    switch (corners) {
+    case 1:
+        return ONE(TOP, LEFT);
+    case 2:
+        return ONE(RIGHT, TOP);
+    case 3:
+        return ONE(RIGHT, LEFT);
+    case 4:
+        return ONE(LEFT, BOTTOM);
+    case 5:
+        return ONE(TOP, BOTTOM);
+    case 6:
+        return high ? TWO(LEFT, TOP, RIGHT, BOTTOM) : TWO(RIGHT, TOP, LEFT, BOTTOM);
+    case 7:
+        return ONE(RIGHT, BOTTOM);
+    case 8:
+        return ONE(BOTTOM, RIGHT);
+    case 9:
+        return high ? TWO(TOP, RIGHT, BOTTOM, LEFT) : TWO(TOP, LEFT, BOTTOM, RIGHT);
+    case 10:
+        return ONE(BOTTOM, TOP);
+    case 11:
+        return ONE(BOTTOM, LEFT);
+    case 12:
+        return ONE(LEFT, RIGHT);
+    case 13:
+        return ONE(TOP, RIGHT);
+    default:
+        return ONE(LEFT, TOP);
+    }
+#undef ONE
+#undef TWO
+}
+
+/* The cell on the other side, and how it calls the side between. */
+static inline __device__ uint32_t crn_contours_cross(uint32_t side, int32_t *row, int32_t *column)
+{
+    *row += (side == CRN_SIDE_BOTTOM) - (side == CRN_SIDE_TOP);
+    *column += (side == CRN_SIDE_RIGHT) - (side == CRN_SIDE_LEFT);
+    return 3 - side;
+}
+
+static inline __device__ bool crn_contours_is_cell(const crn_contours_plan &plan, int32_t row,
+                                                   int32_t column)
+{
+    return (uint32_t)row < (uint32_t)plan.cell_rows &&
+           (uint32_t)column < (uint32_t)plan.cell_columns;
+}
+
+/* The segment of a cell that begins at that side; CRN_CONTOURS_NONE when the cell was skipped. */
+static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
+                                                  const crn_contours_work &work, int32_t plane,
+                                                  int32_t row, int32_t column, uint32_t side)
+{
+    if (!crn_contours_is_cell(plan, row, column))
+        return CRN_CONTOURS_NONE;
+    int32_t word = column / 32, bit = column % 32;
+    crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, word);
+    if (!(c.active >> bit & 1))
+        return CRN_CONTOURS_NONE;
+    size_t at =
+        ((size_t)plane * (size_t)plan.cell_rows + (size_t)row) * (size_t)plan.words + (size_t)word;
+    uint32_t segment = work.prefix[at] + crn_contours_count(c, (1u << bit) - 1);
+    if (c.saddle >> bit & 1)
+        segment += (crn_contours_sides(crn_contours_corners(c, bit), plan.high) & 3) != side;
+    return segment;
+}
+
+/* Is there a segment in that cell at all? What begins at one side ended at the other cell's. */
+static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
+                                                const crn_contours_work &work, int32_t plane,
+                                                int32_t row, int32_t column)
+{
+    if (!crn_contours_is_cell(plan, row, column))
+        return false;
+    crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, column / 32);
+    return c.active >> (column % 32) & 1;
+}
+
+/* Where between a and b, one of them above the level, the level lies; stages/ops.h on infinity. */
+static inline __device__ double crn_contours_fraction(double a, double b, double level)
+{
+    if (isinf(a) && isinf(b))
+        return 0.5;
+    if (isinf(a) || isinf(b))
+        return isinf(a) ? 1 : 0;
+    return (level - a) / (b - a);
+}
+
+/* The point on one side of a cell, always from left to right or from top to bottom. */
+static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, int32_t number,
+                                               int32_t row, int32_t column, uint32_t side)
+{
+    int32_t y = row + plan.origin + (side == CRN_SIDE_BOTTOM);
+    int32_t x = column + plan.origin + (side == CRN_SIDE_RIGHT);
+    bool across = side == CRN_SIDE_TOP || side == CRN_SIDE_BOTTOM;
+    double a = crn_contours_value(plan, number, y, x);
+    double b = crn_contours_value(plan, number, y + !across, x + across);
+    double f = crn_contours_fraction(a, b, crn_contours_level(plan, number));
+    crn_point point = {x + (across ? f : 0), y + (across ? 0 : f)};
+    return point;
+}
+
+#endif
