@@ -12,6 +12,7 @@
 #include "stages/openmp/contours.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 
@@ -326,6 +327,200 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
+static crn_contours_fn *cuda;
+
+/* By the device, into room of just that size. */
+static void try_cuda(parity_case *c, uint32_t points, uint32_t contours,
+                     const crn_contours *expected)
+{
+    char what[OPERATOR_CASE_BYTES + 100];
+    snprintf(what, sizeof what, "%s | cuda, room for %u points, %u contours", c->what, points,
+             contours);
+    room r = make_room(points, contours);
+    operators_check_result(cuda(operator_contexts[1], &c->params, &c->image, &r.out), what);
+    crn_assert_contours_equal(&r.out, expected, what);
+    crn_guarded_check(&r.points, what);
+    crn_guarded_check(&r.contours, what);
+    crn_guarded_free(&r.points);
+    crn_guarded_free(&r.contours);
+}
+
+static void try_case_cuda(uint64_t seed)
+{
+    static parity_case c;
+    make_case(seed, &c);
+    c.params.levels = c.levels;
+    assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &wanted), 0);
+    uint32_t points = wanted.point_count, contours = wanted.contour_count;
+    try_cuda(&c, points, contours, &wanted);
+    if (contours) {
+        crn_random random = {~seed};
+        room r = make_room(crn_random_below(&random, points + 1),
+                           crn_random_below(&random, contours + 1));
+        assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &r.out), 0);
+        try_cuda(&c, r.out.point_capacity, r.out.contour_capacity, &r.out);
+        crn_guarded_free(&r.points);
+        crn_guarded_free(&r.contours);
+    }
+    free_case(&c);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    cuda = crn_test_cuda_ops()->contours;
+    operators_try_cases(1500, try_case_cuda);
+}
+
+/* Of sizes that one block does alone, in shared memory and beyond it, and that all do together. */
+static void test_cuda_on_large_pictures(void **state)
+{
+    (void)state;
+    cuda = crn_test_cuda_ops()->contours;
+    static const struct {
+        crn_type type;
+        int32_t planes, height, width;
+        texture t;
+        double level;
+    } cases[] = {
+        {CRN_F32, 12, 95, 511, {.smooth = 9}, 0.5},
+        {CRN_F32, 3, 95, 511, {.steps = 0}, 0.5},
+        {CRN_U8, 2, 255, 511, {.smooth = 4, .steps = 9}, 100},
+        {CRN_F32, 1, 1, 3000, {.steps = 3}, 0.3},
+        {CRN_F32, 1, 2000, 130, {.nan_once_in = 40}, 0.5},
+        {CRN_F16, 3, 600, 700, {.steps = 8, .odd_once_in = 50}, 0.5},
+        {CRN_U16, 1, 1500, 1024, {.smooth = 40, .checkered = true}, 30000},
+        {CRN_F32, 1, 4097, 1100, {.smooth = 60}, 0.5},
+    };
+    static parity_case c;
+    crn_random random = {crn_random_seed()};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memset(&c, 0, sizeof c);
+        c.params.levels = c.levels;
+        c.params.border = CRN_BORDER_CLOSED;
+        c.params.orientation = (crn_orientation)(i & 1);
+        for (int32_t plane = 0; plane < cases[i].planes; plane++)
+            c.levels[plane] = cases[i].level;
+        c.image = crn_guarded_image(&random, cases[i].type, cases[i].planes, cases[i].height,
+                                    cases[i].width, &c.image_memory);
+        fill(&random, &c.image, &cases[i].t);
+        operators_describe(c.what, 0, &c.image, "large %zu", i);
+        assert_int_equal(crn_contours_openmp(operator_contexts[2], &c.params, &c.image, &wanted),
+                         0);
+        try_cuda(&c, wanted.point_count, wanted.contour_count, &wanted);
+        if (!wanted.truncated && wanted.contour_count > 4) {
+            wanted.contour_count /= 2;
+            wanted.point_count = wanted.contours[wanted.contour_count].first;
+            wanted.truncated = true;
+            try_cuda(&c, wanted.point_count + 1, wanted.contour_count * 2, &wanted);
+        }
+        free_case(&c);
+    }
+}
+
+/* Dense memory of several views on a device, and what the definition says of them together. */
+typedef struct views_case {
+    int32_t views;
+    crn_image image; /* the first, on the host */
+    size_t elements; /* of one view */
+    double levels[PLANES_MAX];
+    crn_contours_params params;
+} views_case;
+
+static void define_views(const views_case *v, crn_contours *together, crn_contours *one)
+{
+    together->point_count = together->contour_count = 0;
+    together->truncated = false;
+    for (int32_t view = 0; view < v->views; view++) {
+        crn_image image = v->image;
+        image.data = (float *)v->image.data + (size_t)view * v->elements;
+        assert_int_equal(crn_contours_serial(operator_contexts[1], &v->params, &image, one), 0);
+        for (uint32_t i = 0; i < one->contour_count; i++) {
+            crn_contour contour = one->contours[i];
+            contour.plane += view * v->image.planes;
+            contour.first += together->point_count;
+            together->contours[together->contour_count++] = contour;
+        }
+        memcpy(together->points + together->point_count, one->points,
+               one->point_count * sizeof *one->points);
+        together->point_count += one->point_count;
+    }
+}
+
+static void draw_views(crn_random *random, const views_case *v)
+{
+    for (size_t i = 0; i < v->elements * (size_t)v->views; i++) {
+        float value = (float)crn_random_unit(random);
+        ((float *)v->image.data)[i] = crn_random_once_in(random, 200) ? NAN : value;
+    }
+}
+
+/* Several views in one launch, recorded once and launched again on other pictures. */
+static void try_views(crn_random *random, views_case *v)
+{
+    const crn_gpu *gpu = crn_test_cuda();
+    size_t bytes = v->elements * (size_t)v->views * sizeof(float);
+    crn_context *device = NULL;
+    assert_int_equal(gpu->context_create(0, v->views, &device), 0);
+    crn_image placed = v->image;
+    placed.data = crn_context_scratch(device, 16, v->elements * sizeof(float));
+    crn_contours *out = gpu->pinned_create(sizeof *out);
+    *out = (crn_contours){.points = gpu->pinned_create(POINTS_MAX * sizeof(crn_point)),
+                          .contours = gpu->pinned_create(CONTOURS_MAX * sizeof(crn_contour)),
+                          .point_capacity = POINTS_MAX,
+                          .contour_capacity = CONTOURS_MAX};
+    crn_contours one = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
+    crn_gpu_graph *graph = NULL;
+    char what[OPERATOR_CASE_BYTES];
+    for (int turn = 0; turn < 4; turn++) {
+        snprintf(what, sizeof what, "%d views of %d x %d x %d, turn %d", v->views, v->image.planes,
+                 v->image.height, v->image.width, turn);
+        draw_views(random, v);
+        define_views(v, &wanted, &one);
+        assert_int_equal(gpu->upload(device, placed.data, v->image.data, bytes), 0);
+        if (turn == 0) {
+            assert_int_equal(gpu->ops->contours(device, &v->params, &placed, out), 0);
+        } else {
+            if (turn == 1) {
+                assert_int_equal(gpu->record(device), 0);
+                int asked = gpu->ops->contours(device, &v->params, &placed, out);
+                assert_int_equal(gpu->recorded(device, &graph), 0);
+                assert_int_equal(asked, 0);
+            }
+            assert_int_equal(gpu->launch(device, graph), 0);
+        }
+        assert_int_equal(crn_gpu_wait(gpu, device, INT64_C(20000000000)), 0);
+        crn_assert_contours_equal(out, &wanted, what);
+    }
+    gpu->graph_free(&graph);
+    gpu->pinned_free(out->points);
+    gpu->pinned_free(out->contours);
+    gpu->pinned_free(out);
+    crn_contours_room_free(&one);
+    crn_context_free(&device);
+}
+
+static void test_cuda_on_several_views(void **state)
+{
+    (void)state;
+    crn_test_cuda();
+    static const int32_t shapes[][4] = {
+        {2, 12, 30, 61}, {5, 3, 7, 40}, {8, 60, 9, 5}, {3, 1, 64, 200}, {2, 2, 300, 500}};
+    crn_random random = {crn_random_seed()};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        views_case v = {.views = shapes[i][0]};
+        v.elements = (size_t)shapes[i][1] * (size_t)shapes[i][2] * (size_t)shapes[i][3];
+        float *data = malloc(v.elements * (size_t)v.views * sizeof *data);
+        v.image = crn_image_dense(data, CRN_F32, i & 1 ? CRN_CHW : CRN_HWC, shapes[i][1],
+                                  shapes[i][2], shapes[i][3]);
+        v.params = (crn_contours_params){.levels = v.levels, .border = CRN_BORDER_CLOSED};
+        for (int32_t plane = 0; plane < v.image.planes; plane++)
+            v.levels[plane] = plane % 5 == 3 ? NAN : 0.9;
+        try_views(&random, &v);
+        free(data);
+    }
+}
+
 static int set_up(void **state)
 {
     wanted = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
@@ -344,6 +539,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_large_picture_is_the_definition),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_on_large_pictures),
+        cmocka_unit_test(test_cuda_on_several_views),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
