@@ -1,7 +1,262 @@
-#include "gpu/device.cuh"
+/* The Haar transform: which launches, and of what shape (haar.cuh). */
+#include "gpu/haar.cuh"
 
-int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn_image *in, crn_image *out)
+extern "C" {
+#include "stages/serial/haar.h"
+}
+
+enum { STEPS_MAX = 3 };
+
+/* Averages between launches, and what denoising leaves of them. */
+enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
+
+/* Few enough for one CTA a plane to do all levels that are left. */
+#define REST_PIXELS (128 * 128)
+
+/* Some levels in one launch. */
+typedef struct step {
+    int32_t height, width, levels;
+    bool rest;
+} step;
+
+typedef struct plan {
+    crn_context *context;
+    const crn_haar_params *params;
+    const crn_image *in, *out;
+    crn_haar_lane lane;
+    int32_t vec, lanes, views;
+    bool interleaved; /* lanes lie side by side */
+    step steps[STEPS_MAX];
+    int32_t count;
+    crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
+} plan;
+
+static int32_t least(int32_t a, int32_t b)
 {
-    (void)context, (void)params, (void)in, (void)out;
-    return -ENOSYS;
+    return a < b ? a : b;
+}
+
+/* --- images --- */
+
+static bool is_multiple(ptrdiff_t value, ptrdiff_t of)
+{
+    return value % of == 0;
+}
+
+static void set_alignment(const plan *p, int32_t width, bool u8, crn_haar_view *view)
+{
+    ptrdiff_t row = u8 ? 8 : 4;
+    view->rows_aligned = view->step == 1 &&
+                         is_multiple((ptrdiff_t)(uintptr_t)view->data, u8 ? 8 : 16) &&
+                         is_multiple(view->row_stride, row) &&
+                         (p->lanes == 1 || is_multiple(view->lane_stride, row)) &&
+                         (p->views == 1 || is_multiple(view->view_stride, row));
+    view->right_aligned = 0;
+    for (int32_t k = 1; k <= 3; k++)
+        if (crn_haar_halved(width, k) % least(4, 8 >> k) == 0)
+            view->right_aligned |= 1u << k;
+}
+
+static crn_haar_view view_of(const plan *p, const crn_image *image, int32_t width)
+{
+    crn_haar_view view = {image->data,
+                          image->row_stride,
+                          image->step,
+                          image->plane_stride * p->vec,
+                          crn_gpu_view_stride(image),
+                          false,
+                          0};
+    set_alignment(p, width, image->type == CRN_U8, &view);
+    return view;
+}
+
+/* Scratch memory for pixels of a step, with aligned rows. */
+static int take_view(const plan *p, int32_t slot, const step *s, crn_haar_view *ret_view)
+{
+    ptrdiff_t planes = p->in->planes, step = p->interleaved ? planes : 1;
+    ptrdiff_t row = ((ptrdiff_t)s->width * step + 3) / 4 * 4;
+    ptrdiff_t lane = p->interleaved ? p->vec : row * s->height;
+    ptrdiff_t view_stride = row * s->height * (p->interleaved ? 1 : planes);
+    void *memory = crn_context_scratch(p->context, slot, (size_t)view_stride * sizeof(float));
+    if (!memory)
+        return -ENOMEM;
+    crn_haar_view view = {memory, row, step, lane, view_stride, false, 0};
+    set_alignment(p, s->width, false, &view);
+    *ret_view = view;
+    return 0;
+}
+
+/* --- the plan --- */
+
+/* Four planes side by side can be read and written at once. */
+static bool has_fours(const crn_image *image)
+{
+    uintptr_t bytes = 4 * crn_type_bytes(image->type);
+    return is_multiple(image->planes, 4) && image->plane_stride == 1 &&
+           is_multiple(image->step, 4) && is_multiple(image->row_stride, 4) &&
+           (uintptr_t)image->data % bytes == 0;
+}
+
+static int32_t levels_max(const plan *p)
+{
+    return p->lane == CRN_HAAR_FOUR ? CRN_HAAR_FIRST_LEVELS_MAX - 1 : CRN_HAAR_FIRST_LEVELS_MAX;
+}
+
+static void set_steps(plan *p)
+{
+    int32_t height = p->in->height, width = p->in->width, left = p->params->levels;
+    p->count = 0;
+    do {
+        step *s = &p->steps[p->count];
+        bool few = (int64_t)height * width <= REST_PIXELS && p->count > 0;
+        s->height = height;
+        s->width = width;
+        s->rest = left > levels_max(p) && (few || p->count == STEPS_MAX - 1);
+        s->levels = s->rest ? left : least(left, levels_max(p));
+        height = crn_haar_halved(height, s->levels);
+        width = crn_haar_halved(width, s->levels);
+        left -= s->levels;
+        p->count++;
+    } while (left > 0);
+}
+
+static int set_plan(plan *p)
+{
+    p->interleaved = p->in->planes > 1 && p->in->plane_stride == 1 && p->out->plane_stride == 1;
+    p->lane = has_fours(p->in) && has_fours(p->out) ? CRN_HAAR_FOUR : CRN_HAAR_SINGLE;
+    p->vec = p->lane == CRN_HAAR_FOUR ? 4 : 1;
+    p->lanes = p->in->planes / p->vec;
+    p->views = crn_context_views(p->context);
+    set_steps(p);
+    for (int32_t i = 0; i + 1 < p->count; i++) {
+        int r = take_view(p, SLOT_AVERAGES + i, &p->steps[i + 1], &p->averages[i]);
+        if (r == 0 && p->params->direction == CRN_HAAR_DENOISE)
+            r = take_view(p, SLOT_DENOISED + i, &p->steps[i + 1], &p->denoised[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- launches --- */
+
+/* A CTA's blocks: as many as its levels need, wide rather than high, and no wider than the
+ * picture. */
+static void set_shape(const plan *p, crn_haar_job *job)
+{
+    int32_t side_log2 = p->lane == CRN_HAAR_FOUR ? 2 : 3;
+    int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
+    job->lanes_per_cta = p->interleaved ? least(p->lanes, 4) : 1;
+    job->across_log2 = p->interleaved ? 3 : 4;
+    job->down_log2 = p->interleaved ? 1 : 2;
+    if (needed > 0)
+        job->across_log2 = job->down_log2 = 3;
+    while (job->across_log2 > needed && job->width <= 1 << (side_log2 + job->across_log2 - 1)) {
+        job->across_log2--;
+        job->down_log2++;
+    }
+    job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
+    job->tiles_down = crn_gpu_blocks(job->height, 1 << (side_log2 + job->down_log2));
+    job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);
+}
+
+static crn_haar_job job_of(const plan *p, int32_t i)
+{
+    crn_haar_job job = {};
+    job.height = p->steps[i].height;
+    job.width = p->steps[i].width;
+    job.levels = p->steps[i].levels;
+    job.lanes = p->lanes;
+    job.views = p->views;
+    job.threshold = p->params->threshold;
+    job.unit = p->params->unit;
+    set_shape(p, &job);
+    return job;
+}
+
+static crn_haar_view pixels_of(const plan *p, int32_t i, const crn_image *whole)
+{
+    return i == 0 ? view_of(p, whole, p->steps[0].width) : p->averages[i - 1];
+}
+
+/* One plane a lane. */
+static int launch_rest(const plan *p, crn_haar_direction direction, bool u8, crn_haar_job *job)
+{
+    crn_haar_view *views[3] = {&job->pixels, &job->details, &job->averages};
+    for (int32_t i = 0; i < 3; i++)
+        views[i]->lane_stride /= p->vec;
+    job->lanes = p->in->planes;
+    return crn_haar_launch_rest(p->context, direction, u8, job);
+}
+
+static int forward(const plan *p, int32_t i, bool details)
+{
+    const step *s = &p->steps[i];
+    bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
+    crn_haar_job job = job_of(p, i);
+    job.pixels = pixels_of(p, i, p->in);
+    if (details)
+        job.details = view_of(p, p->out, s->width);
+    job.averages = last ? view_of(p, p->out, s->width) : p->averages[i];
+    if (s->rest)
+        return launch_rest(p, CRN_HAAR_FORWARD, false, &job);
+    return crn_haar_launch(p->context, CRN_HAAR_FORWARD, p->lane, u8, &job);
+}
+
+static int inverse(const plan *p, int32_t i)
+{
+    const step *s = &p->steps[i];
+    bool last = i + 1 == p->count, u8 = p->in->type == CRN_U8;
+    crn_haar_job job = job_of(p, i);
+    job.pixels = pixels_of(p, i, p->out);
+    job.details = view_of(p, p->in, s->width);
+    job.averages = last ? job.details : p->averages[i];
+    job.averages_are_floats = !last || !u8;
+    if (s->rest)
+        return launch_rest(p, CRN_HAAR_INVERSE, u8, &job);
+    return crn_haar_launch(p->context, CRN_HAAR_INVERSE, p->lane, u8, &job);
+}
+
+static int denoise(const plan *p, int32_t i)
+{
+    const step *s = &p->steps[i];
+    bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
+    crn_haar_job job = job_of(p, i);
+    job.pixels = pixels_of(p, i, p->in);
+    if (s->rest)
+        return launch_rest(p, CRN_HAAR_DENOISE, false, &job);
+    if (!last)
+        job.averages = p->steps[i + 1].rest ? p->averages[i] : p->denoised[i];
+    job.denoised = i == 0 ? view_of(p, p->out, s->width) : p->denoised[i - 1];
+    return crn_haar_launch(p->context, CRN_HAAR_DENOISE, p->lane, u8, &job);
+}
+
+int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn_image *in,
+                  crn_image *out)
+{
+    int r = crn_haar_check(params, in, out);
+    if (r < 0)
+        return r;
+    if (!crn_gpu_limits_of(context))
+        return -EINVAL;
+    if (crn_context_views(context) > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out)))
+        return -EINVAL;
+    plan p = {};
+    p.context = context;
+    p.params = params;
+    p.in = in;
+    p.out = out;
+    r = set_plan(&p);
+    bool there = params->direction == CRN_HAAR_FORWARD;
+    if (params->direction == CRN_HAAR_INVERSE) {
+        for (int32_t i = p.count - 1; r == 0 && i >= 0; i--)
+            r = inverse(&p, i);
+        return r;
+    }
+    /* To denoise, the averages alone go down; on the way back differences are made once more. */
+    for (int32_t i = 0; r == 0 && i < (there ? p.count : p.count - 1); i++)
+        r = forward(&p, i, there);
+    for (int32_t i = p.count - 1; r == 0 && !there && i >= 0; i--)
+        r = denoise(&p, i);
+    return r;
 }

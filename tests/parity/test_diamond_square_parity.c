@@ -1,5 +1,7 @@
-/* The fast diamond-square, in every way it can go about it, against the definition: the same bytes.
+/* The fast diamond-squares, in every way they can go about it, against the definition: the same
+ * bytes.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +12,7 @@
 #include <cmocka.h>
 
 #include "stages/openmp/diamond_square.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 
@@ -152,6 +155,128 @@ static void test_scratch_memory_may_hold_anything(void **state)
     }
 }
 
+/* --- cuda --- */
+
+static void try_cuda(const crn_ops *ops, parity_case *c)
+{
+    memset(c->memory.data, 0, c->memory.bytes);
+    int r = ops->diamond_square(operator_contexts[1], &c->params, &c->image);
+    operators_check_result(r, c->what);
+    crn_guarded_check_same(&c->memory, c->wanted, c->what);
+    crn_guarded_check(&c->memory, c->what);
+}
+
+static void try_cuda_case(uint64_t seed)
+{
+    parity_case c;
+    make_case(seed, &c);
+    try_cuda(crn_test_cuda_ops(), &c);
+    free_case(&c);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(3000, try_cuda_case);
+}
+
+/* A rectangle with rows of any alignment, of a field too large for the definition: against openmp,
+ * which gives the same bytes. */
+static void try_cuda_rectangle(const crn_ops *ops, crn_random *random, crn_type type,
+                               const crn_diamond_square_params *params, int32_t height,
+                               int32_t width)
+{
+    int32_t stride = width + crn_random_between(random, 0, 9);
+    int32_t from = crn_random_between(random, 0, 16);
+    size_t size = crn_type_bytes(type), count = (size_t)stride * (size_t)height + 16;
+    uint8_t *got = calloc(count, size), *wanted = calloc(count, size);
+    assert_true(got && wanted);
+    crn_image image = crn_image_dense(NULL, type, CRN_CHW, 1, height, width);
+    image.row_stride = stride;
+    char what[OPERATOR_CASE_BYTES];
+    operators_describe(what, params->seed, &image, "from %d, at %d, %d, exponent %d roughness %g",
+                       from, params->y, params->x, params->exponent, params->roughness);
+    image.data = wanted + (size_t)from * size;
+    crn_context *several = operator_contexts[OPERATOR_THREADS_MAX];
+    operators_check_result(crn_diamond_square_openmp(several, params, &image), what);
+    image.data = got + (size_t)from * size;
+    operators_check_result(ops->diamond_square(operator_contexts[1], params, &image), what);
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(got + i * size, wanted + i * size, size) != 0)
+            fail_msg("%s: element %zu (row %zu, column %zu) is %02x.., not %02x..", what, i,
+                     (i - (size_t)from) / (size_t)stride, (i - (size_t)from) % (size_t)stride,
+                     got[i * size], wanted[i * size]);
+    free(got);
+    free(wanted);
+}
+
+static void test_cuda_is_openmp_on_large_fields(void **state)
+{
+    (void)state;
+    const crn_ops *ops = crn_test_cuda_ops();
+    crn_random random = {crn_random_seed()};
+    for (int32_t i = 0; i < 250; i++) {
+        crn_diamond_square_params params = {.exponent = crn_random_between(&random, 3, 20),
+                                            .seed = crn_random_next(&random),
+                                            .roughness = pick_roughness(&random)};
+        int32_t side = (1 << params.exponent) + 1, height, width;
+        pick_rectangle(&random, side, &params.x, &width);
+        pick_rectangle(&random, side, &params.y, &height);
+        /* At either end of the field, or between. */
+        int32_t most = crn_random_between(&random, 1, 700);
+        if (width > most) {
+            params.x += crn_random_once_in(&random, 2) ? width - most : 0;
+            width = most;
+        }
+        if (height > most) {
+            params.y += crn_random_once_in(&random, 2) ? height - most : 0;
+            height = most;
+        }
+        crn_type type = crn_random_once_in(&random, 3) ? CRN_F32 : CRN_U8;
+        try_cuda_rectangle(ops, &random, type, &params, height, width);
+    }
+    for (int32_t exponent = 10; exponent <= 12; exponent++) {
+        int32_t side = (1 << exponent) + 1;
+        crn_diamond_square_params params = {.exponent = exponent, .seed = 5, .roughness = 0.55};
+        try_cuda_rectangle(ops, &random, CRN_U8, &params, side, side);
+        try_cuda_rectangle(ops, &random, CRN_F32, &params, side, side);
+    }
+}
+
+static void test_cuda_is_recorded(void **state)
+{
+    (void)state;
+    const crn_gpu *gpu = crn_test_cuda();
+    enum { SIDE = 513 };
+    crn_diamond_square_params params = {.exponent = 9, .seed = 7, .roughness = 0.5};
+    static uint8_t wanted[SIDE * SIDE], got[SIDE * SIDE];
+    crn_image image = crn_image_dense(wanted, CRN_U8, CRN_CHW, 1, SIDE, SIDE);
+    assert_int_equal(crn_diamond_square_openmp(operator_contexts[1], &params, &image), 0);
+    crn_context *context, *two;
+    assert_int_equal(gpu->context_create(0, 1, &context), 0);
+    image.data = crn_context_scratch(context, 16, sizeof got);
+    assert_non_null(image.data);
+    crn_gpu_graph *graph = NULL;
+    assert_int_equal(gpu->ops->diamond_square(context, &params, &image), 0);
+    assert_int_equal(gpu->record(context), 0);
+    assert_int_equal(gpu->ops->diamond_square(context, &params, &image), 0);
+    assert_int_equal(gpu->recorded(context, &graph), 0);
+    for (int32_t i = 0; i < 3; i++) {
+        memset(got, 1, sizeof got);
+        assert_int_equal(gpu->upload(context, image.data, got, sizeof got), 0);
+        assert_int_equal(gpu->launch(context, graph), 0);
+        assert_int_equal(gpu->download(context, got, image.data, sizeof got), 0);
+        assert_int_equal(crn_gpu_wait(gpu, context, 10000000000), 0);
+        assert_memory_equal(got, wanted, sizeof got);
+    }
+    gpu->graph_free(&graph);
+    assert_int_equal(gpu->context_create(0, 2, &two), 0);
+    assert_int_equal(gpu->ops->diamond_square(two, &params, &image), -EINVAL);
+    crn_context_free(&two);
+    crn_context_free(&context);
+}
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
@@ -159,6 +284,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fast_is_the_definition),
         cmocka_unit_test(test_large_field_is_the_definition),
         cmocka_unit_test(test_scratch_memory_may_hold_anything),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_is_openmp_on_large_fields),
+        cmocka_unit_test(test_cuda_is_recorded),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -1,5 +1,6 @@
-/* The fast Haar transform, in every way it can go about it, against the definition: the same bytes.
- * Only which NaN a sum of two NaNs gives is left to the compiler, which may swap the two. */
+/* The fast Haar transforms, in every way they can go about it, against the definition: the same
+ * bytes. Only which NaN a sum of two NaNs gives is left to the compiler, which may swap the two. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include "stages/openmp/haar.h"
 #include "tests/support/compare.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
@@ -232,6 +234,188 @@ static void test_every_byte_widens_to_its_quotient(void **state)
     }
 }
 
+/* --- cuda --- */
+
+static void try_cuda(const crn_ops *ops, parity_case *c)
+{
+    crn_guarded_fill(&c->out_memory);
+    operators_check_result(ops->haar(operator_contexts[1], &c->params, &c->in, &c->out), c->what);
+    crn_assert_images_equal_but_nans(&c->out, &c->wanted, c->what);
+    crn_guarded_check_gaps(&c->out_memory, &c->out, c->what);
+    crn_guarded_check(&c->out_memory, c->what);
+}
+
+static void try_cuda_case(uint64_t seed)
+{
+    parity_case c = {.params = {0}};
+    crn_random random = {seed};
+    int32_t planes, height, width;
+    pick_shape(&random, &planes, &height, &width);
+    if (crn_random_once_in(&random, 4))
+        height = crn_random_between(&random, 1, 200);
+    make_case_of(seed, &random, planes, height, width, &c);
+    try_cuda(crn_test_cuda_ops(), &c);
+    free_case(&c);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(3000, try_cuda_case);
+}
+
+typedef struct large_shape {
+    crn_type type;
+    crn_layout layout;
+    int32_t planes, height, width;
+} large_shape;
+
+/* A dense image of random values; the caller frees its data. */
+static crn_image make_image(crn_random *random, const large_shape *shape, int32_t views)
+{
+    crn_image image = crn_image_dense(NULL, shape->type, shape->layout, shape->planes,
+                                      shape->height, shape->width);
+    size_t count = crn_image_elements(&image) * (size_t)views;
+    image.data = malloc(count * crn_type_bytes(shape->type));
+    assert_non_null(image.data);
+    for (size_t i = 0; i < count; i++)
+        if (shape->type == CRN_U8)
+            ((uint8_t *)image.data)[i] = (uint8_t)crn_random_next(random);
+        else
+            ((float *)image.data)[i] = (float)(crn_random_unit(random) - 0.25);
+    return image;
+}
+
+/* Too large for the definition: against openmp, which gives the same bytes. */
+static void test_cuda_is_openmp_on_large_pictures(void **state)
+{
+    (void)state;
+    const crn_ops *ops = crn_test_cuda_ops();
+    static const large_shape shapes[] = {
+        {CRN_F32, CRN_CHW, 1, 4097, 4097}, {CRN_U8, CRN_CHW, 1, 1800, 2880},
+        {CRN_F32, CRN_HWC, 12, 95, 511},   {CRN_U8, CRN_HWC, 3, 700, 1001},
+        {CRN_U8, CRN_HWC, 8, 193, 1030},   {CRN_F32, CRN_CHW, 5, 257, 1028},
+        {CRN_F32, CRN_CHW, 1, 1, 300001},  {CRN_F32, CRN_HWC, 4, 20001, 3},
+        {CRN_F32, CRN_CHW, 70000, 2, 3},   {CRN_F32, CRN_CHW, 1, 1024, 2048},
+    };
+    crn_random random = {crn_random_seed()};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const large_shape *shape = &shapes[i];
+        large_shape floats = *shape;
+        floats.type = CRN_F32;
+        crn_image in = make_image(&random, shape, 1), wanted = make_image(&random, &floats, 1);
+        crn_image got = make_image(&random, &floats, 1);
+        int32_t most = crn_haar_levels_max(shape->height, shape->width);
+        for (int32_t run = 0; run < 12; run++) {
+            crn_haar_params params = {(crn_haar_direction)(run % 3), most, 0.125f, run & 1};
+            params.levels = run < 3 ? most : crn_random_between(&random, 0, most);
+            char what[200];
+            snprintf(what, sizeof what, "%d x %d x %d type %d layout %d, direction %d, %d levels",
+                     shape->planes, shape->height, shape->width, shape->type, shape->layout,
+                     params.direction, params.levels);
+            operators_check_result(
+                crn_haar_openmp(operator_contexts[OPERATOR_THREADS_MAX], &params, &in, &wanted),
+                what);
+            operators_check_result(ops->haar(operator_contexts[1], &params, &in, &got), what);
+            crn_assert_images_equal_but_nans(&got, &wanted, what);
+        }
+        free(in.data);
+        free(wanted.data);
+        free(got.data);
+    }
+}
+
+/* Several pictures at once on the device, and what was recorded of that. */
+typedef struct cuda_views {
+    const crn_gpu *gpu;
+    crn_context *context;
+    crn_image in, out; /* on the device, the first of them */
+    int32_t views;
+    crn_haar_params params;
+    const char *what;
+} cuda_views;
+
+/* With fresh values: by a launch of the graph, or with NULL by the operator. */
+static void run_views(cuda_views *v, crn_random *random, crn_gpu_graph *graph)
+{
+    large_shape shape = {v->in.type, v->in.step == 1 ? CRN_CHW : CRN_HWC, v->in.planes,
+                         v->in.height, v->in.width};
+    large_shape floats = shape;
+    floats.type = CRN_F32;
+    crn_image in = make_image(random, &shape, v->views),
+              got = make_image(random, &floats, v->views);
+    crn_image wanted = make_image(random, &floats, 1);
+    size_t elements = crn_image_elements(&in), size = crn_type_bytes(in.type);
+    size_t bytes = elements * (size_t)v->views;
+    assert_int_equal(v->gpu->upload(v->context, v->in.data, in.data, bytes * size), 0);
+    int r = graph ? v->gpu->launch(v->context, graph)
+                  : v->gpu->ops->haar(v->context, &v->params, &v->in, &v->out);
+    operators_check_result(r, v->what);
+    assert_int_equal(v->gpu->download(v->context, got.data, v->out.data, bytes * sizeof(float)), 0);
+    operators_check_result(crn_gpu_wait(v->gpu, v->context, 10000000000), v->what);
+    for (int32_t view = 0; view < v->views; view++) {
+        crn_image one = in, of = got;
+        one.data = (char *)in.data + (size_t)view * elements * size;
+        of.data = (float *)got.data + (size_t)view * elements;
+        operators_check_result(crn_haar_openmp(operator_contexts[1], &v->params, &one, &wanted),
+                               v->what);
+        crn_assert_images_equal_but_nans(&of, &wanted, v->what);
+    }
+    free(in.data);
+    free(got.data);
+    free(wanted.data);
+}
+
+static void try_views(const crn_gpu *gpu, crn_random *random, const large_shape *shape,
+                      crn_haar_direction direction, int32_t levels)
+{
+    cuda_views v = {.gpu = gpu, .views = 3, .params = {direction, levels, 0.125f, true}};
+    char what[200];
+    snprintf(what, sizeof what,
+             "3 views of %d x %d x %d type %d layout %d, direction %d, %d levels", shape->planes,
+             shape->height, shape->width, shape->type, shape->layout, direction, levels);
+    v.what = what;
+    assert_int_equal(gpu->context_create(0, v.views, &v.context), 0);
+    v.in = crn_image_dense(NULL, shape->type, shape->layout, shape->planes, shape->height,
+                           shape->width);
+    v.out =
+        crn_image_dense(NULL, CRN_F32, shape->layout, shape->planes, shape->height, shape->width);
+    size_t bytes = crn_image_elements(&v.in) * sizeof(float);
+    v.in.data = crn_context_scratch(v.context, 16, bytes);
+    v.out.data = crn_context_scratch(v.context, 17, bytes);
+    assert_true(v.in.data && v.out.data);
+    run_views(&v, random, NULL);
+    assert_int_equal(gpu->record(v.context), 0);
+    operators_check_result(gpu->ops->haar(v.context, &v.params, &v.in, &v.out), what);
+    crn_gpu_graph *graph = NULL;
+    assert_int_equal(gpu->recorded(v.context, &graph), 0);
+    for (int32_t i = 0; i < 3; i++)
+        run_views(&v, random, graph);
+    gpu->graph_free(&graph);
+    crn_image gaps = v.in;
+    gaps.step++;
+    assert_int_equal(gpu->ops->haar(v.context, &v.params, &gaps, &v.out), -EINVAL);
+    crn_context_free(&v.context);
+}
+
+static void test_cuda_does_several_pictures_at_once_and_recorded(void **state)
+{
+    (void)state;
+    const crn_gpu *gpu = crn_test_cuda();
+    static const large_shape shapes[] = {{CRN_F32, CRN_HWC, 12, 37, 51},
+                                         {CRN_U8, CRN_CHW, 3, 66, 40},
+                                         {CRN_F32, CRN_CHW, 1, 300, 500},
+                                         {CRN_U8, CRN_HWC, 4, 130, 67}};
+    crn_random random = {crn_random_seed()};
+    for (int32_t i = 0; i < 4; i++)
+        for (int32_t direction = 0; direction < 3; direction++) {
+            int32_t most = crn_haar_levels_max(shapes[i].height, shapes[i].width);
+            try_views(gpu, &random, &shapes[i], (crn_haar_direction)direction, 2);
+            try_views(gpu, &random, &shapes[i], (crn_haar_direction)direction, most);
+        }
+}
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
@@ -240,6 +424,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_large_picture_is_the_definition),
         cmocka_unit_test(test_lines_of_the_cache_are_the_definition),
         cmocka_unit_test(test_every_byte_widens_to_its_quotient),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_is_openmp_on_large_pictures),
+        cmocka_unit_test(test_cuda_does_several_pictures_at_once_and_recorded),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -1,0 +1,87 @@
+/*
+ * Noise: Philox4x32-10 on (x / 4, j, level, phase).
+ *
+ * Along a row only the first word of the counter changes, from row to row only the second. Nearly
+ * all of the first three rounds depends on the one or the other alone; the two meet in the third.
+ */
+#ifndef CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
+#define CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
+
+#include "gpu/diamond_square.cuh"
+
+/* Words 2 and 3 (keyed) before the third round. */
+typedef struct crn_diamond_square_row {
+    uint32_t u, v;
+} crn_diamond_square_row;
+
+/* What word 2 is xored with before the third round; in it words 1, 2, 3. */
+typedef struct crn_diamond_square_column {
+    uint32_t p, q, r, t;
+} crn_diamond_square_column;
+
+static __device__ __forceinline__ uint64_t crn_product(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a * b;
+}
+
+static __device__ __forceinline__ crn_diamond_square_row
+crn_diamond_square_row_of(const crn_diamond_square_keys &keys, int32_t level, int32_t j)
+{
+    uint32_t word = (uint32_t)(crn_product(CRN_PHILOX_FACTOR1, (uint32_t)level) >> 32);
+    uint64_t a = crn_product(CRN_PHILOX_FACTOR0, word ^ (uint32_t)j ^ keys.round[0][0]);
+    crn_diamond_square_row row = {(uint32_t)(a >> 32) ^ keys.round[1][1], (uint32_t)a};
+    return row;
+}
+
+static __device__ __forceinline__ crn_diamond_square_column
+crn_diamond_square_column_of(const crn_diamond_square_keys &keys, int32_t level,
+                             crn_diamond_square_phase phase, int32_t group)
+{
+    uint64_t a = crn_product(CRN_PHILOX_FACTOR0, (uint32_t)group);
+    uint64_t b =
+        crn_product(CRN_PHILOX_FACTOR1, (uint32_t)(a >> 32) ^ (uint32_t)phase ^ keys.round[0][1]);
+    uint32_t word = CRN_PHILOX_FACTOR1 * (uint32_t)level;
+    uint64_t c = crn_product(CRN_PHILOX_FACTOR0, (uint32_t)(b >> 32) ^ word ^ keys.round[1][0]);
+    crn_diamond_square_column column = {(uint32_t)a, (uint32_t)b ^ keys.round[2][0],
+                                        (uint32_t)(c >> 32) ^ keys.round[2][1], (uint32_t)c};
+    return column;
+}
+
+/* The four words where a row and a column meet. */
+static __device__ __forceinline__ void
+crn_diamond_square_words(const crn_diamond_square_keys &keys, const crn_diamond_square_row &row,
+                         const crn_diamond_square_column &column, uint32_t (&words)[4])
+{
+    uint64_t b = crn_product(CRN_PHILOX_FACTOR1, row.u ^ column.p);
+    uint32_t x0 = (uint32_t)(b >> 32) ^ column.q, x1 = (uint32_t)b;
+    uint32_t x2 = column.r ^ row.v, x3 = column.t;
+#pragma unroll
+    for (int round = 3; round < CRN_PHILOX_ROUNDS; round++) {
+        uint64_t a = crn_product(CRN_PHILOX_FACTOR0, x0);
+        b = crn_product(CRN_PHILOX_FACTOR1, x2);
+        x0 = (uint32_t)(b >> 32) ^ x1 ^ keys.round[round][0];
+        x1 = (uint32_t)b;
+        x2 = (uint32_t)(a >> 32) ^ x3 ^ keys.round[round][1];
+        x3 = (uint32_t)a;
+    }
+    words[0] = x0;
+    words[1] = x1;
+    words[2] = x2;
+    words[3] = x3;
+}
+
+/* The noise of a group, as the definition multiplies. */
+static __device__ __forceinline__ void
+crn_diamond_square_noises(const crn_diamond_square_keys &keys, int32_t level,
+                          crn_diamond_square_phase phase, int32_t group, int32_t j, float amplitude,
+                          float (&noise)[4])
+{
+    uint32_t words[4];
+    crn_diamond_square_words(keys, crn_diamond_square_row_of(keys, level, j),
+                             crn_diamond_square_column_of(keys, level, phase, group), words);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        noise[i] = amplitude * ((float)(int32_t)words[i] * 0x1p-31f);
+}
+
+#endif

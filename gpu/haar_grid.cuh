@@ -1,0 +1,185 @@
+/* Averages and differences in place in memory (haar.cuh), by all threads of a CTA. */
+#ifndef CRN_GPU_HAAR_GRID_CUH
+#define CRN_GPU_HAAR_GRID_CUH
+
+#include "gpu/haar.cuh"
+
+typedef struct crn_haar_grid {
+    float *at;
+    ptrdiff_t row_stride, step; /* of its elements; channels lie side by side */
+    int32_t down, across, channels;
+    int32_t first; /* the level that they are of */
+    int32_t y, x;  /* where it begins there */
+} crn_haar_grid;
+
+/* The channels' own place in an image by quadrants. */
+typedef struct crn_haar_channels {
+    ptrdiff_t row_stride, step, stride; /* stride: from channel to channel */
+    int32_t count;                      /* that there are; a grid may have more */
+} crn_haar_channels;
+
+/* One square of the grid, at level `first` + j. */
+typedef struct crn_haar_square {
+    float *a, *b, *c, *d;
+    int32_t y, x, channel; /* of its average, on the whole of the next level */
+    bool below, beside;    /* has it a second row, a second column? */
+} crn_haar_square;
+
+static __device__ __forceinline__ int32_t crn_haar_squares(const crn_haar_grid &grid, int32_t j)
+{
+    return crn_haar_halved(grid.down, j + 1) * crn_haar_halved(grid.across, j + 1) * grid.channels;
+}
+
+/* false: it lies out of the picture. */
+static __device__ __forceinline__ bool crn_haar_square_of(const crn_haar_job &job,
+                                                          const crn_haar_grid &grid, int32_t j,
+                                                          int32_t i, crn_haar_square *ret)
+{
+    uint32_t wide = (uint32_t)crn_haar_halved(grid.across, j + 1) * (uint32_t)grid.channels;
+    int32_t row = (int32_t)((uint32_t)i / wide), column = (int32_t)((uint32_t)i % wide);
+    ret->channel = (int32_t)((uint32_t)column % (uint32_t)grid.channels);
+    column = (int32_t)((uint32_t)column / (uint32_t)grid.channels);
+    int32_t k = grid.first + j;
+    int32_t y = (grid.y >> j) + 2 * row, x = (grid.x >> j) + 2 * column;
+    int32_t high = crn_haar_halved(job.height, k), wide_all = crn_haar_halved(job.width, k);
+    ptrdiff_t down = grid.row_stride << j, right = grid.step << j;
+    ret->a = grid.at + 2 * row * down + 2 * column * right + ret->channel;
+    ret->b = ret->a + right;
+    ret->c = ret->a + down;
+    ret->d = ret->c + right;
+    ret->below = y + 1 < high;
+    ret->beside = x + 1 < wide_all;
+    ret->y = y >> 1;
+    ret->x = x >> 1;
+    return y < high && x < wide_all;
+}
+
+/* Where the average of that square lies in the quadrants of level k, and how far the others are. */
+static __device__ __forceinline__ ptrdiff_t crn_haar_place(const crn_haar_channels &channels,
+                                                           const crn_haar_square &square)
+{
+    return square.y * channels.row_stride + square.x * channels.step +
+           square.channel * channels.stride;
+}
+
+/* The squares' values, a twin for what is not there. */
+static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &square, float (&q)[4])
+{
+    q[0] = *square.a;
+    q[1] = square.beside ? *square.b : q[0];
+    q[2] = square.below ? *square.c : q[0];
+    q[3] = square.below ? (square.beside ? *square.d : q[2]) : q[1];
+}
+
+/* One level there: the differences to `details` (NULL: nowhere). */
+static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_haar_grid &grid,
+                                             int32_t j, float *details,
+                                             const crn_haar_channels &channels)
+{
+    int32_t k = grid.first + j + 1;
+    ptrdiff_t down = crn_haar_halved(job.height, k) * channels.row_stride;
+    ptrdiff_t right = crn_haar_halved(job.width, k) * channels.step;
+    int32_t count = crn_haar_squares(grid, j);
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        crn_haar_square square;
+        if (!crn_haar_square_of(job, grid, j, i, &square))
+            continue;
+        float q[4];
+        crn_haar_read(square, q);
+        crn_haar_sums(q[0], q[1], q[2], q[3]);
+        *square.a = q[0];
+        if (!details || square.channel >= channels.count)
+            continue;
+        float *to = details + crn_haar_place(channels, square);
+        if (square.beside)
+            to[right] = q[1];
+        if (square.below)
+            to[down] = q[2];
+        if (square.below && square.beside)
+            to[down + right] = q[3];
+    }
+}
+
+/* The same, with the differences softened and left in the grid. */
+static __device__ void crn_haar_grid_soften(const crn_haar_job &job, const crn_haar_grid &grid,
+                                            int32_t j)
+{
+    int32_t count = crn_haar_squares(grid, j);
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        crn_haar_square square;
+        if (!crn_haar_square_of(job, grid, j, i, &square))
+            continue;
+        float q[4];
+        crn_haar_read(square, q);
+        crn_haar_sums(q[0], q[1], q[2], q[3]);
+        *square.a = q[0];
+        if (square.beside)
+            *square.b = crn_haar_soften(q[1], job.threshold);
+        if (square.below)
+            *square.c = crn_haar_soften(q[2], job.threshold);
+        if (square.below && square.beside)
+            *square.d = crn_haar_soften(q[3], job.threshold);
+    }
+}
+
+/* One level back, with differences from `details`, or with NULL from the grid. */
+template <typename T>
+static __device__ void crn_haar_grid_inverse(const crn_haar_job &job, const crn_haar_grid &grid,
+                                             int32_t j, const T *details,
+                                             const crn_haar_channels &channels)
+{
+    int32_t k = grid.first + j + 1;
+    ptrdiff_t down = crn_haar_halved(job.height, k) * channels.row_stride;
+    ptrdiff_t right = crn_haar_halved(job.width, k) * channels.step;
+    int32_t count = crn_haar_squares(grid, j);
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        crn_haar_square square;
+        if (!crn_haar_square_of(job, grid, j, i, &square))
+            continue;
+        float q[4] = {*square.a, 0, 0, 0};
+        bool both = square.below && square.beside;
+        if (!details) {
+            q[1] = square.beside ? *square.b : 0;
+            q[2] = square.below ? *square.c : 0;
+            q[3] = both ? *square.d : 0;
+        } else if (square.channel < channels.count) {
+            const T *from = details + crn_haar_place(channels, square);
+            q[1] = square.beside ? crn_haar_element(from + right, job.unit) : 0;
+            q[2] = square.below ? crn_haar_element(from + down, job.unit) : 0;
+            q[3] = both ? crn_haar_element(from + down + right, job.unit) : 0;
+        }
+        crn_haar_sums(q[0], q[1], q[2], q[3]);
+        *square.a = q[0];
+        if (square.beside)
+            *square.b = q[1];
+        if (square.below)
+            *square.c = q[2];
+        if (both)
+            *square.d = q[3];
+    }
+}
+
+/* The averages of the grid after j levels, to or from an image. `move` has (float &in the grid,
+ * ptrdiff_t in the image). */
+template <typename MOVE>
+static __device__ __forceinline__ void
+crn_haar_grid_averages(const crn_haar_job &job, const crn_haar_grid &grid, int32_t j,
+                       const crn_haar_channels &channels, MOVE move)
+{
+    int32_t k = grid.first + j, y = grid.y >> j, x = grid.x >> j;
+    uint32_t wide = (uint32_t)crn_haar_halved(grid.across, j) * (uint32_t)grid.channels;
+    int32_t count = crn_haar_halved(grid.down, j) * (int32_t)wide;
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        int32_t row = (int32_t)((uint32_t)i / wide), column = (int32_t)((uint32_t)i % wide);
+        int32_t channel = (int32_t)((uint32_t)column % (uint32_t)grid.channels);
+        column = (int32_t)((uint32_t)column / (uint32_t)grid.channels);
+        if (y + row >= crn_haar_halved(job.height, k) ||
+            x + column >= crn_haar_halved(job.width, k) || channel >= channels.count)
+            continue;
+        move(grid.at[row * (grid.row_stride << j) + column * (grid.step << j) + channel],
+             (y + row) * channels.row_stride + (x + column) * channels.step +
+                 channel * channels.stride);
+    }
+}
+
+#endif

@@ -1,0 +1,487 @@
+/* The Haar transform's kernels (haar.cuh). */
+#include "gpu/haar_block.cuh"
+#include "gpu/haar_grid.cuh"
+
+#define THREADS_MAX 256
+
+/* A CTA's tile, and a thread's block in it. */
+typedef struct tile {
+    int32_t y, x;           /* of the tile's first pixel */
+    int32_t group, picture; /* of lanes */
+    int32_t block_y, block_x, slot;
+} tile;
+
+template <int N> static __device__ __forceinline__ tile tile_of(const crn_haar_job &job)
+{
+    tile t;
+    uint32_t at = blockIdx.x, across = (uint32_t)job.tiles_across, down = (uint32_t)job.tiles_down;
+    t.x = (int32_t)(at % across) * (N << job.across_log2);
+    at /= across;
+    t.y = (int32_t)(at % down) * (N << job.down_log2);
+    at /= down;
+    t.group = (int32_t)(at % (uint32_t)job.lane_groups);
+    t.picture = (int32_t)(at / (uint32_t)job.lane_groups);
+    uint32_t block = threadIdx.x / (uint32_t)job.lanes_per_cta;
+    t.slot = (int32_t)(threadIdx.x % (uint32_t)job.lanes_per_cta);
+    t.block_y = (int32_t)(block >> job.across_log2);
+    t.block_x = (int32_t)(block & ((1u << job.across_log2) - 1));
+    return t;
+}
+
+template <int N> struct log2_of {
+    static constexpr int value = N == 8 ? 3 : 2;
+};
+
+/* A thread's block on the picture. */
+typedef struct spot {
+    int32_t y, x, lane;
+    bool there, whole; /* any pixel of it, all of it */
+} spot;
+
+template <int N>
+static __device__ __forceinline__ spot spot_of(const crn_haar_job &job, const tile &t)
+{
+    spot s;
+    s.y = t.y + N * t.block_y;
+    s.x = t.x + N * t.block_x;
+    s.lane = t.group * job.lanes_per_cta + t.slot;
+    s.there = s.y < job.height && s.x < job.width && s.lane < job.lanes;
+    s.whole = s.there && job.height - s.y >= N && job.width - s.x >= N;
+    return s;
+}
+
+/* The averages of the CTA's blocks, in shared memory. */
+template <int N, int VEC>
+static __device__ __forceinline__ crn_haar_grid grid_of(const crn_haar_job &job, const tile &t,
+                                                        float *shared)
+{
+    constexpr int LEVELS = log2_of<N>::value;
+    int32_t channels = job.lanes_per_cta * VEC, across = 1 << job.across_log2;
+    crn_haar_grid grid = {shared,       (ptrdiff_t)across * channels,
+                          channels,     1 << job.down_log2,
+                          across,       channels,
+                          LEVELS,       t.y >> LEVELS,
+                          t.x >> LEVELS};
+    return grid;
+}
+
+template <int VEC>
+static __device__ __forceinline__ crn_haar_channels channels_of(const crn_haar_job &job,
+                                                                const tile &t,
+                                                                const crn_haar_view &view)
+{
+    crn_haar_channels channels = {view.row_stride, view.step, VEC == 1 ? view.lane_stride : 1,
+                                  VEC * (job.lanes - t.group * job.lanes_per_cta)};
+    return channels;
+}
+
+template <typename T>
+static __device__ __forceinline__ T *group_at(const crn_haar_job &job, const tile &t,
+                                              const crn_haar_view &view)
+{
+    return crn_haar_at<T>(view, t.group * job.lanes_per_cta, t.picture);
+}
+
+/* A block's average in the grid. */
+static __device__ __forceinline__ float *slot_of(const crn_haar_grid &grid, const tile &t, int vec)
+{
+    return grid.at + t.block_y * grid.row_stride + t.block_x * grid.step + t.slot * vec;
+}
+
+/* --- a block's quadrants --- */
+
+template <int K, bool WHOLE, int N, int VEC>
+static __device__ __forceinline__ void store_details(const crn_haar_job &job, const spot &s,
+                                                     float *details,
+                                                     const float (&block)[N][N][VEC])
+{
+    constexpr int S = 1 << (K - 1);
+    const crn_haar_view &view = job.details;
+    crn_haar_store<K, WHOLE>(block, 0, S, details,
+                             crn_haar_window_of(job, view, s.y, s.x, K, false, true));
+    crn_haar_store<K, WHOLE>(block, S, 0, details,
+                             crn_haar_window_of(job, view, s.y, s.x, K, true, false));
+    crn_haar_store<K, WHOLE>(block, S, S, details,
+                             crn_haar_window_of(job, view, s.y, s.x, K, true, true));
+}
+
+template <int K, bool WHOLE, int N, int VEC, typename T>
+static __device__ __forceinline__ void load_details(const crn_haar_job &job, const spot &s,
+                                                    const T *details, float (&block)[N][N][VEC])
+{
+    constexpr int S = 1 << (K - 1);
+    const crn_haar_view &view = job.details;
+    crn_haar_load<K, WHOLE>(block, 0, S, details,
+                            crn_haar_window_of(job, view, s.y, s.x, K, false, true), job.unit);
+    crn_haar_load<K, WHOLE>(block, S, 0, details,
+                            crn_haar_window_of(job, view, s.y, s.x, K, true, false), job.unit);
+    crn_haar_load<K, WHOLE>(block, S, S, details,
+                            crn_haar_window_of(job, view, s.y, s.x, K, true, true), job.unit);
+}
+
+template <int K, bool WHOLE, int N, int VEC>
+static __device__ __forceinline__ void store_averages(const crn_haar_job &job, const spot &s,
+                                                      const crn_haar_view &view, float *to,
+                                                      const float (&block)[N][N][VEC])
+{
+    crn_haar_store<K, WHOLE>(block, 0, 0, to,
+                             crn_haar_window_of(job, view, s.y, s.x, K, false, false));
+}
+
+template <int K, bool WHOLE, int N, int VEC, typename T>
+static __device__ __forceinline__ void load_averages(const crn_haar_job &job, const spot &s,
+                                                     const crn_haar_view &view, const T *from,
+                                                     float (&block)[N][N][VEC])
+{
+    crn_haar_load<K, WHOLE>(block, 0, 0, from,
+                            crn_haar_window_of(job, view, s.y, s.x, K, false, false), job.unit);
+}
+
+/* --- forward --- */
+
+template <int K, bool WHOLE, int N, int VEC>
+static __device__ __forceinline__ void forward_levels(const crn_haar_job &job, const spot &s,
+                                                      float *details, float *averages,
+                                                      float (&block)[N][N][VEC])
+{
+    if (job.levels == K)
+        store_averages<K, WHOLE>(job, s, job.averages, averages, block);
+    if constexpr (K < log2_of<N>::value) {
+        if (job.levels > K) {
+            crn_haar_forward<K, WHOLE, false>(block, crn_haar_halved(job.height, K) - (s.y >> K),
+                                              crn_haar_halved(job.width, K) - (s.x >> K), 0);
+            if (details)
+                store_details<K + 1, WHOLE>(job, s, details, block);
+            forward_levels<K + 1, WHOLE>(job, s, details, averages, block);
+        }
+    }
+}
+
+template <bool WHOLE, int N, int VEC, typename T>
+static __device__ __forceinline__ void forward_block(const crn_haar_job &job, const tile &t,
+                                                     const spot &s, float (&average)[VEC])
+{
+    float block[N][N][VEC];
+    load_averages<0, WHOLE>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
+                            block);
+    float *details =
+        job.details.data ? crn_haar_at<float>(job.details, s.lane, t.picture) : nullptr;
+    forward_levels<0, WHOLE>(job, s, details, crn_haar_at<float>(job.averages, s.lane, t.picture),
+                             block);
+#pragma unroll
+    for (int v = 0; v < VEC; v++)
+        average[v] = block[0][0][v];
+}
+
+template <int N, int VEC, typename T>
+static __global__ void __launch_bounds__(THREADS_MAX)
+    forward_kernel(const __grid_constant__ crn_haar_job job)
+{
+    constexpr int LEVELS = log2_of<N>::value;
+    extern __shared__ float shared[];
+    tile t = tile_of<N>(job);
+    spot s = spot_of<N>(job, t);
+    float average[VEC] = {};
+    if (s.whole)
+        forward_block<true, N, VEC, T>(job, t, s, average);
+    else if (s.there)
+        forward_block<false, N, VEC, T>(job, t, s, average);
+    if (job.levels <= LEVELS)
+        return;
+    crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
+    crn_haar_store_row(slot_of(grid, t, VEC), average);
+    __syncthreads();
+    float *details = job.details.data ? group_at<float>(job, t, job.details) : nullptr;
+    crn_haar_channels channels = channels_of<VEC>(job, t, job.details);
+    for (int32_t j = 0; j < job.levels - LEVELS; j++) {
+        crn_haar_grid_forward(job, grid, j, details, channels);
+        __syncthreads();
+    }
+    float *averages = group_at<float>(job, t, job.averages);
+    crn_haar_grid_averages(job, grid, job.levels - LEVELS, channels_of<VEC>(job, t, job.averages),
+                           [=](float &value, ptrdiff_t at) { averages[at] = value; });
+}
+
+/* --- inverse --- */
+
+/* All that the block takes from memory, in one go: nothing waits for what is made of it. */
+template <int K, bool WHOLE, int N, int VEC, typename T>
+static __device__ __forceinline__ void load_levels(const crn_haar_job &job, const tile &t,
+                                                   const spot &s, float (&block)[N][N][VEC])
+{
+    if (job.levels == K) {
+        if (sizeof(T) == sizeof(float) || job.averages_are_floats)
+            load_averages<K, WHOLE>(job, s, job.averages,
+                                    crn_haar_at<const float>(job.averages, s.lane, t.picture),
+                                    block);
+        else
+            load_averages<K, WHOLE>(job, s, job.averages,
+                                    crn_haar_at<const T>(job.averages, s.lane, t.picture), block);
+    }
+    if constexpr (K < log2_of<N>::value) {
+        if (job.levels > K) {
+            load_details<K + 1, WHOLE>(job, s, crn_haar_at<const T>(job.details, s.lane, t.picture),
+                                       block);
+            load_levels<K + 1, WHOLE, N, VEC, T>(job, t, s, block);
+        }
+    }
+}
+
+template <int K, int N, int VEC>
+static __device__ __forceinline__ void inverse_levels(int32_t levels, float (&block)[N][N][VEC])
+{
+    if (levels > K)
+        crn_haar_inverse<K>(block);
+    if constexpr (K > 0)
+        inverse_levels<K - 1>(levels, block);
+}
+
+/* What the levels of the grid leave in it. */
+template <typename T, int VEC>
+static __device__ void inverse_grid(const crn_haar_job &job, const tile &t,
+                                    const crn_haar_grid &grid)
+{
+    crn_haar_channels channels = channels_of<VEC>(job, t, job.averages);
+    int32_t levels = job.levels - grid.first;
+    const T *from = group_at<const T>(job, t, job.averages);
+    const float *floats = group_at<const float>(job, t, job.averages);
+    bool are_floats = sizeof(T) == sizeof(float) || job.averages_are_floats, unit = job.unit;
+    crn_haar_grid_averages(job, grid, levels, channels, [=](float &value, ptrdiff_t at) {
+        value = are_floats ? floats[at] : crn_haar_element(from + at, unit);
+    });
+    channels = channels_of<VEC>(job, t, job.details);
+    for (int32_t j = levels - 1; j >= 0; j--) {
+        __syncthreads();
+        crn_haar_grid_inverse(job, grid, j, group_at<const T>(job, t, job.details), channels);
+    }
+    __syncthreads();
+}
+
+template <int N, int VEC, typename T>
+static __global__ void __launch_bounds__(THREADS_MAX)
+    inverse_kernel(const __grid_constant__ crn_haar_job job)
+{
+    constexpr int LEVELS = log2_of<N>::value;
+    extern __shared__ float shared[];
+    tile t = tile_of<N>(job);
+    spot s = spot_of<N>(job, t);
+    float block[N][N][VEC];
+    if (s.whole)
+        load_levels<0, true, N, VEC, T>(job, t, s, block);
+    else if (s.there)
+        load_levels<0, false, N, VEC, T>(job, t, s, block);
+    if (job.levels > LEVELS) {
+        crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
+        inverse_grid<T, VEC>(job, t, grid);
+#pragma unroll
+        for (int v = 0; v < VEC; v++)
+            block[0][0][v] = slot_of(grid, t, VEC)[v];
+    }
+    inverse_levels<LEVELS - 1>(job.levels, block);
+    float *pixels = crn_haar_at<float>(job.pixels, s.lane, t.picture);
+    if (s.whole)
+        store_averages<0, true>(job, s, job.pixels, pixels, block);
+    else if (s.there)
+        store_averages<0, false>(job, s, job.pixels, pixels, block);
+}
+
+/* --- denoise --- */
+
+template <int K, bool WHOLE, int N, int VEC>
+static __device__ __forceinline__ void soften_levels(const crn_haar_job &job, const spot &s,
+                                                     float (&block)[N][N][VEC])
+{
+    if (job.levels > K)
+        crn_haar_forward<K, WHOLE, true>(block, crn_haar_halved(job.height, K) - (s.y >> K),
+                                         crn_haar_halved(job.width, K) - (s.x >> K), job.threshold);
+    if constexpr (K + 1 < log2_of<N>::value)
+        soften_levels<K + 1, WHOLE>(job, s, block);
+}
+
+/* The averages of a launch's last level where they come from another. */
+template <int K, bool WHOLE, int N, int VEC>
+static __device__ __forceinline__ void take_averages(const crn_haar_job &job, const tile &t,
+                                                     const spot &s, float (&block)[N][N][VEC])
+{
+    if (job.levels == K)
+        load_averages<K, WHOLE>(job, s, job.averages,
+                                crn_haar_at<const float>(job.averages, s.lane, t.picture), block);
+    if constexpr (K > 1)
+        take_averages<K - 1, WHOLE>(job, t, s, block);
+}
+
+template <bool WHOLE, int N, int VEC, typename T>
+static __device__ __forceinline__ void soften_block(const crn_haar_job &job, const tile &t,
+                                                    const spot &s, float (&block)[N][N][VEC])
+{
+    load_averages<0, WHOLE>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
+                            block);
+    soften_levels<0, WHOLE>(job, s, block);
+    if (job.averages.data)
+        take_averages<log2_of<N>::value, WHOLE>(job, t, s, block);
+}
+
+/* There and back. */
+template <int VEC>
+static __device__ void soften_grid(const crn_haar_job &job, const tile &t,
+                                   const crn_haar_grid &grid)
+{
+    int32_t levels = job.levels - grid.first;
+    for (int32_t j = 0; j < levels; j++) {
+        __syncthreads();
+        crn_haar_grid_soften(job, grid, j);
+    }
+    crn_haar_channels channels = channels_of<VEC>(job, t, job.averages);
+    if (job.averages.data) {
+        __syncthreads();
+        const float *averages = group_at<const float>(job, t, job.averages);
+        crn_haar_grid_averages(job, grid, levels, channels,
+                               [=](float &value, ptrdiff_t at) { value = averages[at]; });
+    }
+    for (int32_t j = levels - 1; j >= 0; j--) {
+        __syncthreads();
+        crn_haar_grid_inverse<float>(job, grid, j, nullptr, channels);
+    }
+    __syncthreads();
+}
+
+template <int N, int VEC, typename T>
+static __global__ void __launch_bounds__(THREADS_MAX)
+    denoise_kernel(const __grid_constant__ crn_haar_job job)
+{
+    constexpr int LEVELS = log2_of<N>::value;
+    extern __shared__ float shared[];
+    tile t = tile_of<N>(job);
+    spot s = spot_of<N>(job, t);
+    float block[N][N][VEC];
+    if (s.whole)
+        soften_block<true, N, VEC, T>(job, t, s, block);
+    else if (s.there)
+        soften_block<false, N, VEC, T>(job, t, s, block);
+    if (job.levels > LEVELS) {
+        crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
+        crn_haar_store_row(slot_of(grid, t, VEC), block[0][0]);
+        soften_grid<VEC>(job, t, grid);
+#pragma unroll
+        for (int v = 0; v < VEC; v++)
+            block[0][0][v] = slot_of(grid, t, VEC)[v];
+    }
+    inverse_levels<LEVELS - 1>(job.levels, block);
+    float *denoised = crn_haar_at<float>(job.denoised, s.lane, t.picture);
+    if (s.whole)
+        store_averages<0, true>(job, s, job.denoised, denoised, block);
+    else if (s.there)
+        store_averages<0, false>(job, s, job.denoised, denoised, block);
+}
+
+/* --- what few pixels are left --- */
+
+/* Of one plane: in place in the pixels' memory. */
+static __device__ crn_haar_grid rest_of(const crn_haar_job &job, int32_t plane, int32_t picture)
+{
+    crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, picture),
+                          job.pixels.row_stride,
+                          job.pixels.step,
+                          job.height,
+                          job.width,
+                          1,
+                          0,
+                          0,
+                          0};
+    return grid;
+}
+
+static __device__ crn_haar_channels plane_of(const crn_haar_view &view)
+{
+    crn_haar_channels channels = {view.row_stride, view.step, 0, 1};
+    return channels;
+}
+
+static __global__ void __launch_bounds__(1024)
+    rest_forward_kernel(const __grid_constant__ crn_haar_job job)
+{
+    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
+    crn_haar_grid grid = rest_of(job, plane, picture);
+    float *details = crn_haar_at<float>(job.details, plane, picture);
+    for (int32_t j = 0; j < job.levels; j++) {
+        crn_haar_grid_forward(job, grid, j, details, plane_of(job.details));
+        __syncthreads();
+    }
+    float *averages = crn_haar_at<float>(job.averages, plane, picture);
+    crn_haar_grid_averages(job, grid, job.levels, plane_of(job.averages),
+                           [=](float &value, ptrdiff_t at) { averages[at] = value; });
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(1024)
+    rest_inverse_kernel(const __grid_constant__ crn_haar_job job)
+{
+    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
+    crn_haar_grid grid = rest_of(job, plane, picture);
+    const T *averages = crn_haar_at<const T>(job.averages, plane, picture);
+    const T *details = crn_haar_at<const T>(job.details, plane, picture);
+    bool unit = job.unit;
+    crn_haar_grid_averages(
+        job, grid, job.levels, plane_of(job.averages),
+        [=](float &value, ptrdiff_t at) { value = crn_haar_element(averages + at, unit); });
+    for (int32_t j = job.levels - 1; j >= 0; j--) {
+        __syncthreads();
+        crn_haar_grid_inverse(job, grid, j, details, plane_of(job.details));
+    }
+}
+
+static __global__ void __launch_bounds__(1024)
+    rest_denoise_kernel(const __grid_constant__ crn_haar_job job)
+{
+    crn_haar_grid grid =
+        rest_of(job, (int32_t)blockIdx.x % job.lanes, (int32_t)blockIdx.x / job.lanes);
+    for (int32_t j = 0; j < job.levels; j++) {
+        crn_haar_grid_soften(job, grid, j);
+        __syncthreads();
+    }
+    for (int32_t j = job.levels - 1; j >= 0; j--) {
+        crn_haar_grid_inverse<float>(job, grid, j, nullptr, plane_of(job.pixels));
+        __syncthreads();
+    }
+}
+
+/* --- launches --- */
+
+typedef void kernel_fn(crn_haar_job job);
+
+template <int N, int VEC, typename T> static kernel_fn *kernel_of(crn_haar_direction direction)
+{
+    return direction == CRN_HAAR_FORWARD   ? forward_kernel<N, VEC, T>
+           : direction == CRN_HAAR_INVERSE ? inverse_kernel<N, VEC, T>
+                                           : denoise_kernel<N, VEC, T>;
+}
+
+int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
+                    const crn_haar_job *job)
+{
+    kernel_fn *kernel =
+        lane == CRN_HAAR_SINGLE
+            ? (u8 ? kernel_of<8, 1, uint8_t>(direction) : kernel_of<8, 1, float>(direction))
+            : (u8 ? kernel_of<4, 4, uint8_t>(direction) : kernel_of<4, 4, float>(direction));
+    int64_t ctas = (int64_t)job->tiles_across * job->tiles_down * job->lane_groups * job->views;
+    if (ctas > INT32_MAX)
+        return -EINVAL;
+    uint32_t threads = (uint32_t)job->lanes_per_cta << (job->across_log2 + job->down_log2);
+    size_t bytes = threads * sizeof(float) * (lane == CRN_HAAR_FOUR ? 4 : 1);
+    kernel<<<(uint32_t)ctas, threads, bytes, crn_gpu_stream(context)>>>(*job);
+    return crn_gpu_launched();
+}
+
+int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
+                         const crn_haar_job *job)
+{
+    kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? rest_forward_kernel
+                        : direction == CRN_HAAR_DENOISE ? rest_denoise_kernel
+                        : u8                            ? rest_inverse_kernel<uint8_t>
+                                                        : rest_inverse_kernel<float>;
+    int64_t ctas = (int64_t)job->lanes * job->views;
+    if (ctas > INT32_MAX)
+        return -EINVAL;
+    kernel<<<(uint32_t)ctas, 1024, 0, crn_gpu_stream(context)>>>(*job);
+    return crn_gpu_launched();
+}
