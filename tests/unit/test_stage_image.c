@@ -81,7 +81,12 @@ static int note_haar(crn_context *context, const crn_haar_params *params, const 
 }
 
 static const crn_ops ops = {
-    .name = "noting", .convolve = note_convolve, .morphology = note_morphology, .haar = note_haar};
+    .name = "noting",
+    .convolve = note_convolve,
+    .morphology = note_morphology,
+    .haar = note_haar,
+    .widen = crn_widen,
+};
 
 /* --- a job --------------------------------------------------------------------------------------
  */
