@@ -232,6 +232,15 @@ const char *crn_apply_type_name(crn_type type)
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
                       crn_error *error)
 {
+    bool on_device = apply->backend == CRN_BACKEND_CUDA;
+    if (on_device && (r == -EIO || r == -ENODEV || r == -ETIMEDOUT))
+        return crn_error_set(error, r, "%s: the device failed (%s); try --backend openmp", path,
+                             strerror(-r));
+    if (on_device && r == -ENOMEM)
+        return crn_error_set(error, r,
+                             "%s: no memory for the work on %d x %d pixels, on the device or here; "
+                             "try --backend openmp",
+                             path, image->width, image->height);
     if (r == -ENOMEM) {
         char have[CRN_BYTES_TEXT];
         return crn_error_set(error, r, "%s: no memory for the work on %d x %d pixels, %s are there",
