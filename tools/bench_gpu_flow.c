@@ -102,7 +102,8 @@ int crn_gpu_flow_measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_i
 {
     static const struct {
         int32_t contexts, views;
-    } tried[] = {{1, 1}, {2, 1}, {4, 1}, {8, 1}, {2, 4}, {4, 4}, {2, 8}, {4, 8}, {2, 16}, {4, 16}};
+    } tried[] = {{1, 1}, {2, 1}, {4, 1}, {8, 1},  {2, 4}, {4, 4},
+                 {2, 8}, {4, 8}, {8, 4}, {2, 16}, {4, 16}};
     int32_t count = sizeof tried / sizeof *tried;
     for (int32_t i = 0; i < count; i++) {
         crn_gpu_flow flow = {.contexts = tried[i].contexts, .views = tried[i].views};

@@ -59,6 +59,12 @@ const crn_gpu_row crn_gpu_rows[] = {
      4096, 150},
     {"diamond_square u8 8193x8193", CRN_GPU_DIAMOND_SQUARE, CRN_GPU_ON_DEVICE, CRN_U8, 1, 8193,
      8193, 13, 0, 0.15},
+    {"convolve frame f32, gaussian 3", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_F32, FRAME, 1, 3,
+     0},
+    {"opening frame f32, disk 5", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_F32, FRAME,
+     CRN_ELEMENT_DISK, 5, 0},
+    {"opening frame u8, disk 5", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, FRAME,
+     CRN_ELEMENT_DISK, 5, 0},
     {"chain f32, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0, 0.180},
     {"chain u8, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0, 0},
     {"chain f32, sustained", CRN_GPU_CHAIN, CRN_GPU_SUSTAINED, CRN_F32, FRAME, 60, 0, 0},
@@ -163,23 +169,23 @@ static size_t result_bytes(const crn_gpu_work *work)
     }
 }
 
-/* Weights without any structure. */
+/* The chain's are the line's usual ones, and so with a of 1; else without any structure. */
 static int make_weights(crn_gpu_work *work)
 {
-    if (work->row->task == CRN_GPU_CHAIN) {
-        static crn_kernel kernel;
-        crn_kernel_make("gaussian", (crn_size){3, 3}, &kernel, NULL);
-        work->weights = malloc(9 * sizeof *work->weights);
-        if (work->weights)
-            memcpy(work->weights, kernel.weights, 9 * sizeof *work->weights);
-        return work->weights ? 0 : -ENOMEM;
-    }
-    int32_t side = work->row->b;
-    work->weights = malloc((size_t)side * (size_t)side * sizeof *work->weights);
+    bool is_chain = work->row->task == CRN_GPU_CHAIN;
+    int32_t side = is_chain ? 3 : work->row->b;
+    size_t count = (size_t)side * (size_t)side;
+    work->weights = malloc(count * sizeof *work->weights);
     if (!work->weights)
         return -ENOMEM;
+    if (is_chain || work->row->a == 1) {
+        static crn_kernel kernel;
+        int r = crn_kernel_make("gaussian", (crn_size){side, side}, &kernel, NULL);
+        memcpy(work->weights, kernel.weights, count * sizeof *work->weights);
+        return r;
+    }
     uint32_t word = 7;
-    for (int32_t i = 0; i < side * side; i++) {
+    for (size_t i = 0; i < count; i++) {
         word = word * 1664525u + 1013904223u;
         work->weights[i] = (float)(((double)(word >> 8) / (1 << 24) - 0.4) / side);
     }

@@ -38,7 +38,7 @@ def haar_by_levels(device, source, result, levels):
         averages = there.pinned(level[:-(-height // 2), :-(-width // 2)])
 
 
-def kept_haar(report, device):
+def kept_haar(report, device, _):
     rng, rows, lines = np.random.default_rng(1), [], {}
     for (height, width, levels), (_, copies, kept) in sorted(sources.HAAR_MS.items(), key=lambda i: i[0][0] * i[0][1]):
         source = there.pinned(rng.random((height, width), "f4"))
@@ -103,5 +103,8 @@ def kept(report, long):
         report.say(f"\nLeft out, results kept on a device: {why}.")
         return
     device = there.Device()
-    kept_haar(report, device)
-    kept_ranklets(report, device, long)
+    for experiment in kept_haar, kept_ranklets:
+        try:
+            experiment(report, device, long)
+        except OSError as fault:
+            report.say(f"\nLeft out, {experiment.__name__} on a device: {fault.strerror}.")
