@@ -18,7 +18,7 @@
 
 #define SECONDS 0.2
 
-enum { OPTION_FRAME, OPTION_ONLY, OPTION_SECONDS, OPTION_JSON };
+enum { OPTION_FRAME, OPTION_ONLY, OPTION_SECONDS, OPTION_CHECK, OPTION_JSON };
 
 static const crn_tool tool = {
     .name = "cernita-bench gpu",
@@ -33,6 +33,7 @@ static const crn_tool tool = {
             {"frame", "FILE.npy", "float32 maps, H x W x C, to draw the outlines of; else waves"},
             {"only", "NAME", "rows whose name begins so"},
             {"seconds", "S", "time spent on a row; default 0.2"},
+            {"check", NULL, "compare the results with openmp's; a row that differs fails"},
             {"json", NULL, "one JSON object a line instead of the table"},
             {NULL, NULL, NULL}},
     .operands_min = 0,
@@ -44,7 +45,7 @@ typedef struct request {
     const char *frame_path, *only;
     crn_image frame; /* data NULL: none was given */
     double seconds;
-    bool json;
+    bool check, json;
     crn_gpu_speeds speeds;
 } request;
 
@@ -125,9 +126,10 @@ static void choose_figure(outcome *o)
 
 static void say_fault(const request *asked, const crn_gpu_row *row, int r)
 {
-    const char *why = r == -ENOSYS   ? "not there yet"
-                      : r == -ENOSPC ? "the results had no room"
-                                     : strerror(-r);
+    const char *why = r == -ENOSYS    ? "not there yet"
+                      : r == -ENOSPC  ? "the results had no room"
+                      : r == -EBADMSG ? "differs from openmp's result"
+                                      : strerror(-r);
     if (asked->json)
         printf("{\"row\":\"%s\",\"error\":\"%s\"}\n", row->name, why);
     else
@@ -143,6 +145,8 @@ static int bench_span(const request *asked, const crn_gpu_row *row)
     int r = crn_gpu_work_create(asked->gpu, row, frame, 1, 0, &work);
     if (r == 0)
         r = crn_gpu_time(asked->gpu, work, row->span, asked->seconds, &o.figures);
+    if (r == 0 && asked->check)
+        r = crn_gpu_work_compare(asked->gpu, work);
     if (r == 0) {
         choose_figure(&o);
         o.floor_ms = crn_gpu_work_floor_ms(work, &asked->speeds);
@@ -181,7 +185,7 @@ static int bench_flow(const request *asked, const crn_gpu_row *row)
 {
     crn_gpu_flow flows[CRN_GPU_FLOWS_MAX];
     const crn_image *frame = asked->frame.data ? &asked->frame : NULL;
-    int count = crn_gpu_flow_measure(asked->gpu, row, frame, asked->seconds, flows);
+    int count = crn_gpu_flow_measure(asked->gpu, row, frame, asked->seconds, asked->check, flows);
     if (count < 0)
         return count;
     int best = 0;
@@ -234,6 +238,8 @@ static request read_request(int argc, char **argv)
             asked.only = value;
         else if (option == OPTION_SECONDS)
             asked.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
+        else if (option == OPTION_CHECK)
+            asked.check = true;
         else
             asked.json = true;
     }

@@ -82,6 +82,10 @@ int crn_gpu_work_ask(crn_gpu_work *work, int32_t i);
 /* After the first run: whether all results had room. -ENOSPC otherwise. */
 int crn_gpu_work_check(const crn_gpu_work *work);
 
+/* Does what was done last with copy 0 have the bytes that openmp gives, or differ from them within
+ * what ops.h allows? 0; -EBADMSG: no; or another negative errno. */
+int crn_gpu_work_compare(const crn_gpu *gpu, crn_gpu_work *work);
+
 /* What one piece of work takes, in ms; NAN: not measured. */
 typedef struct crn_gpu_figures {
     double stream_ms; /* asked for again and again, by the device's clock */
@@ -104,10 +108,11 @@ typedef struct crn_gpu_flow {
 
 #define CRN_GPU_FLOWS_MAX 16
 
-/* Tries several numbers of contexts and views, for so many seconds each. ret_flows: what each came
- * to; returns how many, or negative errno. */
+/* Tries several numbers of contexts and views, for so many seconds each; with `check` what every
+ * context has at the end is compared (crn_gpu_work_compare). ret_flows: what each came to; returns
+ * how many, or negative errno. */
 int crn_gpu_flow_measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *frame,
-                         double seconds, crn_gpu_flow ret_flows[CRN_GPU_FLOWS_MAX]);
+                         double seconds, bool check, crn_gpu_flow ret_flows[CRN_GPU_FLOWS_MAX]);
 
 double crn_gpu_median(double *values, int32_t count); /* sorts them */
 

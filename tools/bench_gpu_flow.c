@@ -68,7 +68,7 @@ static int run_until(const crn_gpu *gpu, lane *lanes, int32_t count, int64_t end
 }
 
 static int measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *frame,
-                   double seconds, crn_gpu_flow *flow)
+                   double seconds, bool check, crn_gpu_flow *flow)
 {
     lane lanes[CONTEXTS_MAX] = {0};
     int64_t batches = 0, begin_ns = 0;
@@ -88,6 +88,8 @@ static int measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *
         flow->gb_per_s =
             (double)batches * (double)crn_gpu_work_in_bytes(lanes[0].work) / spent_s / 1e9;
     }
+    for (int32_t i = 0; r == 0 && check && i < flow->contexts; i++)
+        r = crn_gpu_work_compare(gpu, lanes[i].work);
     for (int32_t i = 0; i < flow->contexts; i++) {
         if (lanes[i].context)
             crn_gpu_wait(gpu, lanes[i].context, CRN_BENCH_GPU_LIMIT_NS);
@@ -98,7 +100,7 @@ static int measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *
 }
 
 int crn_gpu_flow_measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image *frame,
-                         double seconds, crn_gpu_flow ret_flows[CRN_GPU_FLOWS_MAX])
+                         double seconds, bool check, crn_gpu_flow ret_flows[CRN_GPU_FLOWS_MAX])
 {
     static const struct {
         int32_t contexts, views;
@@ -107,7 +109,7 @@ int crn_gpu_flow_measure(const crn_gpu *gpu, const crn_gpu_row *row, const crn_i
     int32_t count = sizeof tried / sizeof *tried;
     for (int32_t i = 0; i < count; i++) {
         crn_gpu_flow flow = {.contexts = tried[i].contexts, .views = tried[i].views};
-        int r = measure(gpu, row, frame, seconds, &flow);
+        int r = measure(gpu, row, frame, seconds, check, &flow);
         if (r < 0)
             return r;
         ret_flows[i] = flow;

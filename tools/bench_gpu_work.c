@@ -1,11 +1,11 @@
-/* The rows of `cernita-bench gpu`, and how each is asked of a device. */
+/* The pictures, the parameters and the memory of a row of `cernita-bench gpu`. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stages/kernel.h"
-#include "tools/bench_gpu.h"
+#include "tools/bench_gpu_parts.h"
 
 #define PI 3.14159265358979
 
@@ -13,84 +13,8 @@
 #define ROTATED_BYTES ((size_t)128 << 20)
 #define COPIES_MAX    256
 
-#define ALIGNMENT  256
-#define PLANES_MAX 64
-
 /* The stages' slots of the device's memory. */
 enum { SLOT_IN = 16, SLOT_OUT, SLOT_SMOOTHED, SLOT_OPENED };
-
-#define FRAME 12, 95, 511
-#define PHOTO 1920, 2560
-#define UHD   3, 2160, 3840
-
-/* Waves of 62 pixels in 4096 x 4096 have 0.9 million segments. */
-const crn_gpu_row crn_gpu_rows[] = {
-    {"contours frame f32, device to host", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, FRAME, 60, 0,
-     0.040},
-    {"contours frame f32, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0,
-     0.110},
-    {"contours frame u8, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0,
-     0.070},
-    {"contours smooth f32 4096x4096", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, 1, 4096, 4096, 62,
-     0, 1.5},
-    {"opening u8 RGB 1920x2560, rect 3", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
-     CRN_ELEMENT_RECT, 3, 0.025},
-    {"opening u8 RGB 1920x2560, rect 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
-     CRN_ELEMENT_RECT, 11, 0.035},
-    {"opening u8 RGB 1920x2560, rect 21", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
-     CRN_ELEMENT_RECT, 21, 0.050},
-    {"opening u8 1920x2560, disk 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 1, PHOTO,
-     CRN_ELEMENT_DISK, 11, 0.040},
-    {"opening u8 RGB 1920x2560, disk 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
-     CRN_ELEMENT_DISK, 11, 0},
-    {"convolve u8 RGB 2160x3840, dense 3", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 3,
-     0.030},
-    {"convolve u8 RGB 2160x3840, dense 5", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 5,
-     0.050},
-    {"convolve u8 RGB 2160x3840, dense 7", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_U8, UHD, 0, 7,
-     0.090},
-    {"haar f32 1800x2880, 3 levels forward", CRN_GPU_HAAR, CRN_GPU_ON_DEVICE, CRN_F32, 1, 1800,
-     2880, CRN_HAAR_FORWARD, 3, 0.018},
-    {"haar f32 1800x2880, 3 levels inverse", CRN_GPU_HAAR, CRN_GPU_ON_DEVICE, CRN_F32, 1, 1800,
-     2880, CRN_HAAR_INVERSE, 3, 0},
-    {"ranklet u8 1024x1024, pyramid", CRN_GPU_RANKLET, CRN_GPU_ON_DEVICE, CRN_U8, 1, 1024, 1024, 2,
-     1024, 4},
-    {"ranklet u8 4096x4096, pyramid", CRN_GPU_RANKLET, CRN_GPU_ON_DEVICE, CRN_U8, 1, 4096, 4096, 2,
-     4096, 150},
-    {"diamond_square u8 8193x8193", CRN_GPU_DIAMOND_SQUARE, CRN_GPU_ON_DEVICE, CRN_U8, 1, 8193,
-     8193, 13, 0, 0.15},
-    {"convolve frame f32, gaussian 3", CRN_GPU_CONVOLVE, CRN_GPU_ON_DEVICE, CRN_F32, FRAME, 1, 3,
-     0},
-    {"opening frame f32, disk 5", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_F32, FRAME,
-     CRN_ELEMENT_DISK, 5, 0},
-    {"opening frame u8, disk 5", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, FRAME,
-     CRN_ELEMENT_DISK, 5, 0},
-    {"chain f32, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0, 0.180},
-    {"chain u8, one view", CRN_GPU_CHAIN, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0, 0},
-    {"chain f32, sustained", CRN_GPU_CHAIN, CRN_GPU_SUSTAINED, CRN_F32, FRAME, 60, 0, 0},
-    {"chain u8, sustained", CRN_GPU_CHAIN, CRN_GPU_SUSTAINED, CRN_U8, FRAME, 60, 0, 0},
-};
-
-const int32_t crn_gpu_row_count = sizeof crn_gpu_rows / sizeof *crn_gpu_rows;
-
-struct crn_gpu_work {
-    const crn_gpu *gpu;
-    const crn_gpu_row *row;
-    crn_context *context;
-    int32_t views, copies, host_copies;
-    crn_image picture;                            /* of one view; its data is malloc'd */
-    size_t in_bytes, out_bytes;                   /* of one copy: all views' */
-    size_t in_step, out_step;                     /* from one copy to the next */
-    uint8_t *host, *in, *out, *smoothed, *opened; /* pinned; on the device */
-    crn_contours *contours;                       /* pinned, as its arrays are */
-    float *weights;
-    double levels[PLANES_MAX];
-};
-
-static size_t rounded(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static double wave(int32_t length_px, int32_t plane, int32_t y, int32_t x)
 {
@@ -118,7 +42,7 @@ static int make_picture(crn_gpu_work *work, const crn_image *frame)
     bool is_frame = has_contours(row) && row->planes > 1;
     crn_image shape = crn_image_dense(NULL, row->type, row->planes > 1 ? CRN_HWC : CRN_CHW,
                                       row->planes, row->height, row->width);
-    if (is_frame && frame && frame->planes > PLANES_MAX)
+    if (is_frame && frame && frame->planes > CRN_GPU_PLANES_MAX)
         return -EINVAL;
     if (is_frame && frame)
         shape =
@@ -143,13 +67,6 @@ static int make_picture(crn_gpu_work *work, const crn_image *frame)
     return 0;
 }
 
-/* The places of a ranklet's window of that side: what it gives has three values for each. */
-static size_t window_bytes(const crn_image *picture, int32_t side)
-{
-    return rounded((size_t)(picture->height - side + 1) * (size_t)(picture->width - side + 1) * 3 *
-                   sizeof(float));
-}
-
 static size_t result_bytes(const crn_gpu_work *work)
 {
     const crn_gpu_row *row = work->row;
@@ -162,7 +79,7 @@ static size_t result_bytes(const crn_gpu_work *work)
         return count * sizeof(float);
     case CRN_GPU_RANKLET: /* every window's are kept */
         for (int32_t side = row->a; side <= row->b; side *= 2)
-            bytes += window_bytes(&work->picture, side);
+            bytes += crn_gpu_window_bytes(&work->picture, side);
         return bytes;
     default:
         return count * crn_type_bytes(row->type);
@@ -206,7 +123,7 @@ static int make_contours(crn_gpu_work *work)
                          .contours = work->gpu->pinned_create(contours * sizeof *it->contours),
                          .point_capacity = points,
                          .contour_capacity = contours};
-    for (int32_t plane = 0; plane < work->picture.planes && plane < PLANES_MAX; plane++)
+    for (int32_t plane = 0; plane < work->picture.planes && plane < CRN_GPU_PLANES_MAX; plane++)
         work->levels[plane] = work->row->type == CRN_U8 ? 127.5 : 0.5;
     return it->points && it->contours ? 0 : -ENOMEM;
 }
@@ -219,8 +136,8 @@ static int take_memory(crn_gpu_work *work)
     size_t in_share = copies * work->in_step / views, out_share = copies * work->out_step / views;
     size_t one = work->in_bytes / views;
     work->host = work->gpu->pinned_create((size_t)work->host_copies * work->in_step);
-    work->in = crn_context_scratch(work->context, SLOT_IN, in_share + ALIGNMENT);
-    work->out = crn_context_scratch(work->context, SLOT_OUT, out_share + ALIGNMENT);
+    work->in = crn_context_scratch(work->context, SLOT_IN, in_share + CRN_GPU_ALIGNMENT);
+    work->out = crn_context_scratch(work->context, SLOT_OUT, out_share + CRN_GPU_ALIGNMENT);
     work->smoothed = crn_context_scratch(work->context, SLOT_SMOOTHED, one);
     work->opened = crn_context_scratch(work->context, SLOT_OPENED, one);
     if (!work->host || !work->in || !work->out || !work->smoothed || !work->opened)
@@ -259,8 +176,8 @@ int crn_gpu_work_create(const crn_gpu *gpu, const crn_gpu_row *row, const crn_im
             work->in_bytes = 1; /* it makes its picture: nothing to move */
         work->in_bytes *= (size_t)views;
         work->out_bytes = result_bytes(work) * (size_t)views;
-        work->in_step = rounded(work->in_bytes);
-        work->out_step = rounded(work->out_bytes);
+        work->in_step = crn_gpu_rounded(work->in_bytes);
+        work->out_step = crn_gpu_rounded(work->out_bytes);
         work->copies = copies ? copies : copies_for(gpu, work->in_step + work->out_step);
         work->host_copies = row->span == CRN_GPU_FROM_HOST ? work->copies : 1;
         r = gpu->context_create(0, views, &work->context);
@@ -355,64 +272,15 @@ int crn_gpu_work_upload(crn_gpu_work *work, int32_t i)
     return work->gpu->upload(work->context, work->in + to, work->host + from, work->in_bytes);
 }
 
-/* Every window from a to b, doubled, each with results of its own. */
-static int ask_ranklets(const crn_gpu_work *work, const crn_image *in, uint8_t *out)
-{
-    int r = 0;
-    for (int32_t side = work->row->a; r == 0 && side <= work->row->b; side *= 2) {
-        crn_ranklet_params params = {side, side};
-        crn_image result = crn_image_dense(out, CRN_F32, CRN_CHW, 3 * in->planes,
-                                           in->height - side + 1, in->width - side + 1);
-        r = work->gpu->ops->ranklet(work->context, &params, in, &result);
-        out += window_bytes(in, side);
-    }
-    return r;
-}
-
-static int ask_chain(const crn_gpu_work *work, const crn_image *in)
-{
-    const crn_ops *ops = work->gpu->ops;
-    crn_image smoothed = *in, opened = *in;
-    smoothed.data = work->smoothed;
-    opened.data = work->opened;
-    crn_convolve_params gaussian = {work->weights, 3, 3, CRN_CONVOLVE_REPLICATE};
-    crn_morphology_params opening = {CRN_OPEN,
-                                     {.shape = CRN_ELEMENT_DISK, .width = 5, .height = 5}};
-    crn_contours_params outlines = {.levels = work->levels, .border = CRN_BORDER_CLOSED};
-    int r = ops->convolve(work->context, &gaussian, in, &smoothed);
-    if (r == 0)
-        r = ops->morphology(work->context, &opening, &smoothed, &opened);
-    return r == 0 ? ops->contours(work->context, &outlines, &opened, work->contours) : r;
-}
-
 int crn_gpu_work_ask(crn_gpu_work *work, int32_t i)
 {
-    const crn_gpu_row *row = work->row;
-    const crn_ops *ops = work->gpu->ops;
-    crn_image in = work->picture, out = work->picture;
-    in.data = work->in + (size_t)(i % work->copies) * work->in_step;
-    out.data = work->out + (size_t)(i % work->copies) * work->out_step;
-    crn_morphology_params opening = {
-        CRN_OPEN, {.shape = (crn_element_shape)row->a, .width = row->b, .height = row->b}};
-    crn_convolve_params dense = {work->weights, row->b, row->b, CRN_CONVOLVE_REPLICATE};
-    crn_haar_params haar = {.direction = (crn_haar_direction)row->a, .levels = row->b};
-    crn_contours_params contours = {.levels = work->levels};
-    crn_diamond_square_params field = {.exponent = row->a, .seed = 1, .roughness = 0.5};
-    switch (row->task) {
-    case CRN_GPU_CONTOURS:
-        return ops->contours(work->context, &contours, &in, work->contours);
-    case CRN_GPU_OPENING:
-        return ops->morphology(work->context, &opening, &in, &out);
-    case CRN_GPU_CONVOLVE:
-        return ops->convolve(work->context, &dense, &in, &out);
-    case CRN_GPU_HAAR:
-        return ops->haar(work->context, &haar, &in, &out);
-    case CRN_GPU_RANKLET:
-        return ask_ranklets(work, &in, out.data);
-    case CRN_GPU_DIAMOND_SQUARE:
-        return ops->diamond_square(work->context, &field, &out);
-    case CRN_GPU_CHAIN:
-        return ask_chain(work, &in);
-    }
-    return -EINVAL;
+    size_t copy = (size_t)(i % work->copies);
+    crn_gpu_place place = {.ops = work->gpu->ops,
+                           .context = work->context,
+                           .in = work->in + copy * work->in_step,
+                           .out = work->out + copy * work->out_step,
+                           .smoothed = work->smoothed,
+                           .opened = work->opened,
+                           .contours = work->contours};
+    return crn_gpu_ask_on(work, &place);
 }
