@@ -155,6 +155,8 @@ def image(array, layout="hwc"):
     """A crn_image over an array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
     planar = array[None] if array.ndim == 2 else array if layout == "chw" else np.moveaxis(array, 2, 0)
     strides = [stride // array.itemsize for stride in planar.strides]
+    if len(planar) == 1:  # numpy's is 0: a single plane is dense all the same
+        strides[0] = planar.shape[1] * planar.shape[2]
     return _Image(planar.ctypes.data, _TYPES[array.dtype.name], *planar.shape, *strides)
 
 

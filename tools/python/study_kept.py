@@ -22,20 +22,29 @@ def haar_at_once(device, source, result, levels):
     device.wait()
 
 
-def haar_by_levels(device, source, result, levels):
-    """Each level comes home, and its averages go up again."""
-    averages = source
+def haar_by_levels(device, source, result, rooms):
+    """Each level comes home, and its averages go up again. rooms: pinned memory for each level and its averages."""
+    picture = source
     near, far = device.memory(SLOT_IN, source.nbytes), device.memory(SLOT_OUT, source.nbytes)
-    for _ in range(levels):
-        height, width = averages.shape
-        level = there.room((height, width), "f4")
-        device.upload(near, averages)
+    for level, averages in rooms:
+        height, width = level.shape
+        device.upload(near, picture)
         device.run("haar", haar_params(1), there.picture(near, "f4", 1, height, width),
                    there.picture(far, "f4", 1, height, width))
         device.download(level, far)
         device.wait()
         result[:height, :width] = level
-        averages = there.pinned(level[:-(-height // 2), :-(-width // 2)])
+        averages[...] = level[:averages.shape[0], :averages.shape[1]]
+        picture = averages
+
+
+def rooms_of(height, width, levels):
+    rooms = []
+    for _ in range(levels):
+        half = -(-height // 2), -(-width // 2)
+        rooms.append((there.room((height, width), "f4"), there.room(half, "f4")))
+        height, width = half
+    return rooms
 
 
 def kept_haar(report, device, _):
@@ -44,7 +53,8 @@ def kept_haar(report, device, _):
         source = there.pinned(rng.random((height, width), "f4"))
         once, levelwise = there.room(source.shape, "f4"), there.room(source.shape, "f4")
         at_once = median_ms(lambda: haar_at_once(device, source, once, levels))
-        between = median_ms(lambda: haar_by_levels(device, source, levelwise, levels))
+        rooms = rooms_of(height, width, levels)
+        between = median_ms(lambda: haar_by_levels(device, source, levelwise, rooms))
         if not np.array_equal(once, levelwise):
             raise ValueError(f"Haar {height}x{width}: the levels one by one differ from all at once")
         rows.append((f"{height}×{width}, {levels} levels", show(between), show(at_once), f"{between / at_once:.1f}",
