@@ -61,6 +61,8 @@ left = np.repeat([[9, 9, 1, 1]], 4, 0).astype("u1")
 expect("ranklet", cernita.ranklet(left, 4).ravel().tolist() == [1, 0, 0])
 expect("ranklet of windows", cernita.ranklet(grey, (4, 8)).shape == (3, 16, 28))
 
+expect("one plane's stride", cernita.image(grey).plane_stride == grey.size and cernita.image(rgb).plane_stride == 1)
+
 whole = cernita.diamond_square(5, 7, roughness=.6, dtype="float32")
 part = cernita.diamond_square(5, 7, roughness=.6, dtype="float32", x=3, y=9, size=(11, 6), backend="serial")
 expect("diamond_square", whole.shape == (33, 33) and np.array_equal(whole[9:15, 3:14], part))
