@@ -74,8 +74,9 @@ static bool is_dense(const crn_image *image)
     crn_layout layout = image->step == 1 ? CRN_CHW : CRN_HWC;
     crn_image dense = crn_image_dense(image->data, image->type, layout, image->planes,
                                       image->height, image->width);
+    /* Of a single plane, where the next one would lie says nothing. */
     return dense.step == image->step && dense.row_stride == image->row_stride &&
-           dense.plane_stride == image->plane_stride;
+           (image->planes == 1 || dense.plane_stride == image->plane_stride);
 }
 
 /* From the lowest element's index to behind the highest's. */
