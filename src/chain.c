@@ -7,20 +7,12 @@
 #include "src/base/clock.h"
 #include "src/store.h"
 
-/* So many of a step's latest durations stand for "recent". */
-#define RECENT 128
-
-typedef struct recent_costs {
-    uint32_t count; /* of all time */
-    int64_t ns[RECENT];
-} recent_costs;
-
 struct crn_chain {
     const crn_config *config;
     const crn_ops *ops;
     crn_context *context;
     crn_contours contours;
-    recent_costs recent[CRN_STAGES_MAX];
+    crn_recent recent[CRN_STAGES_MAX];
 };
 
 /* A contour has at least two points, so this many is all that the points allow. */
@@ -75,11 +67,14 @@ void crn_chain_free(crn_chain **chain)
     *chain = NULL;
 }
 
-/* The 99th percentile of the latest costs: with fewer than 200 of them, the second largest at most.
- */
-static int64_t recent_p99_ns(const recent_costs *recent)
+void crn_recent_add(crn_recent *recent, int64_t ns)
 {
-    uint32_t count = recent->count < RECENT ? recent->count : RECENT;
+    recent->ns[recent->count++ % CRN_RECENT] = ns;
+}
+
+int64_t crn_recent_p99_ns(const crn_recent *recent)
+{
+    uint32_t count = recent->count < CRN_RECENT ? recent->count : CRN_RECENT;
     int64_t largest = 0, second = 0;
     for (uint32_t i = 0; i < count; i++) {
         int64_t ns = recent->ns[i];
@@ -114,6 +109,13 @@ static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects
     defects->truncated = false;
 }
 
+/* Whether the step is to be left out: decided before it starts. */
+static bool must_skip(const crn_chain *chain, int32_t step, const crn_view *view, int64_t now_ns)
+{
+    return chain->config->chain[step].optional &&
+           view->deadline_ns - now_ns < crn_recent_p99_ns(&chain->recent[step]);
+}
+
 static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
                         crn_judgement *judgement)
 {
@@ -121,11 +123,13 @@ static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
     int64_t now_ns = crn_now_ns();
     for (int32_t i = 0; i < config->steps; i++) {
         const crn_step *step = &config->chain[i];
-        if (step->optional && view->deadline_ns - now_ns < recent_p99_ns(&chain->recent[i])) {
+        if (!step->stage->enqueue)
+            continue;
+        if (must_skip(chain, i, view, now_ns)) {
             judgement->skipped |= UINT32_C(1) << i;
             continue;
         }
-        int r = step->stage->enqueue ? step->stage->enqueue(step->settings, job) : 0;
+        int r = step->stage->enqueue(step->settings, job);
         int64_t end_ns = crn_now_ns();
         judgement->stage_ns[i] = end_ns - now_ns;
         now_ns = end_ns;
@@ -135,7 +139,9 @@ static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
     return 0;
 }
 
-static int run_finishes(crn_chain *chain, crn_job *job, crn_judgement *judgement)
+/* `here`: the enqueues ran here too, so that a step's whole cost is known. */
+static int run_finishes(crn_chain *chain, const crn_view *view, bool here, crn_job *job,
+                        crn_judgement *judgement)
 {
     const crn_config *config = chain->config;
     int64_t now_ns = crn_now_ns();
@@ -143,14 +149,18 @@ static int run_finishes(crn_chain *chain, crn_job *job, crn_judgement *judgement
         const crn_step *step = &config->chain[i];
         if (judgement->skipped & UINT32_C(1) << i)
             continue;
+        if (!step->stage->enqueue && must_skip(chain, i, view, now_ns)) {
+            judgement->skipped |= UINT32_C(1) << i;
+            continue;
+        }
         int r = step->stage->finish ? step->stage->finish(step->settings, job) : 0;
         int64_t end_ns = crn_now_ns();
         judgement->stage_ns[i] += end_ns - now_ns;
         now_ns = end_ns;
         if (r < 0)
             return r;
-        recent_costs *recent = &chain->recent[i];
-        recent->ns[recent->count++ % RECENT] = judgement->stage_ns[i];
+        if (here || !step->stage->enqueue)
+            crn_recent_add(&chain->recent[i], judgement->stage_ns[i]);
     }
     return 0;
 }
@@ -165,7 +175,7 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
     judgement.queue_ns = start_ns - view->received_ns;
     int r = run_enqueues(chain, view, &job, &judgement);
     if (r == 0)
-        r = run_finishes(chain, &job, &judgement);
+        r = run_finishes(chain, view, true, &job, &judgement);
     if (r < 0)
         return r;
     judgement.cost_ns = crn_now_ns() - start_ns;
@@ -173,4 +183,79 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
     judgement.truncated = defects->truncated;
     *ret_judgement = judgement;
     return 0;
+}
+
+/* The first contour of that plane or a later one. */
+static uint32_t first_from(const crn_contours *contours, int32_t plane)
+{
+    uint32_t low = 0, high = contours->contour_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (contours->contours[middle].plane < plane)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The view's own among those of its batch, with the capacities that it has on the CPU. False: some
+ * are missing, or they are more than a view may have. */
+static bool take_contours(const crn_view *view, const crn_enqueued *done, crn_contours *contours)
+{
+    const crn_contours *all = done->contours;
+    int32_t channels = (int32_t)view->header.channels;
+    uint32_t begin = first_from(all, done->index * channels);
+    uint32_t end = first_from(all, (done->index + 1) * channels);
+    /* What was left out begins behind the last one. */
+    if (all->truncated && end == all->contour_count)
+        return false;
+    uint64_t points = 0;
+    for (uint32_t i = begin; i < end; i++)
+        points += all->contours[i].count;
+    if (points > contours->point_capacity || end - begin > contours->contour_capacity)
+        return false;
+    for (uint32_t i = begin; i < end; i++)
+        all->contours[i].plane -= done->index * channels;
+    contours->points = all->points;
+    contours->contours = all->contours + begin;
+    contours->point_count = (uint32_t)points;
+    contours->contour_count = end - begin;
+    return true;
+}
+
+int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued *done,
+                     crn_defects *defects, crn_judgement *ret_judgement)
+{
+    crn_job job;
+    set_up_job(chain, view, defects, &job);
+    if (!take_contours(view, done, &job.contours))
+        return -EOVERFLOW;
+    crn_judgement judgement = {.result = CRN_STORE_NONE,
+                               .queue_ns = done->begun_ns - view->received_ns,
+                               .skipped = done->skipped};
+    memcpy(judgement.stage_ns, done->stage_ns, sizeof judgement.stage_ns);
+    int r = run_finishes(chain, view, false, &job, &judgement);
+    if (r < 0)
+        return r;
+    /* With the waiting in between: of so many views at once as the devices take, that is what one
+     * costs. */
+    judgement.cost_ns = crn_now_ns() - done->submitted_ns;
+    judgement.defect_count = defects->defect_count;
+    judgement.truncated = defects->truncated;
+    *ret_judgement = judgement;
+    return 0;
+}
+
+int crn_chain_measure(crn_chain *chain, const crn_view *view, int64_t *ret_ns)
+{
+    crn_job job;
+    crn_defects none = {.defect_count = 0};
+    crn_judgement judgement = {.result = CRN_STORE_NONE};
+    set_up_job(chain, view, &none, &job);
+    int64_t start_ns = crn_now_ns();
+    int r = run_enqueues(chain, view, &job, &judgement);
+    if (r == 0)
+        *ret_ns = crn_now_ns() - start_ns;
+    return r;
 }

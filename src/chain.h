@@ -1,7 +1,7 @@
 /*
  * The chain of stages on one view: all enqueues, then all finishes, each timed and counted here and
  * nowhere else. A chain is one worker's: scratch memory, the operators' results, what each step
- * cost of late.
+ * cost of late. Where a device has run the enqueues (device.h), the finishes alone.
  */
 #ifndef CRN_CHAIN_H
 #define CRN_CHAIN_H
@@ -11,6 +11,30 @@
 #include "src/view.h"
 
 typedef struct crn_chain crn_chain;
+
+/* So many of a step's latest durations stand for "recent". */
+#define CRN_RECENT 128
+
+/* What a step cost of late; starts zeroed. */
+typedef struct crn_recent {
+    uint32_t count; /* of all time */
+    int64_t ns[CRN_RECENT];
+} crn_recent;
+
+void crn_recent_add(crn_recent *recent, int64_t ns);
+
+/* The 99th percentile: with fewer than 200 of them, the second largest at most. */
+int64_t crn_recent_p99_ns(const crn_recent *recent);
+
+/* What a device made of a view: its chain's enqueue halves are done. */
+typedef struct crn_enqueued {
+    crn_contours *contours; /* of all views that ran with it, a view's planes behind those of the
+                               view before: plane view * channels + channel; the device's */
+    int32_t index;          /* which of these views it is */
+    uint32_t skipped;       /* bit per step of the chain */
+    int64_t submitted_ns, begun_ns;
+    int64_t stage_ns[CRN_STAGES_MAX];
+} crn_enqueued;
 
 /* `config` (resolved) and `ops` outlive the chain. 0 or negative errno. */
 int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain);
@@ -24,6 +48,19 @@ void crn_chain_free(crn_chain **chain);
  */
 int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
                   crn_judgement *ret_judgement);
+
+/*
+ * The same where a device has done the enqueue halves: their contours, the finish halves here, on
+ * the view's maps in the process's memory. The planes of the view's contours are renumbered from 0
+ * where they lie, so each view of `done` is finished once. -EOVERFLOW: the contours are not all
+ * there (they or their points are more than the limits allow): the view is to be run whole.
+ */
+int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued *done,
+                     crn_defects *defects, crn_judgement *ret_judgement);
+
+/* How long the enqueue halves take on this view: what a device would take over. 0 or the errno of
+ * the step that failed. */
+int crn_chain_measure(crn_chain *chain, const crn_view *view, int64_t *ret_ns);
 
 /* Bytes that one chain reserves for results, for the memory that --check tells. */
 size_t crn_chain_bytes(const crn_config *config);

@@ -117,16 +117,38 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
         crn_faults_add(reader->faults, node->place, "%s: %s", path, error.text);
 }
 
-/* TEXTS and SIZES: a list, or one item alone. `list` is a crn_texts or a crn_sizes of zeros. */
-static void read_list(crn_reader *reader, const char *path, const crn_param *row,
-                      const crn_node *node, void *list)
+/* What a row's list is made of. */
+typedef struct list_kind {
+    crn_param_type type;
+    size_t list_bytes, item_bytes, first; /* first: where the items begin */
+    int32_t most;
+    const char *noun;
+} list_kind;
+
+static const list_kind list_kinds[] = {
+    {CRN_PARAM_TEXTS, sizeof(crn_texts), CRN_TEXT_BYTES, offsetof(crn_texts, item), CRN_TEXTS_MAX,
+     "text"},
+    {CRN_PARAM_SIZES, sizeof(crn_sizes), sizeof(crn_size), offsetof(crn_sizes, item), CRN_SIZES_MAX,
+     "size"},
+    {CRN_PARAM_NUMBERS, sizeof(crn_numbers), sizeof(int64_t), offsetof(crn_numbers, item),
+     CRN_NUMBERS_MAX, "number"},
+};
+
+/* NULL: one value. */
+static const list_kind *list_kind_of(crn_param_type type)
 {
-    bool texts = row->type == CRN_PARAM_TEXTS;
-    int32_t *count = list; /* the first member of both */
-    char *items = texts ? (char *)((crn_texts *)list)->item : (char *)((crn_sizes *)list)->item;
-    size_t item_bytes = texts ? CRN_TEXT_BYTES : sizeof(crn_size);
-    int32_t most = texts ? CRN_TEXTS_MAX : CRN_SIZES_MAX;
-    const char *noun = texts ? "text" : "size";
+    for (size_t i = 0; i < sizeof list_kinds / sizeof *list_kinds; i++)
+        if (list_kinds[i].type == type)
+            return &list_kinds[i];
+    return NULL;
+}
+
+/* A list, or one item alone. `list` is of zeros. */
+static void read_list(crn_reader *reader, const char *path, const crn_param *row,
+                      const list_kind *kind, const crn_node *node, void *list)
+{
+    int32_t *count = list; /* the first member of all */
+    char *items = (char *)list + kind->first;
     if (node->kind != CRN_NODE_LIST) {
         read_scalar(reader, path, row, node, items);
         *count = 1;
@@ -135,28 +157,27 @@ static void read_list(crn_reader *reader, const char *path, const crn_param *row
     bool may_be_empty = row->fallback && !row->fallback[0];
     if (!node->first && !may_be_empty)
         crn_faults_add(reader->faults, node->place, "%s: an empty list, at least one %s meant",
-                       path, noun);
+                       path, kind->noun);
     for (const crn_node *item = node->first; item; item = item->next) {
-        if (*count == most) {
+        if (*count == kind->most) {
             crn_faults_add(reader->faults, item->place, "%s: too many %ss, at most %d meant", path,
-                           noun, most);
+                           kind->noun, kind->most);
             return;
         }
-        read_scalar(reader, path, row, item, items + item_bytes * (size_t)(*count)++);
+        read_scalar(reader, path, row, item, items + kind->item_bytes * (size_t)(*count)++);
     }
 }
 
 static void read_value(crn_reader *reader, const char *path, const crn_param *row,
                        const crn_node *node, void *value)
 {
-    size_t list_bytes = row->type == CRN_PARAM_TEXTS   ? sizeof(crn_texts)
-                        : row->type == CRN_PARAM_SIZES ? sizeof(crn_sizes)
-                                                       : 0;
-    memset(value, 0, list_bytes); /* the default gives way to the file's list */
-    if (list_bytes)
-        read_list(reader, path, row, node, value);
-    else
+    const list_kind *kind = list_kind_of(row->type);
+    if (!kind) {
         read_scalar(reader, path, row, node, value);
+        return;
+    }
+    memset(value, 0, kind->list_bytes); /* the default gives way to the file's list */
+    read_list(reader, path, row, kind, node, value);
 }
 
 /* `node` NULL: the section does not stand in the file. */

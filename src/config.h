@@ -50,7 +50,8 @@ typedef struct crn_config {
     struct {
         int32_t backend; /* crn_backend */
         int64_t workers, threads,
-            stop_ms; /* workers, threads 0: by the cores, see crn_config_resolve */
+            stop_ms;         /* workers, threads 0: by the cores, see crn_config_resolve */
+        crn_numbers devices; /* numbers of the GPUs to use where the backend uses any */
     } run;
     struct {
         int64_t budget_ms, assemble_ms, guard_ms;

@@ -172,6 +172,21 @@ static void check_numbers(crn_reader *reader)
                        config->latency.guard_ms, config->latency.budget_ms);
 }
 
+static void check_devices(crn_reader *reader)
+{
+    const crn_numbers *devices = &reader->config->run.devices;
+    const crn_node *list = value_of(reader, "run", "devices");
+    if (!list || list->kind != CRN_NODE_LIST)
+        return;
+    const crn_node *item = list->first;
+    for (int32_t i = 0; i < devices->count && item; i++, item = item->next)
+        for (int32_t j = 0; j < i && !crn_faults_at(reader->faults, item->place); j++)
+            if (devices->item[j] == devices->item[i])
+                crn_faults_add(reader->faults, item->place,
+                               "run.devices: %" PRId64 " again, each device once meant",
+                               devices->item[i]);
+}
+
 static void check_stages(crn_reader *reader)
 {
     crn_config *config = reader->config;
@@ -190,5 +205,6 @@ void crn_check_config(crn_reader *reader)
 {
     check_numbers(reader);
     check_endpoints(reader);
+    check_devices(reader);
     check_stages(reader);
 }

@@ -121,14 +121,15 @@ typedef struct crn_scalar {
 
 /*
  * Reads one scalar as the row's type (TEXTS: one of its texts, into a char[CRN_TEXT_BYTES]; SIZES:
- * one crn_size) into *value, which is untouched on failure. 0, or -EINVAL with a clause in *error.
+ * one crn_size, NUMBERS: one int64_t) into *value, which is untouched on failure. 0, or -EINVAL
+ * with a clause in *error.
  */
 int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error);
 
 /*
  * Puts the row's fallback into the settings struct. "" is no value: NaN for a REAL, an empty list
- * for TEXTS and SIZES. 0, or -EINVAL with a clause in *error when the table is wrong; rows without
- * a fallback are left alone.
+ * for TEXTS, SIZES and NUMBERS. 0, or -EINVAL with a clause in *error when the table is wrong; rows
+ * without a fallback are left alone.
  */
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
 

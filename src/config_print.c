@@ -46,6 +46,7 @@ static void print_value(const crn_param *row, const void *settings, FILE *out)
     const char *value = (const char *)settings + row->offset;
     const crn_texts *texts = (const crn_texts *)value;
     const crn_sizes *sizes = (const crn_sizes *)value;
+    const crn_numbers *numbers = (const crn_numbers *)value;
     switch (row->type) {
     case CRN_PARAM_BOOL:
         fputs(*(const bool *)value ? "true" : "false", out);
@@ -78,6 +79,11 @@ static void print_value(const crn_param *row, const void *settings, FILE *out)
             print_size(&sizes->item[i], out);
         }
         fputs(sizes->count ? "]" : "[]", out);
+        break;
+    case CRN_PARAM_NUMBERS:
+        for (int32_t i = 0; i < numbers->count; i++)
+            fprintf(out, "%s%" PRId64, i ? ", " : "[", numbers->item[i]);
+        fputs(numbers->count ? "]" : "[]", out);
         break;
     }
 }

@@ -72,6 +72,7 @@ static const char *noun_of(crn_param_type type)
     case CRN_PARAM_BOOL:
         return "true or false";
     case CRN_PARAM_INTEGER:
+    case CRN_PARAM_NUMBERS:
         return "a plain whole number";
     case CRN_PARAM_REAL:
         return "a plain number";
@@ -89,7 +90,7 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     crn_shown shown = crn_show(text, length, '\'');
     char range[160];
     crn_param_range(row, range, sizeof range);
-    bool whole = row->type == CRN_PARAM_INTEGER;
+    bool whole = row->type != CRN_PARAM_REAL;
     size_t good = whole ? integer_length(text) : real_length(text);
     if (good == 0 || good != length) {
         if (unit_of(row->key) && has_unit(text))
@@ -246,6 +247,24 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
     return read_number(row, scalar->text, scalar->length, value, error);
 }
 
+/* A fallback such as "[0, 1]", or one number alone; "" is none. */
+static int fall_back_to_numbers(const crn_param *row, void *value, crn_error *error)
+{
+    crn_numbers numbers = {.count = 0};
+    char text[CRN_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", row->fallback);
+    char *rest = NULL;
+    for (char *item = strtok_r(text, "[, ]", &rest); item; item = strtok_r(NULL, "[, ]", &rest)) {
+        if (numbers.count == CRN_NUMBERS_MAX)
+            return crn_error_set(error, -EINVAL, "more than %d numbers", CRN_NUMBERS_MAX);
+        int r = read_number(row, item, strlen(item), &numbers.item[numbers.count++], error);
+        if (r < 0)
+            return r;
+    }
+    memcpy(value, &numbers, sizeof numbers);
+    return 0;
+}
+
 /* A fallback such as "[8, 16]", or one size alone; "" is none. */
 static int fall_back_to_sizes(const crn_param *row, void *value, crn_error *error)
 {
@@ -276,6 +295,8 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
     }
     if (row->type == CRN_PARAM_SIZES)
         return fall_back_to_sizes(row, value, error);
+    if (row->type == CRN_PARAM_NUMBERS)
+        return fall_back_to_numbers(row, value, error);
     /* A text's fallback stands in the table without quotes, whatever it holds. */
     crn_scalar scalar = {.text = row->fallback,
                          .length = strlen(row->fallback),
@@ -320,6 +341,11 @@ void crn_param_meant(const crn_param *row, char *out, size_t out_bytes)
         return;
     case CRN_PARAM_TEXTS:
         snprintf(out, out_bytes, "a text or a list of at most %d", CRN_TEXTS_MAX);
+        return;
+    case CRN_PARAM_NUMBERS:
+        crn_param_range(row, range, sizeof range);
+        snprintf(out, out_bytes, "a whole number or a list of at most %d, from %s", CRN_NUMBERS_MAX,
+                 range);
         return;
     case CRN_PARAM_SIZE:
         crn_param_range(row, range, sizeof range);

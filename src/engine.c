@@ -1,8 +1,6 @@
 #include "src/engine.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,164 +8,108 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/priority.h"
-#include "src/ring.h"
+#include "src/base/log.h"
+#include "src/engine_parts.h"
 #include "stages/backend.h"
 
-/* One view runs, one waits: the worker never idles for the hand-over, and little is decided too
- * early. */
-#define DEPTH 2
-
-typedef struct worker {
-    struct crn_engine *engine;
-    int32_t number;
-    pthread_t thread;
-    bool started;
-    crn_chain *chain;
-    sem_t ready; /* posted once, when the thread has set itself up */
-    sem_t work;  /* one post per output in `in`, one more to stop */
-    crn_ring in, out;
-    crn_output outputs[DEPTH];
-    uint32_t busy; /* bit per output in use; the submitting thread's */
-    /* Written by the worker, read by crn_engine_check. */
-    _Alignas(64) _Atomic int64_t running_since_ns; /* 0: idle */
-    _Atomic uint32_t running_lane;
-    _Atomic uint64_t running_fruit;
-    atomic_bool gone;
-} worker;
+/* A view that waits for a worker: for its finish halves, or whole. */
+typedef struct ready_view {
+    crn_view *view;
+    crn_device_view *from; /* NULL: whole */
+} ready_view;
 
 struct crn_engine {
     const crn_config *config;
     int32_t workers;
-    worker *worker;
+    crn_worker **worker;
     int32_t next; /* collect looks at the workers in turn */
     int done_descriptor;
-    char description[96];
+    crn_devices devices;
+    ready_view *ready; /* a ring of them */
+    int32_t ready_capacity, ready_first, ready_count;
+    crn_engine_stats stats;
+    char description[256];
 };
 
-static void run_view(worker *self, crn_output *output)
+size_t crn_engine_bytes(const crn_config *config)
 {
-    const crn_view *view = output->view;
-    if (atomic_load_explicit(&view->cancelled, memory_order_relaxed)) {
-        output->status = -ECANCELED;
-        return;
-    }
-    atomic_store_explicit(&self->running_lane, view->header.lane, memory_order_relaxed);
-    atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
-    atomic_store_explicit(&self->running_since_ns, crn_now_ns(), memory_order_release);
-    output->status = crn_chain_run(self->chain, view, &output->defects, &output->judgement);
-    atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);
+    const char *why;
+    bool devices = config->run.backend == CRN_BACKEND_CUDA ||
+                   (config->run.backend == CRN_BACKEND_AUTO && crn_gpu_get(&why));
+    return (size_t)config->run.workers * crn_worker_bytes(config) +
+           (devices ? (size_t)config->run.devices.count * crn_device_bytes(config) : 0);
 }
 
-static void ring_done(const struct crn_engine *engine)
+static void describe(crn_engine *engine, const crn_ops *ops)
 {
-    uint64_t one = 1;
-    /* An eventfd's counter cannot overflow here and the write cannot wait, so there is no failure
-     * to mend. */
-    if (write(engine->done_descriptor, &one, sizeof one) < 0)
-        return;
+    const crn_config *config = engine->config;
+    const crn_devices *devices = &engine->devices;
+    char in_front[160] = "";
+    if (devices->count > 0)
+        snprintf(in_front, sizeof in_front, "%s on %d x %s, %d slots in flight each, then ",
+                 config->run.backend == CRN_BACKEND_AUTO ? "auto" : "cuda", devices->count,
+                 crn_device_about(devices->device[0])->name, CRN_DEVICE_SLOTS);
+    snprintf(engine->description, sizeof engine->description, "%s%s, %d worker%s of %d thread%s",
+             in_front, ops->name, engine->workers, engine->workers == 1 ? "" : "s",
+             (int)config->run.threads, config->run.threads == 1 ? "" : "s");
 }
 
-/* However a worker leaves, even by a library's pthread_exit, somebody must notice. */
-static void note_gone(void *argument)
+/* 0, or what failed, told in *error. */
+static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu,
+                        crn_device_memory memory, crn_error *error)
 {
-    worker *self = argument;
-    atomic_store(&self->gone, true);
-    ring_done(self->engine);
+    int32_t backend = engine->config->run.backend;
+    if (!gpu || (backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO))
+        return 0;
+    int r = crn_devices_open(engine->config, ops, gpu, memory, engine->done_descriptor,
+                             &engine->devices, error);
+    engine->stats.devices = engine->devices.count;
+    return r;
 }
 
-static void *run_worker(void *argument)
+static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu)
 {
-    worker *self = argument;
-    char name[16];
-    snprintf(name, sizeof name, "worker %d", self->number);
-    pthread_setname_np(pthread_self(), name);
-    crn_priority_step_back();
-    sem_post(&self->ready);
-    pthread_cleanup_push(note_gone, self);
-    for (;;) {
-        while (sem_wait(&self->work) != 0)
-            continue; /* a signal */
-        crn_output *output = crn_ring_pop(&self->in);
-        if (!output)
-            break; /* the post that means stop */
-        run_view(self, output);
-        crn_ring_push(&self->out, output); /* as deep as `in`, so there is room */
-        ring_done(self->engine);
-    }
-    pthread_cleanup_pop(1);
-    return NULL;
-}
-
-static int allocate_outputs(const crn_config *config, worker *self)
-{
-    for (int32_t i = 0; i < DEPTH; i++) {
-        crn_defects *defects = &self->outputs[i].defects;
-        defects->defect_capacity = (uint32_t)config->limits.defects;
-        defects->point_capacity = (uint32_t)config->limits.points;
-        defects->defects = malloc(defects->defect_capacity * sizeof(crn_defect));
-        defects->texture_capacity = defects->defect_capacity * crn_config_textures(config);
-        defects->xy = malloc(defects->point_capacity * 2 * sizeof(float));
-        if (!defects->defects || !defects->xy)
-            return -ENOMEM;
-        if (defects->texture_capacity) {
-            defects->textures = malloc(defects->texture_capacity * sizeof(crn_texture));
-            if (!defects->textures)
-                return -ENOMEM;
-        }
+    const crn_config *config = engine->config;
+    engine->worker = calloc((size_t)engine->workers, sizeof *engine->worker);
+    engine->ready_capacity = engine->devices.count * CRN_DEVICE_VIEWS + engine->workers + 1;
+    engine->ready = calloc((size_t)engine->ready_capacity, sizeof *engine->ready);
+    if (!engine->worker || !engine->ready)
+        return -ENOMEM;
+    for (int32_t i = 0; i < engine->workers; i++) {
+        int r = crn_worker_create(config, ops, engine->devices.count > 0 ? gpu : NULL, i,
+                                  engine->done_descriptor, &engine->worker[i]);
+        if (r < 0)
+            return r;
     }
     return 0;
 }
 
-size_t crn_engine_bytes(const crn_config *config)
-{
-    return (size_t)config->run.workers *
-           (crn_chain_bytes(config) + DEPTH * crn_chain_view_bytes(config));
-}
-
-static int start_worker(crn_engine *engine, const crn_ops *ops, worker *self)
-{
-    self->engine = engine;
-    self->number = (int32_t)(self - engine->worker);
-    int r = crn_ring_init(&self->in, DEPTH);
-    if (r == 0)
-        r = crn_ring_init(&self->out, DEPTH);
-    if (r == 0)
-        r = crn_chain_create(engine->config, ops, &self->chain);
-    if (r == 0)
-        r = allocate_outputs(engine->config, self);
-    if (r == 0)
-        r = -pthread_create(&self->thread, NULL, run_worker, self);
-    self->started = r == 0;
-    while (r == 0 && sem_wait(&self->ready) != 0)
-        continue; /* a signal */
-    return r;
-}
-
-int crn_engine_open(const crn_config *config, crn_engine **ret_engine, crn_error *error)
+int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_memory memory,
+                    crn_engine **ret_engine, crn_error *error)
 {
     const char *why = "";
-    const crn_ops *ops = crn_backend_ops((crn_backend)config->run.backend, &why);
-    if (!ops)
-        return crn_error_set(error, -ENOTSUP, "run.backend %s: %s; choose openmp, or auto",
-                             crn_backend_names[config->run.backend], why);
+    bool cuda = config->run.backend == CRN_BACKEND_CUDA;
+    if (cuda && !gpu) {
+        gpu = crn_gpu_get(&why);
+        return crn_error_set(error, -ENOTSUP, "run.backend cuda: %s; choose openmp, or auto",
+                             gpu ? "no devices given" : why);
+    }
+    const crn_ops *ops =
+        crn_backend_ops(cuda ? CRN_BACKEND_OPENMP : (crn_backend)config->run.backend, &why);
     crn_engine *engine = calloc(1, sizeof *engine);
     if (!engine)
         return crn_error_set(error, -ENOMEM, "engine: out of memory");
     engine->config = config;
     engine->workers = (int32_t)config->run.workers;
     engine->done_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    engine->worker = aligned_alloc(_Alignof(worker), sizeof(worker) * (size_t)engine->workers);
-    int r = engine->done_descriptor < 0 ? -errno : engine->worker ? 0 : -ENOMEM;
-    if (engine->worker) {
-        memset(engine->worker, 0, sizeof(worker) * (size_t)engine->workers);
-        for (int32_t i = 0; i < engine->workers; i++) {
-            sem_init(&engine->worker[i].ready, 0, 0);
-            sem_init(&engine->worker[i].work, 0, 0);
-        }
+    int r = engine->done_descriptor < 0 ? crn_error_set(error, -errno, "engine: no eventfd") : 0;
+    if (r == 0)
+        r = open_devices(engine, ops, gpu, memory, error);
+    if (r < 0) {
+        crn_engine_close(&engine);
+        return r;
     }
-    for (int32_t i = 0; r == 0 && i < engine->workers; i++)
-        r = start_worker(engine, ops, &engine->worker[i]);
+    r = open_workers(engine, ops, gpu);
     if (r < 0) {
         crn_error_set(error, r,
                       "engine: cannot start %d workers: %s; lower run.workers or limits.points",
@@ -175,89 +117,156 @@ int crn_engine_open(const crn_config *config, crn_engine **ret_engine, crn_error
         crn_engine_close(&engine);
         return r;
     }
-    snprintf(engine->description, sizeof engine->description, "%s, %d worker%s of %d thread%s",
-             ops->name, engine->workers, engine->workers == 1 ? "" : "s", (int)config->run.threads,
-             config->run.threads == 1 ? "" : "s");
+    describe(engine, ops);
     *ret_engine = engine;
     return 0;
 }
 
-static void stop_worker(worker *self)
+bool crn_engine_close(crn_engine **engine)
 {
-    if (self->started) {
-        /* What still waits comes back cancelled rather than run. */
-        for (int32_t i = 0; i < DEPTH; i++)
-            if (self->busy & UINT32_C(1) << i)
-                atomic_store_explicit(&self->outputs[i].view->cancelled, true,
-                                      memory_order_relaxed);
-        sem_post(&self->work);
-        pthread_join(self->thread, NULL);
-    }
-    sem_destroy(&self->ready);
-    sem_destroy(&self->work);
-    crn_ring_done(&self->in);
-    crn_ring_done(&self->out);
-    crn_chain_free(&self->chain);
-    for (int32_t i = 0; i < DEPTH; i++) {
-        free(self->outputs[i].defects.defects);
-        free(self->outputs[i].defects.xy);
-        free(self->outputs[i].defects.textures);
-    }
-}
-
-void crn_engine_close(crn_engine **engine)
-{
-    if (!*engine)
-        return;
-    for (int32_t i = 0; (*engine)->worker && i < (*engine)->workers; i++)
-        stop_worker(&(*engine)->worker[i]);
-    if ((*engine)->done_descriptor >= 0)
-        close((*engine)->done_descriptor);
-    free((*engine)->worker);
-    free(*engine);
+    crn_engine *it = *engine;
+    if (!it)
+        return true;
+    /* First those who read what the devices have left. */
+    for (int32_t i = 0; it->worker && i < it->workers; i++)
+        crn_worker_free(&it->worker[i]);
+    bool all = crn_devices_close(&it->devices);
+    if (it->done_descriptor >= 0)
+        close(it->done_descriptor);
+    free(it->worker);
+    free(it->ready);
+    free(it);
     *engine = NULL;
+    return all;
 }
 
-/* The worker with the fewest views, or NULL when all have DEPTH of them. */
-static worker *least_busy(const crn_engine *engine)
+/* The worker with the fewest views, or NULL when all have as many as they take. */
+static crn_worker *least_busy(const crn_engine *engine)
 {
-    worker *best = NULL;
-    int least = DEPTH;
+    crn_worker *best = NULL;
+    int32_t least = CRN_WORKER_DEPTH;
     for (int32_t i = 0; i < engine->workers; i++) {
-        int busy = __builtin_popcount(engine->worker[i].busy);
+        int32_t busy = crn_worker_busy(engine->worker[i]);
         if (busy < least) {
             least = busy;
-            best = &engine->worker[i];
+            best = engine->worker[i];
         }
     }
     return best;
 }
 
+static void make_ready(crn_engine *engine, crn_view *view, crn_device_view *from)
+{
+    int32_t last = (engine->ready_first + engine->ready_count++) % engine->ready_capacity;
+    engine->ready[last] = (ready_view){.view = view, .from = from};
+}
+
+static void hand_ready(crn_engine *engine)
+{
+    crn_worker *worker;
+    while (engine->ready_count > 0 && (worker = least_busy(engine))) {
+        ready_view *first = &engine->ready[engine->ready_first];
+        engine->ready_first = (engine->ready_first + 1) % engine->ready_capacity;
+        engine->ready_count--;
+        crn_worker_hand(worker, first->view, first->from);
+    }
+}
+
 bool crn_engine_has_room(const crn_engine *engine)
 {
-    return least_busy(engine) != NULL;
+    /* Where devices serve, a few finish halves may wait for a worker: the devices must not. */
+    if (crn_devices_have_room(&engine->devices))
+        return engine->ready_count < engine->workers;
+    return engine->ready_count == 0 && least_busy(engine);
+}
+
+int32_t crn_engine_parallel(const crn_engine *engine)
+{
+    const crn_devices *devices = &engine->devices;
+    return engine->workers +
+           (devices->ways_on_device > 0 ? devices->in_service * CRN_DEVICE_VIEWS : 0);
 }
 
 int crn_engine_submit(crn_engine *engine, crn_view *view)
 {
-    worker *chosen = least_busy(engine);
-    if (!chosen)
+    if (!crn_engine_has_room(engine))
         return -EAGAIN;
-    int32_t free_output = __builtin_ctz(~chosen->busy);
-    crn_output *output = &chosen->outputs[free_output];
-    output->view = view;
-    chosen->busy |= UINT32_C(1) << free_output;
-    crn_ring_push(&chosen->in, output);
-    sem_post(&chosen->work);
+    crn_device *device = crn_devices_way(&engine->devices, view);
+    if (device) {
+        int r = crn_device_submit(device, view, crn_now_ns());
+        if (r == 0)
+            return 0;
+        engine->stats.device_new += r == -EBUSY;
+    }
+    make_ready(engine, view, NULL);
+    hand_ready(engine);
     return 0;
+}
+
+/* What a device had is the workers' now. */
+static void take_over(crn_engine *engine, crn_device *device)
+{
+    for (int32_t i = 0; i < engine->ready_count; i++) {
+        ready_view *ready = &engine->ready[(engine->ready_first + i) % engine->ready_capacity];
+        if (ready->from && ready->from->device == device) {
+            ready->from = NULL;
+            engine->stats.device_lost++;
+        }
+    }
+    crn_view *view;
+    while ((view = crn_device_reclaim(device))) {
+        make_ready(engine, view, NULL);
+        engine->stats.device_lost++;
+    }
+}
+
+static void watch_devices(crn_engine *engine)
+{
+    crn_devices *devices = &engine->devices;
+    const char *why;
+    for (int32_t i = 0; i < devices->count; i++) {
+        if (devices->lost[i] || !crn_device_lost(devices->device[i], crn_now_ns(), &why))
+            continue;
+        devices->lost[i] = true;
+        devices->in_service--;
+        engine->stats.lost++;
+        take_over(engine, devices->device[i]);
+        crn_log(CRN_LOG_WARNING, "device %d lost: %s; its lanes go on with %s until restart",
+                (int)engine->config->run.devices.item[i], why, devices->processor);
+    }
+}
+
+/* Views that came back from the devices go on to the workers. */
+static void collect_from_devices(crn_engine *engine)
+{
+    crn_devices *devices = &engine->devices;
+    for (int32_t i = 0; i < devices->count; i++) {
+        crn_device_view *from;
+        while (!devices->lost[i] && (from = crn_device_collect(devices->device[i]))) {
+            if (from->status == 0) {
+                make_ready(engine, from->view, from);
+                continue;
+            }
+            if (from->status == -ENOTSUP)
+                crn_devices_refuse(devices, &from->shape);
+            engine->stats.device_new++;
+            make_ready(engine, from->view, NULL);
+            crn_device_release(from);
+        }
+    }
 }
 
 crn_output *crn_engine_collect(crn_engine *engine)
 {
+    if (engine->devices.in_service > 0) {
+        watch_devices(engine);
+        collect_from_devices(engine);
+        hand_ready(engine);
+    }
     for (int32_t i = 0; i < engine->workers; i++) {
-        worker *candidate = &engine->worker[engine->next];
+        crn_worker *candidate = engine->worker[engine->next];
         engine->next = (engine->next + 1) % engine->workers;
-        crn_output *output = crn_ring_pop(&candidate->out);
+        crn_output *output = crn_worker_collect(candidate);
         if (output)
             return output;
     }
@@ -266,13 +275,17 @@ crn_output *crn_engine_collect(crn_engine *engine)
 
 void crn_engine_release(crn_engine *engine, crn_output *output)
 {
-    for (int32_t i = 0; i < engine->workers; i++) {
-        worker *owner = &engine->worker[i];
-        if (output >= owner->outputs && output < owner->outputs + DEPTH) {
-            owner->busy &= ~(UINT32_C(1) << (output - owner->outputs));
-            return;
-        }
+    crn_device_view *from = NULL;
+    for (int32_t i = 0; i < engine->workers; i++)
+        if (crn_worker_release(engine->worker[i], output, &from))
+            break;
+    engine->stats.device += output->on_device;
+    engine->stats.processor += !output->on_device && output->status != -ECANCELED;
+    if (from) {
+        engine->stats.device_cut += !output->on_device && output->status != -ECANCELED;
+        crn_device_release(from);
     }
+    hand_ready(engine);
 }
 
 int crn_engine_descriptor(const crn_engine *engine)
@@ -288,23 +301,30 @@ void crn_engine_rearm(crn_engine *engine)
         return;
 }
 
+int64_t crn_engine_wake_ns(const crn_engine *engine, int64_t now_ns)
+{
+    int64_t wake_ns = CRN_NEVER_NS;
+    for (int32_t i = 0; i < engine->devices.count; i++) {
+        int64_t device_ns = crn_device_wake_ns(engine->devices.device[i], now_ns);
+        if (device_ns < wake_ns)
+            wake_ns = device_ns;
+    }
+    return wake_ns;
+}
+
 int crn_engine_check(const crn_engine *engine, int64_t now_ns, int64_t limit_ns, crn_error *error)
 {
     for (int32_t i = 0; i < engine->workers; i++) {
-        const worker *one = &engine->worker[i];
-        uint32_t lane = atomic_load_explicit(&one->running_lane, memory_order_relaxed);
-        uint64_t fruit = atomic_load_explicit(&one->running_fruit, memory_order_relaxed);
-        if (atomic_load(&one->gone))
-            return crn_error_set(error, -EIO,
-                                 "worker %d ended by itself (last view: lane %u fruit %llu)", i,
-                                 lane, (unsigned long long)fruit);
-        int64_t since_ns = atomic_load_explicit(&one->running_since_ns, memory_order_acquire);
-        if (since_ns && now_ns - since_ns > limit_ns)
-            return crn_error_set(error, -EIO, "worker %d has been at lane %u fruit %llu for %lld s",
-                                 i, lane, (unsigned long long)fruit,
-                                 (long long)((now_ns - since_ns) / CRN_NS_PER_S));
+        int r = crn_worker_check(engine->worker[i], now_ns, limit_ns, error);
+        if (r < 0)
+            return r;
     }
     return 0;
+}
+
+const crn_engine_stats *crn_engine_get_stats(const crn_engine *engine)
+{
+    return &engine->stats;
 }
 
 const char *crn_engine_describe(const crn_engine *engine)

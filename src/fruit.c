@@ -70,6 +70,11 @@ void crn_fruits_free(crn_fruits **fruits)
     *fruits = NULL;
 }
 
+void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers)
+{
+    crn_schedule_set_workers(fruits->schedule, workers);
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 static bool is_closed(const crn_place *place)

@@ -134,6 +134,9 @@ typedef struct crn_fruits crn_fruits;
 int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits);
 void crn_fruits_free(crn_fruits **fruits);
 
+/* rules.workers, where it has changed; at least 1. */
+void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers);
+
 /*
  * A good message arrived. deadline_ns is its header's deadline on CLOCK_MONOTONIC, CRN_NEVER_NS
  * without one. Counts the message on its lane, opens or credits its fruit. On CRN_ARRIVAL_WANTED

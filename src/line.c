@@ -92,7 +92,16 @@ static int open_logic(crn_line *line, crn_error *error)
     return 0;
 }
 
-int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *error)
+/* With the slots' memory, which devices read. */
+static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
+{
+    crn_device_memory memory;
+    memory.start = crn_pool_memory(line->pool, &memory.bytes);
+    return crn_engine_open(line->config, gpu, memory, &line->engine, error);
+}
+
+int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
+                  crn_error *error)
 {
     crn_line *line = calloc(1, sizeof *line);
     if (!line)
@@ -111,7 +120,7 @@ int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *erro
         r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
                               RECORD_QUEUE_BYTES, &line->recorder, error);
     if (r == 0)
-        r = crn_engine_open(config, &line->engine, error);
+        r = open_engine(line, gpu, error);
     /* Last, so that no view is taken in before somebody can judge it. */
     if (r == 0)
         r = crn_ingest_open(line->zmq, config, &line->ingest, error);
@@ -128,7 +137,8 @@ void crn_line_close(crn_line **line)
     if (!*line)
         return;
     crn_ingest_close(&(*line)->ingest);
-    crn_engine_close(&(*line)->engine);
+    if (!crn_engine_close(&(*line)->engine))
+        crn_pool_abandon(&(*line)->pool);
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
     crn_fruits_free(&(*line)->fruits);
@@ -231,6 +241,7 @@ static void collect(crn_line *line)
 
 static void dispatch(crn_line *line, int64_t now_ns)
 {
+    crn_fruits_set_workers(line->fruits, crn_engine_parallel(line->engine));
     while (crn_engine_has_room(line->engine)) {
         crn_ticket ticket;
         uint32_t slot;
@@ -305,7 +316,9 @@ static int receive_round(crn_line *line, bool *ret_more)
 
 static const char *state_word(const crn_line *line)
 {
-    return line->stopping ? "stopping" : "running";
+    if (line->stopping)
+        return "stopping";
+    return crn_engine_get_stats(line->engine)->lost ? "degraded" : "running";
 }
 
 static int watch(crn_line *line, int64_t now_ns, crn_error *error)
@@ -344,6 +357,9 @@ static void wait_for_work(crn_line *line)
         wake_ns = publish_ns;
     if (line->watch_ns < wake_ns)
         wake_ns = line->watch_ns;
+    int64_t engine_ns = crn_engine_wake_ns(line->engine, crn_now_ns());
+    if (engine_ns < wake_ns)
+        wake_ns = engine_ns;
     int64_t wait_ns = wake_ns - crn_now_ns();
     if (wait_ns < 0)
         wait_ns = 0;
@@ -399,6 +415,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
     crn_metrics metrics = {
         .ingest = *crn_ingest_get_stats(line->ingest),
         .fruits = *crn_fruits_get_stats(line->fruits),
+        .engine = *crn_engine_get_stats(line->engine),
         .publish = *crn_publish_get_stats(line->publish),
         .lane_count = crn_lanes_count(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,

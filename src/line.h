@@ -9,15 +9,17 @@
 #ifndef CRN_LINE_H
 #define CRN_LINE_H
 
+#include "gpu/gpu.h"
 #include "src/base/error.h"
 #include "src/config.h"
 #include "src/metrics.h"
 
 typedef struct crn_line crn_line;
 
-/* Reserves everything, binds the sockets, starts the workers. `config` is resolved and outlives the
- * line. */
-int crn_line_open(const crn_config *config, crn_line **ret_line, crn_error *error);
+/* Reserves everything, binds the sockets, starts devices and workers. `config` is resolved and
+ * outlives the line. `gpu` (NULL: none) is what run.backend cuda and auto use. */
+int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
+                  crn_error *error);
 
 /*
  * Runs until crn_line_stop: then reading ends, every open fruit is judged by run.stop_ms or its

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "gpu/gpu.h"
 #include "src/base/log.h"
 #include "src/config.h"
 #include "src/line.h"
@@ -151,7 +152,8 @@ static void make_openmp_passive(char **argv)
 static int run(const crn_config *config)
 {
     crn_error error = {""};
-    int r = crn_line_open(config, &running_line, &error);
+    const char *no_gpu;
+    int r = crn_line_open(config, crn_gpu_get(&no_gpu), &running_line, &error);
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
         return EXIT_RUNTIME;

@@ -36,6 +36,10 @@ static void log_losses(const crn_metrics *metrics)
     add(&line, "no_place", metrics->fruits.no_place);
     add(&line, "deadline_ignored", metrics->deadlines_ignored);
     add(&line, "results_full", metrics->results_full);
+    add(&line, "device_new_shape", metrics->engine.device_new);
+    add(&line, "device_cut", metrics->engine.device_cut);
+    add(&line, "device_lost_views", metrics->engine.device_lost);
+    add(&line, "devices_lost", (uint64_t)metrics->engine.lost);
     add(&line, "sequence_missing", metrics->lanes.missing);
     add(&line, "sequence_duplicate", metrics->lanes.duplicates);
     add(&line, "sequence_reordered", metrics->lanes.reordered);
@@ -58,5 +62,9 @@ void crn_metrics_log(const crn_metrics *metrics)
             metrics->ingest.messages, metrics->lane_count,
             fruits->complete + fruits->partial + fruits->late, fruits->complete, fruits->partial,
             fruits->late, metrics->publish.sent, metrics->publish.waiting);
+    if (metrics->engine.devices > 0)
+        crn_log(CRN_LOG_INFO, "%" PRIu64 " views on %d of %d devices, %" PRIu64 " on the processor",
+                metrics->engine.device, metrics->engine.devices - metrics->engine.lost,
+                metrics->engine.devices, metrics->engine.processor);
     log_losses(metrics);
 }

@@ -3,6 +3,7 @@
 #ifndef CRN_METRICS_H
 #define CRN_METRICS_H
 
+#include "src/engine.h"
 #include "src/fruit.h"
 #include "src/ingest.h"
 #include "src/lane.h"
@@ -14,6 +15,7 @@ typedef struct crn_metrics {
     crn_lane_stats lanes; /* summed over the lanes */
     int32_t lane_count;
     crn_fruit_stats fruits;
+    crn_engine_stats engine;
     crn_publish_stats publish;
     crn_recorder_stats recorder;
     uint64_t deadlines_ignored; /* header deadlines more than 10 s away */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 struct crn_pool {
+    struct crn_pool *next_abandoned;
     uint32_t slots;
     uint32_t free_slots;
     size_t slot_bytes; /* whole pages */
@@ -51,6 +52,23 @@ void crn_pool_free(crn_pool **pool)
     free((*pool)->stack);
     free(*pool);
     *pool = NULL;
+}
+
+/* Kept in reach, which tells it from memory that was forgotten. */
+static crn_pool *_Atomic abandoned;
+
+void crn_pool_abandon(crn_pool **pool)
+{
+    if (!*pool)
+        return;
+    (*pool)->next_abandoned = atomic_exchange(&abandoned, *pool);
+    *pool = NULL;
+}
+
+void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes)
+{
+    *ret_bytes = pool->slots * pool->slot_bytes;
+    return pool->memory;
 }
 
 crn_view *crn_pool_take(crn_pool *pool)

@@ -18,6 +18,15 @@ int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool);
 /* Frees and nulls; NULL is fine. Nobody may hold a view any more. */
 void crn_pool_free(crn_pool **pool);
 
+/*
+ * Instead of crn_pool_free where something may still look into the slots (a device that was lost):
+ * their memory stays until the process ends. Nulls; NULL is fine.
+ */
+void crn_pool_abandon(crn_pool **pool);
+
+/* The memory of all slots: whole pages. */
+void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes);
+
 /* A free slot's view, its maps pointer set; NULL when all are taken. The taker owns it until
  * crn_pool_give. */
 crn_view *crn_pool_take(crn_pool *pool);

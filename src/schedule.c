@@ -70,6 +70,11 @@ void crn_schedule_free(crn_schedule **schedule)
     *schedule = NULL;
 }
 
+void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
+{
+    schedule->workers = workers;
+}
+
 void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order)
 {
     schedule->jobs[place] =

@@ -42,6 +42,9 @@ int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
                         crn_schedule **ret_schedule);
 void crn_schedule_free(crn_schedule **schedule);
 
+/* From now on so many views run side by side; at least 1. */
+void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers);
+
 /* A fruit took this place; `order` grows from fruit to fruit. It is due at CRN_NEVER_NS. */
 void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order);
 

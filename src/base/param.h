@@ -30,6 +30,14 @@ typedef struct crn_sizes {
     crn_size item[CRN_SIZES_MAX];
 } crn_sizes;
 
+#define CRN_NUMBERS_MAX 16
+
+/* A list of whole numbers, as `devices: [0, 1]`. */
+typedef struct crn_numbers {
+    int32_t count;
+    int64_t item[CRN_NUMBERS_MAX];
+} crn_numbers;
+
 /* What a value is, and as which C type it stands in the settings struct. */
 typedef enum crn_param_type {
     CRN_PARAM_BOOL,    /* bool */
@@ -40,6 +48,7 @@ typedef enum crn_param_type {
     CRN_PARAM_TEXTS,   /* crn_texts; a single text is a list of one */
     CRN_PARAM_SIZE,    /* crn_size */
     CRN_PARAM_SIZES,   /* crn_sizes; a single size is a list of one */
+    CRN_PARAM_NUMBERS, /* crn_numbers; a single number is a list of one */
 } crn_param_type;
 
 typedef struct crn_param {
@@ -49,10 +58,10 @@ typedef struct crn_param {
     /*
      * The default, as it would stand in the file (a text without quotes); NULL: the key is
      * required.
-     * "" is no value for a REAL (NaN) and no item for TEXTS and SIZES.
+     * "" is no value for a REAL (NaN) and no item for TEXTS, SIZES and NUMBERS.
      */
     const char *fallback;
-    double min, max;            /* INTEGER and REAL, SIZE and SIZES (each side): inclusive */
+    double min, max; /* INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
     const char *const *choices; /* CHOICE: NULL-ended */
     const char *help; /* one clause, without a full stop; units in it where the key has none */
 } crn_param;

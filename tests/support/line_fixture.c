@@ -36,6 +36,12 @@ static void *connect_socket(line_fixture *fixture, int type, const char *name)
 
 void line_start(line_fixture *fixture, const char *yaml)
 {
+    const char *no_gpu;
+    line_start_on(fixture, yaml, crn_gpu_get(&no_gpu));
+}
+
+void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu)
+{
     memset(fixture, 0, sizeof *fixture);
     strcpy(fixture->folder, "/tmp/cernita-test-XXXXXX");
     assert_non_null(mkdtemp(fixture->folder));
@@ -54,7 +60,7 @@ void line_start(line_fixture *fixture, const char *yaml)
     assert_int_equal(crn_config_load(path, stderr, &fixture->config), 0);
     crn_config_resolve(&fixture->config, 2);
     crn_log_set_level((crn_log_level)fixture->config.log.level);
-    if (crn_line_open(&fixture->config, &fixture->line, &fixture->error) < 0)
+    if (crn_line_open(&fixture->config, gpu, &fixture->line, &fixture->error) < 0)
         fail_msg("%s", fixture->error.text);
     assert_int_equal(pthread_create(&fixture->thread, NULL, run_line, fixture), 0);
     fixture->zmq = zmq_ctx_new();

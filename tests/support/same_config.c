@@ -5,9 +5,9 @@
 
 size_t crn_param_bytes(crn_param_type type)
 {
-    static const size_t bytes[] = {sizeof(bool),     sizeof(int64_t),  sizeof(double),
-                                   sizeof(int32_t),  CRN_TEXT_BYTES,   sizeof(crn_texts),
-                                   sizeof(crn_size), sizeof(crn_sizes)};
+    static const size_t bytes[] = {sizeof(bool),     sizeof(int64_t),   sizeof(double),
+                                   sizeof(int32_t),  CRN_TEXT_BYTES,    sizeof(crn_texts),
+                                   sizeof(crn_size), sizeof(crn_sizes), sizeof(crn_numbers)};
     return bytes[type];
 }
 

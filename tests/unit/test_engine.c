@@ -85,7 +85,8 @@ static crn_engine *engine_with(const crn_stage *stage, int64_t workers)
     }
     crn_error error;
     crn_engine *engine = NULL;
-    assert_int_equal(crn_engine_open(&config, &engine, &error), 0);
+    assert_int_equal(
+        crn_engine_open(&config, NULL, (crn_device_memory){.start = NULL}, &engine, &error), 0);
     return engine;
 }
 

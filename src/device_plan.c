@@ -1,0 +1,326 @@
+/* Shapes made graphs: contexts, memory, what is recorded. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/device_parts.h"
+
+/* A batch shares its room for contours: so many views' worth, and no more than so many points
+ * unless one view may have them. What does not fit is run on the processor. */
+#define VIEWS_OF_POINTS 4
+#define POINTS_MAX      (4u << 20)
+
+/* A contour has at least two points; those of maps have many. */
+#define POINTS_PER_CONTOUR 4
+
+static uint32_t block_points(const crn_config *config)
+{
+    uint32_t points = (uint32_t)config->limits.points;
+    if (points > POINTS_MAX / VIEWS_OF_POINTS)
+        return points > POINTS_MAX ? points : POINTS_MAX;
+    return VIEWS_OF_POINTS * points;
+}
+
+static size_t block_bytes(const crn_config *config)
+{
+    size_t points = block_points(config);
+    return points * sizeof(crn_point) + points / POINTS_PER_CONTOUR * sizeof(crn_contour);
+}
+
+size_t crn_device_bytes(const crn_config *config)
+{
+    return CRN_DEVICE_SLOTS * (sizeof(crn_job) + block_bytes(config));
+}
+
+int crn_slot_create(crn_device *device, crn_device_slot *slot)
+{
+    const crn_gpu *gpu = device->gpu;
+    uint32_t points = block_points(device->config);
+    slot->job = gpu->pinned_create(sizeof *slot->job);
+    if (!slot->job)
+        return -ENOMEM;
+    memset(slot->job, 0, sizeof *slot->job);
+    crn_contours *contours = &slot->job->contours;
+    contours->point_capacity = points;
+    contours->contour_capacity = points / POINTS_PER_CONTOUR;
+    contours->points = gpu->pinned_create(points * sizeof *contours->points);
+    contours->contours =
+        gpu->pinned_create(contours->contour_capacity * sizeof *contours->contours);
+    return contours->points && contours->contours ? 0 : -ENOMEM;
+}
+
+void crn_slot_free(crn_device *device, crn_device_slot *slot)
+{
+    const crn_gpu *gpu = device->gpu;
+    for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
+        crn_context_free(&slot->context[batch]);
+    if (!slot->job)
+        return;
+    gpu->pinned_free(slot->job->contours.points);
+    gpu->pinned_free(slot->job->contours.contours);
+    gpu->pinned_free(slot->job);
+    slot->job = NULL;
+}
+
+/* Asks for the enqueue halves of a batch, with a moment before the first and behind each. */
+static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
+                   uint32_t skipped)
+{
+    const crn_config *config = device->config;
+    const crn_gpu *gpu = device->gpu;
+    crn_job *job = slot->job;
+    crn_context *context = slot->context[batch];
+    job->ops = gpu->ops;
+    job->context = context;
+    job->classes = &config->classes;
+    job->received =
+        crn_image_dense(crn_context_scratch(context, CRN_DEVICE_RECEIVED, crn_shape_bytes(shape)),
+                        shape->type, shape->layout, shape->channels, shape->height, shape->width);
+    job->maps = job->received;
+    int r = job->received.data ? gpu->mark(context, 0) : -ENOMEM;
+    for (int32_t i = 0; i < config->steps && r == 0; i++) {
+        const crn_step *step = &config->chain[i];
+        if (!step->stage->enqueue || skipped & UINT32_C(1) << i)
+            continue;
+        r = step->stage->enqueue(step->settings, job);
+        if (r == 0)
+            r = gpu->mark(context, i + 1);
+        /* A call that came back too late: the line may have ended meanwhile. */
+        if (atomic_load(&device->state) != CRN_DEVICE_RUNNING)
+            r = -ENODEV;
+    }
+    return r;
+}
+
+int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_plan *plan,
+                    const crn_shape *shape, const void *const *maps, int32_t count,
+                    const char **ret_what)
+{
+    const crn_gpu *gpu = device->gpu;
+    crn_context *context = slot->context[batch];
+    size_t bytes = crn_shape_bytes(shape);
+    char *received = crn_context_scratch(context, CRN_DEVICE_RECEIVED, bytes);
+    int r = received ? gpu->use(context) : -ENOMEM;
+    *ret_what = "choosing it";
+    for (int32_t i = 0; i < count && r == 0; i++) {
+        *ret_what = "an upload";
+        r = gpu->upload(context, received + (size_t)i * bytes, maps[i], bytes);
+    }
+    if (r == 0) {
+        *ret_what = "a launch";
+        r = gpu->launch(context, plan->graph);
+    }
+    return r;
+}
+
+/* Runs the chain once, on empty maps, so that all memory is taken, and waits. */
+static int run_once(crn_device *device, crn_device_slot *slot, int32_t batch,
+                    const crn_shape *shape, uint32_t skipped, const void *empty)
+{
+    const crn_gpu *gpu = device->gpu;
+    crn_context *context = slot->context[batch];
+    size_t bytes = crn_shape_bytes(shape);
+    char *received = crn_context_scratch(context, CRN_DEVICE_RECEIVED, bytes);
+    int r = received ? 0 : -ENOMEM;
+    for (int32_t i = 0; i < 1 << batch && r == 0; i++)
+        r = gpu->upload(context, received + (size_t)i * bytes, empty, bytes);
+    if (r == 0)
+        r = enqueue(device, slot, batch, shape, skipped);
+    /* What was asked for before a failure still runs. */
+    int waited = crn_gpu_wait(gpu, context, CRN_DEVICE_PREPARE_LIMIT_NS);
+    return waited < 0 ? waited : r;
+}
+
+static int record(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
+                  uint32_t skipped, crn_gpu_graph **ret_graph)
+{
+    const crn_gpu *gpu = device->gpu;
+    crn_context *context = slot->context[batch];
+    int r = gpu->record(context);
+    if (r < 0)
+        return r;
+    r = enqueue(device, slot, batch, shape, skipped);
+    crn_gpu_graph *graph = NULL;
+    int recorded = gpu->recorded(context, &graph);
+    if (r == 0)
+        r = recorded;
+    if (r == 0)
+        *ret_graph = graph;
+    else
+        gpu->graph_free(&graph);
+    return r;
+}
+
+static int make_plan(crn_device *device, const crn_shape *shape, int32_t mask, int32_t batch,
+                     int32_t slot_index, const void *empty, crn_plan *plan)
+{
+    const crn_gpu *gpu = device->gpu;
+    crn_device_slot *slot = &device->slots[slot_index];
+    uint32_t skipped = mask ? device->optional : 0;
+    gpu->graph_free(&plan->graph);
+    int r = 0;
+    if (!slot->context[batch])
+        r = gpu->context_create(device->number, 1 << batch, &slot->context[batch]);
+    if (r == 0)
+        r = gpu->use(slot->context[batch]);
+    if (r == 0)
+        r = run_once(device, slot, batch, shape, skipped, empty);
+    if (r == 0)
+        r = record(device, slot, batch, shape, skipped, &plan->graph);
+    if (r < 0)
+        return r;
+    plan->moves = crn_context_moves(slot->context[batch]);
+    int64_t begun_ns = crn_now_ns();
+    r = gpu->launch(slot->context[batch], plan->graph);
+    if (r == 0)
+        r = crn_gpu_wait(gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
+    plan->expected_ns = crn_now_ns() - begun_ns;
+    return r;
+}
+
+/* Whether the failure is the shape's and not the device's. */
+static bool is_refusal(int r)
+{
+    return r != -EIO && r != -ENODEV && r != -ETIMEDOUT;
+}
+
+/* All plans of a shape that are missing or whose memory has moved. `later`: those alone that were
+ * there. */
+static int make_plans(crn_device *device, crn_plans *plans, bool later, const void *empty)
+{
+    int32_t masks = device->optional ? CRN_DEVICE_MASKS : 1;
+    for (int32_t i = 0; i < masks * CRN_DEVICE_BATCHES * CRN_DEVICE_SLOTS; i++) {
+        int32_t mask = i % masks;
+        int32_t slot = i / masks % CRN_DEVICE_SLOTS;
+        int32_t batch = i / masks / CRN_DEVICE_SLOTS;
+        crn_plan *plan = &plans->plan[mask][batch][slot];
+        const crn_context *context = device->slots[slot].context[batch];
+        bool stands = plan->graph && plan->moves == crn_context_moves(context);
+        if (stands || (later && !plan->graph))
+            continue;
+        int r = make_plan(device, &plans->shape, mask, batch, slot, empty, plan);
+        if (r < 0) {
+            device->gpu->graph_free(&plan->graph);
+            /* Without batches of several views the device still serves. */
+            if (is_refusal(r) && batch > 0)
+                return 0;
+            return r;
+        }
+    }
+    return 0;
+}
+
+static bool any_stale(const crn_device *device, const crn_plans *plans)
+{
+    for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
+        for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
+            for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++) {
+                const crn_plan *plan = &plans->plan[mask][batch][slot];
+                if (plan->graph &&
+                    plan->moves != crn_context_moves(device->slots[slot].context[batch]))
+                    return true;
+            }
+    return false;
+}
+
+static void forget(crn_device *device, crn_plans *plans)
+{
+    for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
+        for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
+            for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++)
+                device->gpu->graph_free(&plans->plan[mask][batch][slot].graph);
+    memset(plans, 0, sizeof *plans);
+}
+
+/* The graphs of other shapes whose memory a larger one has moved. */
+static int make_again(crn_device *device)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
+        crn_plans *plans = &device->shapes[i];
+        if (!plans->used || plans->refused || !any_stale(device, plans))
+            continue;
+        void *empty = calloc(1, crn_shape_bytes(&plans->shape));
+        int r = empty ? make_plans(device, plans, true, empty) : -ENOMEM;
+        free(empty);
+        if (r < 0 && !is_refusal(r))
+            return r;
+        /* It is seen as new the next time. */
+        if (r < 0 || any_stale(device, plans))
+            forget(device, plans);
+    }
+    return 0;
+}
+
+crn_plans *crn_plans_find(crn_device *device, const crn_shape *shape)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
+        if (device->shapes[i].used && crn_shape_same(&device->shapes[i].shape, shape))
+            return &device->shapes[i];
+    return NULL;
+}
+
+/* An empty place, or that of the shape not seen for the longest. */
+static int32_t place_for(const crn_device *device)
+{
+    int32_t oldest = 0;
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
+        if (!device->shapes[i].used)
+            return i;
+        if (device->shapes[i].used_ns < device->shapes[oldest].used_ns)
+            oldest = i;
+    }
+    return oldest;
+}
+
+bool crn_plans_room(const crn_device *device, int64_t now_ns)
+{
+    const crn_plans *plans = &device->shapes[place_for(device)];
+    return !plans->used || now_ns - plans->used_ns > CRN_DEVICE_KEEP_NS;
+}
+
+int crn_plans_prepare(crn_device *device, const crn_shape *shape)
+{
+    crn_plans *plans = crn_plans_find(device, shape);
+    if (!plans) {
+        plans = &device->shapes[place_for(device)];
+        forget(device, plans);
+        plans->shape = *shape;
+        plans->used = true;
+    }
+    void *empty = calloc(1, crn_shape_bytes(shape));
+    int r = empty ? make_plans(device, plans, false, empty) : -ENOMEM;
+    free(empty);
+    plans->used_ns = crn_now_ns();
+    if (r < 0 && !is_refusal(r))
+        return r;
+    if (r < 0) {
+        char text[CRN_SHAPE_TEXT];
+        crn_log(CRN_LOG_WARNING,
+                "device %d cannot have views of %s: %s; they go to the processor until restart",
+                device->number, crn_shape_text(shape, text), strerror(-r));
+        plans->refused = true;
+    }
+    return make_again(device);
+}
+
+void crn_plans_free(crn_device *device)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
+        forget(device, &device->shapes[i]);
+}
+
+crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skipped, int32_t slot,
+                           int32_t count, int32_t *ret_batch)
+{
+    int32_t mask = device->optional && skipped;
+    for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
+        crn_plan *plan = &plans->plan[mask][batch][slot];
+        if (1 << batch <= count && plan->graph) {
+            *ret_batch = batch;
+            return plan;
+        }
+    }
+    return NULL;
+}

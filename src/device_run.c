@@ -1,0 +1,437 @@
+/* The device's thread: the only one that calls it. Batches of what waits, launches, looks whether
+ * they are done. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/choice.h"
+#include "src/device_parts.h"
+
+/* Between two looks at what is nearly done. */
+#define LOOK_NS (20 * CRN_NS_PER_US)
+
+/* A batch is first looked at after so much of what it took of late, in eighths. */
+#define LOOK_EIGHTHS 7
+
+/* The made-up view that says whether the device works at all. */
+#define TRIAL_SIDE 32
+
+static bool is_running(const crn_device *self)
+{
+    return atomic_load(&self->state) == CRN_DEVICE_RUNNING;
+}
+
+void crn_device_lose(crn_device *device, crn_device_state state, const char *format, ...)
+{
+    int running = CRN_DEVICE_RUNNING;
+    if (!is_running(device))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(device->why[state], sizeof device->why[state], format, arguments);
+    va_end(arguments);
+    atomic_compare_exchange_strong(&device->state, &running, (int)state);
+}
+
+static void ring(crn_device *self)
+{
+    uint64_t one = 1;
+    self->ring = false;
+    /* As with the workers' bell, there is no failure to mend. */
+    if (write(self->done_descriptor, &one, sizeof one) < 0)
+        return;
+}
+
+static void give_back(crn_device *self, crn_device_view *view, int status)
+{
+    view->status = status;
+    crn_ring_push(&self->out, view); /* as deep as there are views */
+    self->ring = true;
+}
+
+/* --- what comes back ---------------------------------------------------------------------------*/
+
+/* The times between the moments; what each step took goes into what it cost of late. */
+static int read_times(crn_device *self, const crn_device_slot *slot, int32_t batch,
+                      int64_t stage_ns[CRN_STAGES_MAX])
+{
+    const crn_config *config = self->config;
+    int32_t before = 0;
+    memset(stage_ns, 0, CRN_STAGES_MAX * sizeof *stage_ns);
+    for (int32_t i = 0; i < config->steps; i++) {
+        if (!config->chain[i].stage->enqueue || slot->skipped & UINT32_C(1) << i)
+            continue;
+        int r = self->gpu->elapsed(slot->context[batch], before, i + 1, &stage_ns[i]);
+        if (r < 0)
+            return r;
+        crn_recent_add(&self->recent[i], stage_ns[i]);
+        before = i + 1;
+    }
+    return 0;
+}
+
+static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns)
+{
+    int64_t stage_ns[CRN_STAGES_MAX];
+    int r = read_times(self, slot, slot->batch, stage_ns);
+    if (r < 0) {
+        crn_device_lose(self, CRN_DEVICE_FAILED, "reading its times: %s", strerror(-r));
+        return;
+    }
+    crn_plan *plan = slot->plan;
+    plan->expected_ns += (now_ns - slot->begun_ns - plan->expected_ns) / 4;
+    slot->plan = NULL;
+    atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
+    for (int32_t i = 0; i < slot->count; i++) {
+        crn_device_view *view = slot->views[i];
+        crn_enqueued *done = &view->enqueued;
+        done->contours = &slot->job->contours;
+        done->index = i;
+        done->skipped = slot->skipped;
+        done->begun_ns = slot->begun_ns;
+        memcpy(done->stage_ns, stage_ns, sizeof stage_ns);
+        view->slot = slot;
+        give_back(self, view, 0);
+    }
+}
+
+/* How long a batch may take: several times what it took of late, but with time left for the
+ * processor. */
+static int64_t limit_of(const crn_device *self, const crn_plan *plan)
+{
+    int64_t limit_ns = 8 * plan->expected_ns;
+    int64_t most_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
+    if (limit_ns > most_ns)
+        limit_ns = most_ns;
+    return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
+}
+
+static void look_at_slots(crn_device *self)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS && is_running(self); i++) {
+        crn_device_slot *slot = &self->slots[i];
+        if (!slot->plan)
+            continue;
+        int64_t now_ns = crn_now_ns();
+        int r = self->gpu->poll(slot->context[slot->batch]);
+        if (!is_running(self)) /* it came back too late: the line may have ended meanwhile */
+            return;
+        if (r == 0)
+            finish_batch(self, slot, now_ns);
+        else if (r != -EAGAIN)
+            crn_device_lose(self, CRN_DEVICE_FAILED, "a batch failed: %s", strerror(-r));
+        else if (now_ns - slot->begun_ns > limit_of(self, slot->plan))
+            crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
+                            (now_ns - slot->begun_ns) / CRN_NS_PER_MS);
+        else if (now_ns >= slot->look_ns)
+            slot->look_ns = now_ns + LOOK_NS;
+    }
+}
+
+/* --- what goes out -----------------------------------------------------------------------------*/
+
+static void take_in(crn_device *self)
+{
+    crn_device_view *view;
+    while (self->waiting_count < CRN_DEVICE_VIEWS && (view = crn_ring_pop(&self->in)))
+        self->waiting[self->waiting_count++] = view;
+}
+
+static void drop_waiting(crn_device *self, int32_t index)
+{
+    self->waiting_count--;
+    memmove(&self->waiting[index], &self->waiting[index + 1],
+            (size_t)(self->waiting_count - index) * sizeof *self->waiting);
+}
+
+/* All steps that may be left out are, where there is no time for one of them: a graph for every
+ * choice among them would not pay. */
+static uint32_t skipped_of(const crn_device *self, const crn_device_view *view, int64_t now_ns)
+{
+    for (int32_t i = 0; self->optional >> i; i++)
+        if (self->optional & UINT32_C(1) << i &&
+            view->deadline_ns - now_ns < crn_recent_p99_ns(&self->recent[i]))
+            return self->optional;
+    return 0;
+}
+
+static crn_device_slot *free_slot(crn_device *self)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
+        crn_device_slot *slot = &self->slots[i];
+        if (!slot->plan && atomic_load_explicit(&slot->unfinished, memory_order_acquire) == 0)
+            return slot;
+    }
+    return NULL;
+}
+
+/* Up to `most` waiting views that may run with the first; returns how many. */
+static int32_t gather(const crn_device *self, int32_t most, int64_t now_ns,
+                      int32_t ret_indices[CRN_DEVICE_BATCH_MAX])
+{
+    const crn_device_view *first = self->waiting[0];
+    uint32_t skipped = skipped_of(self, first, now_ns);
+    int32_t count = 0;
+    for (int32_t i = 0; i < self->waiting_count && count < most; i++) {
+        const crn_device_view *view = self->waiting[i];
+        if (crn_shape_same(&view->shape, &first->shape) &&
+            skipped_of(self, view, now_ns) == skipped)
+            ret_indices[count++] = i;
+    }
+    return count;
+}
+
+static void begin_range(const crn_device *self, const crn_device_view *view)
+{
+    char name[96];
+    snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
+             view->fruit, view->index);
+    self->gpu->range_begin(name);
+}
+
+/* Launches the views at these indices and takes them from those that wait. */
+static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_plan *plan,
+                   const int32_t *indices)
+{
+    const void *maps[CRN_DEVICE_BATCH_MAX];
+    const char *what = "";
+    int32_t count = 1 << batch;
+    for (int32_t i = count - 1; i >= 0; i--) {
+        slot->views[i] = self->waiting[indices[i]];
+        maps[i] = slot->views[i]->maps;
+        drop_waiting(self, indices[i]);
+    }
+    slot->begun_ns = crn_now_ns();
+    begin_range(self, slot->views[0]);
+    int r = crn_slot_launch(self, slot, batch, plan, &slot->views[0]->shape, maps, count, &what);
+    self->gpu->range_end();
+    if (r < 0) {
+        crn_device_lose(self, CRN_DEVICE_FAILED, "%s failed: %s", what, strerror(-r));
+        return;
+    }
+    slot->plan = plan;
+    slot->batch = batch;
+    slot->count = count;
+    slot->look_ns = slot->begun_ns + plan->expected_ns * LOOK_EIGHTHS / 8;
+}
+
+/* A shape that is not ready: its views go elsewhere, and once nothing is here any more it is made
+ * ready. */
+static void wish_for(crn_device *self, const crn_shape *shape, int64_t now_ns)
+{
+    if (atomic_load(&self->preparing) || !crn_plans_room(self, now_ns))
+        return;
+    self->wished = *shape;
+    atomic_store(&self->preparing, true);
+}
+
+static void start_batches(crn_device *self)
+{
+    while (self->waiting_count > 0 && is_running(self)) {
+        int64_t now_ns = crn_now_ns();
+        crn_device_view *first = self->waiting[0];
+        crn_plans *plans = crn_plans_find(self, &first->shape);
+        bool cancelled = atomic_load_explicit(&first->view->cancelled, memory_order_relaxed);
+        if (cancelled || !plans || plans->refused) {
+            if (!cancelled && !plans)
+                wish_for(self, &first->shape, now_ns);
+            give_back(self, first, plans && plans->refused ? -ENOTSUP : -EAGAIN);
+            drop_waiting(self, 0);
+            continue;
+        }
+        crn_device_slot *slot = free_slot(self);
+        if (!slot)
+            return;
+        int32_t indices[CRN_DEVICE_BATCH_MAX], batch = 0;
+        int32_t count = gather(self, CRN_DEVICE_BATCH_MAX, now_ns, indices);
+        slot->skipped = skipped_of(self, first, now_ns);
+        crn_plan *plan = crn_plans_choose(self, plans, slot->skipped, (int32_t)(slot - self->slots),
+                                          count, &batch);
+        plans->used_ns = now_ns;
+        if (plan) {
+            launch(self, slot, batch, plan, indices);
+        } else {
+            give_back(self, first, -EAGAIN);
+            drop_waiting(self, 0);
+        }
+    }
+}
+
+/* --- preparing, and requests -------------------------------------------------------------------*/
+
+/* The median of the runs; `maps` are uploaded from pinned memory, as views are. */
+static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *request,
+                     const void *maps)
+{
+    crn_device_slot *slot = &self->slots[0];
+    int32_t batch = 0;
+    crn_plan *plan = crn_plans_choose(self, plans, 0, 0, 1, &batch);
+    int64_t took_ns[32];
+    int32_t runs = request->runs < 32 ? request->runs : 32;
+    if (!plan || runs < 1)
+        return -ENOTSUP;
+    for (int32_t i = 0; i < runs; i++) {
+        const char *what;
+        int64_t begun_ns = crn_now_ns();
+        int r = crn_slot_launch(self, slot, batch, plan, request->shape, &maps, 1, &what);
+        if (r == 0)
+            r = crn_gpu_wait(self->gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
+        if (r < 0)
+            return r;
+        took_ns[i] = crn_now_ns() - begun_ns;
+    }
+    request->ns = crn_choice_median_ns(took_ns, runs);
+    return 0;
+}
+
+static int serve(crn_device *self, crn_device_request *request)
+{
+    int r = crn_plans_find(self, request->shape) ? 0 : crn_plans_prepare(self, request->shape);
+    crn_plans *plans = crn_plans_find(self, request->shape);
+    if (r < 0 || !plans || plans->refused)
+        return r < 0 ? r : -ENOTSUP;
+    size_t bytes = crn_shape_bytes(request->shape);
+    void *pinned = self->gpu->pinned_create(bytes);
+    if (!pinned)
+        return -ENOMEM;
+    memcpy(pinned, request->maps, bytes);
+    r = time_runs(self, plans, request, pinned);
+    if (r != -ETIMEDOUT) /* else it may still be read */
+        self->gpu->pinned_free(pinned);
+    return r;
+}
+
+static void lose_preparing(crn_device *self, int r)
+{
+    if (r == -EIO || r == -ENODEV || r == -ETIMEDOUT)
+        crn_device_lose(self, CRN_DEVICE_FAILED, "preparing for a shape: %s", strerror(-r));
+}
+
+/* With no view on the device: what may take long. */
+static void do_what_is_slow(crn_device *self)
+{
+    if (!is_running(self) || atomic_load(&self->held) > 0)
+        return;
+    if (atomic_load(&self->preparing)) {
+        lose_preparing(self, crn_plans_prepare(self, &self->wished));
+        /* The line's thread must not take the beginning of this for that of the next round. */
+        atomic_store(&self->since_ns, crn_now_ns());
+        atomic_store(&self->preparing, false);
+    }
+    if (atomic_load(&self->asked)) {
+        self->request.status = serve(self, &self->request);
+        lose_preparing(self, self->request.status);
+        atomic_store(&self->asked, false);
+        sem_post(&self->answered);
+    }
+}
+
+/* --- the thread --------------------------------------------------------------------------------*/
+
+static int set_up(crn_device *self)
+{
+    const crn_gpu *gpu = self->gpu;
+    int r = gpu->describe(self->number, &self->about);
+    if (r < 0)
+        return crn_error_set(&self->error, r, "device %d: %s", self->number, strerror(-r));
+    if (self->memory.start) {
+        r = gpu->pin(self->memory.start, self->memory.bytes);
+        self->pinned = r == 0;
+        if (r < 0)
+            crn_log(CRN_LOG_WARNING,
+                    "device %d: %zu MiB of slots cannot be pinned: %s; uploads take longer; lower "
+                    "limits.view_mib or limits.slots",
+                    self->number, self->memory.bytes >> 20, strerror(-r));
+    }
+    r = 0;
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS && r == 0; i++)
+        r = crn_slot_create(self, &self->slots[i]);
+    if (r < 0)
+        return crn_error_set(&self->error, r,
+                             "device %d: %zu MiB of pinned memory for results: %s; lower "
+                             "limits.points",
+                             self->number, crn_device_bytes(self->config) >> 20, strerror(-r));
+    crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count, CRN_F32, CRN_HWC};
+    r = crn_plans_prepare(self, &trial);
+    const crn_plans *plans = crn_plans_find(self, &trial);
+    if (r == 0 && (!plans || plans->refused))
+        r = -ENOTSUP;
+    if (r < 0)
+        return crn_error_set(&self->error, r, "device %d: cannot run the chain: %s", self->number,
+                             strerror(-r));
+    return 0;
+}
+
+/* Frees what a device that works has; what is in flight ends first. */
+static void tear_down(crn_device *self)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
+        crn_device_slot *slot = &self->slots[i];
+        if (slot->plan && crn_gpu_wait(self->gpu, slot->context[slot->batch], self->limit_ns) < 0) {
+            crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end");
+            return;
+        }
+    }
+    crn_plans_free(self);
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
+        crn_slot_free(self, &self->slots[i]);
+    if (self->pinned)
+        self->gpu->unpin(self->memory.start);
+}
+
+/* Until something is to be done, or what is in flight may be. */
+static void sleep_until_needed(crn_device *self)
+{
+    int64_t wake_ns = CRN_NEVER_NS;
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
+        if (self->slots[i].plan && self->slots[i].look_ns < wake_ns)
+            wake_ns = self->slots[i].look_ns;
+    struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S, .tv_nsec = wake_ns % CRN_NS_PER_S};
+    if (wake_ns == CRN_NEVER_NS)
+        (void)sem_wait(&self->work);
+    else
+        (void)sem_clockwait(&self->work, CLOCK_MONOTONIC, &until);
+    /* Woken, timed out or interrupted: everything is looked at. */
+    while (sem_trywait(&self->work) == 0)
+        continue;
+}
+
+void *crn_device_run(void *device)
+{
+    crn_device *self = device;
+    char name[16];
+    snprintf(name, sizeof name, "device %d", self->number);
+    pthread_setname_np(pthread_self(), name);
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    self->status = set_up(self);
+    if (self->status < 0)
+        crn_device_lose(self, CRN_DEVICE_FAILED, "%.200s", self->error.text);
+    sem_post(&self->answered);
+    while (is_running(self) && !atomic_load(&self->stop)) {
+        atomic_store(&self->since_ns, crn_now_ns());
+        take_in(self);
+        look_at_slots(self);
+        if (self->ring)
+            ring(self);
+        start_batches(self);
+        do_what_is_slow(self);
+        atomic_store(&self->since_ns, 0);
+        if (!is_running(self))
+            break;
+        if (self->ring)
+            ring(self);
+        sleep_until_needed(self);
+    }
+    if (is_running(self))
+        tear_down(self);
+    ring(self);
+    sem_post(&self->ended);
+    return NULL;
+}

@@ -1,0 +1,248 @@
+/* Which devices there are, what they are worth, and which views go to them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/engine_parts.h"
+#include "stages/backend.h"
+
+/* What is measured at the start, on either side. */
+#define SMALL_HEIGHT 48
+#define SMALL_WIDTH  256
+#define LARGE_HEIGHT 95
+#define LARGE_WIDTH  511
+#define RUNS         7
+
+/* Maps that a CNN might give: a soft disc for every class, beside each other; f32, interleaved. */
+static float *made_up_maps(const crn_shape *shape)
+{
+    float *maps = malloc(crn_shape_bytes(shape));
+    if (!maps)
+        return NULL;
+    float *at = maps;
+    float radius = (float)shape->height / 3;
+    for (int32_t y = 0; y < shape->height; y++) {
+        for (int32_t x = 0; x < shape->width; x++) {
+            for (int32_t c = 0; c < shape->channels; c++) {
+                float dx =
+                    (float)x - ((float)c + 0.5f) * (float)shape->width / (float)shape->channels;
+                float dy = (float)y - (float)shape->height / 2;
+                float distance = (dx * dx + dy * dy) / (radius * radius);
+                *at++ = 1 / (1 + distance * distance);
+            }
+        }
+    }
+    return maps;
+}
+
+static int measure_processor(crn_chain *chain, const crn_shape *shape, float *maps, int64_t *ret_ns)
+{
+    crn_view view = {.header = {.height = (uint32_t)shape->height,
+                                .width = (uint32_t)shape->width,
+                                .channels = (uint32_t)shape->channels,
+                                .type = shape->type,
+                                .layout = shape->layout},
+                     .maps = (unsigned char *)maps,
+                     .deadline_ns = CRN_NEVER_NS};
+    int64_t took_ns[RUNS];
+    int r = crn_chain_measure(chain, &view, &took_ns[0]); /* takes its memory */
+    for (int32_t i = 0; i < RUNS && r == 0; i++)
+        r = crn_chain_measure(chain, &view, &took_ns[i]);
+    if (r == 0)
+        *ret_ns = crn_choice_median_ns(took_ns, RUNS);
+    return r;
+}
+
+static int measure_shape(const crn_devices *devices, crn_chain *chain, const crn_shape *shape,
+                         int64_t *ret_processor_ns, int64_t *ret_device_ns)
+{
+    float *maps = made_up_maps(shape);
+    if (!maps)
+        return -ENOMEM;
+    int r = measure_processor(chain, shape, maps, ret_processor_ns);
+    if (r == 0)
+        r = crn_device_measure(devices->device[0], shape, maps, RUNS, ret_device_ns);
+    /* A device that does not answer may still read them. */
+    if (r != -ETIMEDOUT)
+        free(maps);
+    return r;
+}
+
+static int measure(crn_devices *devices, const crn_ops *ops)
+{
+    const crn_config *config = devices->config;
+    int32_t classes = config->classes.count;
+    crn_shape small = {SMALL_HEIGHT, SMALL_WIDTH, classes, CRN_F32, CRN_HWC};
+    crn_shape large = {LARGE_HEIGHT, LARGE_WIDTH, classes, CRN_F32, CRN_HWC};
+    int64_t processor_ns[2], device_ns[2];
+    crn_chain *chain = NULL;
+    int r = crn_chain_create(config, ops, &chain);
+    if (r == 0)
+        r = measure_shape(devices, chain, &small, &processor_ns[0], &device_ns[0]);
+    if (r == 0)
+        r = measure_shape(devices, chain, &large, &processor_ns[1], &device_ns[1]);
+    crn_chain_free(&chain);
+    if (r < 0)
+        return r;
+    size_t small_bytes = crn_shape_bytes(&small), large_bytes = crn_shape_bytes(&large);
+    devices->processor_cost =
+        crn_cost_fit(small_bytes, processor_ns[0], large_bytes, processor_ns[1]);
+    devices->device_cost = crn_cost_fit(small_bytes, device_ns[0], large_bytes, device_ns[1]);
+    char text[CRN_SHAPE_TEXT];
+    crn_log(CRN_LOG_INFO, "auto: a made-up view of %s takes %.3f ms on %s, %.3f ms on %s",
+            crn_shape_text(&large, text), (double)device_ns[1] / CRN_NS_PER_MS,
+            crn_device_about(devices->device[0])->name, (double)processor_ns[1] / CRN_NS_PER_MS,
+            ops->name);
+    return 0;
+}
+
+static int open_one(crn_devices *devices, const crn_gpu *gpu, int64_t number,
+                    crn_device_memory memory, int done_descriptor, crn_error *error)
+{
+    int32_t there = gpu->count();
+    if (number >= there)
+        return crn_error_set(error, -ENODEV,
+                             "run.devices: there is no device %d; this machine has %d, numbered "
+                             "from 0",
+                             (int)number, (int)there);
+    /* What one device has pinned serves all. */
+    crn_device_memory pinned = devices->count == 0 ? memory : (crn_device_memory){.start = NULL};
+    int r = crn_device_open(devices->config, gpu, (int32_t)number, pinned, done_descriptor,
+                            &devices->device[devices->count], error);
+    if (r == 0)
+        devices->count++;
+    return r;
+}
+
+int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
+                     crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
+                     crn_error *error)
+{
+    crn_devices *devices = ret_devices;
+    *devices = (crn_devices){.config = config,
+                             .processor = ops->name,
+                             .choose = config->run.backend == CRN_BACKEND_AUTO};
+    devices->lanes = calloc((size_t)config->limits.lanes + 1, sizeof *devices->lanes);
+    int r = devices->lanes ? 0 : crn_error_set(error, -ENOMEM, "engine: out of memory");
+    for (int32_t i = 0; i < config->run.devices.count && r == 0; i++) {
+        r = open_one(devices, gpu, config->run.devices.item[i], memory, done_descriptor, error);
+        if (r < 0 && devices->choose) {
+            crn_log(CRN_LOG_WARNING, "%s; it is left out", error->text);
+            r = 0;
+        }
+    }
+    if (r == 0 && devices->choose && devices->count > 0) {
+        int measured = measure(devices, ops);
+        if (measured < 0) {
+            crn_log(CRN_LOG_WARNING, "auto: cannot measure the devices: %s; they are left out",
+                    strerror(-measured));
+            crn_devices_close(devices);
+        }
+    }
+    devices->in_service = devices->count;
+    if (r < 0)
+        crn_devices_close(devices);
+    return r;
+}
+
+bool crn_devices_close(crn_devices *devices)
+{
+    bool all = true;
+    for (int32_t i = 0; i < devices->count; i++)
+        all &= crn_device_close(&devices->device[i]);
+    free(devices->lanes);
+    devices->lanes = NULL;
+    devices->count = devices->in_service = 0;
+    return all;
+}
+
+static crn_shape_way *way_of(crn_devices *devices, const crn_shape *shape)
+{
+    for (int32_t i = 0; i < devices->way_count; i++)
+        if (crn_shape_same(&devices->ways[i].shape, shape))
+            return &devices->ways[i];
+    return NULL;
+}
+
+static bool decide(const crn_devices *devices, const crn_shape *shape)
+{
+    if (!devices->choose)
+        return true;
+    size_t bytes = crn_shape_bytes(shape);
+    bool on_device = crn_choice_is_device(&devices->processor_cost, &devices->device_cost, bytes);
+    char text[CRN_SHAPE_TEXT];
+    crn_log(
+        CRN_LOG_INFO, "auto: views of %s go to %s: by what was measured %.3f ms, %s %.3f ms",
+        crn_shape_text(shape, text),
+        on_device ? crn_device_about(devices->device[0])->name : devices->processor,
+        (double)crn_cost_ns(on_device ? &devices->device_cost : &devices->processor_cost, bytes) /
+            CRN_NS_PER_MS,
+        on_device ? devices->processor : crn_device_about(devices->device[0])->name,
+        (double)crn_cost_ns(on_device ? &devices->processor_cost : &devices->device_cost, bytes) /
+            CRN_NS_PER_MS);
+    return on_device;
+}
+
+static crn_shape_way *add_way(crn_devices *devices, const crn_shape *shape)
+{
+    crn_shape_way *way = &devices->ways[devices->way_next];
+    devices->way_next = (devices->way_next + 1) % CRN_ENGINE_SHAPES;
+    if (devices->way_count < CRN_ENGINE_SHAPES)
+        devices->way_count++;
+    else
+        devices->ways_on_device -= way->on_device;
+    *way = (crn_shape_way){.shape = *shape, .on_device = decide(devices, shape)};
+    devices->ways_on_device += way->on_device;
+    return way;
+}
+
+/* The lane's, given at its first view: the one with the fewest lanes. */
+static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
+{
+    for (int32_t i = 0; i < devices->lane_count; i++)
+        if (devices->lanes[i].lane == lane)
+            return devices->lanes[i].device;
+    int32_t fewest = 0;
+    for (int32_t i = 1; i < devices->count; i++)
+        if (devices->lanes_of[i] < devices->lanes_of[fewest])
+            fewest = i;
+    /* The line lets no more lanes in than there are places. */
+    if (devices->lane_count < devices->config->limits.lanes) {
+        devices->lanes[devices->lane_count++] = (crn_lane_way){.lane = lane, .device = fewest};
+        devices->lanes_of[fewest]++;
+    }
+    return fewest;
+}
+
+crn_device *crn_devices_way(crn_devices *devices, const crn_view *view)
+{
+    if (devices->in_service == 0)
+        return NULL;
+    crn_shape shape = crn_shape_of(&view->header);
+    crn_shape_way *way = way_of(devices, &shape);
+    if (!way)
+        way = add_way(devices, &shape);
+    if (!way->on_device)
+        return NULL;
+    int32_t device = devices->count > 1 ? device_of_lane(devices, view->header.lane) : 0;
+    return devices->lost[device] ? NULL : devices->device[device];
+}
+
+void crn_devices_refuse(crn_devices *devices, const crn_shape *shape)
+{
+    crn_shape_way *way = way_of(devices, shape);
+    if (!way || !way->on_device)
+        return;
+    way->on_device = false;
+    devices->ways_on_device--;
+}
+
+bool crn_devices_have_room(const crn_devices *devices)
+{
+    for (int32_t i = 0; i < devices->count && devices->ways_on_device > 0; i++)
+        if (crn_device_has_room(devices->device[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,57 @@
+/* What engine.c and engine_devices.c share. */
+#ifndef CRN_ENGINE_PARTS_H
+#define CRN_ENGINE_PARTS_H
+
+#include "src/choice.h"
+#include "src/engine.h"
+
+/* Shapes whose way is remembered; one more forgets the one decided first. */
+#define CRN_ENGINE_SHAPES 64
+
+typedef struct crn_shape_way {
+    crn_shape shape;
+    bool on_device;
+} crn_shape_way;
+
+/* A lane stays with its device. */
+typedef struct crn_lane_way {
+    uint32_t lane;
+    int32_t device;
+} crn_lane_way;
+
+/* The devices, and which views go to them. All of it is the submitting thread's. */
+typedef struct crn_devices {
+    const crn_config *config;
+    const char *processor; /* its operators' name */
+    int32_t count;
+    crn_device *device[CRN_NUMBERS_MAX];
+    bool lost[CRN_NUMBERS_MAX];
+    int32_t lanes_of[CRN_NUMBERS_MAX];
+    int32_t in_service;
+    bool choose; /* by cost, else every shape goes to a device */
+    crn_cost processor_cost, device_cost;
+    crn_shape_way ways[CRN_ENGINE_SHAPES];
+    int32_t way_count, way_next, ways_on_device;
+    crn_lane_way *lanes; /* limits.lanes of them */
+    int32_t lane_count;
+} crn_devices;
+
+/* Opens those of run.devices, and where the backend is auto measures what they are worth. For auto
+ * devices that do not work are logged and left out. */
+int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
+                     crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
+                     crn_error *error);
+
+/* As crn_device_close for all of them. */
+bool crn_devices_close(crn_devices *devices);
+
+/* The device for the view, or NULL: the processor. */
+crn_device *crn_devices_way(crn_devices *devices, const crn_view *view);
+
+/* No device can have this shape. */
+void crn_devices_refuse(crn_devices *devices, const crn_shape *shape);
+
+/* Whether a device takes views now. */
+bool crn_devices_have_room(const crn_devices *devices);
+
+#endif

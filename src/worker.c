@@ -1,0 +1,252 @@
+#include "src/worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/priority.h"
+#include "src/ring.h"
+
+/* A view's way through the worker; `output` is what the caller sees of it. */
+typedef struct task {
+    crn_output output;
+    crn_device_view *from; /* NULL: nothing is done yet */
+} task;
+
+struct crn_worker {
+    int32_t number;
+    const crn_gpu *gpu;
+    int done_descriptor;
+    pthread_t thread;
+    bool started;
+    crn_chain *chain;
+    sem_t ready; /* posted once, when the thread has set itself up */
+    sem_t work;  /* one post per task in `in`, one more to stop */
+    crn_ring in, out;
+    task tasks[CRN_WORKER_DEPTH];
+    uint32_t busy; /* bit per task in use; the handing thread's */
+    /* Written by the worker, read by crn_worker_check. */
+    _Alignas(64) _Atomic int64_t running_since_ns; /* 0: idle */
+    _Atomic uint32_t running_lane;
+    _Atomic uint64_t running_fruit;
+    atomic_bool gone;
+};
+
+/* The finish halves where a device left its contours and they are whole, else everything. */
+static int run_chain(crn_worker *self, task *it)
+{
+    crn_output *output = &it->output;
+    int r = -EOVERFLOW;
+    if (it->from && it->from->status == 0)
+        r = crn_chain_finish(self->chain, output->view, &it->from->enqueued, &output->defects,
+                             &output->judgement);
+    if (it->from)
+        crn_device_finished(it->from);
+    output->on_device = r == 0;
+    if (r == -EOVERFLOW)
+        r = crn_chain_run(self->chain, output->view, &output->defects, &output->judgement);
+    return r;
+}
+
+static void run_task(crn_worker *self, task *it)
+{
+    const crn_view *view = it->output.view;
+    it->output.on_device = false;
+    if (atomic_load_explicit(&view->cancelled, memory_order_relaxed)) {
+        it->output.status = -ECANCELED;
+        if (it->from)
+            crn_device_finished(it->from);
+        return;
+    }
+    atomic_store_explicit(&self->running_lane, view->header.lane, memory_order_relaxed);
+    atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
+    atomic_store_explicit(&self->running_since_ns, crn_now_ns(), memory_order_release);
+    if (self->gpu) {
+        char name[96];
+        snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
+                 view->header.fruit, view->header.view);
+        self->gpu->range_begin(name);
+    }
+    it->output.status = run_chain(self, it);
+    if (self->gpu)
+        self->gpu->range_end();
+    atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);
+}
+
+static void ring_done(const crn_worker *self)
+{
+    uint64_t one = 1;
+    /* An eventfd's counter cannot overflow here and the write cannot wait, so there is no failure
+     * to mend. */
+    if (write(self->done_descriptor, &one, sizeof one) < 0)
+        return;
+}
+
+/* However a worker leaves, even by a library's pthread_exit, somebody must notice. */
+static void note_gone(void *argument)
+{
+    crn_worker *self = argument;
+    atomic_store(&self->gone, true);
+    ring_done(self);
+}
+
+static void *run_worker(void *argument)
+{
+    crn_worker *self = argument;
+    char name[16];
+    snprintf(name, sizeof name, "worker %d", self->number);
+    pthread_setname_np(pthread_self(), name);
+    crn_priority_step_back();
+    sem_post(&self->ready);
+    pthread_cleanup_push(note_gone, self);
+    for (;;) {
+        while (sem_wait(&self->work) != 0)
+            continue; /* a signal */
+        task *it = crn_ring_pop(&self->in);
+        if (!it)
+            break; /* the post that means stop */
+        run_task(self, it);
+        crn_ring_push(&self->out, it); /* as deep as `in`, so there is room */
+        ring_done(self);
+    }
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+static int allocate_defects(const crn_config *config, crn_defects *defects)
+{
+    defects->defect_capacity = (uint32_t)config->limits.defects;
+    defects->point_capacity = (uint32_t)config->limits.points;
+    defects->defects = malloc(defects->defect_capacity * sizeof(crn_defect));
+    defects->texture_capacity = defects->defect_capacity * crn_config_textures(config);
+    defects->xy = malloc(defects->point_capacity * 2 * sizeof(float));
+    if (!defects->defects || !defects->xy)
+        return -ENOMEM;
+    if (defects->texture_capacity) {
+        defects->textures = malloc(defects->texture_capacity * sizeof(crn_texture));
+        if (!defects->textures)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
+                      int32_t number, int done_descriptor, crn_worker **ret_worker)
+{
+    crn_worker *self = aligned_alloc(_Alignof(crn_worker), sizeof *self);
+    if (!self)
+        return -ENOMEM;
+    memset(self, 0, sizeof *self);
+    self->number = number;
+    self->gpu = gpu;
+    self->done_descriptor = done_descriptor;
+    sem_init(&self->ready, 0, 0);
+    sem_init(&self->work, 0, 0);
+    int r = crn_ring_init(&self->in, CRN_WORKER_DEPTH);
+    if (r == 0)
+        r = crn_ring_init(&self->out, CRN_WORKER_DEPTH);
+    if (r == 0)
+        r = crn_chain_create(config, ops, &self->chain);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0; i++)
+        r = allocate_defects(config, &self->tasks[i].output.defects);
+    if (r == 0)
+        r = -pthread_create(&self->thread, NULL, run_worker, self);
+    self->started = r == 0;
+    if (r < 0) {
+        crn_worker_free(&self);
+        return r;
+    }
+    while (sem_wait(&self->ready) != 0)
+        continue; /* a signal */
+    *ret_worker = self;
+    return 0;
+}
+
+void crn_worker_free(crn_worker **worker)
+{
+    crn_worker *self = *worker;
+    if (!self)
+        return;
+    if (self->started) {
+        /* What still waits comes back cancelled rather than run. */
+        for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
+            if (self->busy & UINT32_C(1) << i)
+                atomic_store_explicit(&self->tasks[i].output.view->cancelled, true,
+                                      memory_order_relaxed);
+        sem_post(&self->work);
+        pthread_join(self->thread, NULL);
+    }
+    sem_destroy(&self->ready);
+    sem_destroy(&self->work);
+    crn_ring_done(&self->in);
+    crn_ring_done(&self->out);
+    crn_chain_free(&self->chain);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++) {
+        free(self->tasks[i].output.defects.defects);
+        free(self->tasks[i].output.defects.xy);
+        free(self->tasks[i].output.defects.textures);
+    }
+    free(self);
+    *worker = NULL;
+}
+
+int32_t crn_worker_busy(const crn_worker *worker)
+{
+    return __builtin_popcount(worker->busy);
+}
+
+void crn_worker_hand(crn_worker *worker, crn_view *view, crn_device_view *from)
+{
+    int32_t free_task = __builtin_ctz(~worker->busy);
+    task *it = &worker->tasks[free_task];
+    it->output.view = view;
+    it->from = from;
+    worker->busy |= UINT32_C(1) << free_task;
+    crn_ring_push(&worker->in, it);
+    sem_post(&worker->work);
+}
+
+crn_output *crn_worker_collect(crn_worker *worker)
+{
+    task *it = crn_ring_pop(&worker->out);
+    return it ? &it->output : NULL;
+}
+
+bool crn_worker_release(crn_worker *worker, crn_output *output, crn_device_view **ret_from)
+{
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++) {
+        if (output != &worker->tasks[i].output)
+            continue;
+        worker->busy &= ~(UINT32_C(1) << i);
+        *ret_from = worker->tasks[i].from;
+        return true;
+    }
+    return false;
+}
+
+int crn_worker_check(const crn_worker *worker, int64_t now_ns, int64_t limit_ns, crn_error *error)
+{
+    uint32_t lane = atomic_load_explicit(&worker->running_lane, memory_order_relaxed);
+    uint64_t fruit = atomic_load_explicit(&worker->running_fruit, memory_order_relaxed);
+    if (atomic_load(&worker->gone))
+        return crn_error_set(error, -EIO,
+                             "worker %d ended by itself (last view: lane %u fruit %" PRIu64 ")",
+                             worker->number, lane, fruit);
+    int64_t since_ns = atomic_load_explicit(&worker->running_since_ns, memory_order_acquire);
+    if (since_ns && now_ns - since_ns > limit_ns)
+        return crn_error_set(error, -EIO,
+                             "worker %d has been at lane %u fruit %" PRIu64 " for %" PRId64 " s",
+                             worker->number, lane, fruit, (now_ns - since_ns) / CRN_NS_PER_S);
+    return 0;
+}
+
+size_t crn_worker_bytes(const crn_config *config)
+{
+    return crn_chain_bytes(config) + CRN_WORKER_DEPTH * crn_chain_view_bytes(config);
+}

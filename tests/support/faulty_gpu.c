@@ -1,0 +1,189 @@
+#include "tests/support/faulty_gpu.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",
+                                           "hangs", "stuck",      "vanishes"};
+
+static const crn_gpu *inner;
+static crn_gpu table;
+static crn_ops faulty_ops;
+
+static atomic_int fault;
+static atomic_int left; /* calls until it comes */
+static atomic_bool struck;
+static sem_t gate;
+
+/* Stands in front of every call: 0, or what it says instead. */
+static int strike(void)
+{
+    int kind = atomic_load(&fault);
+    if (kind == CRN_GPU_SOUND)
+        return 0;
+    int before = atomic_fetch_sub(&left, 1);
+    if (before > 0)
+        return 0;
+    atomic_store(&struck, true);
+    if (before == 0 && kind == CRN_GPU_STUCK)
+        while (sem_wait(&gate) != 0)
+            continue;
+    if (kind == CRN_GPU_FAILS || (before == 0 && kind == CRN_GPU_FAILS_ONCE))
+        return -EIO;
+    return kind == CRN_GPU_VANISHES ? -ENODEV : 0;
+}
+
+#define FAULTY(call)                                                                               \
+    int r = strike();                                                                              \
+    return r < 0 ? r : inner->call
+
+static int contours(crn_context *context, const crn_contours_params *params, const crn_image *in,
+                    crn_contours *out)
+{
+    FAULTY(ops->contours(context, params, in, out));
+}
+
+static int morphology(crn_context *context, const crn_morphology_params *params,
+                      const crn_image *in, crn_image *out)
+{
+    FAULTY(ops->morphology(context, params, in, out));
+}
+
+static int convolve(crn_context *context, const crn_convolve_params *params, const crn_image *in,
+                    crn_image *out)
+{
+    FAULTY(ops->convolve(context, params, in, out));
+}
+
+static int haar(crn_context *context, const crn_haar_params *params, const crn_image *in,
+                crn_image *out)
+{
+    FAULTY(ops->haar(context, params, in, out));
+}
+
+static int widen(crn_context *context, const crn_image *in, crn_image *out)
+{
+    FAULTY(ops->widen(context, in, out));
+}
+
+static int context_create(int32_t device, int32_t views, crn_context **ret_context)
+{
+    FAULTY(context_create(device, views, ret_context));
+}
+
+static int use(crn_context *context)
+{
+    FAULTY(use(context));
+}
+
+/* Of the device's thread: what was asked last. */
+static _Thread_local bool uploaded;
+static atomic_int batches;
+
+static int upload(crn_context *context, void *device, const void *host, size_t bytes)
+{
+    uploaded = true;
+    FAULTY(upload(context, device, host, bytes));
+}
+
+static int download(crn_context *context, void *host, const void *device, size_t bytes)
+{
+    FAULTY(download(context, host, device, bytes));
+}
+
+static int poll_one(crn_context *context)
+{
+    int r = strike();
+    if (r == 0 && atomic_load(&fault) == CRN_GPU_HANGS && atomic_load(&struck))
+        return -EAGAIN;
+    return r < 0 ? r : inner->poll(context);
+}
+
+static int mark(crn_context *context, int32_t number)
+{
+    FAULTY(mark(context, number));
+}
+
+static int elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
+{
+    FAULTY(elapsed(context, from, to, ret_ns));
+}
+
+static int record(crn_context *context)
+{
+    uploaded = false;
+    FAULTY(record(context));
+}
+
+/* A recording that was begun must be ended, whatever is said of it. */
+static int recorded(crn_context *context, crn_gpu_graph **ret_graph)
+{
+    int r = strike();
+    crn_gpu_graph *graph = NULL;
+    int ended = inner->recorded(context, &graph);
+    if (r == 0)
+        r = ended;
+    if (r < 0)
+        inner->graph_free(&graph);
+    else
+        *ret_graph = graph;
+    return r;
+}
+
+static int launch(crn_context *context, crn_gpu_graph *graph)
+{
+    atomic_fetch_add(&batches, uploaded);
+    uploaded = false;
+    FAULTY(launch(context, graph));
+}
+
+const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
+{
+    inner = sound;
+    table = *sound;
+    faulty_ops = *sound->ops;
+    faulty_ops.contours = contours;
+    faulty_ops.morphology = morphology;
+    faulty_ops.convolve = convolve;
+    faulty_ops.haar = haar;
+    faulty_ops.widen = widen;
+    table.ops = &faulty_ops;
+    table.context_create = context_create;
+    table.use = use;
+    table.upload = upload;
+    table.download = download;
+    table.poll = poll_one;
+    table.mark = mark;
+    table.elapsed = elapsed;
+    table.record = record;
+    table.recorded = recorded;
+    table.launch = launch;
+    sem_init(&gate, 0, 0);
+    atomic_store(&batches, 0);
+    crn_faulty_gpu_set(CRN_GPU_SOUND, 0);
+    return &table;
+}
+
+void crn_faulty_gpu_set(crn_gpu_fault kind, int32_t after)
+{
+    atomic_store(&fault, CRN_GPU_SOUND);
+    atomic_store(&struck, false);
+    atomic_store(&left, after);
+    atomic_store(&fault, (int)kind);
+}
+
+bool crn_faulty_gpu_struck(void)
+{
+    return atomic_load(&struck);
+}
+
+int32_t crn_faulty_gpu_batches(void)
+{
+    return atomic_load(&batches);
+}
+
+void crn_faulty_gpu_let_go(void)
+{
+    sem_post(&gate);
+}
