@@ -199,28 +199,32 @@ static uint32_t first_from(const crn_contours *contours, int32_t plane)
     return low;
 }
 
-/* The view's own among those of its batch, with the capacities that it has on the CPU. False: some
- * are missing, or they are more than a view may have. */
+void crn_enqueued_find(crn_enqueued *done, int32_t channels)
+{
+    done->first = first_from(done->contours, done->index * channels);
+    done->count = first_from(done->contours, (done->index + 1) * channels) - done->first;
+}
+
+/* The view's own among those of its batch, with the capacities that it has on the processor. False:
+ * some are missing, or they are more than a view may have. */
 static bool take_contours(const crn_view *view, const crn_enqueued *done, crn_contours *contours)
 {
     const crn_contours *all = done->contours;
-    int32_t channels = (int32_t)view->header.channels;
-    uint32_t begin = first_from(all, done->index * channels);
-    uint32_t end = first_from(all, (done->index + 1) * channels);
+    crn_contour *own = all->contours + done->first;
     /* What was left out begins behind the last one. */
-    if (all->truncated && end == all->contour_count)
+    if (all->truncated && done->first + done->count == all->contour_count)
         return false;
     uint64_t points = 0;
-    for (uint32_t i = begin; i < end; i++)
-        points += all->contours[i].count;
-    if (points > contours->point_capacity || end - begin > contours->contour_capacity)
+    for (uint32_t i = 0; i < done->count; i++)
+        points += own[i].count;
+    if (points > contours->point_capacity || done->count > contours->contour_capacity)
         return false;
-    for (uint32_t i = begin; i < end; i++)
-        all->contours[i].plane -= done->index * channels;
+    for (uint32_t i = 0; i < done->count; i++)
+        own[i].plane -= done->index * (int32_t)view->header.channels;
     contours->points = all->points;
-    contours->contours = all->contours + begin;
+    contours->contours = own;
     contours->point_count = (uint32_t)points;
-    contours->contour_count = end - begin;
+    contours->contour_count = done->count;
     return true;
 }
 

@@ -31,6 +31,7 @@ typedef struct crn_enqueued {
     crn_contours *contours; /* of all views that ran with it, a view's planes behind those of the
                                view before: plane view * channels + channel; the device's */
     int32_t index;          /* which of these views it is */
+    uint32_t first, count;  /* its contours among them: crn_enqueued_find */
     uint32_t skipped;       /* bit per step of the chain */
     int64_t submitted_ns, begun_ns;
     int64_t stage_ns[CRN_STAGES_MAX];
@@ -61,6 +62,9 @@ int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued 
 /* How long the enqueue halves take on this view: what a device would take over. 0 or the errno of
  * the step that failed. */
 int crn_chain_measure(crn_chain *chain, const crn_view *view, int64_t *ret_ns);
+
+/* Finds the view's contours by their planes; before any of its batch is finished. */
+void crn_enqueued_find(crn_enqueued *done, int32_t channels);
 
 /* Bytes that one chain reserves for results, for the memory that --check tells. */
 size_t crn_chain_bytes(const crn_config *config);

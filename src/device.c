@@ -160,7 +160,8 @@ bool crn_device_close(crn_device **device)
     *device = NULL;
     atomic_store(&self->stop, true);
     sem_post(&self->work);
-    bool ended = wait_for(&self->ended, END_LIMIT_NS);
+    bool hopeless = atomic_load(&self->state) == CRN_DEVICE_ABANDONED;
+    bool ended = wait_for(&self->ended, hopeless ? 0 : END_LIMIT_NS);
     if (ended) {
         pthread_join(self->thread, NULL);
     } else {

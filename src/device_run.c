@@ -97,9 +97,12 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         done->skipped = slot->skipped;
         done->begun_ns = slot->begun_ns;
         memcpy(done->stage_ns, stage_ns, sizeof stage_ns);
+        crn_enqueued_find(done, view->shape.channels);
         view->slot = slot;
-        give_back(self, view, 0);
     }
+    /* The first one's finish renumbers planes, so all are found before. */
+    for (int32_t i = 0; i < slot->count; i++)
+        give_back(self, slot->views[i], 0);
 }
 
 /* How long a batch may take: several times what it took of late, but with time left for the

@@ -49,12 +49,13 @@ static uint8_t level_of(float disc, uint32_t seed)
 
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
 {
+    uint64_t show = fruit % EVERY_STAGE_SHOWN;
     static float maps[ELEMENTS];
     static uint16_t halves[ELEMENTS];
     static uint8_t planar[ELEMENTS], grey[HEIGHT * WIDTH];
     float *discs = line_discs(HEIGHT, WIDTH, CLASSES);
     for (int i = 0; i < ELEMENTS; i++) {
-        uint8_t level = level_of(discs[i], (uint32_t)i + (uint32_t)fruit);
+        uint8_t level = level_of(discs[i], (uint32_t)i + (uint32_t)show);
         maps[i] = (float)level / 256;
         planar[i % CLASSES * HEIGHT * WIDTH + i / CLASSES] = level;
         /* As binary16: a whole number below 2^8 over 2^8. */
@@ -65,8 +66,8 @@ void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
     }
     free(discs);
     for (int i = 0; i < HEIGHT * WIDTH; i++)
-        grey[i] = (uint8_t)(((uint32_t)i + (uint32_t)fruit) * UINT32_C(2246822519) >> 24);
-    const void *photograph = fruit % 2 ? grey : NULL;
+        grey[i] = (uint8_t)(((uint32_t)i + (uint32_t)show) * UINT32_C(2246822519) >> 24);
+    const void *photograph = show % 2 ? grey : NULL;
     crn_view_header header = line_header(line, fruit, 0, 3, HEIGHT, WIDTH);
     header.lane = lane;
     line_send(line, header, maps, grey);
@@ -90,8 +91,8 @@ static void unpack(const verdict_bytes *verdict, msgpack_unpacked *ret_unpacked)
 
 static bool is_of_the_run(const msgpack_object *key)
 {
-    static const char *const keys[] = {"run", "published_ns", "latency_ms", "sequence",
-                                       "budget_ms"};
+    static const char *const keys[] = {"run",  "published_ns", "latency_ms", "sequence",
+                                       "lane", "fruit",        "budget_ms"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (key->via.str.size == strlen(keys[i]) &&
             memcmp(key->via.str.ptr, keys[i], strlen(keys[i])) == 0)

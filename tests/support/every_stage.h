@@ -23,17 +23,19 @@ typedef struct verdict_bytes {
 } verdict_bytes;
 
 #define EVERY_STAGE_VIEWS 3
+#define EVERY_STAGE_SHOWN 6
 
 void every_stage_start(line_fixture *line, const every_stage_settings *settings);
 
 /* Three views: f32 with a photograph, u8 planar, f16; the photograph comes with every other fruit's
- * other views, too. What they show is the fruit's number's alone. */
+ * other views, too. There are EVERY_STAGE_SHOWN of them: what they show is the fruit's number,
+ * modulo that. */
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane);
 
 /* The next verdict; one must come. */
 void every_stage_receive(line_fixture *line, verdict_bytes *ret_verdict);
 
-/* But for times and numbering. */
+/* But for times and numbers. */
 void every_stage_expect_same(const verdict_bytes *a, const verdict_bytes *b);
 
 /* Complete, with defects in every view, each with its textures. */

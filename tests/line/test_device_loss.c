@@ -1,0 +1,174 @@
+/*
+ * A device that fails, hangs, never returns or vanishes, at whichever call: every fruit gets
+ * exactly one verdict, complete, the bytes that openmp gives.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/cuda.h"
+#include "tests/support/every_stage.h"
+#include "tests/support/fake_gpu.h"
+#include "tests/support/faulty_gpu.h"
+#include "tests/support/random.h"
+
+#define FRUITS EVERY_STAGE_SHOWN
+
+/* A quarter of it is what a device may take. */
+#define BUDGET_MS 6000
+
+static verdict_bytes expected[FRUITS];
+
+static int judge_on_processor(void **state)
+{
+    (void)state;
+    line_fixture line;
+    every_stage_start(&line,
+                      &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
+    for (uint64_t fruit = 0; fruit < FRUITS; fruit++) {
+        every_stage_send(&line, fruit, 0);
+        every_stage_receive(&line, &expected[fruit]);
+    }
+    line_stop(&line);
+    return 0;
+}
+
+static int free_expected(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FRUITS; i++)
+        free(expected[i].data);
+    return 0;
+}
+
+/* All fruits at once, on lanes of their own; each comes back once. *round counts up. */
+static void judge_round(line_fixture *line, uint32_t *round)
+{
+    uint32_t seen = 0;
+    uint64_t first = (uint64_t)*round * FRUITS;
+    for (uint64_t fruit = first; fruit < first + FRUITS; fruit++)
+        every_stage_send(line, fruit, (uint32_t)(fruit - first));
+    for (int i = 0; i < FRUITS; i++) {
+        verdict_bytes verdict;
+        every_stage_receive(line, &verdict);
+        assert_in_range(verdict.fruit, first, first + FRUITS - 1);
+        assert_int_equal(verdict.lane, verdict.fruit - first);
+        assert_int_equal(verdict.sequence, *round);
+        seen |= UINT32_C(1) << verdict.lane;
+        every_stage_expect_whole(&verdict);
+        every_stage_expect_same(&expected[verdict.lane], &verdict);
+        free(verdict.data);
+    }
+    assert_int_equal(seen, (1u << FRUITS) - 1);
+    ++*round;
+}
+
+/* Rounds until the devices have run so many batches. */
+static uint32_t judge_until_warm(line_fixture *line, int32_t batches)
+{
+    uint32_t round = 0;
+    while (crn_faulty_gpu_batches() < batches)
+        judge_round(line, &round);
+    return round;
+}
+
+/* One device of `devices` is lost by that fault, at the `after`-th call of a line that is warm, or
+ * from its beginning. */
+static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault, bool warm,
+                 int32_t after)
+{
+    print_message("%s, %s, call %d, devices %s\n", crn_gpu_fault_names[fault],
+                  warm ? "warm" : "new", after, devices);
+    line_fixture line;
+    every_stage_start(&line, &(every_stage_settings){.backend = "cuda",
+                                                     .workers = 2,
+                                                     .threads = 1,
+                                                     .devices = devices,
+                                                     .budget_ms = BUDGET_MS,
+                                                     .gpu = crn_faulty_gpu(sound)});
+    uint32_t round = warm ? judge_until_warm(&line, 40) : 0;
+    crn_faulty_gpu_set(fault, after);
+    while (!crn_faulty_gpu_struck())
+        judge_round(&line, &round);
+    judge_round(&line, &round);
+    judge_round(&line, &round);
+    verdict_bytes more;
+    assert_null(line_receive_bytes(&line, 0, &more.size));
+    line_stop(&line);
+    crn_faulty_gpu_let_go();
+    const crn_metrics *metrics = &line.metrics;
+    assert_int_equal(metrics->fruits.complete, round * FRUITS);
+    assert_int_equal(metrics->fruits.partial + metrics->fruits.late, 0);
+    assert_int_equal(metrics->publish.sent, round * FRUITS);
+    assert_int_equal(metrics->engine.device + metrics->engine.processor,
+                     round * FRUITS * EVERY_STAGE_VIEWS);
+    /* A call that does not come back while a device prepares holds up no view, and has longer. */
+    assert_in_range(metrics->engine.lost, fault == CRN_GPU_STUCK ? 0 : 1,
+                    fault == CRN_GPU_FAILS_ONCE ? 1 : metrics->engine.devices);
+}
+
+static void lose_at_any_call(const crn_gpu *gpu, int cases)
+{
+    static const crn_gpu_fault quick[] = {CRN_GPU_FAILS_ONCE, CRN_GPU_FAILS, CRN_GPU_VANISHES};
+    crn_random random = {.state = crn_random_seed()};
+    for (int i = 0; i < cases; i++)
+        lose(gpu, "[0]", quick[i % 3], i % 4 != 3, crn_random_between(&random, 0, 150));
+    /* These take as long as a device may take. */
+    for (int i = 0; i < (cases + 7) / 8; i++) {
+        lose(gpu, "[0]", CRN_GPU_HANGS, true, crn_random_between(&random, 0, 40));
+        lose(gpu, "[0]", CRN_GPU_STUCK, true, crn_random_between(&random, 0, 40));
+    }
+}
+
+static void no_fruit_is_lost_with_a_device(void **state)
+{
+    (void)state;
+    lose_at_any_call(crn_fake_gpu(1, false), 8);
+}
+
+static void one_of_two_devices_is_lost(void **state)
+{
+    (void)state;
+    const crn_gpu *gpu = crn_fake_gpu(2, false);
+    lose(gpu, "[0, 1]", CRN_GPU_FAILS_ONCE, true, 30);
+    lose(gpu, "[0, 1]", CRN_GPU_STUCK, true, 30);
+    lose(gpu, "[0, 1]", CRN_GPU_VANISHES, true, 10);
+}
+
+/* With another number than its own in front of it nothing serves: the line says so, and runs. */
+static void auto_goes_on_without_a_device(void **state)
+{
+    (void)state;
+    line_fixture line;
+    every_stage_start(&line, &(every_stage_settings){.backend = "auto",
+                                                     .workers = 1,
+                                                     .threads = 1,
+                                                     .devices = "[7]",
+                                                     .gpu = crn_fake_gpu(1, false)});
+    uint32_t round = 0;
+    judge_round(&line, &round);
+    line_stop(&line);
+    assert_int_equal(line.metrics.engine.devices, 0);
+}
+
+static void no_fruit_is_lost_with_a_gpu(void **state)
+{
+    (void)state;
+    lose_at_any_call(crn_test_cuda(), 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_fruit_is_lost_with_a_device),
+        cmocka_unit_test(one_of_two_devices_is_lost),
+        cmocka_unit_test(auto_goes_on_without_a_device),
+        cmocka_unit_test(no_fruit_is_lost_with_a_gpu),
+    };
+    return cmocka_run_group_tests(tests, judge_on_processor, free_expected);
+}
