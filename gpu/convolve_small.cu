@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Clocks for a row to come from memory, when nothing else hides it. */
-#define ROW_CLOCKS 700
+#define ROW_CLOCKS 800
 
 /* Strips are tried up to this number. */
 #define STRIPS_MOST 4096
@@ -12,32 +12,41 @@
 /* Rows, and elements of one, are counted in 32 bits with room to spare. */
 #define SIZE_MOST (1 << 29)
 
-/* Is each row (and each picture's first) at a multiple of `bytes`? */
-static bool is_aligned(const crn_convolve_pictures *p, int32_t begin, size_t size, size_t bytes)
+/* Is each row, and each picture's first, at a multiple of `bytes`? */
+static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
 {
-    const uint8_t *first = static_cast<const uint8_t *>(p->data) + (size_t)begin * size;
-    size_t all =
-        reinterpret_cast<uintptr_t>(first) | (size_t)p->row * size | (size_t)p->picture * size;
+    uintptr_t all = reinterpret_cast<uintptr_t>(p->data) | (uintptr_t)p->row * size |
+                    (uintptr_t)p->picture * size;
     return all % bytes == 0;
+}
+
+/* Clocks that `each` warps of a scheduler take for one instruction of all of them: a warp alone
+ * waits for its own results. At most `most` are there at once. */
+static double issue_clocks(int64_t each, int32_t most)
+{
+    int64_t together = each < most ? each : most;
+    return (double)each * (1 + 0.7 / (double)(together * together));
 }
 
 /*
  * How many strips: more share a processor's time, fewer share rows of the picture. A strip costs
- * its rows and those of the picture above and below, each as long as all warps of a scheduler take
- * over it, or as it takes to come.
+ * its rows and about half of what it reads above and below, each as long as all warps of a
+ * scheduler take over it, or as it takes to come.
  */
 static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t warps_a_strip,
-                           int32_t side, int32_t row_clocks, int32_t blocks)
+                           int32_t side, int32_t row_instructions, int32_t blocks, int32_t depth)
 {
-    int64_t best = INT64_MAX;
+    double best = INFINITY;
     int32_t strips = 1;
     for (int32_t wanted = 1; wanted <= height && wanted <= STRIPS_MOST; wanted++) {
         int32_t rows = (height + wanted - 1) / wanted;
         int64_t warps = warps_a_strip * ((height + rows - 1) / rows);
         int64_t block_count = (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
         int64_t each = (block_count + limits->multiprocessors - 1) / limits->multiprocessors;
-        int64_t busy = each * row_clocks, waiting = (each + blocks - 1) / blocks * ROW_CLOCKS;
-        int64_t cost = (busy > waiting ? busy : waiting) * (rows + side);
+        double busy = issue_clocks(each, blocks) * row_instructions;
+        double waiting = (double)((each + blocks - 1) / blocks) * ROW_CLOCKS / depth;
+        double cost = (busy > waiting ? busy : waiting) * (rows + 0.6 * side) +
+                      (double)((each + blocks - 1) / blocks) * ROW_CLOCKS;
         if (cost < best) {
             best = cost;
             strips = (height + rows - 1) / rows;
@@ -46,20 +55,32 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
     return strips;
 }
 
-template <typename T, int SIDE, int STEP, int ACROSS, int BLOCKS>
+/* The columns that are no edges; false: too few to be worth it. */
+template <typename T, int SIDE, int STEP, int ACROSS>
+static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE> *job)
+{
+    int64_t lanes = task->shape.lanes, elements = task->shape.width * lanes;
+    job->in_aligned = is_aligned(&task->in, sizeof(T), ACROSS * sizeof(T)) &&
+                      (STEP || task->shape.lanes % 4 == 0);
+    job->out_aligned = is_aligned(&task->out, sizeof(T), ACROSS * sizeof(T));
+    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(lanes, job->in_aligned);
+    int64_t begin = (reach + ACROSS - 1) / ACROSS * ACROSS;
+    int64_t columns = (elements - begin - reach) / ACROSS;
+    if (columns < 1 || elements > 4 * columns * ACROSS)
+        return false;
+    job->begin = (int32_t)begin;
+    job->columns = (int32_t)columns;
+    job->edges = (int32_t)(elements - columns * ACROSS);
+    return true;
+}
+
+template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static int launch(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
-    int64_t elements = (int64_t)shape->width * shape->lanes;
-    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(shape->lanes);
     convolve_small_job<SIDE> job;
-    job.begin = (int32_t)((reach + 15) / 16 * 16);
-    int64_t columns = (elements - job.begin - reach) / ACROSS;
-    if (columns < 1 || elements > 4 * columns * ACROSS)
+    if (!set_columns<T, SIDE, STEP, ACROSS>(task, &job))
         return 0;
-    job.columns = (int32_t)columns;
-    job.edges = (int32_t)(elements - columns * ACROSS);
-    job.edge_results = (int64_t)job.edges * shape->height * shape->count;
     job.in = task->in.data;
     job.out = task->out.data;
     job.in_picture = task->in.picture;
@@ -70,27 +91,22 @@ static int launch(const crn_convolve_task *task)
     job.width = shape->width;
     job.lanes = shape->lanes;
     job.border = shape->border;
-    job.in_aligned = is_aligned(&task->in, job.begin, sizeof(T), ACROSS * sizeof(T)) &&
-                     (STEP || shape->lanes % 4 == 0);
-    job.out_aligned = is_aligned(&task->out, job.begin, sizeof(T), ACROSS * sizeof(T));
-    job.warps_across = crn_gpu_blocks(columns, 32);
+    job.main_warps = crn_gpu_blocks(job.columns, 32);
+    job.warps_across = job.main_warps + crn_gpu_blocks(job.edges, 32);
     job.strips = best_strips(crn_gpu_limits_of(task->context), shape->height,
                              (int64_t)shape->count * job.warps_across, SIDE,
-                             (SIDE * SIDE + 4) * ACROSS + 40, BLOCKS);
+                             (SIDE * SIDE + 4) * ACROSS + 40, BLOCKS, DEPTH);
     job.strip_rows = (shape->height + job.strips - 1) / job.strips;
     int64_t warps = (int64_t)shape->count * job.strips * job.warps_across;
-    int64_t edge_blocks = job.edge_results / CRN_CONVOLVE_SMALL_THREADS + 1;
-    int64_t blocks =
-        edge_blocks + (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
-    if (warps > SIZE_MOST || blocks > SIZE_MOST)
+    if (warps > SIZE_MOST)
         return 0;
     job.warps = (int32_t)warps;
-    job.edge_blocks = (int32_t)edge_blocks;
     for (int i = 0; i < SIDE * SIDE; i++)
         job.weights[i] =
             sizeof(T) == 1 ? task->weights[i] * CRN_CONVOLVE_WEIGHTS_UP : task->weights[i];
-    filter_small<T, SIDE, STEP, ACROSS, BLOCKS>
-        <<<(uint32_t)blocks, CRN_CONVOLVE_SMALL_THREADS, 0, crn_gpu_stream(task->context)>>>(job);
+    filter_small<T, SIDE, STEP, ACROSS, DEPTH, BLOCKS>
+        <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
+           crn_gpu_stream(task->context)>>>(job);
     int r = crn_gpu_launched();
     return r < 0 ? r : 1;
 }
@@ -110,14 +126,14 @@ template <int SIDE> static int launch_side(const crn_convolve_task *task)
     int32_t lanes = task->shape.lanes;
     if (task->type == CRN_U8) {
         constexpr int across = SIDE == 3 ? 16 : 8, blocks = SIDE == 3 ? 6 : SIDE == 5 ? 5 : 4;
-        return lanes == 1   ? launch<uint8_t, SIDE, 1, across, blocks>(task)
-               : lanes == 3 ? launch<uint8_t, SIDE, 3, across, blocks>(task)
-                            : launch<uint8_t, SIDE, 0, 4, blocks>(task);
+        return lanes == 1   ? launch<uint8_t, SIDE, 1, across, 1, blocks>(task)
+               : lanes == 3 ? launch<uint8_t, SIDE, 3, across, 1, blocks>(task)
+                            : launch<uint8_t, SIDE, 0, 4, 1, blocks>(task);
     }
     constexpr int blocks = SIDE == 3 ? 8 : SIDE == 5 ? 6 : 5;
-    return lanes == 1   ? launch<float, SIDE, 1, 4, blocks>(task)
-           : lanes == 3 ? launch<float, SIDE, 3, 4, blocks>(task)
-                        : launch<float, SIDE, 0, 4, blocks>(task);
+    return lanes == 1   ? launch<float, SIDE, 1, 4, 1, blocks>(task)
+           : lanes == 3 ? launch<float, SIDE, 3, 4, 1, blocks>(task)
+                        : launch<float, SIDE, 0, 4, 1, blocks>(task);
 }
 
 int crn_convolve_small(const crn_convolve_task *task)

@@ -7,8 +7,8 @@
  * result of a multiply-add may go elsewhere than its summand came from. Nothing else but sums is
  * kept.
  *
- * Columns where a thread's loads would leave the row are the edges: results one by one, by
- * blocks of their own.
+ * Columns where a thread's loads would leave the row are the edges: warps of their own do the same
+ * there, a thread a column, with places that know the border.
  */
 #ifndef CRN_GPU_CONVOLVE_SMALL_CUH
 #define CRN_GPU_CONVOLVE_SMALL_CUH
@@ -32,22 +32,11 @@ template <int SIDE> struct convolve_small_job {
     int64_t in_picture, out_picture, in_row, out_row; /* elements */
     int32_t height, width, lanes, border;
     int32_t begin, columns; /* the first element that is no edge; threads beside each other */
-    int32_t warps_across, strips, strip_rows, warps;
-    int32_t edges, edge_blocks; /* elements of a row that are edges */
-    int64_t edge_results;       /* of all pictures */
+    int32_t edges;          /* elements of a row that are edges */
+    int32_t main_warps, warps_across, strips, strip_rows, warps;
     bool in_aligned, out_aligned;
     float weights[SIDE * SIDE];
 };
-
-static __device__ __forceinline__ float small_value(const float *at)
-{
-    return __ldg(at);
-}
-
-static __device__ __forceinline__ float small_value(const uint8_t *at)
-{
-    return __uint_as_float((uint32_t)__ldg(at) << 16);
-}
 
 /* The nearest whole number, before saturation. */
 static __device__ __forceinline__ int32_t small_round(float sum)
@@ -68,17 +57,6 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
     return all;
 }
 
-static __device__ __forceinline__ void small_put(float *to, float sum)
-{
-    *to = sum;
-}
-
-static __device__ __forceinline__ void small_put(uint8_t *to, float sum)
-{
-    float sums[4] = {sum, sum, sum, sum};
-    *to = (uint8_t)small_pack(sums);
-}
-
 /* --- results beside each other -----------------------------------------------------------------
  */
 
@@ -86,31 +64,40 @@ static __device__ __forceinline__ void small_put(uint8_t *to, float sum)
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned)
 {
-    uint32_t words[ACROSS / 4];
+    if constexpr (ACROSS == 1) {
+        float four[4] = {sums[0], sums[0], sums[0], sums[0]};
+        *to = (uint8_t)small_pack(four);
+    } else {
+        uint32_t words[ACROSS / 4];
 #pragma unroll
-    for (int i = 0; i < ACROSS / 4; i++)
-        words[i] = small_pack(sums + 4 * i);
-    if (aligned) {
-        if constexpr (ACROSS == 16)
-            *reinterpret_cast<uint4 *>(to) = make_uint4(words[0], words[1], words[2], words[3]);
-        else if constexpr (ACROSS == 8)
-            *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
-        else
-            *reinterpret_cast<uint32_t *>(to) = words[0];
-        return;
+        for (int i = 0; i < ACROSS / 4; i++)
+            words[i] = small_pack(sums + 4 * i);
+        if (aligned) {
+            if constexpr (ACROSS == 16)
+                *reinterpret_cast<uint4 *>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+            else if constexpr (ACROSS == 8)
+                *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
+            else
+                *reinterpret_cast<uint32_t *>(to) = words[0];
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < ACROSS; i++)
+            to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
     }
-#pragma unroll
-    for (int i = 0; i < ACROSS; i++)
-        to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
 }
 
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(float *to, const float *sums, bool aligned)
 {
-    static_assert(ACROSS == 4, "a vector of floats");
-    if (aligned) {
-        *reinterpret_cast<float4 *>(to) = make_float4(sums[0], sums[1], sums[2], sums[3]);
-        return;
+    if constexpr (ACROSS % 4 == 0) {
+        if (aligned) {
+#pragma unroll
+            for (int i = 0; i < ACROSS; i += 4)
+                *reinterpret_cast<float4 *>(to + i) =
+                    make_float4(sums[i], sums[i + 1], sums[i + 2], sums[i + 3]);
+            return;
+        }
     }
 #pragma unroll
     for (int i = 0; i < ACROSS; i++)
@@ -158,14 +145,39 @@ static __device__ __forceinline__ void small_row(const float *weights, const flo
     }
 }
 
+/* Where a thread's rows come from and go: the picture's first row, `at` its first result. */
+template <typename T, int SIDE, int STEP, int ACROSS> struct main_reader {
+    typedef span<T, SIDE, STEP, ACROSS> row_span;
+    const T *at;
+    int32_t lanes;
+    bool aligned;
+
+    __device__ __forceinline__ void read(int64_t offset, row_span &row) const
+    {
+        row.load(at + offset, lanes, aligned);
+    }
+};
+
+template <typename T, int SIDE> struct edge_reader {
+    typedef edge_span<T, SIDE> row_span;
+    const T *at;
+    int32_t places[SIDE];
+
+    __device__ __forceinline__ void read(int64_t offset, row_span &row) const
+    {
+        row.load(at + offset, places);
+    }
+};
+
 /* Row `y` of what stands under the kernel, which may lie outside of the picture. */
-template <typename T, int SIDE, int STEP, int ACROSS>
-static __device__ __forceinline__ void small_load(const convolve_small_job<SIDE> &job, const T *in,
-                                                  int32_t y, span<T, SIDE, STEP, ACROSS> &row)
+template <int SIDE, typename READER>
+static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE> &job,
+                                                  const READER &reader, int32_t y,
+                                                  typename READER::row_span &row)
 {
     int32_t source = crn_convolve_place(job.border, y, job.height);
     if (source >= 0) {
-        row.load(in + source * job.in_row, job.lanes, job.in_aligned);
+        reader.read(source * job.in_row, row);
         return;
     }
 #pragma unroll
@@ -173,84 +185,85 @@ static __device__ __forceinline__ void small_load(const convolve_small_job<SIDE>
         row.words[i] = 0;
 }
 
-template <typename T, int SIDE, int STEP, int ACROSS>
-static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE> &job, const T *in,
-                                                   T *out, int32_t y, int32_t rows)
+/* `rows` rows of results from row y on, DEPTH rows of the picture being on their way. */
+template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, typename READER>
+static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE> &job,
+                                                   const READER &reader, T *out, int32_t y,
+                                                   int32_t rows)
 {
-    span<T, SIDE, STEP, ACROSS> next;
+    typename READER::row_span ahead[DEPTH];
     float sums[SIDE - 1][ACROSS] = {};
-    small_load(job, in, y - SIDE / 2, next);
-    out += y * job.out_row;
-#pragma unroll 1
-    for (int32_t oldest = 1 - SIDE; oldest < rows; oldest++) {
-        float values[next.VALUES], done[ACROSS];
+    constexpr int values_count = READER::row_span::VALUES;
+    y += SIDE - 1 - SIDE / 2; /* the last row under the kernel, of the strip's first results */
 #pragma unroll
-        for (int i = 0; i < next.VALUES; i++)
-            values[i] = next.value(i);
-        if (oldest + 1 < rows)
-            small_load(job, in, y + oldest + SIDE - SIDE / 2, next);
-        small_row<SIDE, STEP, ACROSS>(job.weights, values, oldest, rows, sums, done);
-        if (oldest >= 0) {
-            small_store<ACROSS>(out, done, job.out_aligned);
-            out += job.out_row;
+    for (int d = 0; d < DEPTH; d++)
+        small_read(job, reader, y + 1 - SIDE + d, ahead[d]);
+#pragma unroll 1
+    for (int32_t first = 1 - SIDE; first < rows; first += DEPTH)
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++) {
+            int32_t oldest = first + d;
+            if (oldest >= rows)
+                break;
+            float values[values_count], done[ACROSS];
+#pragma unroll
+            for (int i = 0; i < values_count; i++)
+                values[i] = ahead[d].value(i);
+            if (oldest + DEPTH < rows)
+                small_read(job, reader, y + oldest + DEPTH, ahead[d]);
+            small_row<SIDE, STEP, ACROSS>(job.weights, values, oldest, rows, sums, done);
+            if (oldest >= 0) {
+                small_store<ACROSS>(out, done, job.out_aligned);
+                out += job.out_row;
+            }
         }
-    }
 }
 
-/* --- edges -------------------------------------------------------------------------------------
- */
-
+/* Results near the sides, a thread a column of them. */
 template <typename T, int SIDE>
-static __device__ __noinline__ void small_edge(const convolve_small_job<SIDE> &job, int64_t index,
-                                               int32_t columns_end)
+static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE> &job, const T *in,
+                                                  T *out, int32_t edge, int32_t end, int32_t y,
+                                                  int32_t rows)
 {
-    int32_t edge = (int32_t)(index % job.edges);
-    int64_t row = index / job.edges;
-    int32_t y = (int32_t)(row % job.height), picture = (int32_t)(row / job.height);
-    int32_t x = edge < job.begin ? edge : columns_end + (edge - job.begin);
+    if (edge >= job.edges)
+        return;
+    int32_t x = edge < job.begin ? edge : end + (edge - job.begin);
     int32_t pixel = x / job.lanes, lane = x % job.lanes;
-    const T *in = static_cast<const T *>(job.in) + picture * job.in_picture + lane;
-    int32_t places[SIDE];
+    edge_reader<T, SIDE> reader;
+    reader.at = in;
 #pragma unroll
-    for (int i = 0; i < SIDE; i++)
-        places[i] = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
-    float sum = 0;
-#pragma unroll 1
-    for (int j = 0; j < SIDE; j++) {
-        int32_t source = crn_convolve_place(job.border, y + j - SIDE / 2, job.height);
-        if (source < 0)
-            continue;
-#pragma unroll
-        for (int i = 0; i < SIDE; i++)
-            if (places[i] >= 0)
-                sum = __fmaf_rn(
-                    job.weights[j * SIDE + i],
-                    small_value(in + source * job.in_row + (int64_t)places[i] * job.lanes), sum);
+    for (int i = 0; i < SIDE; i++) {
+        int32_t place = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
+        reader.places[i] = place < 0 ? -1 : place * job.lanes + lane;
     }
-    small_put(static_cast<T *>(job.out) + picture * job.out_picture + y * job.out_row + x, sum);
+    small_strip<T, SIDE, 0, 1, 1>(job, reader, out + x, y, rows);
 }
 
-template <typename T, int SIDE, int STEP, int ACROSS, int BLOCKS>
+/* Warps take strips, column after column; the last ones of a strip are at its edges. */
+template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     filter_small(const __grid_constant__ convolve_small_job<SIDE> job)
 {
-    if (blockIdx.x < (uint32_t)job.edge_blocks) {
-        int64_t index = (int64_t)blockIdx.x * CRN_CONVOLVE_SMALL_THREADS + threadIdx.x;
-        if (index < job.edge_results)
-            small_edge<T, SIDE>(job, index, job.begin + job.columns * ACROSS);
+    /* The same in all lanes, and known to be so. */
+    int32_t warp = __shfl_sync(~0u, (int32_t)threadIdx.x / 32, 0);
+    warp += (int32_t)blockIdx.x * CRN_CONVOLVE_SMALL_WARPS;
+    if (warp >= job.warps)
         return;
-    }
-    int32_t block = (int32_t)blockIdx.x - job.edge_blocks;
-    int32_t warp = block * CRN_CONVOLVE_SMALL_WARPS + (int32_t)threadIdx.x / 32;
     int32_t strip = warp / job.warps_across, picture = strip / job.strips;
-    int32_t column = warp % job.warps_across * 32 + (int32_t)threadIdx.x % 32;
-    if (warp >= job.warps || column >= job.columns)
-        return;
-    int32_t y = strip % job.strips * job.strip_rows, x = job.begin + column * ACROSS;
+    int32_t across = warp % job.warps_across, lane = (int32_t)threadIdx.x % 32;
+    int32_t y = strip % job.strips * job.strip_rows;
     int32_t rows = job.height - y < job.strip_rows ? job.height - y : job.strip_rows;
-    small_strip<T, SIDE, STEP, ACROSS>(
-        job, static_cast<const T *>(job.in) + picture * job.in_picture + x,
-        static_cast<T *>(job.out) + picture * job.out_picture + x, y, rows);
+    const T *in = static_cast<const T *>(job.in) + picture * job.in_picture;
+    T *out = static_cast<T *>(job.out) + picture * job.out_picture + y * job.out_row;
+    int32_t column = across * 32 + lane;
+    if (across >= job.main_warps) {
+        small_edge<T, SIDE>(job, in, out, column - job.main_warps * 32,
+                            job.begin + job.columns * ACROSS, y, rows);
+    } else if (column < job.columns) {
+        int32_t x = job.begin + column * ACROSS;
+        main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.lanes, job.in_aligned};
+        small_strip<T, SIDE, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows);
+    }
 }
 
 #endif

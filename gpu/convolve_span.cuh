@@ -63,10 +63,11 @@ template <int SIDE, int STEP, int ACROSS> struct span<uint8_t, SIDE, STEP, ACROS
     static constexpr int VALUES = ACROSS + 2 * HALO;
     uint32_t words[COUNT];
 
-    /* Elements that may be read beyond the ACROSS at `at`, on either side. */
-    static int reach(int)
+    /* Elements that are read beyond the ACROSS at `at`, on either side, at most. */
+    static int64_t reach(int64_t, bool aligned)
     {
-        return 4 * COUNT - ACROSS + 4;
+        int behind = 4 * (COUNT - BACK) - ACROSS;
+        return (behind > 4 * BACK ? behind : 4 * BACK) + (aligned ? 0 : 4);
     }
 
     __device__ __forceinline__ void load(const uint8_t *at, int, bool aligned)
@@ -90,9 +91,9 @@ template <int SIDE, int ACROSS> struct span<uint8_t, SIDE, 0, ACROSS> {
     static constexpr int VALUES = SIDE * ACROSS;
     uint32_t words[COUNT];
 
-    static int reach(int step)
+    static int64_t reach(int64_t step, bool aligned)
     {
-        return SIDE / 2 * step + 4;
+        return SIDE / 2 * step + (aligned ? 0 : 4);
     }
 
     __device__ __forceinline__ void load(const uint8_t *at, int step, bool aligned)
@@ -121,7 +122,7 @@ template <int SIDE, int STEP, int ACROSS> struct span<float, SIDE, STEP, ACROSS>
     static constexpr int VALUES = ACROSS + 2 * HALO;
     uint32_t words[COUNT];
 
-    static int reach(int)
+    static int64_t reach(int64_t, bool)
     {
         return BACK;
     }
@@ -146,7 +147,7 @@ template <int SIDE, int ACROSS> struct span<float, SIDE, 0, ACROSS> {
     static constexpr int VALUES = COUNT;
     uint32_t words[COUNT];
 
-    static int reach(int step)
+    static int64_t reach(int64_t step, bool)
     {
         return SIDE / 2 * step;
     }
@@ -161,6 +162,36 @@ template <int SIDE, int ACROSS> struct span<float, SIDE, 0, ACROSS> {
             else
                 load_words<0, ACROSS, 1>(tap, words + i * ACROSS);
         }
+    }
+
+    __device__ __forceinline__ float value(int i) const
+    {
+        return __uint_as_float(words[i]);
+    }
+};
+
+static __device__ __forceinline__ uint32_t word_of(const float *at)
+{
+    return __ldg(reinterpret_cast<const uint32_t *>(at));
+}
+
+static __device__ __forceinline__ uint32_t word_of(const uint8_t *at)
+{
+    return (uint32_t)__ldg(at) << 16;
+}
+
+/* One result near a side of the picture: each element under the kernel has a place of its own in
+ * the row, or none (-1). */
+template <typename T, int SIDE> struct edge_span {
+    static constexpr int COUNT = SIDE;
+    static constexpr int VALUES = SIDE;
+    uint32_t words[COUNT];
+
+    __device__ __forceinline__ void load(const T *row, const int32_t *places)
+    {
+#pragma unroll
+        for (int i = 0; i < SIDE; i++)
+            words[i] = places[i] >= 0 ? word_of(row + places[i]) : 0;
     }
 
     __device__ __forceinline__ float value(int i) const

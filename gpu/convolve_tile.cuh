@@ -45,6 +45,9 @@ static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &
     }
 }
 
+/* Loads of a thread that are on their way at once. */
+#define TILE_LOADS 6
+
 /* Rows of the picture from row `first` on into the tile, a warp a row. */
 template <typename T>
 static __device__ __forceinline__ void tile_read(const T *picture, const crn_convolve_pictures &in,
@@ -53,16 +56,39 @@ static __device__ __forceinline__ void tile_read(const T *picture, const crn_con
                                                  const int64_t *places, float *tile)
 {
     int32_t lane = (int32_t)threadIdx.x % 32;
+#pragma unroll 2
     for (int32_t r = (int32_t)threadIdx.x / 32; r < rows; r += TILE_WARPS) {
         int32_t source = crn_convolve_place(shape.border, first + r, shape.height);
         const T *row = picture + (source < 0 ? 0 : source * in.row);
         float *to = tile + r * pitch;
-#pragma unroll 4
-        for (int32_t c = lane; c < columns; c += 32) {
-            int64_t place = places[c];
-            to[c] = source < 0 || place == INT64_MIN ? 0 : tile_value(row[place]);
+        for (int32_t c = lane; c < columns; c += 32 * TILE_LOADS) {
+            T values[TILE_LOADS];
+#pragma unroll
+            for (int k = 0; k < TILE_LOADS; k++) {
+                int64_t place = c + 32 * k < columns ? places[c + 32 * k] : INT64_MIN;
+                values[k] = source < 0 || place == INT64_MIN ? (T)0 : __ldg(row + place);
+            }
+#pragma unroll
+            for (int k = 0; k < TILE_LOADS; k++)
+                if (c + 32 * k < columns)
+                    to[c + 32 * k] = tile_value(values[k]);
         }
     }
+}
+
+/* One row further: `from` is what comes in below, `u` how far the window has turned. */
+template <int ACROSS>
+static __device__ __forceinline__ void tile_step(const float *from, float weight, int u,
+                                                 float (*window)[ACROSS], float (*sums)[ACROSS])
+{
+#pragma unroll
+    for (int n = 0; n < ACROSS; n++)
+        window[(u + TILE_DOWN - 1) % TILE_DOWN][n] = from[32 * n];
+#pragma unroll
+    for (int m = 0; m < TILE_DOWN; m++)
+#pragma unroll
+        for (int n = 0; n < ACROSS; n++)
+            sums[m][n] = __fmaf_rn(weight, window[(u + m) % TILE_DOWN][n], sums[m][n]);
 }
 
 /*
@@ -75,30 +101,30 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
                                                   const float *weights, int32_t count,
                                                   float (*sums)[ACROSS])
 {
-    float window[TILE_DOWN][ACROSS];
+    float window[TILE_DOWN][ACROSS], some[TILE_DOWN];
 #pragma unroll
     for (int m = 0; m < TILE_DOWN - 1; m++, from += pitch)
 #pragma unroll
         for (int n = 0; n < ACROSS; n++)
             window[m][n] = from[32 * n];
-    for (int32_t j = 0; j < count; j += TILE_DOWN) {
-        float some[TILE_DOWN];
+    int32_t j = 0;
+#pragma unroll 1
+    for (; j + TILE_DOWN <= count; j += TILE_DOWN) {
         *reinterpret_cast<float4 *>(some) = *reinterpret_cast<const float4 *>(weights + j);
         *reinterpret_cast<float4 *>(some + 4) = *reinterpret_cast<const float4 *>(weights + j + 4);
 #pragma unroll
-        for (int u = 0; u < TILE_DOWN; u++) {
-            if (j + u >= count)
-                break;
+        for (int u = 0; u < TILE_DOWN; u++, from += pitch)
+            tile_step(from, some[u], u, window, sums);
+    }
+    if (j == count)
+        return;
+    *reinterpret_cast<float4 *>(some) = *reinterpret_cast<const float4 *>(weights + j);
+    *reinterpret_cast<float4 *>(some + 4) = *reinterpret_cast<const float4 *>(weights + j + 4);
 #pragma unroll
-            for (int n = 0; n < ACROSS; n++)
-                window[(u + TILE_DOWN - 1) % TILE_DOWN][n] = from[32 * n];
-            from += pitch;
-#pragma unroll
-            for (int m = 0; m < TILE_DOWN; m++)
-#pragma unroll
-                for (int n = 0; n < ACROSS; n++)
-                    sums[m][n] = __fmaf_rn(some[u], window[(u + m) % TILE_DOWN][n], sums[m][n]);
-        }
+    for (int u = 0; u < TILE_DOWN - 1; u++, from += pitch) {
+        if (j + u >= count)
+            break;
+        tile_step(from, some[u], u, window, sums);
     }
 }
 
