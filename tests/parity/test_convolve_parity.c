@@ -16,192 +16,16 @@
 #include "stages/openmp/convolve.h"
 #include "stages/serial/convolve.h"
 #include "tests/support/compare.h"
+#include "tests/support/convolve_cases.h"
 #include "tests/support/cuda.h"
-#include "tests/support/guarded.h"
 #include "tests/support/images.h"
-#include "tests/support/operator_tests.h"
 
 static const crn_convolve_filters *const filters[CRN_TARGETS] = {
     &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
 
-typedef struct parity_case {
-    crn_image image;
-    crn_guarded memory;
-    crn_convolve_params params;
-    float weights[CRN_KERNEL_TAPS_MAX];
-    bool exact; /* sums are whole numbers, or halves, small enough for f32 */
-    char what[OPERATOR_CASE_BYTES];
-} parity_case;
-
-/* What a result must be near: in double, and by what it may be off. */
-typedef struct wanted {
-    double sum, bound;
-    bool finite, spoilt; /* all pixels under the kernel are finite; one under a weight is not */
-} wanted;
-
-static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
-                       int32_t *ret_width)
-{
-    *ret_planes = crn_random_once_in(random, 2) ? 1 : crn_random_between(random, 2, 5);
-    *ret_height = crn_random_between(random, 1, 12);
-    *ret_width = crn_random_between(random, 1, 40);
-    switch (crn_random_below(random, 8)) {
-    case 0:
-        *ret_width = crn_random_between(random, 60, 150);
-        break;
-    case 1:
-        *ret_planes = crn_random_between(random, 6, 20);
-        break;
-    case 2:
-        *ret_width = 1;
-        break;
-    case 3:
-        *ret_height = crn_random_between(random, 1, 40);
-        *ret_width = crn_random_between(random, 1, 6);
-        break;
-    default:
-        break;
-    }
-}
-
-static void pick_kernel(crn_random *random, int32_t width, int32_t height, parity_case *c)
-{
-    bool whole = crn_random_once_in(random, 3), product = crn_random_once_in(random, 2);
-    bool sparse = crn_random_once_in(random, 4), halves = whole && crn_random_once_in(random, 4);
-    float row[20], column[20];
-    for (int32_t i = 0; i < 20; i++) {
-        double a = crn_random_unit(random) * 2 - 0.7, b = crn_random_unit(random) * 2 - 0.7;
-        row[i] = (float)(whole ? floor(a * 9) : a / width);
-        column[i] = (float)(whole ? floor(b * 4) : b / height);
-        if (sparse && crn_random_once_in(random, 3))
-            row[i] = column[19 - i] = 0;
-    }
-    for (int32_t i = 0; i < width * height; i++) {
-        double v = crn_random_unit(random) * 2 - 0.7;
-        float alone = (float)(whole ? floor(v * 9) : v * 2 / (width * height));
-        if (sparse && crn_random_once_in(random, 3))
-            alone = 0;
-        c->weights[i] = product ? row[i % width] * column[i / width] : alone;
-        c->weights[i] *= halves ? 0.5f : 1;
-    }
-    c->exact = whole;
-    c->params = (crn_convolve_params){c->weights, width, height,
-                                      (crn_convolve_border)crn_random_below(random, 4)};
-}
-
-static void fill(crn_random *random, crn_image *image, bool *ret_whole)
-{
-    static const float odd[] = {INFINITY, -INFINITY, NAN, -0.0f, 1e-30f, -1e-42f};
-    uint32_t odd_once_in = crn_random_once_in(random, 6) ? 20 : 0;
-    *ret_whole = image->type == CRN_U8 || crn_random_once_in(random, 4);
-    double scale = crn_random_once_in(random, 6) ? 1e30 : crn_random_once_in(random, 5) ? 1e-30 : 1;
-    for (int32_t plane = 0; plane < image->planes; plane++)
-        for (int32_t y = 0; y < image->height; y++)
-            for (int32_t x = 0; x < image->width; x++) {
-                ptrdiff_t index = crn_image_index(image, plane, y, x);
-                double v = crn_random_unit(random);
-                if (image->type == CRN_U8)
-                    ((uint8_t *)image->data)[index] = (uint8_t)(v * 256);
-                else if (odd_once_in && crn_random_once_in(random, odd_once_in))
-                    ((float *)image->data)[index] = odd[crn_random_below(random, 6)];
-                else
-                    ((float *)image->data)[index] =
-                        (float)(*ret_whole ? floor(v * 200) : (v - 0.3) * scale);
-            }
-    *ret_whole = *ret_whole && !odd_once_in;
-}
-
-static void make_case(uint64_t seed, parity_case *c)
-{
-    crn_random random = {seed};
-    int32_t planes, height, width;
-    pick_shape(&random, &planes, &height, &width);
-    int32_t most = crn_random_once_in(&random, 8) ? 20 : 7;
-    int32_t kernel_width = crn_random_between(&random, 1, most);
-    pick_kernel(&random, kernel_width, crn_random_between(&random, 1, most), c);
-    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
-    c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
-    bool whole;
-    fill(&random, &c->image, &whole);
-    c->exact = c->exact && whole;
-    operators_describe(c->what, seed, &c->image, "kernel %d x %d border %d", c->params.height,
-                       c->params.width, c->params.border);
-}
-
-/* What a device has ways of its own for: wide rows, some numbers of planes, some kernels. */
-static void make_wide_case(uint64_t seed, parity_case *c)
-{
-    static const int32_t sides[] = {3, 5, 7, 3, 5, 7, 9, 15}, lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
-    crn_random random = {seed};
-    int32_t side = sides[crn_random_below(&random, 8)],
-            planes = lanes[crn_random_below(&random, 8)];
-    int32_t most = 600 / planes, height = crn_random_between(&random, 1, 24);
-    int32_t width = crn_random_between(&random, 1, most);
-    if (crn_random_once_in(&random, 2))
-        width = (width + 15) / 16 * 16;
-    pick_kernel(&random, side, side, c);
-    crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
-    c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
-    bool whole;
-    fill(&random, &c->image, &whole);
-    c->exact = c->exact && whole;
-    operators_describe(c->what, seed, &c->image, "wide, kernel %d x %d border %d", side, side,
-                       c->params.border);
-}
-
-static wanted compute(const parity_case *c, int32_t plane, int32_t y, int32_t x)
-{
-    const crn_convolve_params *p = &c->params;
-    wanted w = {.finite = true};
-    double size = 0;
-    for (int32_t i = 0; i < p->width * p->height; i++) {
-        int32_t sy =
-            crn_convolve_source(p->border, y + i / p->width - p->height / 2, c->image.height);
-        int32_t sx =
-            crn_convolve_source(p->border, x + i % p->width - p->width / 2, c->image.width);
-        if (sy < 0 || sx < 0)
-            continue;
-        double weight = (double)p->weights[i], v = (double)crn_image_at(&c->image, plane, sy, sx);
-        w.sum += weight * v;
-        size += fabs(weight * v);
-        w.finite = w.finite && isfinite(v);
-        w.spoilt = w.spoilt || (!isfinite(v) && weight != 0);
-    }
-    /* What is too small for f32's normal numbers is off by a little of its own. */
-    w.bound = c->exact ? 0 : p->width * p->height * (2 * 0x1p-24 * size + 2 * 0x1p-149);
-    return w;
-}
-
-static bool is_right_u8(const wanted *w, int got)
-{
-    double nearest = fmin(fmax(rint(w->sum), 0), 255);
-    if (got == nearest)
-        return true;
-    double tie = floor(w->sum) + 0.5;
-    return fabs(got - nearest) == 1 && fabs(w->sum - tie) <= w->bound;
-}
-
-static bool is_right_f32(const wanted *w, float got)
-{
-    if (w->finite)
-        return fabs((double)got - w->sum) <= w->bound;
-    return !w->spoilt || !isfinite(got);
-}
-
-static void check(const crn_image *out, const wanted *all, const char *what)
-{
-    for (int32_t plane = 0; plane < out->planes; plane++)
-        for (int32_t y = 0; y < out->height; y++)
-            for (int32_t x = 0; x < out->width; x++, all++) {
-                float got = crn_image_at(out, plane, y, x);
-                if (out->type == CRN_U8 ? !is_right_u8(all, (int)got) : !is_right_f32(all, got))
-                    fail_msg("%s: plane %d (%d, %d) is %.9g, wanted %.17g within %.3g", what, plane,
-                             x, y, (double)got, all->sum, all->bound);
-            }
-}
-
 /* The definition's result is the sum rounded, and that alone. */
-static void check_serial(const parity_case *c, const crn_image *out, const wanted *all)
+static void check_serial(const crn_convolve_case *c, const crn_image *out,
+                         const crn_convolve_wanted *all)
 {
     for (int32_t plane = 0; plane < out->planes; plane++)
         for (int32_t y = 0; y < out->height; y++)
@@ -217,8 +41,8 @@ static void check_serial(const parity_case *c, const crn_image *out, const wante
 
 /* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory. Returns the
  * result, whose memory the caller frees. */
-static crn_image run(crn_random *random, const parity_case *c, const crn_convolve_way *way,
-                     int32_t threads, const wanted *all, const char *name)
+static crn_image run(crn_random *random, const crn_convolve_case *c, const crn_convolve_way *way,
+                     int32_t threads, const crn_convolve_wanted *all, const char *name)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %s, %d threads, passes %d, %d strips, tile %d", c->what, name,
@@ -233,7 +57,7 @@ static crn_image run(crn_random *random, const parity_case *c, const crn_convolv
             : way->filters ? crn_convolve_openmp_by(way, context, &c->params, &c->image, &out)
                            : crn_convolve_serial(context, &c->params, &c->image, &out);
     operators_check_result(r, what);
-    check(&out, all, what);
+    crn_convolve_check_result(&out, all, what);
     if (way && !way->filters)
         check_serial(c, &out, all);
     crn_guarded_check(&memory, what);
@@ -245,8 +69,8 @@ static crn_image run(crn_random *random, const parity_case *c, const crn_convolv
 }
 
 /* However it is cut up, the bytes are the same. */
-static void try_target(crn_random *random, const parity_case *c, crn_target target,
-                       const wanted *all)
+static void try_target(crn_random *random, const crn_convolve_case *c, crn_target target,
+                       const crn_convolve_wanted *all)
 {
     const char *name = operator_target_names[target];
     for (int passes = CRN_CONVOLVE_WHOLE; passes <= CRN_CONVOLVE_FACTORED; passes++) {
@@ -265,24 +89,12 @@ static void try_target(crn_random *random, const parity_case *c, crn_target targ
     }
 }
 
-/* Of all elements; the caller frees them. */
-static wanted *compute_all(const parity_case *c)
-{
-    wanted *all = malloc(crn_image_elements(&c->image) * sizeof *all), *w = all;
-    assert_non_null(all);
-    for (int32_t plane = 0; plane < c->image.planes; plane++)
-        for (int32_t y = 0; y < c->image.height; y++)
-            for (int32_t x = 0; x < c->image.width; x++)
-                *w++ = compute(c, plane, y, x);
-    return all;
-}
-
 static void try_case(uint64_t seed)
 {
-    static parity_case c;
-    make_case(seed, &c);
+    static crn_convolve_case c;
+    crn_convolve_make_case(seed, &c);
     void *before = crn_guarded_copy(&c.memory);
-    wanted *all = compute_all(&c);
+    crn_convolve_wanted *all = crn_convolve_compute_all(&c);
     crn_random random = {~seed};
     static const crn_convolve_way serial = {.filters = NULL};
     free(run(&random, &c, &serial, 1, all, "serial").data);
@@ -336,7 +148,7 @@ static void test_largest_kernels(void **state)
 {
     (void)state;
     static const int32_t widths[] = {16384, 1, 128, 127}, heights[] = {1, 16384, 128, 129};
-    static parity_case c;
+    static crn_convolve_case c;
     crn_random random = {crn_random_seed()};
     for (int k = 0; k < 4; k++) {
         for (int32_t i = 0; i < CRN_KERNEL_TAPS_MAX; i++)
@@ -345,11 +157,11 @@ static void test_largest_kernels(void **state)
         c.exact = false;
         c.image = crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1, 3, 7, &c.memory);
         bool whole;
-        fill(&random, &c.image, &whole);
+        crn_convolve_fill(&random, &c.image, &whole);
         snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
-        wanted all[21];
+        crn_convolve_wanted all[21];
         for (int i = 0; i < 21; i++)
-            all[i] = compute(&c, 0, i / 7, i % 7);
+            all[i] = crn_convolve_compute(&c, 0, i / 7, i % 7);
         free(run(&random, &c, NULL, 2, all, "public").data);
         crn_guarded_free(&c.memory);
     }
@@ -358,10 +170,10 @@ static void test_largest_kernels(void **state)
 /* --- CUDA --------------------------------------------------------------------------------------
  */
 
-static void try_cuda(uint64_t seed, const parity_case *c)
+static void try_cuda(uint64_t seed, const crn_convolve_case *c)
 {
     crn_random random = {~seed};
-    wanted *all = compute_all(c);
+    crn_convolve_wanted *all = crn_convolve_compute_all(c);
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | cuda", c->what);
     crn_guarded memory;
@@ -370,7 +182,7 @@ static void try_cuda(uint64_t seed, const parity_case *c)
     crn_guarded_fill(&memory);
     const crn_ops *ops = crn_test_cuda_ops();
     operators_check_result(ops->convolve(operator_contexts[1], &c->params, &c->image, &out), what);
-    check(&out, all, what);
+    crn_convolve_check_result(&out, all, what);
     crn_guarded_check(&memory, what);
     crn_guarded_check_gaps(&memory, &out, what);
     crn_guarded_free(&memory);
@@ -379,16 +191,16 @@ static void try_cuda(uint64_t seed, const parity_case *c)
 
 static void try_cuda_case(uint64_t seed)
 {
-    static parity_case c;
-    make_case(seed, &c);
+    static crn_convolve_case c;
+    crn_convolve_make_case(seed, &c);
     try_cuda(seed, &c);
     crn_guarded_free(&c.memory);
 }
 
 static void try_wide_cuda_case(uint64_t seed)
 {
-    static parity_case c;
-    make_wide_case(seed, &c);
+    static crn_convolve_case c;
+    crn_convolve_make_wide_case(seed, &c);
     try_cuda(seed, &c);
     crn_guarded_free(&c.memory);
 }
@@ -412,7 +224,7 @@ static void test_cuda_with_the_largest_kernels(void **state)
     (void)state;
     static const int32_t widths[] = {16384, 1, 128, 127, 40, 3},
                          heights[] = {1, 16384, 128, 129, 9, 200};
-    static parity_case c;
+    static crn_convolve_case c;
     crn_random random = {crn_random_seed()};
     crn_test_cuda_ops();
     for (int k = 0; k < 6; k++) {
@@ -423,7 +235,7 @@ static void test_cuda_with_the_largest_kernels(void **state)
         c.image =
             crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1 + k / 3, 30, 70, &c.memory);
         bool whole;
-        fill(&random, &c.image, &whole);
+        crn_convolve_fill(&random, &c.image, &whole);
         snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
         try_cuda(7, &c);
         crn_guarded_free(&c.memory);
@@ -431,7 +243,7 @@ static void test_cuda_with_the_largest_kernels(void **state)
 }
 
 /* Of pixels below 1 (255 in u8): near to the fast one everywhere, and right where it is not it. */
-static void check_large(const parity_case *c, const crn_image *got, const crn_image *fast)
+static void check_large(const crn_convolve_case *c, const crn_image *got, const crn_image *fast)
 {
     double size = 0;
     for (int32_t i = 0; i < c->params.width * c->params.height; i++)
@@ -443,8 +255,8 @@ static void check_large(const parity_case *c, const crn_image *got, const crn_im
                 float a = crn_image_at(got, plane, y, x), b = crn_image_at(fast, plane, y, x);
                 if (a == b || (got->type == CRN_F32 && fabs((double)a - (double)b) <= near))
                     continue;
-                wanted w = compute(c, plane, y, x);
-                if (got->type == CRN_F32 || !is_right_u8(&w, (int)a))
+                crn_convolve_wanted w = crn_convolve_compute(c, plane, y, x);
+                if (got->type == CRN_F32 || !crn_convolve_is_right_u8(&w, (int)a))
                     fail_msg("%s: plane %d (%d, %d) is %.9g, openmp's %.9g, wanted %.17g", c->what,
                              plane, x, y, (double)a, (double)b, w.sum);
             }
@@ -459,13 +271,13 @@ static void test_cuda_on_large_pictures(void **state)
         {3, 1500, 2161, 3, CRN_HWC}, {3, 720, 1280, 5, CRN_HWC}, {3, 720, 1280, 7, CRN_HWC},
         {1, 4097, 1023, 7, CRN_CHW}, {1, 33, 4097, 15, CRN_CHW}, {2, 700, 513, 5, CRN_CHW},
         {12, 95, 511, 3, CRN_HWC},   {12, 95, 511, 3, CRN_CHW},  {3, 400, 600, 15, CRN_HWC}};
-    static parity_case c;
+    static crn_convolve_case c;
     crn_random random = {crn_random_seed()};
     const crn_ops *ops = crn_test_cuda_ops();
     for (size_t k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
         int32_t side = cases[k / 2].side;
         crn_type type = k & 1 ? CRN_U8 : CRN_F32;
-        pick_kernel(&random, side, side, &c);
+        crn_convolve_pick_kernel(&random, side, side, &c);
         crn_image image =
             crn_image_dense(NULL, type, (crn_layout)cases[k / 2].layout, cases[k / 2].planes,
                             cases[k / 2].height, cases[k / 2].width);
@@ -492,10 +304,10 @@ static void try_views(const crn_gpu *gpu, crn_random *random, crn_type type, crn
                       int32_t side)
 {
     enum { VIEWS = 3, PLANES = 3, HEIGHT = 21, WIDTH = 150, COUNT = PLANES * HEIGHT * WIDTH };
-    static parity_case c;
+    static crn_convolve_case c;
     static float in[VIEWS * COUNT], got[VIEWS * COUNT], alone[COUNT];
     size_t bytes = COUNT * crn_type_bytes(type);
-    pick_kernel(random, side, side, &c);
+    crn_convolve_pick_kernel(random, side, side, &c);
     crn_context *context;
     assert_int_equal(gpu->context_create(0, VIEWS, &context), 0);
     crn_image from = crn_image_dense(crn_context_scratch(context, 16, bytes), type, layout, PLANES,

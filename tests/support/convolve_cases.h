@@ -1,0 +1,49 @@
+/* Random convolutions, what their results must be near, and whether they are. */
+#ifndef CRN_TESTS_CONVOLVE_CASES_H
+#define CRN_TESTS_CONVOLVE_CASES_H
+
+#include "stages/ops.h"
+#include "tests/support/guarded.h"
+#include "tests/support/operator_tests.h"
+#include "tests/support/random.h"
+
+typedef struct crn_convolve_case {
+    crn_image image;
+    crn_guarded memory;
+    crn_convolve_params params;
+    float weights[CRN_KERNEL_TAPS_MAX];
+    bool exact; /* sums are whole numbers, or halves, small enough for f32 */
+    char what[OPERATOR_CASE_BYTES];
+} crn_convolve_case;
+
+/* What a result must be near: in double, and by what it may be off. */
+typedef struct crn_convolve_wanted {
+    double sum, bound;
+    bool finite, spoilt; /* all pixels under the kernel are finite; one under a weight is not */
+} crn_convolve_wanted;
+
+/* A case of that seed, small and odd; the caller frees its memory. */
+void crn_convolve_make_case(uint64_t seed, crn_convolve_case *c);
+
+/* What a device has ways of its own for: wide rows, some numbers of planes, some kernels. */
+void crn_convolve_make_wide_case(uint64_t seed, crn_convolve_case *c);
+
+/* The parameters alone: a kernel of that size, and a border. */
+void crn_convolve_pick_kernel(crn_random *random, int32_t width, int32_t height,
+                              crn_convolve_case *c);
+
+/* The pixels alone; are they whole numbers? */
+void crn_convolve_fill(crn_random *random, crn_image *image, bool *ret_whole);
+
+/* The sum of one element, or of all, plane by plane, which the caller frees. */
+crn_convolve_wanted crn_convolve_compute(const crn_convolve_case *c, int32_t plane, int32_t y,
+                                         int32_t x);
+crn_convolve_wanted *crn_convolve_compute_all(const crn_convolve_case *c);
+
+bool crn_convolve_is_right_u8(const crn_convolve_wanted *w, int got);
+
+/* Fails the running test, with `what`, unless all elements are within the bound of ops.h. */
+void crn_convolve_check_result(const crn_image *out, const crn_convolve_wanted *all,
+                               const char *what);
+
+#endif
