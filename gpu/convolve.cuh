@@ -31,11 +31,24 @@ typedef struct crn_convolve_task {
     crn_convolve_shape shape;
 } crn_convolve_task;
 
+/* Rows, and elements of one, are counted in 32 bits with room to spare where kernels are small. */
+#define CRN_CONVOLVE_SIZE_MOST (1 << 29)
+
+/* Small kernels: square, of odd sides up to this. */
+#define CRN_CONVOLVE_SIDE_MOST 15
+
 /*
- * Square kernels of 3, 5 and 7 over rows without gaps: from the picture straight into registers.
- * 1 when it is done, 0 when the task is none of its kind, or a negative errno.
+ * Small kernels over rows without gaps: from the picture straight into registers. 1 when it is
+ * done, 0 when the task is none of its kind, or a negative errno.
  */
 int crn_convolve_small(const crn_convolve_task *task);
+
+/* The same by type, and where the kernel is a column times a row: first the row, then the column.
+ */
+int crn_convolve_small_u8(const crn_convolve_task *task);
+int crn_convolve_small_f32(const crn_convolve_task *task);
+int crn_convolve_small_product_u8(const crn_convolve_task *task, const float *factors);
+int crn_convolve_small_product_f32(const crn_convolve_task *task, const float *factors);
 
 /* Kernels that are a column times a row, in two passes over a tile; the same results. */
 int crn_convolve_product(const crn_convolve_task *task);

@@ -1,114 +1,10 @@
-/* Square kernels of 3, 5 and 7: is a task of that kind, and how is it cut up? */
-#include "gpu/convolve_small.cuh"
+/* Square kernels in registers: is a task of that kind, and of which? */
+#include "gpu/convolve.cuh"
 
 #include <math.h>
 
-/* Clocks for a row to come from memory, when nothing else hides it. */
-#define ROW_CLOCKS 800
-
-/* Strips are tried up to this number. */
-#define STRIPS_MOST 4096
-
-/* Rows, and elements of one, are counted in 32 bits with room to spare. */
-#define SIZE_MOST (1 << 29)
-
-/* Is each row, and each picture's first, at a multiple of `bytes`? */
-static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
-{
-    uintptr_t all = reinterpret_cast<uintptr_t>(p->data) | (uintptr_t)p->row * size |
-                    (uintptr_t)p->picture * size;
-    return all % bytes == 0;
-}
-
-/* Clocks that `each` warps of a scheduler take for one instruction of all of them: a warp alone
- * waits for its own results. At most `most` are there at once. */
-static double issue_clocks(int64_t each, int32_t most)
-{
-    int64_t together = each < most ? each : most;
-    return (double)each * (1 + 0.7 / (double)(together * together));
-}
-
-/*
- * How many strips: more share a processor's time, fewer share rows of the picture. A strip costs
- * its rows and about half of what it reads above and below, each as long as all warps of a
- * scheduler take over it, or as it takes to come.
- */
-static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t warps_a_strip,
-                           int32_t side, int32_t row_instructions, int32_t blocks, int32_t depth)
-{
-    double best = INFINITY;
-    int32_t strips = 1;
-    for (int32_t wanted = 1; wanted <= height && wanted <= STRIPS_MOST; wanted++) {
-        int32_t rows = (height + wanted - 1) / wanted;
-        int64_t warps = warps_a_strip * ((height + rows - 1) / rows);
-        int64_t block_count = (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
-        int64_t each = (block_count + limits->multiprocessors - 1) / limits->multiprocessors;
-        double busy = issue_clocks(each, blocks) * row_instructions;
-        double waiting = (double)((each + blocks - 1) / blocks) * ROW_CLOCKS / depth;
-        double cost = (busy > waiting ? busy : waiting) * (rows + 0.6 * side) +
-                      (double)((each + blocks - 1) / blocks) * ROW_CLOCKS;
-        if (cost < best) {
-            best = cost;
-            strips = (height + rows - 1) / rows;
-        }
-    }
-    return strips;
-}
-
-/* The columns that are no edges; false: too few to be worth it. */
-template <typename T, int SIDE, int STEP, int ACROSS>
-static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE> *job)
-{
-    int64_t lanes = task->shape.lanes, elements = task->shape.width * lanes;
-    job->in_aligned = is_aligned(&task->in, sizeof(T), ACROSS * sizeof(T)) &&
-                      (STEP || task->shape.lanes % 4 == 0);
-    job->out_aligned = is_aligned(&task->out, sizeof(T), ACROSS * sizeof(T));
-    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(lanes, job->in_aligned);
-    int64_t begin = (reach + ACROSS - 1) / ACROSS * ACROSS;
-    int64_t columns = (elements - begin - reach) / ACROSS;
-    if (columns < 1 || elements > 4 * columns * ACROSS)
-        return false;
-    job->begin = (int32_t)begin;
-    job->columns = (int32_t)columns;
-    job->edges = (int32_t)(elements - columns * ACROSS);
-    return true;
-}
-
-template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, int BLOCKS>
-static int launch(const crn_convolve_task *task)
-{
-    const crn_convolve_shape *shape = &task->shape;
-    convolve_small_job<SIDE> job;
-    if (!set_columns<T, SIDE, STEP, ACROSS>(task, &job))
-        return 0;
-    job.in = task->in.data;
-    job.out = task->out.data;
-    job.in_picture = task->in.picture;
-    job.out_picture = task->out.picture;
-    job.in_row = task->in.row;
-    job.out_row = task->out.row;
-    job.height = shape->height;
-    job.width = shape->width;
-    job.lanes = shape->lanes;
-    job.border = shape->border;
-    job.main_warps = crn_gpu_blocks(job.columns, 32);
-    job.warps_across = job.main_warps + crn_gpu_blocks(job.edges, 32);
-    job.strips = best_strips(crn_gpu_limits_of(task->context), shape->height,
-                             (int64_t)shape->count * job.warps_across, SIDE,
-                             (SIDE * SIDE + 4) * ACROSS + 40, BLOCKS, DEPTH);
-    job.strip_rows = (shape->height + job.strips - 1) / job.strips;
-    int64_t warps = (int64_t)shape->count * job.strips * job.warps_across;
-    if (warps > SIZE_MOST)
-        return 0;
-    job.warps = (int32_t)warps;
-    for (int i = 0; i < SIDE * SIDE; i++)
-        job.weights[i] =
-            sizeof(T) == 1 ? task->weights[i] * CRN_CONVOLVE_WEIGHTS_UP : task->weights[i];
-    filter_small<T, SIDE, STEP, ACROSS, DEPTH, BLOCKS>
-        <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
-           crn_gpu_stream(task->context)>>>(job);
-    int r = crn_gpu_launched();
-    return r < 0 ? r : 1;
+extern "C" {
+#include "stages/openmp/convolve.h"
 }
 
 /* u8 sums are rounded by an addition that holds for sums below 2^22. */
@@ -120,40 +16,26 @@ static bool are_sums_small(const crn_convolve_task *task)
     return sum * 255 < 0x1p22;
 }
 
-/* ACROSS and how many blocks a multiprocessor is to hold at once, by what registers allow. */
-template <int SIDE> static int launch_side(const crn_convolve_task *task)
-{
-    int32_t lanes = task->shape.lanes;
-    if (task->type == CRN_U8) {
-        constexpr int across = SIDE == 3 ? 16 : 8, blocks = SIDE == 3 ? 6 : SIDE == 5 ? 5 : 4;
-        return lanes == 1   ? launch<uint8_t, SIDE, 1, across, 1, blocks>(task)
-               : lanes == 3 ? launch<uint8_t, SIDE, 3, across, 1, blocks>(task)
-                            : launch<uint8_t, SIDE, 0, 4, 1, blocks>(task);
-    }
-    constexpr int blocks = SIDE == 3 ? 8 : SIDE == 5 ? 6 : 5;
-    return lanes == 1   ? launch<float, SIDE, 1, 4, 1, blocks>(task)
-           : lanes == 3 ? launch<float, SIDE, 3, 4, 1, blocks>(task)
-                        : launch<float, SIDE, 0, 4, 1, blocks>(task);
-}
-
 int crn_convolve_small(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
+    int32_t side = task->kernel_width;
     bool rows_have_gaps = task->in.step != shape->lanes || task->out.step != shape->lanes;
-    if (rows_have_gaps || (int64_t)shape->width * shape->lanes > SIZE_MOST ||
-        shape->height > SIZE_MOST || shape->lanes > SIZE_MOST / 16)
+    if (rows_have_gaps || (int64_t)shape->width * shape->lanes > CRN_CONVOLVE_SIZE_MOST ||
+        shape->height > CRN_CONVOLVE_SIZE_MOST || shape->lanes > CRN_CONVOLVE_SIZE_MOST / 16)
         return 0;
-    if (task->kernel_width != task->kernel_height ||
-        (task->type == CRN_U8 && !are_sums_small(task)))
+    if (side != task->kernel_height || side % 2 == 0 || side < 3 || side > CRN_CONVOLVE_SIDE_MOST)
         return 0;
-    switch (task->kernel_width) {
-    case 3:
-        return launch_side<3>(task);
-    case 5:
-        return launch_side<5>(task);
-    case 7:
-        return launch_side<7>(task);
-    default:
+    bool bytes = task->type == CRN_U8;
+    if (bytes && !are_sums_small(task))
         return 0;
-    }
+    float factors[2 * CRN_CONVOLVE_SIDE_MOST];
+    crn_convolve_params params;
+    params.weights = task->weights;
+    params.width = params.height = side;
+    params.border = shape->border;
+    if (side > 3 && crn_convolve_factor(&params, factors + side, factors))
+        return bytes ? crn_convolve_small_product_u8(task, factors)
+                     : crn_convolve_small_product_f32(task, factors);
+    return bytes ? crn_convolve_small_u8(task) : crn_convolve_small_f32(task);
 }

@@ -1,11 +1,15 @@
 /*
- * Square kernels of 3, 5 and 7 on rows without gaps: the device's side of convolve_small.cu.
+ * Square kernels of odd sides up to 15 on rows without gaps: the device's side of
+ * convolve_small.cu.
  *
  * A thread owns ACROSS results side by side and runs down a strip of rows. Each row of the picture
  * is loaded once (the next one while this one is worked on), becomes floats once, and goes into
  * SIDE rows of sums: sums move up by one row as they are added to, which costs nothing, as the
  * result of a multiply-add may go elsewhere than its summand came from. Nothing else but sums is
  * kept.
+ *
+ * A kernel that is a column times a row (PRODUCT) first sums along the row, then has one weight a
+ * row of sums.
  *
  * Columns where a thread's loads would leave the row are the edges: warps of their own do the same
  * there, a thread a column, with places that know the border.
@@ -26,7 +30,7 @@
 /* 1.5 2^23: a number below 2^22 added to it is rounded half to even, and stands in the low bits. */
 #define CRN_CONVOLVE_ROUND 0x1.8p23f
 
-template <int SIDE> struct convolve_small_job {
+template <int SIDE, bool PRODUCT> struct convolve_small_job {
     const void *in;
     void *out;
     int64_t in_picture, out_picture, in_row, out_row; /* elements */
@@ -35,7 +39,7 @@ template <int SIDE> struct convolve_small_job {
     int32_t edges;          /* elements of a row that are edges */
     int32_t main_warps, warps_across, strips, strip_rows, warps;
     bool in_aligned, out_aligned;
-    float weights[SIDE * SIDE];
+    float weights[PRODUCT ? 2 * SIDE : SIDE * SIDE]; /* PRODUCT: the row, then the column */
 };
 
 /* The nearest whole number, before saturation. */
@@ -104,21 +108,19 @@ static __device__ __forceinline__ void small_store(float *to, const float *sums,
         to[i] = sums[i];
 }
 
-/* Adds what row `j` of the kernel makes of the values, to `from`, into `to`. */
-template <int SIDE, int STEP, int ACROSS, bool FIRST>
+/* What COUNT weights in a row make of the values, added to `from` (nullptr: 0), into `to`; STEP 0:
+ * values of the next weight follow ACROSS further. */
+template <int COUNT, int STEP, int ACROSS>
 static __device__ __forceinline__ void small_add(const float *weights, const float *values,
                                                  const float *from, float *to)
 {
 #pragma unroll
-    for (int i = 0; i < SIDE; i++)
+    for (int i = 0; i < COUNT; i++)
 #pragma unroll
         for (int n = 0; n < ACROSS; n++) {
             float value = values[STEP ? n + i * STEP : i * ACROSS + n];
-            if (i > 0)
-                to[n] = __fmaf_rn(weights[i], value, to[n]);
-            else
-                to[n] = FIRST ? __fmaf_rn(weights[i], value, 0.0f)
-                              : __fmaf_rn(weights[i], value, from[n]);
+            float sum = i > 0 ? to[n] : from ? from[n] : 0;
+            to[n] = __fmaf_rn(weights[i], value, sum);
         }
 }
 
@@ -127,21 +129,23 @@ static __device__ __forceinline__ void small_add(const float *weights, const flo
  * s rows of the picture under it so far, done[] those that have all. `oldest` is that of done[], of
  * a strip of `rows`; sums of no row of the strip are left out where that pays.
  */
-template <int SIDE, int STEP, int ACROSS>
+template <int SIDE, int STEP, int ACROSS, bool PRODUCT>
 static __device__ __forceinline__ void small_row(const float *weights, const float *values,
                                                  int32_t oldest, int32_t rows,
                                                  float (*sums)[ACROSS], float *done)
 {
-    constexpr bool choose = SIDE > 3;
+    constexpr bool choose = SIDE > 3 && !PRODUCT;
+    constexpr int count = PRODUCT ? 1 : SIDE;
+    float along[ACROSS];
+    if (PRODUCT)
+        small_add<SIDE, STEP, ACROSS>(weights, values, nullptr, along);
 #pragma unroll
     for (int s = 0; s < SIDE; s++) {
-        const float *row = weights + (SIDE - 1 - s) * SIDE;
         if (choose && (uint32_t)(oldest + s) >= (uint32_t)rows)
             continue;
-        if (s == SIDE - 1)
-            small_add<SIDE, STEP, ACROSS, true>(row, values, nullptr, sums[s - 1]);
-        else
-            small_add<SIDE, STEP, ACROSS, false>(row, values, sums[s], s ? sums[s - 1] : done);
+        small_add<count, STEP, ACROSS>(
+            weights + (PRODUCT ? 2 * SIDE - 1 - s : (SIDE - 1 - s) * SIDE),
+            PRODUCT ? along : values, s < SIDE - 1 ? sums[s] : nullptr, s > 0 ? sums[s - 1] : done);
     }
 }
 
@@ -170,8 +174,8 @@ template <typename T, int SIDE> struct edge_reader {
 };
 
 /* Row `y` of what stands under the kernel, which may lie outside of the picture. */
-template <int SIDE, typename READER>
-static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE> &job,
+template <int SIDE, bool PRODUCT, typename READER>
+static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE, PRODUCT> &job,
                                                   const READER &reader, int32_t y,
                                                   typename READER::row_span &row)
 {
@@ -186,8 +190,8 @@ static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE>
 }
 
 /* `rows` rows of results from row y on, DEPTH rows of the picture being on their way. */
-template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, typename READER>
-static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE> &job,
+template <typename T, int STEP, int ACROSS, int DEPTH, int SIDE, bool PRODUCT, typename READER>
+static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE, PRODUCT> &job,
                                                    const READER &reader, T *out, int32_t y,
                                                    int32_t rows)
 {
@@ -211,7 +215,7 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
                 values[i] = ahead[d].value(i);
             if (oldest + DEPTH < rows)
                 small_read(job, reader, y + oldest + DEPTH, ahead[d]);
-            small_row<SIDE, STEP, ACROSS>(job.weights, values, oldest, rows, sums, done);
+            small_row<SIDE, STEP, ACROSS, PRODUCT>(job.weights, values, oldest, rows, sums, done);
             if (oldest >= 0) {
                 small_store<ACROSS>(out, done, job.out_aligned);
                 out += job.out_row;
@@ -220,10 +224,10 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
 }
 
 /* Results near the sides, a thread a column of them. */
-template <typename T, int SIDE>
-static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE> &job, const T *in,
-                                                  T *out, int32_t edge, int32_t end, int32_t y,
-                                                  int32_t rows)
+template <typename T, int SIDE, bool PRODUCT>
+static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE, PRODUCT> &job,
+                                                  const T *in, T *out, int32_t edge, int32_t end,
+                                                  int32_t y, int32_t rows)
 {
     if (edge >= job.edges)
         return;
@@ -236,13 +240,13 @@ static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE>
         int32_t place = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
         reader.places[i] = place < 0 ? -1 : place * job.lanes + lane;
     }
-    small_strip<T, SIDE, 0, 1, 1>(job, reader, out + x, y, rows);
+    small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows);
 }
 
 /* Warps take strips, column after column; the last ones of a strip are at its edges. */
-template <typename T, int SIDE, int STEP, int ACROSS, int DEPTH, int BLOCKS>
+template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
-    filter_small(const __grid_constant__ convolve_small_job<SIDE> job)
+    filter_small(const __grid_constant__ convolve_small_job<SIDE, PRODUCT> job)
 {
     /* The same in all lanes, and known to be so. */
     int32_t warp = __shfl_sync(~0u, (int32_t)threadIdx.x / 32, 0);
@@ -257,12 +261,12 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     T *out = static_cast<T *>(job.out) + picture * job.out_picture + y * job.out_row;
     int32_t column = across * 32 + lane;
     if (across >= job.main_warps) {
-        small_edge<T, SIDE>(job, in, out, column - job.main_warps * 32,
-                            job.begin + job.columns * ACROSS, y, rows);
+        small_edge<T>(job, in, out, column - job.main_warps * 32, job.begin + job.columns * ACROSS,
+                      y, rows);
     } else if (column < job.columns) {
         int32_t x = job.begin + column * ACROSS;
         main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.lanes, job.in_aligned};
-        small_strip<T, SIDE, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows);
+        small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows);
     }
 }
 

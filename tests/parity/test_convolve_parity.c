@@ -216,7 +216,7 @@ static void test_cuda_is_the_definition_on_wide_rows(void **state)
 {
     (void)state;
     crn_test_cuda_ops();
-    operators_try_cases(300, try_wide_cuda_case);
+    operators_try_cases(400, try_wide_cuda_case);
 }
 
 static void test_cuda_with_the_largest_kernels(void **state)

@@ -102,7 +102,7 @@ void crn_convolve_make_case(uint64_t seed, crn_convolve_case *c)
 
 void crn_convolve_make_wide_case(uint64_t seed, crn_convolve_case *c)
 {
-    static const int32_t sides[] = {3, 5, 7, 3, 5, 7, 9, 15}, lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
+    static const int32_t sides[] = {3, 5, 7, 9, 11, 13, 15, 8}, lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
     crn_random random = {seed};
     int32_t side = sides[crn_random_below(&random, 8)],
             planes = lanes[crn_random_below(&random, 8)];

@@ -1,0 +1,118 @@
+/* Kernels in registers, the host's side: how a picture is cut up, and the launch. */
+#ifndef CRN_GPU_CONVOLVE_LAUNCH_CUH
+#define CRN_GPU_CONVOLVE_LAUNCH_CUH
+
+#include "gpu/convolve_small.cuh"
+
+#include <math.h>
+
+/* Clocks for a row to come from memory, when nothing else hides it. */
+#define ROW_CLOCKS 800
+
+/* Strips are tried up to this number. */
+#define STRIPS_MOST 4096
+
+/* Is each row, and each picture's first, at a multiple of `bytes`? */
+static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
+{
+    uintptr_t all = reinterpret_cast<uintptr_t>(p->data) | (uintptr_t)p->row * size |
+                    (uintptr_t)p->picture * size;
+    return all % bytes == 0;
+}
+
+/* Clocks that `each` warps of a scheduler take for one instruction of all of them: a warp alone
+ * waits for its own results. At most `most` are there at once. */
+static double issue_clocks(int64_t each, int32_t most)
+{
+    int64_t together = each < most ? each : most;
+    return (double)each * (1 + 0.7 / (double)(together * together));
+}
+
+/*
+ * How many strips: more share a processor's time, fewer share rows of the picture. A strip costs
+ * its rows and about half of what it reads above and below, each as long as all warps of a
+ * scheduler take over it, or as it takes to come.
+ */
+static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t warps_a_strip,
+                           int32_t side, int32_t row_instructions, int32_t blocks, int32_t depth)
+{
+    double best = INFINITY;
+    int32_t strips = 1;
+    for (int32_t wanted = 1; wanted <= height && wanted <= STRIPS_MOST; wanted++) {
+        int32_t rows = (height + wanted - 1) / wanted;
+        int64_t warps = warps_a_strip * ((height + rows - 1) / rows);
+        int64_t block_count = (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
+        int64_t each = (block_count + limits->multiprocessors - 1) / limits->multiprocessors;
+        double busy = issue_clocks(each, blocks) * row_instructions;
+        double waiting = (double)((each + blocks - 1) / blocks) * ROW_CLOCKS / depth;
+        double cost = (busy > waiting ? busy : waiting) * (rows + 0.6 * side) +
+                      (double)((each + blocks - 1) / blocks) * ROW_CLOCKS;
+        if (cost < best) {
+            best = cost;
+            strips = (height + rows - 1) / rows;
+        }
+    }
+    return strips;
+}
+
+/* The columns that are no edges; false: too few to be worth it. */
+template <typename T, int STEP, int ACROSS, int SIDE, bool PRODUCT>
+static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, PRODUCT> *job)
+{
+    int64_t lanes = task->shape.lanes, elements = task->shape.width * lanes;
+    job->in_aligned = is_aligned(&task->in, sizeof(T), ACROSS * sizeof(T)) &&
+                      (STEP || task->shape.lanes % 4 == 0);
+    job->out_aligned = is_aligned(&task->out, sizeof(T), ACROSS * sizeof(T));
+    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(lanes, job->in_aligned);
+    int64_t begin = (reach + ACROSS - 1) / ACROSS * ACROSS;
+    int64_t columns = (elements - begin - reach) / ACROSS;
+    if (columns < 1 || elements > 4 * columns * ACROSS)
+        return false;
+    job->begin = (int32_t)begin;
+    job->columns = (int32_t)columns;
+    job->edges = (int32_t)(elements - columns * ACROSS);
+    return true;
+}
+
+/* 1 when it is done, 0 when rows are too short, or a negative errno. `weights` are those of
+ * convolve_small_job. */
+template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
+static int launch(const crn_convolve_task *task, const float *weights)
+{
+    const crn_convolve_shape *shape = &task->shape;
+    convolve_small_job<SIDE, PRODUCT> job;
+    if (!set_columns<T, STEP, ACROSS>(task, &job))
+        return 0;
+    job.in = task->in.data;
+    job.out = task->out.data;
+    job.in_picture = task->in.picture;
+    job.out_picture = task->out.picture;
+    job.in_row = task->in.row;
+    job.out_row = task->out.row;
+    job.height = shape->height;
+    job.width = shape->width;
+    job.lanes = shape->lanes;
+    job.border = shape->border;
+    job.main_warps = crn_gpu_blocks(job.columns, 32);
+    job.warps_across = job.main_warps + crn_gpu_blocks(job.edges, 32);
+    int32_t multiplications = PRODUCT ? 2 * SIDE : SIDE * SIDE;
+    job.strips = best_strips(crn_gpu_limits_of(task->context), shape->height,
+                             (int64_t)shape->count * job.warps_across, SIDE,
+                             (multiplications + 4) * ACROSS + 40, BLOCKS, DEPTH);
+    job.strip_rows = (shape->height + job.strips - 1) / job.strips;
+    int64_t warps = (int64_t)shape->count * job.strips * job.warps_across;
+    if (warps > CRN_CONVOLVE_SIZE_MOST)
+        return 0;
+    job.warps = (int32_t)warps;
+    for (size_t i = 0; i < sizeof job.weights / sizeof *job.weights; i++) {
+        bool up = sizeof(T) == 1 && (!PRODUCT || i < SIDE);
+        job.weights[i] = up ? weights[i] * CRN_CONVOLVE_WEIGHTS_UP : weights[i];
+    }
+    filter_small<T, SIDE, PRODUCT, STEP, ACROSS, DEPTH, BLOCKS>
+        <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
+           crn_gpu_stream(task->context)>>>(job);
+    int r = crn_gpu_launched();
+    return r < 0 ? r : 1;
+}
+
+#endif
