@@ -65,6 +65,8 @@ int crn_morphology_cuda(crn_context *context, const crn_morphology_params *param
     if (!params->element.heights && crn_tile_picture_of(context, params, in, out, &picture)) {
         if (params->element.shape == CRN_ELEMENT_RECT)
             r = crn_morphology_rect(context, params, &picture, in->type);
+        else
+            r = crn_morphology_chords(context, params, &picture, in->type);
     }
     return r == -ENOTSUP ? crn_morphology_general(context, params, in, out) : r;
 }

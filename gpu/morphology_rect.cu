@@ -177,45 +177,13 @@ template <typename T> struct along_source {
     }
 };
 
-/* What stands off the picture counts for nothing in the next step. */
-typedef struct off_picture {
-    bool complement, near_border;
-    int32_t row, column; /* of the picture, for the first of a plane */
-    int32_t height, columns;
-} off_picture;
-
-static __device__ uint32_t mend(const off_picture &off, int32_t row, int32_t column, uint32_t word)
-{
-    word = off.complement ? ~word : word;
-    if (off.near_border) {
-        int32_t y = off.row + 4 * row, x = off.column + column;
-        for (int32_t i = 0; i < 4; i++)
-            if (y + i < 0 || y + i >= off.height)
-                word |= 255u << (8 * i);
-        if (x < 0 || x >= off.columns)
-            word = 0xffffffffu;
-    }
-    return word;
-}
-
-static __device__ float mend(const off_picture &off, int32_t row, int32_t column, float word)
-{
-    word = off.complement ? -word : word;
-    if (off.near_border) {
-        int32_t y = off.row + row, x = off.column + column;
-        if (y < 0 || y >= off.height || x < 0 || x >= off.columns)
-            word = CRN_NEUTRAL_FLOAT;
-    }
-    return word;
-}
-
 template <typename T> struct along_sink {
     typename crn_words<T>::word *to;
     int32_t lanes, row, column;
-    const off_picture *off;
+    const crn_tile_off *off;
     __device__ void put(int32_t i, typename crn_words<T>::cell v)
     {
-        to[i * lanes] = mend(*off, row, column + i * lanes, crn_words<T>::compress(v));
+        to[i * lanes] = crn_tile_mend(*off, row, column + i * lanes, crn_words<T>::compress(v));
     }
 };
 
@@ -224,7 +192,7 @@ template <typename T> struct along_sink {
 template <typename T, int P, int WINDOW>
 static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
                                 typename crn_words<T>::word *to, int32_t pixels,
-                                const off_picture &off)
+                                const crn_tile_off &off)
 {
     int32_t lanes = job.picture.lanes, rows = job.plane_rows / crn_words<T>::ROWS;
     int32_t groups = (pixels + P - 1) / P, lines = lanes * groups;
@@ -248,7 +216,7 @@ static __device__ void along_by(const rect_job &job, const typename crn_words<T>
 template <typename T>
 static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
                              typename crn_words<T>::word *to, int32_t pixels,
-                             const off_picture &off)
+                             const crn_tile_off &off)
 {
     if (job.width == 1)
         along_by<T, 7, 1>(job, from, to, pixels, off);
@@ -306,12 +274,12 @@ static __device__ void make_step(const rect_job &job, const crn_tile_place &plac
                        (int32_t)(job.loaded * sizeof(T) / 4), job.pitch};
     down(pass, job.loaded / crn_words<T>::WIDE, job.plane_rows, job.height);
     __syncthreads();
-    off_picture off = {chain,
-                       false,
-                       place.row - (chain ? job.above[1] : 0),
-                       place.column - (chain ? job.left[1] * job.picture.lanes : 0),
-                       job.picture.height,
-                       job.picture.columns};
+    crn_tile_off off = {chain,
+                        false,
+                        place.row - (chain ? job.above[1] : 0),
+                        place.column - (chain ? job.left[1] * job.picture.lanes : 0),
+                        job.picture.height,
+                        job.picture.columns};
     off.near_border =
         chain && (off.row < 0 || off.row + job.plane_rows > off.height || off.column < 0 ||
                   off.column + job.pixels[0] * job.picture.lanes > off.columns);
@@ -339,18 +307,13 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS,
     if (recipe.parallel) {
         out.less = third;
     } else if (recipe.steps == 2) {
-        off_picture off = {false, false, 0, 0, 0, 0};
+        crn_tile_off off = {false, false, 0, 0, 0, 0};
         along<T>(job, second, first, job.pixels[1], off);
         __syncthreads();
         out.from = first;
         window = job.height;
     }
     down(out, job.picture.columns_at / crn_words<T>::WIDE, job.picture.rows_at, window);
-}
-
-static int32_t round_up(int32_t n, int32_t to)
-{
-    return (n + to - 1) / to * to;
 }
 
 /* Results of a line that a thread takes, as `along` chooses them. */
@@ -372,20 +335,20 @@ static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns
     int32_t reach = job->width - 1, results = results_along(job->width);
     job->picture.rows_at = rows;
     job->picture.columns_at = columns;
-    job->lead = round_up(left * lanes, chunk);
+    job->lead = crn_round_up(left * lanes, chunk);
     job->pixels[1] = (columns + lanes - 1) / lanes;
     job->pixels[0] = job->pixels[1] + (chain ? reach : 0);
     if (job->pixels[1] < results)
         return 0;
     /* Behind `lead` less the left reach, which is less than a chunk but for the parallel steps. */
     int32_t unused = job->lead - (recipe->parallel ? (reach - left) * lanes : left * lanes);
-    job->loaded = round_up(unused + (job->pixels[0] + reach) * lanes, chunk);
-    job->plane_rows = round_up(rows + (chain ? job->height - 1 : 0), per_word);
+    job->loaded = crn_round_up(unused + (job->pixels[0] + reach) * lanes, chunk);
+    job->plane_rows = crn_round_up(rows + (chain ? job->height - 1 : 0), per_word);
     job->loaded_rows = job->plane_rows + job->height - 1;
-    job->pitch = round_up(job->loaded - 4, 32) + 4;
+    job->pitch = crn_round_up(job->loaded - 4, 32) + 4;
     int32_t plane = job->plane_rows / per_word * job->pitch;
     int32_t loaded = job->loaded_rows * job->loaded * size / 4;
-    job->plane_words = round_up(plane > loaded ? plane : loaded, 4);
+    job->plane_words = crn_round_up(plane > loaded ? plane : loaded, 4);
     return (size_t)job->plane_words * 4 * (recipe->parallel ? 3 : 2);
 }
 

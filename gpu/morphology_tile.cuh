@@ -290,6 +290,40 @@ template <> struct crn_plane_sink<uint8_t> {
     }
 };
 
+/* What stands off the picture counts for nothing in the next step. */
+typedef struct crn_tile_off {
+    bool complement, near_border;
+    int32_t row, column; /* of the picture, for the first of a plane */
+    int32_t height, columns;
+} crn_tile_off;
+
+static inline __device__ uint32_t crn_tile_mend(const crn_tile_off &off, int32_t row,
+                                                int32_t column, uint32_t word)
+{
+    word = off.complement ? ~word : word;
+    if (off.near_border) {
+        int32_t y = off.row + 4 * row, x = off.column + column;
+        for (int32_t i = 0; i < 4; i++)
+            if (y + i < 0 || y + i >= off.height)
+                word |= 255u << (8 * i);
+        if (x < 0 || x >= off.columns)
+            word = 0xffffffffu;
+    }
+    return word;
+}
+
+static inline __device__ float crn_tile_mend(const crn_tile_off &off, int32_t row, int32_t column,
+                                             float word)
+{
+    word = off.complement ? -word : word;
+    if (off.near_border) {
+        int32_t y = off.row + row, x = off.column + column;
+        if (y < 0 || y >= off.height || x < 0 || x >= off.columns)
+            word = CRN_NEUTRAL_FLOAT;
+    }
+    return word;
+}
+
 /* One pixel of the result: what the recipe still wants done, and into the picture. */
 template <typename T>
 static __device__ void crn_tile_put(const crn_tile_picture &p, const crn_tile_place &place,
@@ -359,6 +393,11 @@ template <> struct crn_out_sink<float> {
         crn_tile_put<float>(p, place, y, column + 1, v.y);
     }
 };
+
+static inline int32_t crn_round_up(int32_t n, int32_t to)
+{
+    return (n + to - 1) / to * to;
+}
 
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
