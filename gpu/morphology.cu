@@ -44,7 +44,7 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
     p.lanes = lanes;
     p.in_aligned = alignment_of(in, views);
     p.in_aligned = p.in_aligned == 8 ? 4 : p.in_aligned;
-    p.out_aligned = alignment_of(out, views) >= (size == 1 ? 4 : 8);
+    p.out_aligned = alignment_of(out, views);
     p.recipe = crn_morphology_recipe_of(params->operation);
     *ret_picture = p;
     return true;

@@ -32,6 +32,7 @@ typedef struct chord_job {
     chord_step steps[2];
     int32_t lead, loaded, loaded_rows; /* columns, rows of words */
     int32_t pitch;
+    int32_t stage; /* where a result may stand before it goes into the picture */
 } chord_job;
 
 /* Rows a to d of four bytes become columns. */
@@ -49,7 +50,7 @@ static __device__ void load(const chord_job &job, const crn_tile_place &place, i
 {
     int32_t per_row = job.loaded / 16, items = per_row * job.loaded_rows;
     crn_divider by = crn_divider_of(per_row);
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_TILE_THREADS) {
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t row = item / by, column = (item - row * per_row) * 16;
         int32_t rows[4], columns[4];
         const bool there[4] = {true, true, true, true};
@@ -73,13 +74,13 @@ static __device__ void load(const chord_job &job, const crn_tile_place &place, i
 {
     int32_t per_row = job.loaded / 4, items = per_row * job.loaded_rows;
     crn_divider by = crn_divider_of(per_row);
-    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * CRN_TILE_THREADS) {
+    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * (int32_t)blockDim.x) {
         int32_t rows[4], columns[4], places[4];
         bool there[4];
         uint4 chunks[4];
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            int32_t item = first + i * CRN_TILE_THREADS, row = item / by;
+            int32_t item = first + i * (int32_t)blockDim.x, row = item / by;
             int32_t column = (item - row * per_row) * 4;
             there[i] = item < items;
             rows[i] = place.row - above + row;
@@ -101,7 +102,7 @@ static __device__ void make_level(const chord_job &job, const chord_step &step, 
     typedef crn_words<T> words;
     crn_divider by = crn_divider_of(l.columns);
     int32_t items = l.columns * step.base_rows;
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_TILE_THREADS) {
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t row = item / by, at = row * job.pitch + item - row * l.columns;
         const typename words::word *from = shared + l.from + at;
         typename words::cell v = words::expand(from[0]);
@@ -143,17 +144,15 @@ static __device__ void merge(const chord_step &step, const float *from, int32_t 
     }
 }
 
-/* A step's result into its plane; or f32, with `ends`, into the picture. less: NULL or a plane. */
+/* A step's result into its plane, or with `stride` other than 0 f32 into what has such rows. */
 template <typename T>
-static __device__ void make_result(const chord_job &job, const chord_step &step,
-                                   const crn_tile_off &off, const crn_tile_place &place, bool ends,
-                                   const typename crn_words<T>::word *less,
-                                   typename crn_words<T>::word *shared)
+static __device__ void make_result(const chord_job &job, const chord_step &step, uint32_t flip,
+                                   char *out, ptrdiff_t stride, typename crn_words<T>::word *shared)
 {
     typedef crn_words<T> words;
     crn_divider by = crn_divider_of(step.columns);
     int32_t items = step.columns * ((step.rows + GROUP - 1) / GROUP);
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_TILE_THREADS) {
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t group = item / by, column = item - group * step.columns;
         int32_t row = min(group * GROUP, step.rows - GROUP), at = row * job.pitch + column;
         typename words::cell best[GROUP];
@@ -163,54 +162,45 @@ static __device__ void make_result(const chord_job &job, const chord_step &step,
         merge(step, shared + at, job.pitch, best);
 #pragma unroll
         for (int j = 0; j < GROUP; j++) {
-            typename words::word v = words::compress(best[j]);
+            typename words::word v = words::flipped(words::compress(best[j]), flip);
             if constexpr (sizeof(T) == 4)
-                if (ends) {
-                    v = crn_morphology_result(off.complement ? -v : v);
-                    if (less)
-                        v = crn_morphology_less(v, less[at + j * job.pitch]);
-                    crn_tile_put<float>(job.picture, place, place.row + row + j,
-                                        place.column + column, v);
+                if (stride) {
+                    char *to = out + (row + j) * stride + (ptrdiff_t)column * 4;
+                    *reinterpret_cast<float *>(to) = crn_morphology_result(v);
                     continue;
                 }
-            shared[step.to + at + j * job.pitch] = crn_tile_mend(off, row + j, column, v);
+            shared[step.to + at + j * job.pitch] = v;
         }
     }
 }
 
-/* u8: the last plane into the picture. */
-static __device__ void put_bytes(const chord_job &job, const crn_tile_place &place,
-                                 const uint32_t *plane, const uint32_t *less)
+/* u8: the last plane as a picture has it. */
+static __device__ void lay_down(const chord_job &job, const uint32_t *plane,
+                                const crn_tile_way &way)
 {
     int32_t wide = job.picture.columns_at / 4, items = wide * (job.picture.rows_at / 4);
     crn_divider by = crn_divider_of(wide);
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_TILE_THREADS) {
-        int32_t row = item / by, x = item - row * wide, at = row * job.pitch + 4 * x;
-        crn_plane_source<uint8_t> from = {plane + at, job.pitch};
-        crn_out_sink<uint8_t> to = {&job.picture,
-                                    place,
-                                    place.row + 4 * row,
-                                    place.column + 4 * x,
-                                    false,
-                                    less != NULL,
-                                    {(less ? less : plane) + at, job.pitch}};
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
+        int32_t row = item / by, x = item - row * wide;
+        crn_plane_source<uint8_t> from = {plane + row * job.pitch + 4 * x, job.pitch};
+        crn_out_sink<uint8_t> to = {way.to + 4 * row * way.stride + 4 * x, way.stride, 0};
 #pragma unroll
         for (int i = 0; i < 4; i++)
             to.put(i, from.get(i));
     }
 }
 
-/* `chained`: the second of two steps, on the first one's plane. */
+/* The picture, or for a chain's second step the first one's plane, becomes a plane. */
 template <typename T>
 static __device__ void make_step(const chord_job &job, const crn_tile_place &place, int32_t number,
                                  typename crn_words<T>::word *shared)
 {
-    const crn_morphology_recipe &recipe = job.picture.recipe;
+    const crn_tile_picture &p = job.picture;
     const chord_step &step = job.steps[number];
-    bool chain = recipe.steps == 2 && !recipe.parallel, ends = number == recipe.steps - 1;
-    if (number == 0 || recipe.parallel) {
+    bool chain = p.recipe.steps == 2 && !p.recipe.parallel, ends = number == p.recipe.steps - 1;
+    if (number == 0 || p.recipe.parallel) {
         int32_t above = step.above + (chain ? job.steps[1].above : 0);
-        load(job, place, above, recipe.dilates[number], shared);
+        load(job, place, above, p.recipe.dilates[number], shared);
         __syncthreads();
     }
     for (int32_t i = 0; i < step.level_count; i++) {
@@ -218,30 +208,34 @@ static __device__ void make_step(const chord_job &job, const crn_tile_place &pla
         __syncthreads();
     }
     /* A chain's first step is complemented for the second, what ends if it was a dilation. */
-    crn_tile_off off = {ends ? recipe.dilates[number] : chain,
-                        false,
-                        0,
-                        0,
-                        job.picture.height,
-                        job.picture.columns};
-    if (chain && !ends) {
-        off.row = place.row - job.steps[1].above;
-        off.column = place.column - job.steps[1].left * job.picture.lanes;
-        off.near_border = off.row < 0 || off.row + step.rows * crn_words<T>::ROWS > off.height ||
-                          off.column < 0 || off.column + step.columns > off.columns;
-    }
-    const typename crn_words<T>::word *less =
-        recipe.parallel && ends ? shared + job.steps[0].to : NULL;
-    make_result<T>(job, step, off, place, ends, less, shared);
-    if (sizeof(T) == 1 || !ends)
+    uint32_t flip = crn_words<T>::flip_of(ends ? p.recipe.dilates[number] : chain);
+    typename crn_words<T>::word *stage = shared + job.stage;
+    crn_tile_way way = crn_tile_way_of<T>(p, place, stage);
+    bool direct = sizeof(T) == 4 && ends;
+    make_result<T>(job, step, flip, way.to, direct ? way.stride : 0, shared);
+    if (ends) {
+        if constexpr (sizeof(T) == 1) {
+            __syncthreads();
+            lay_down(job, shared + step.to, way);
+        }
+        if (!way.staged)
+            return;
         __syncthreads();
-    if constexpr (sizeof(T) == 1)
-        if (ends)
-            put_bytes(job, place, shared + step.to, less);
+        crn_tile_put_staged<T>(p, place, reinterpret_cast<const uint32_t *>(stage),
+                               p.recipe.parallel ? shared + job.steps[0].to : NULL, job.pitch);
+        return;
+    }
+    __syncthreads();
+    crn_tile_off off = {place.row - job.steps[1].above, place.column - job.steps[1].left * p.lanes,
+                        step.rows, step.columns};
+    if (chain && crn_tile_is_off<T>(p, off)) {
+        crn_tile_blank<T>(p, off, shared + step.to, job.pitch);
+        __syncthreads();
+    }
 }
 
 template <typename T>
-static __global__ __launch_bounds__(CRN_TILE_THREADS,
+static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
                                     2) void run_chords(const __grid_constant__ chord_job job)
 {
     extern __shared__ uint4 shared[];
@@ -261,7 +255,7 @@ static int launch(crn_context *context, const chord_job *job, int32_t planes, si
                 (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
     if (blocks.y > 65535)
         return -ENOTSUP;
-    run_chords<T><<<blocks, CRN_TILE_THREADS, bytes, crn_gpu_stream(context)>>>(*job);
+    run_chords<T><<<blocks, CRN_TILE_THREADS_MAX, bytes, crn_gpu_stream(context)>>>(*job);
     return crn_gpu_launched();
 }
 
@@ -456,9 +450,12 @@ static size_t lay_out(chord_job *job, const plan *plans, int32_t size, int32_t r
         last->rows = rows / per_word;
         last->columns = columns;
         last->base_rows = chain ? first->rows : job->loaded_rows;
-        /* A chain's second step has no use for what was loaded; nor have floats for a plane. */
-        last->to = chain || size == 4 ? 0 : planes++ * plane_words;
+        /* A chain's second step has no use for what was loaded. */
+        last->to = chain ? 0 : planes++ * plane_words;
     }
+    /* Bytes have left the first step's plane, or what was loaded, when they are staged; floats come
+     * from it. */
+    job->stage = size == 4 ? (chain ? 0 : job->steps[recipe->steps - 1].to) : chain ? first->to : 0;
     return (size_t)planes * (size_t)plane_words * 4;
 }
 

@@ -84,7 +84,7 @@ static __device__ void down_by(const Pass &pass, int32_t wide, int32_t rows, int
 {
     crn_divider by = crn_divider_of(wide);
     int32_t items = wide * ((rows + P - 1) / P);
-    for (int32_t i = (int32_t)threadIdx.x; i < items; i += CRN_TILE_THREADS) {
+    for (int32_t i = (int32_t)threadIdx.x; i < items; i += (int32_t)blockDim.x) {
         int32_t group = i / by, x = i - group * wide;
         int32_t row = min(group * P, rows - P);
         auto from = pass.source(x, row);
@@ -97,11 +97,11 @@ template <typename Pass>
 static __device__ void down(const Pass &pass, int32_t wide, int32_t rows, int32_t window)
 {
     if (window == 1)
-        down_by<8, 1>(pass, wide, rows, window);
+        down_by<16, 1>(pass, wide, rows, window);
     else if (window == 2)
-        down_by<8, 2>(pass, wide, rows, window);
+        down_by<16, 2>(pass, wide, rows, window);
     else if (window == 3)
-        down_by<8, 3>(pass, wide, rows, window);
+        down_by<16, 3>(pass, wide, rows, window);
     else if (window < 8)
         down_by<4, 0>(pass, wide, rows, window);
     else if (window < 16)
@@ -130,131 +130,161 @@ template <typename T> struct in_pass {
     }
 };
 
-template <typename T>
-static __device__ crn_plane_source<T> plane_source(const typename crn_words<T>::word *plane,
-                                                   int32_t pitch, int32_t x, int32_t row)
-{
-    crn_plane_source<T> s;
-    s.from = plane + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
-    s.stride = pitch;
-    return s;
-}
-
 /* From a plane of words into the picture. */
 template <typename T> struct out_pass {
-    typedef typename crn_words<T>::word word;
-    const word *from, *less; /* less: NULL when nothing is taken away */
+    const typename crn_words<T>::word *from;
     int32_t pitch;
-    const crn_tile_picture *picture;
-    crn_tile_place place;
-    bool complement;
+    crn_tile_way way;
+    uint32_t flip;
     __device__ crn_plane_source<T> source(int32_t x, int32_t row) const
     {
-        return plane_source<T>(from, pitch, x, row);
+        crn_plane_source<T> s;
+        s.from = from + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
+        s.stride = pitch;
+        return s;
     }
     __device__ crn_out_sink<T> sink(int32_t x, int32_t row) const
     {
-        crn_out_sink<T> s;
-        s.picture = picture;
-        s.place = place;
-        s.row = place.row + row;
-        s.column = place.column + x * crn_words<T>::WIDE;
-        s.complement = complement;
-        s.subtracts = less != NULL;
-        s.less = plane_source<T>(less ? less : from, pitch, x, row);
-        return s;
+        return {way.to + row * way.stride + x * (int32_t)(crn_words<T>::WIDE * sizeof(T)),
+                way.stride, flip};
     }
 };
 
-/* Along a row, every pixel of one lane. */
-template <typename T> struct along_source {
-    typedef typename crn_words<T>::word word;
-    const word *from;
+/* Along a row, every pixel of one lane. LANES 0: any number of them. */
+template <typename T, int LANES> struct along_source {
+    const typename crn_words<T>::word *from;
     int32_t lanes;
-    __device__ typename crn_words<T>::cell get(int32_t i)
+    __device__ typename crn_words<T>::cell get(int32_t)
     {
-        return crn_words<T>::expand(from[i * lanes]);
+        typename crn_words<T>::cell v = crn_words<T>::expand(*from);
+        from += LANES ? LANES : lanes;
+        return v;
     }
 };
 
-template <typename T> struct along_sink {
+template <typename T, int LANES> struct along_sink {
     typename crn_words<T>::word *to;
-    int32_t lanes, row, column;
-    const crn_tile_off *off;
-    __device__ void put(int32_t i, typename crn_words<T>::cell v)
+    int32_t lanes;
+    uint32_t flip;
+    __device__ void put(int32_t, typename crn_words<T>::cell v)
     {
-        to[i * lanes] = crn_tile_mend(*off, row, column + i * lanes, crn_words<T>::compress(v));
+        *to = crn_words<T>::flipped(crn_words<T>::compress(v), flip);
+        to += LANES ? LANES : lanes;
     }
 };
 
 /* A pass along the rows: `pixels` results of every lane. Eight rows side by side, whose pitch is 4
  * banks, and 4 places that differ in the last 2 bits keep a warp's reads apart. */
-template <typename T, int P, int WINDOW>
+template <typename T, int LANES, int P, int WINDOW>
 static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
-                                typename crn_words<T>::word *to, int32_t pixels,
-                                const crn_tile_off &off)
+                                typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
 {
-    int32_t lanes = job.picture.lanes, rows = job.plane_rows / crn_words<T>::ROWS;
+    int32_t lanes = LANES ? LANES : job.picture.lanes;
+    int32_t rows = job.plane_rows / crn_words<T>::ROWS;
     int32_t groups = (pixels + P - 1) / P, lines = lanes * groups;
     crn_divider by_lines = crn_divider_of(lines);
     crn_divider by_fast = crn_divider_of(lanes & 1 ? groups : lanes);
     int32_t items = (rows + 7) / 8 * 8 * lines;
-    for (int32_t i = (int32_t)threadIdx.x; i < items; i += CRN_TILE_THREADS) {
+    for (int32_t i = (int32_t)threadIdx.x; i < items; i += (int32_t)blockDim.x) {
         int32_t block = (i >> 3) / by_lines, line = (i >> 3) - block * lines;
         int32_t row = 8 * block + (i & 7);
         if (row >= rows)
             continue;
         int32_t slow = line / by_fast, fast = line - slow * (int32_t)by_fast.by;
         int32_t lane = lanes & 1 ? slow : fast, group = lanes & 1 ? fast : slow;
-        int32_t column = min(group * P, pixels - P) * lanes + lane;
-        along_source<T> source = {from + row * job.pitch + column, lanes};
-        along_sink<T> sink = {to + row * job.pitch + column, lanes, row, column, &off};
+        int32_t at = row * job.pitch + min(group * P, pixels - P) * lanes + lane;
+        along_source<T, LANES> source = {from + at, lanes};
+        along_sink<T, LANES> sink = {to + at, lanes, flip};
         slide_any<P, WINDOW>(source, sink, job.width);
     }
 }
 
-template <typename T>
-static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
-                             typename crn_words<T>::word *to, int32_t pixels,
-                             const crn_tile_off &off)
+template <typename T, int LANES>
+static __device__ void along_lanes(const rect_job &job, const typename crn_words<T>::word *from,
+                                   typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
 {
     if (job.width == 1)
-        along_by<T, 7, 1>(job, from, to, pixels, off);
+        along_by<T, LANES, 7, 1>(job, from, to, pixels, flip);
     else if (job.width == 2)
-        along_by<T, 7, 2>(job, from, to, pixels, off);
+        along_by<T, LANES, 7, 2>(job, from, to, pixels, flip);
     else if (job.width == 3)
-        along_by<T, 7, 3>(job, from, to, pixels, off);
+        along_by<T, LANES, 15, 3>(job, from, to, pixels, flip);
     else if (job.width < 7)
-        along_by<T, 3, 0>(job, from, to, pixels, off);
+        along_by<T, LANES, 3, 0>(job, from, to, pixels, flip);
     else if (job.width < 15)
-        along_by<T, 7, 0>(job, from, to, pixels, off);
+        along_by<T, LANES, 7, 0>(job, from, to, pixels, flip);
     else
-        along_by<T, 15, 0>(job, from, to, pixels, off);
+        along_by<T, LANES, 15, 0>(job, from, to, pixels, flip);
+}
+
+template <typename T>
+static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
+                             typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
+{
+    if (job.picture.lanes == 1)
+        along_lanes<T, 1>(job, from, to, pixels, flip);
+    else if (job.picture.lanes == 3)
+        along_lanes<T, 3>(job, from, to, pixels, flip);
+    else
+        along_lanes<T, 0>(job, from, to, pixels, flip);
+    __syncthreads();
+}
+
+/* Tiles that lie wholly on the picture, in whole chunks. */
+template <typename T>
+static __device__ void load_inside(const rect_job &job, const char *from, bool complement,
+                                   uint4 *to)
+{
+    int32_t per_row = job.loaded / crn_words<T>::CHUNK, items = per_row * job.loaded_rows;
+    int32_t threads = (int32_t)blockDim.x;
+    crn_divider by = crn_divider_of(per_row);
+    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * threads) {
+        uint4 chunks[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int32_t item = first + i * threads, row = item / by;
+            const char *at = from + row * job.picture.in_row + (item - row * per_row) * 16;
+            if (item < items)
+                chunks[i] = __ldg(reinterpret_cast<const uint4 *>(at));
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (first + i * threads < items)
+                to[first + i * threads] = crn_words<T>::clean(chunks[i], complement);
+    }
 }
 
 template <typename T>
 static __device__ void load_rows(const rect_job &job, const crn_tile_place &place, int32_t above,
                                  bool complement, uint4 *to)
 {
+    const crn_tile_picture &p = job.picture;
+    int32_t top = place.row - above, left = place.column - job.lead;
+    if (p.in_aligned == 16 && top >= 0 && left >= 0 && top + job.loaded_rows <= p.height &&
+        left + job.loaded <= p.columns) {
+        const char *from = place.in + top * p.in_row + (ptrdiff_t)left * (ptrdiff_t)sizeof(T);
+        load_inside<T>(job, from, complement, to);
+        return;
+    }
     const int32_t chunk = crn_words<T>::CHUNK;
     int32_t per_row = job.loaded / chunk, items = per_row * job.loaded_rows;
     crn_divider by = crn_divider_of(per_row);
-    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * CRN_TILE_THREADS) {
-        int32_t rows[4], columns[4];
-        bool there[4];
-        uint4 chunks[4];
+    for (int32_t first = (int32_t)threadIdx.x; first < items; first += 2 * (int32_t)blockDim.x) {
+        int32_t rows[2], columns[2];
+        bool there[2];
+        uint4 chunks[2];
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int32_t item = first + i * CRN_TILE_THREADS, row = item / by;
+        for (int i = 0; i < 2; i++) {
+            int32_t item = first + i * (int32_t)blockDim.x, row = item / by;
             there[i] = item < items;
-            rows[i] = place.row - above + row;
-            columns[i] = place.column - job.lead + (item - row * per_row) * chunk;
+            rows[i] = top + row;
+            columns[i] = left + (item - row * per_row) * chunk;
         }
-        crn_tile_load<T, 4>(job.picture, place.in, rows, columns, there, complement, chunks);
+        crn_tile_load<T, 2>(p, place.in, rows, columns, there, complement, chunks);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 2; i++)
             if (there[i])
-                to[first + i * CRN_TILE_THREADS] = chunks[i];
+                to[first + i * (int32_t)blockDim.x] = chunks[i];
     }
 }
 
@@ -264,31 +294,29 @@ static __device__ void make_step(const rect_job &job, const crn_tile_place &plac
                                  uint4 *loaded, typename crn_words<T>::word *first,
                                  typename crn_words<T>::word *to)
 {
+    typedef typename crn_words<T>::word word;
     const crn_morphology_recipe &recipe = job.picture.recipe;
+    int32_t lanes = job.picture.lanes;
     bool chain = recipe.steps == 2 && !recipe.parallel;
     int32_t above = job.above[step] + (chain ? job.above[1] : 0);
     int32_t left = job.left[step] + (chain ? job.left[1] : 0);
     load_rows<T>(job, place, above, recipe.dilates[step], loaded);
     __syncthreads();
-    in_pass<T> pass = {reinterpret_cast<typename crn_words<T>::word *>(loaded), first,
+    in_pass<T> pass = {reinterpret_cast<word *>(loaded), first,
                        (int32_t)(job.loaded * sizeof(T) / 4), job.pitch};
     down(pass, job.loaded / crn_words<T>::WIDE, job.plane_rows, job.height);
     __syncthreads();
-    crn_tile_off off = {chain,
-                        false,
-                        place.row - (chain ? job.above[1] : 0),
-                        place.column - (chain ? job.left[1] * job.picture.lanes : 0),
-                        job.picture.height,
-                        job.picture.columns};
-    off.near_border =
-        chain && (off.row < 0 || off.row + job.plane_rows > off.height || off.column < 0 ||
-                  off.column + job.pixels[0] * job.picture.lanes > off.columns);
-    along<T>(job, first + job.lead - left * job.picture.lanes, to, job.pixels[0], off);
-    __syncthreads();
+    along<T>(job, first + job.lead - left * lanes, to, job.pixels[0], crn_words<T>::flip_of(chain));
+    crn_tile_off off = {place.row - job.above[1], place.column - job.left[1] * lanes,
+                        job.plane_rows / crn_words<T>::ROWS, job.pixels[0] * lanes};
+    if (chain && crn_tile_is_off<T>(job.picture, off)) {
+        crn_tile_blank<T>(job.picture, off, to, job.pitch);
+        __syncthreads();
+    }
 }
 
 template <typename T>
-static __global__ __launch_bounds__(CRN_TILE_THREADS,
+static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
                                     2) void run_rect(const __grid_constant__ rect_job job)
 {
     typedef typename crn_words<T>::word word;
@@ -296,30 +324,29 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS,
     /* The plane that a step ends in lies where its picture was loaded. */
     word *second = reinterpret_cast<word *>(shared), *first = second + job.plane_words;
     word *third = first + job.plane_words;
-    crn_tile_place place = crn_tile_place_of(job.picture);
-    const crn_morphology_recipe &recipe = job.picture.recipe;
-    out_pass<T> out = {second,       NULL,  job.pitch,
-                       &job.picture, place, recipe.dilates[recipe.steps - 1]};
-    if (recipe.parallel)
+    const crn_tile_picture &p = job.picture;
+    crn_tile_place place = crn_tile_place_of(p);
+    bool parallel = p.recipe.parallel, chain = p.recipe.steps == 2 && !parallel;
+    if (parallel)
         make_step<T>(job, place, 0, shared, first, third);
-    make_step<T>(job, place, recipe.parallel, shared, first, second);
-    int32_t window = 1;
-    if (recipe.parallel) {
-        out.less = third;
-    } else if (recipe.steps == 2) {
-        crn_tile_off off = {false, false, 0, 0, 0, 0};
-        along<T>(job, second, first, job.pixels[1], off);
+    make_step<T>(job, place, parallel, shared, first, second);
+    if (chain)
+        along<T>(job, second, first, job.pixels[1], 0);
+    word *stage = chain ? second : first;
+    out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_way_of<T>(p, place, stage),
+                       crn_words<T>::flip_of(p.recipe.dilates[p.recipe.steps - 1])};
+    down(out, p.columns_at / crn_words<T>::WIDE, p.rows_at, chain ? job.height : 1);
+    if (out.way.staged) {
         __syncthreads();
-        out.from = first;
-        window = job.height;
+        crn_tile_put_staged<T>(p, place, reinterpret_cast<const uint32_t *>(stage),
+                               parallel ? third : NULL, job.pitch);
     }
-    down(out, job.picture.columns_at / crn_words<T>::WIDE, job.picture.rows_at, window);
 }
 
 /* Results of a line that a thread takes, as `along` chooses them. */
 static int32_t results_along(int32_t window)
 {
-    return window <= 3 ? 7 : window < 7 ? 3 : window < 15 ? 7 : 15;
+    return window < 3 ? 7 : window == 3 ? 15 : window < 7 ? 3 : window < 15 ? 7 : 15;
 }
 
 /* Lays a tile out; bytes of shared memory, 0 when there is no such tile. */
@@ -407,7 +434,7 @@ static int launch(crn_context *context, const rect_job *job, int32_t planes, siz
                 (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
     if (blocks.y > 65535)
         return -ENOTSUP;
-    run_rect<T><<<blocks, CRN_TILE_THREADS, bytes, crn_gpu_stream(context)>>>(*job);
+    run_rect<T><<<blocks, CRN_TILE_THREADS_MAX, bytes, crn_gpu_stream(context)>>>(*job);
     return crn_gpu_launched();
 }
 

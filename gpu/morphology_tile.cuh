@@ -15,7 +15,7 @@
 
 #include "gpu/morphology.cuh"
 
-#define CRN_TILE_THREADS 512
+#define CRN_TILE_THREADS_MAX 512
 
 #define CRN_NEUTRAL_FLOAT __uint_as_float(0x7f800000u)
 
@@ -26,8 +26,8 @@ typedef struct crn_tile_picture {
     ptrdiff_t in_row, in_plane, in_view, out_row, out_plane, out_view;
     int32_t planes; /* of a view: 1 when interleaved */
     int32_t height, columns, lanes;
-    int32_t in_aligned;          /* every row begins at a multiple of so many bytes: 16, 4, 1 */
-    bool out_aligned;            /* of 8 (f32) or 4 (u8) */
+    int32_t in_aligned; /* every row begins at a multiple of so many bytes: 16, 4, 1 */
+    int32_t out_aligned;
     int32_t rows_at, columns_at; /* of a tile's result; multiples of 16 */
     crn_morphology_recipe recipe;
 } crn_tile_picture;
@@ -101,9 +101,25 @@ template <> struct crn_words<uint8_t> {
     {
         return __byte_perm(c.even, c.odd, 0x7351);
     }
-    static __device__ uint32_t complement(uint32_t w)
+    static __device__ uint32_t flipped(uint32_t w, uint32_t flip)
     {
-        return ~w;
+        return w ^ flip;
+    }
+    static __device__ uint32_t flip_of(bool complement)
+    {
+        return complement ? 0xffffffffu : 0;
+    }
+    static __device__ crn_bytes wide_at(const uint32_t *from)
+    {
+        return expand(*from);
+    }
+    static __device__ void set_wide(char *to, crn_bytes v, uint32_t flip)
+    {
+        *reinterpret_cast<uint32_t *>(to) = compress(v) ^ flip;
+    }
+    static __device__ void set_neutral(uint32_t *word, int32_t row)
+    {
+        *word |= 255u << (8 * row);
     }
     static __device__ uint32_t neutral()
     {
@@ -129,9 +145,26 @@ template <> struct crn_words<float> {
     {
         return c;
     }
-    static __device__ float complement(float w)
+    static __device__ float flipped(float w, uint32_t flip)
     {
-        return -w;
+        return __uint_as_float(__float_as_uint(w) ^ flip);
+    }
+    static __device__ uint32_t flip_of(bool complement)
+    {
+        return complement ? 0x80000000u : 0;
+    }
+    static __device__ float2 wide_at(const float *from)
+    {
+        return *reinterpret_cast<const float2 *>(from);
+    }
+    static __device__ void set_wide(char *to, float2 v, uint32_t flip)
+    {
+        *reinterpret_cast<float2 *>(to) = {crn_morphology_result(flipped(v.x, flip)),
+                                           crn_morphology_result(flipped(v.y, flip))};
+    }
+    static __device__ void set_neutral(float *word, int32_t)
+    {
+        *word = CRN_NEUTRAL_FLOAT;
     }
     static __device__ float neutral()
     {
@@ -215,31 +248,23 @@ static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
     }
 }
 
-/* Rows of f32, or of u8 as they lie in memory: WIDE columns of one row after the other. */
-template <typename T> struct crn_row_source;
-
-template <> struct crn_row_source<uint8_t> {
-    const uint32_t *from;
+/*
+ * WIDE columns of rows that lie in shared memory as they do in the picture (of f32: or in a plane
+ * of words). Rows are asked for in order; `row` is counted from the first.
+ */
+template <typename T> struct crn_row_source {
+    const typename crn_words<T>::word *from;
     int32_t stride; /* words */
-    __device__ crn_bytes get(int32_t row)
+    __device__ typename crn_words<T>::wide get(int32_t)
     {
-        return crn_words<uint8_t>::expand(from[row * stride]);
+        typename crn_words<T>::wide v = crn_words<T>::wide_at(from);
+        from += stride;
+        return v;
     }
 };
 
-template <> struct crn_row_source<float> {
-    const float *from;
-    int32_t stride;
-    __device__ float2 get(int32_t row)
-    {
-        return *reinterpret_cast<const float2 *>(from + row * stride);
-    }
-};
-
-/* The same out of a plane of words: rows must be asked for in order, from a multiple of 4 on. */
-template <typename T> struct crn_plane_source;
-
-template <> struct crn_plane_source<float> : crn_row_source<float> {
+/* The same out of a plane of words: from a multiple of 4 rows on. */
+template <typename T> struct crn_plane_source : crn_row_source<T> {
 };
 
 template <> struct crn_plane_source<uint8_t> {
@@ -248,22 +273,25 @@ template <> struct crn_plane_source<uint8_t> {
     uint4 words;
     __device__ crn_bytes get(int32_t row)
     {
-        if ((row & 3) == 0)
-            words = *reinterpret_cast<const uint4 *>(from + (row >> 2) * stride);
+        if ((row & 3) == 0) {
+            words = *reinterpret_cast<const uint4 *>(from);
+            from += stride;
+        }
         uint32_t choice = 0x4400u + 0x1111u * (uint32_t)(row & 3);
         return {__byte_perm(words.x, words.z, choice), __byte_perm(words.y, words.w, choice)};
     }
 };
 
-/* Rows of WIDE columns into a plane of words, in order; `row` is counted from the first. */
+/* Rows of WIDE columns into a plane of words, in order. */
 template <typename T> struct crn_plane_sink;
 
 template <> struct crn_plane_sink<float> {
     float *to;
     int32_t stride;
-    __device__ void put(int32_t row, float2 v)
+    __device__ void put(int32_t, float2 v)
     {
-        *reinterpret_cast<float2 *>(to + row * stride) = v;
+        *reinterpret_cast<float2 *>(to) = v;
+        to += stride;
     }
 };
 
@@ -285,119 +313,167 @@ template <> struct crn_plane_sink<uint8_t> {
     __device__ void put(int32_t row, crn_bytes v)
     {
         rows[row & 3] = v;
-        if ((row & 3) == 3)
-            *reinterpret_cast<uint4 *>(to + (row >> 2) * stride) = crn_bytes_upright(rows);
+        if ((row & 3) == 3) {
+            *reinterpret_cast<uint4 *>(to) = crn_bytes_upright(rows);
+            to += stride;
+        }
     }
 };
 
-/* What stands off the picture counts for nothing in the next step. */
+/*
+ * Rows of WIDE columns of the result, in order, as a picture has them: straight into the caller's
+ * where the tile lies wholly on it and that is all; else into shared memory, for
+ * crn_tile_put_staged.
+ */
+template <typename T> struct crn_out_sink {
+    char *to;
+    ptrdiff_t stride; /* bytes */
+    uint32_t flip;
+    __device__ void put(int32_t, typename crn_words<T>::wide v)
+    {
+        crn_words<T>::set_wide(to, v, flip);
+        to += stride;
+    }
+};
+
+/* Where a tile's result goes first. */
+typedef struct crn_tile_way {
+    bool staged;
+    char *to;
+    ptrdiff_t stride;
+} crn_tile_way;
+
+template <typename T>
+static __device__ crn_tile_way crn_tile_way_of(const crn_tile_picture &p,
+                                               const crn_tile_place &place, void *stage)
+{
+    const int32_t size = (int32_t)sizeof(T), need = crn_words<T>::WIDE * size;
+    crn_tile_way way = {p.recipe.original != 0 || p.recipe.parallel || p.out_aligned < need ||
+                            place.row + p.rows_at > p.height ||
+                            place.column + p.columns_at > p.columns,
+                        static_cast<char *>(stage), (ptrdiff_t)p.columns_at * size};
+    if (!way.staged) {
+        way.to = place.out + place.row * p.out_row + (ptrdiff_t)place.column * size;
+        way.stride = p.out_row;
+    }
+    return way;
+}
+
+static inline __device__ uint32_t crn_words_less(uint32_t a, uint32_t b, uint8_t)
+{
+    return __vsubus4(a, b);
+}
+
+static inline __device__ uint32_t crn_words_less(uint32_t a, uint32_t b, float)
+{
+    return __float_as_uint(crn_morphology_less(__uint_as_float(a), __uint_as_float(b)));
+}
+
+/* Four columns, or one of f32, of a plane's row as they stand in a picture. */
+static inline __device__ uint32_t crn_plane_word(const uint32_t *plane, int32_t pitch, int32_t row,
+                                                 int32_t column)
+{
+    crn_plane_source<uint8_t> from = {plane + (row >> 2) * pitch + column, pitch};
+    from.words = *reinterpret_cast<const uint4 *>(from.from);
+    uint32_t choice = 0x4400u + 0x1111u * (uint32_t)(row & 3);
+    return crn_words<uint8_t>::compress({__byte_perm(from.words.x, from.words.z, choice),
+                                         __byte_perm(from.words.y, from.words.w, choice)});
+}
+
+static inline __device__ uint32_t crn_plane_word(const float *plane, int32_t pitch, int32_t row,
+                                                 int32_t column)
+{
+    return __float_as_uint(plane[row * pitch + column]);
+}
+
+template <typename T>
+static __device__ void crn_tile_put_word(const crn_tile_picture &p, const crn_tile_place &place,
+                                         int32_t row, int32_t column, uint32_t word)
+{
+    const int32_t size = (int32_t)sizeof(T), many = 4 / size;
+    const char *from = place.in + row * p.in_row + (ptrdiff_t)column * size;
+    char *to = place.out + row * p.out_row + (ptrdiff_t)column * size;
+    bool whole = column + many <= p.columns && p.in_aligned >= 4 && p.out_aligned >= 4;
+    uint32_t original = 0;
+    if (p.recipe.original != 0 && whole)
+        original = __ldg(reinterpret_cast<const uint32_t *>(from));
+    if (p.recipe.original != 0 && !whole)
+        for (int32_t i = 0; i < many && column + i < p.columns; i++)
+            original |= (uint32_t)__ldg(reinterpret_cast<const uint8_t *>(from) + i) << (8 * i);
+    if (p.recipe.original > 0)
+        word = crn_words_less(word, original, T());
+    else if (p.recipe.original < 0)
+        word = crn_words_less(original, word, T());
+    if (whole)
+        *reinterpret_cast<uint32_t *>(to) = word;
+    else
+        for (int32_t i = 0; i < many && column + i < p.columns; i++)
+            to[i] = (char)(word >> (8 * i));
+}
+
+/* What was staged into the picture: less a plane, or NULL, and what the recipe still wants. */
+template <typename T>
+static __device__ void crn_tile_put_staged(const crn_tile_picture &p, const crn_tile_place &place,
+                                           const uint32_t *stage,
+                                           const typename crn_words<T>::word *less, int32_t pitch)
+{
+    const int32_t many = (int32_t)(4 / sizeof(T));
+    int32_t wide = p.columns_at / many, items = wide * p.rows_at;
+    crn_divider by = crn_divider_of(wide);
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
+        int32_t row = item / by, column = (item - row * wide) * many;
+        if (place.row + row >= p.height || place.column + column >= p.columns)
+            continue;
+        uint32_t word = stage[item];
+        if (less)
+            word = crn_words_less(word, crn_plane_word(less, pitch, row, column), T());
+        crn_tile_put_word<T>(p, place, place.row + row, place.column + column, word);
+    }
+}
+
+/* What of a plane stands off the picture. */
 typedef struct crn_tile_off {
-    bool complement, near_border;
-    int32_t row, column; /* of the picture, for the first of a plane */
-    int32_t height, columns;
+    int32_t row, column;   /* of the picture, for the first of the plane */
+    int32_t rows, columns; /* rows of words */
 } crn_tile_off;
 
-static inline __device__ uint32_t crn_tile_mend(const crn_tile_off &off, int32_t row,
-                                                int32_t column, uint32_t word)
-{
-    word = off.complement ? ~word : word;
-    if (off.near_border) {
-        int32_t y = off.row + 4 * row, x = off.column + column;
-        for (int32_t i = 0; i < 4; i++)
-            if (y + i < 0 || y + i >= off.height)
-                word |= 255u << (8 * i);
-        if (x < 0 || x >= off.columns)
-            word = 0xffffffffu;
-    }
-    return word;
-}
-
-static inline __device__ float crn_tile_mend(const crn_tile_off &off, int32_t row, int32_t column,
-                                             float word)
-{
-    word = off.complement ? -word : word;
-    if (off.near_border) {
-        int32_t y = off.row + row, x = off.column + column;
-        if (y < 0 || y >= off.height || x < 0 || x >= off.columns)
-            word = CRN_NEUTRAL_FLOAT;
-    }
-    return word;
-}
-
-/* One pixel of the result: what the recipe still wants done, and into the picture. */
 template <typename T>
-static __device__ void crn_tile_put(const crn_tile_picture &p, const crn_tile_place &place,
-                                    int32_t row, int32_t column, T v)
+static __device__ bool crn_tile_is_off(const crn_tile_picture &p, const crn_tile_off &off)
 {
-    if (row >= p.height || column >= p.columns)
-        return;
-    ptrdiff_t ahead = (ptrdiff_t)column * (ptrdiff_t)sizeof(T);
-    const T *from = reinterpret_cast<const T *>(place.in + row * p.in_row + ahead);
-    if (p.recipe.original > 0)
-        v = crn_morphology_less(v, *from);
-    else if (p.recipe.original < 0)
-        v = crn_morphology_less(*from, v);
-    *reinterpret_cast<T *>(place.out + row * p.out_row + ahead) = v;
+    return off.row < 0 || off.row + off.rows * crn_words<T>::ROWS > p.height || off.column < 0 ||
+           off.column + off.columns > p.columns;
 }
 
-/* WIDE columns of the result, less those of a plane or of the picture where that is asked. */
-template <typename T> struct crn_out_sink;
-
-template <> struct crn_out_sink<uint8_t> {
-    const crn_tile_picture *picture;
-    crn_tile_place place;
-    int32_t row, column; /* of the picture */
-    bool complement, subtracts;
-    crn_plane_source<uint8_t> less;
-    __device__ void put(int32_t ahead, crn_bytes v)
-    {
-        const crn_tile_picture &p = *picture;
-        uint32_t word = crn_words<uint8_t>::compress(v);
-        word = complement ? ~word : word;
-        if (subtracts)
-            word = __vsubus4(word, crn_words<uint8_t>::compress(less.get(ahead)));
-        int32_t y = row + ahead;
-        if (p.out_aligned && p.recipe.original == 0 && column + 4 <= p.columns) {
-            if (y < p.height)
-                *reinterpret_cast<uint32_t *>(place.out + y * p.out_row + column) = word;
-            return;
-        }
-        for (int32_t i = 0; i < 4; i++)
-            crn_tile_put<uint8_t>(p, place, y, column + i, (uint8_t)(word >> (8 * i)));
+/* It counts for nothing in the next step. */
+template <typename T>
+static __device__ void crn_tile_blank(const crn_tile_picture &p, const crn_tile_off &off,
+                                      typename crn_words<T>::word *plane, int32_t pitch)
+{
+    crn_divider by = crn_divider_of(off.columns);
+    int32_t items = off.columns * off.rows;
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
+        int32_t row = item / by, column = item - row * off.columns;
+        int32_t x = off.column + column, y = off.row + row * crn_words<T>::ROWS;
+        bool away = x < 0 || x >= p.columns;
+        if (!away && y >= 0 && y + crn_words<T>::ROWS <= p.height)
+            continue;
+        typename crn_words<T>::word *at = plane + row * pitch + column;
+        for (int32_t i = 0; i < crn_words<T>::ROWS; i++)
+            if (away || y + i < 0 || y + i >= p.height)
+                crn_words<T>::set_neutral(at, i);
     }
-};
-
-template <> struct crn_out_sink<float> {
-    const crn_tile_picture *picture;
-    crn_tile_place place;
-    int32_t row, column;
-    bool complement, subtracts;
-    crn_plane_source<float> less;
-    __device__ void put(int32_t ahead, float2 v)
-    {
-        const crn_tile_picture &p = *picture;
-        v.x = crn_morphology_result(complement ? -v.x : v.x);
-        v.y = crn_morphology_result(complement ? -v.y : v.y);
-        if (subtracts) {
-            float2 other = less.get(ahead);
-            v.x = crn_morphology_less(v.x, other.x);
-            v.y = crn_morphology_less(v.y, other.y);
-        }
-        int32_t y = row + ahead;
-        if (p.out_aligned && p.recipe.original == 0 && column + 2 <= p.columns) {
-            if (y < p.height)
-                *reinterpret_cast<float2 *>(place.out + y * p.out_row + 4 * (ptrdiff_t)column) = v;
-            return;
-        }
-        crn_tile_put<float>(p, place, y, column, v.x);
-        crn_tile_put<float>(p, place, y, column + 1, v.y);
-    }
-};
+}
 
 static inline int32_t crn_round_up(int32_t n, int32_t to)
 {
     return (n + to - 1) / to * to;
 }
+
+/* Tiles, threads and shared memory of a launch. */
+typedef struct crn_tile_launch {
+    int32_t threads;
+    size_t bytes;
+} crn_tile_launch;
 
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
