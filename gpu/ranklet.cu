@@ -1,7 +1,58 @@
-#include "gpu/device.cuh"
+/* Ranklets: which way a window goes (ranklet.cuh). */
+#include "gpu/ranklet.cuh"
 
-int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, const crn_image *in, crn_image *out)
+/* Below so many pixels under all windows, each is counted by itself. */
+#define ANEW_PIXELS (INT64_C(64) << 20)
+
+static crn_ranklet_job job_of(const crn_context *context, const crn_ranklet_params *params,
+                              const crn_image *in, const crn_image *out)
 {
-    (void)context, (void)params, (void)in, (void)out;
-    return -ENOSYS;
+    crn_ranklet_job job = {};
+    job.width = params->width;
+    job.height = params->height;
+    job.rows = out->height;
+    job.columns = out->width;
+    job.planes = in->planes;
+    job.images = in->planes * crn_context_views(context);
+    job.is_u16 = in->type == CRN_U16;
+    job.out = static_cast<float *>(out->data);
+    job.out_step = out->step;
+    job.out_row = out->row_stride;
+    job.out_plane = out->plane_stride;
+    job.out_view = crn_gpu_view_stride(out);
+    int64_t half = static_cast<int64_t>(params->width) * params->height / 2;
+    job.divisor = static_cast<double>(half * half);
+    if ((half & (half - 1)) == 0 && half <= INT64_C(1) << 26)
+        job.scale = static_cast<float>(1 / job.divisor);
+    return job;
+}
+
+static bool is_few(const crn_ranklet_job *job)
+{
+    int64_t positions = static_cast<int64_t>(job->rows) * job->columns * job->images;
+    int64_t area = static_cast<int64_t>(job->width) * job->height;
+    return positions <= 64 && positions * area <= ANEW_PIXELS;
+}
+
+int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
+                     crn_image *out)
+{
+    int r = crn_ranklet_check(params, in, out);
+    if (r < 0)
+        return r;
+    const crn_gpu_limits *limits = crn_gpu_limits_of(context);
+    int32_t views = crn_context_views(context);
+    if (!limits || (views > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out))) ||
+        in->planes > INT32_MAX / 3 / views)
+        return -EINVAL;
+    crn_ranklet_job job = job_of(context, params, in, out);
+    r = crn_ranklet_codes(context, in, &job);
+    crn_ranklet_plan plan;
+    if (r < 0 || crn_ranklet_small(context, &job))
+        return r < 0 ? r : crn_gpu_launched();
+    if (is_few(&job) || !crn_ranklet_plan_make(&job, limits, &plan))
+        r = crn_ranklet_anew(context, &job);
+    else
+        r = crn_ranklet_counts(context, &job, &plan);
+    return r < 0 ? r : crn_gpu_launched();
 }

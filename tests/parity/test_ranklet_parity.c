@@ -11,6 +11,7 @@
 
 #include "stages/openmp/ranklet.h"
 #include "tests/support/compare.h"
+#include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
@@ -87,8 +88,9 @@ static void pick_values(crn_random *random, const crn_image *image)
     fill(random, image, least, levels, apart);
 }
 
-static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
-                      const crn_ranklet_params *params, parity_case *c)
+/* With nothing in `wanted` yet. */
+static void make_unanswered_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
+                                 const crn_ranklet_params *params, parity_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -102,7 +104,21 @@ static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t plan
     c->wanted.data = malloc(crn_image_elements(&c->wanted) * sizeof(float));
     assert_non_null(c->wanted.data);
     operators_describe(c->what, seed, &c->in, "window %d x %d", params->width, params->height);
+}
+
+static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
+                      const crn_ranklet_params *params, parity_case *c)
+{
+    make_unanswered_case(seed, height, width, planes, params, c);
     assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
+}
+
+/* For larger pictures, on which the definition is slow: openmp's, which the tests above prove. */
+static void make_openmp_case(uint64_t seed, int32_t height, int32_t width,
+                             const crn_ranklet_params *params, parity_case *c)
+{
+    make_unanswered_case(seed, height, width, 1, params, c);
+    assert_int_equal(crn_ranklet_openmp(operator_contexts[4], &c->params, &c->in, &c->wanted), 0);
 }
 
 static void make_random_case(uint64_t seed, parity_case *c)
@@ -311,6 +327,145 @@ static void test_distribution_counting_is_the_definition(void **state)
     assert_true(compared > 0);
 }
 
+/* --- on a device --------------------------------------------------------------------------------
+ */
+
+static void check_cuda(const crn_ops *cuda, parity_case *c)
+{
+    char what[OPERATOR_CASE_BYTES + 100];
+    snprintf(what, sizeof what, "%s | cuda", c->what);
+    crn_guarded_fill(&c->out_memory);
+    operators_check_result(cuda->ranklet(operator_contexts[1], &c->params, &c->in, &c->out), what);
+    check_out(c, what);
+}
+
+static void try_cuda(uint64_t seed)
+{
+    parity_case c;
+    make_random_case(seed, &c);
+    void *before = crn_guarded_copy(&c.in_memory);
+    check_cuda(crn_test_cuda_ops(), &c);
+    crn_guarded_check_same(&c.in_memory, before, c.what);
+    free(before);
+    free_case(&c);
+}
+
+static void test_cuda_is_the_definition(void **state)
+{
+    (void)state;
+    crn_test_cuda_ops();
+    operators_try_cases(400, try_cuda);
+}
+
+/* Windows at the limits of its numbers and of its memory, on flat halves and on noise. */
+static void test_cuda_sums_at_their_limits_fit(void **state)
+{
+    (void)state;
+    const crn_ops *cuda = crn_test_cuda_ops();
+    static const crn_ranklet_params limits[] = {
+        {2, 2},     {4, 4},     {32, 2},    {34, 2},    {2, 64},    {254, 128}, {304, 304},
+        {306, 304}, {512, 510}, {46342, 2}, {70000, 2}, {2, 32768}, {16, 8194}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (int flat = 0; flat < 4; flat++) {
+            parity_case c;
+            const crn_ranklet_params *params = &limits[i];
+            make_unanswered_case(i + 99, params->height + 9, params->width + 9, 1, params, &c);
+            for (int32_t y = 0; y < c.in.height && flat; y++)
+                for (int32_t x = 0; x < c.in.width; x++) {
+                    bool low = y < params->height / 2, left = x < params->width / 2;
+                    bool high = flat == 1 ? left : flat == 2 ? low : low == left;
+                    set_pixel(&c.in, crn_image_index(&c.in, 0, y, x), high ? 200 : 100);
+                }
+            assert_int_equal(crn_ranklet_openmp(operator_contexts[2], &c.params, &c.in, &c.wanted),
+                             0);
+            check_cuda(cuda, &c);
+            free_case(&c);
+        }
+}
+
+/* All windows of the pyramid, square and not, on pictures cut into many tiles. */
+static void test_cuda_pyramid_is_the_definition(void **state)
+{
+    (void)state;
+    const crn_ops *cuda = crn_test_cuda_ops();
+    static const int32_t sizes[][2] = {{257, 257}, {256, 256}, {95, 511}, {511, 95}, {700, 1030}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int32_t square = 0; square < 2; square++) {
+            int32_t height = 2, width = 2;
+            while (2 * height <= sizes[i][0])
+                height *= 2;
+            while (2 * width <= sizes[i][1])
+                width *= 2;
+            if (square)
+                height = width = height < width ? height : width;
+            for (; height >= 2 && width >= 2; height /= 2, width /= 2) {
+                parity_case c;
+                crn_ranklet_params params = {width, height};
+                make_openmp_case(2 * i + (uint64_t)width, sizes[i][0], sizes[i][1], &params, &c);
+                check_cuda(cuda, &c);
+                free_case(&c);
+            }
+        }
+}
+
+/* Several views at once, and a graph of that, with other pictures each time. */
+static void test_cuda_views_in_a_graph_are_the_definition(void **state)
+{
+    (void)state;
+    enum { VIEWS = 3, PLANES = 2, HEIGHT = 61, WIDTH = 83, LIMIT_S = 20 };
+    static const crn_ranklet_params windows[] = {{2, 2}, {4, 4}, {8, 6}, {36, 40}, {82, 60}};
+    const crn_gpu *gpu = crn_test_cuda();
+    for (int i = 0; i < 10; i++) {
+        const crn_ranklet_params *params = &windows[i / 2];
+        crn_type type = i % 2 ? CRN_U16 : CRN_U8;
+        size_t in_bytes = VIEWS * PLANES * HEIGHT * WIDTH * crn_type_bytes(type);
+        crn_image in =
+            crn_image_dense(NULL, type, i % 3 ? CRN_CHW : CRN_HWC, PLANES, HEIGHT, WIDTH);
+        crn_image out = crn_image_dense(NULL, CRN_F32, CRN_CHW, 3 * PLANES,
+                                        HEIGHT - params->height + 1, WIDTH - params->width + 1);
+        size_t out_bytes = VIEWS * crn_image_elements(&out) * sizeof(float);
+        crn_context *context;
+        assert_int_equal(gpu->context_create(0, VIEWS, &context), 0);
+        void *device_in = crn_context_scratch(context, 16, in_bytes);
+        void *device_out = crn_context_scratch(context, 17, out_bytes);
+        uint8_t *host_in = gpu->pinned_create(in_bytes);
+        float *host_out = gpu->pinned_create(out_bytes), *wanted = malloc(out_bytes);
+        assert_true(device_in && device_out && host_in && host_out && wanted);
+        crn_gpu_graph *graph = NULL;
+        for (int turn = 0; turn < 4; turn++) {
+            crn_random random = {(uint64_t)(100 * i + turn)};
+            for (size_t k = 0; k < in_bytes; k++)
+                host_in[k] = (uint8_t)crn_random_below(&random, turn == 1 ? 4 : 256);
+            assert_int_equal(gpu->upload(context, device_in, host_in, in_bytes), 0);
+            in.data = device_in;
+            out.data = device_out;
+            if (turn == 1)
+                assert_int_equal(gpu->record(context), 0);
+            if (turn < 2)
+                assert_int_equal(gpu->ops->ranklet(context, params, &in, &out), 0);
+            if (turn == 1)
+                assert_int_equal(gpu->recorded(context, &graph), 0);
+            if (turn >= 1)
+                assert_int_equal(gpu->launch(context, graph), 0);
+            assert_int_equal(gpu->download(context, host_out, device_out, out_bytes), 0);
+            assert_int_equal(crn_gpu_wait(gpu, context, LIMIT_S * INT64_C(1000000000)), 0);
+            for (int view = 0; view < VIEWS; view++) {
+                in.data = host_in + (size_t)view * in_bytes / VIEWS;
+                out.data = wanted + (size_t)view * crn_image_elements(&out);
+                assert_int_equal(crn_ranklet_serial(operator_contexts[1], params, &in, &out), 0);
+            }
+            if (memcmp(host_out, wanted, out_bytes) != 0)
+                fail_msg("views: window %d x %d, type %d, turn %d differ", params->width,
+                         params->height, (int)type, turn);
+        }
+        gpu->graph_free(&graph);
+        gpu->pinned_free(host_in);
+        gpu->pinned_free(host_out);
+        free(wanted);
+        crn_context_free(&context);
+    }
+}
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
@@ -320,6 +475,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sums_at_their_limits_fit),
         cmocka_unit_test(test_large_picture_is_the_definition),
         cmocka_unit_test(test_distribution_counting_is_the_definition),
+        cmocka_unit_test(test_cuda_is_the_definition),
+        cmocka_unit_test(test_cuda_sums_at_their_limits_fit),
+        cmocka_unit_test(test_cuda_pyramid_is_the_definition),
+        cmocka_unit_test(test_cuda_views_in_a_graph_are_the_definition),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -1,0 +1,108 @@
+/*
+ * Ranklets on the device: what the files share.
+ *
+ *   ranklet.cu         the entry: which way a window goes
+ *   ranklet_codes.cu   pixels side by side, u16 ones as ranks; sums that become R
+ *   ranklet_small.cu   windows of a few pixels: all pairs, a thread a position
+ *   ranklet_plan.cu    how a picture is cut up for the next one
+ *   ranklet_counts.cu  all others: the quarters' counts of each value, kept from row to row
+ *   ranklet_anew.cu    few windows, or ones too large for that: each counted by itself
+ *
+ * A window W has the quarters a b / c d. With AW for the sum of sign(p - q) over p in a, q in W:
+ *
+ *   vertical = AW + CW      horizontal = AW + BW      diagonal = AW + DW = - BW - CW
+ */
+#ifndef CRN_GPU_RANKLET_CUH
+#define CRN_GPU_RANKLET_CUH
+
+#include "gpu/device.cuh"
+
+extern "C" {
+#include "stages/serial/ranklet.h"
+}
+
+/* Slots of scratch memory. */
+enum {
+    CRN_RANKLET_SLOT_CODES,
+    CRN_RANKLET_SLOT_RANKS,  /* u16: by value */
+    CRN_RANKLET_SLOT_VALUES, /* u16: how many different ones there are, per picture */
+    CRN_RANKLET_SLOT_SUMS,
+};
+
+/* What all kernels are told. The codes of a pixel and its right neighbour lie side by side. */
+typedef struct crn_ranklet_job {
+    int32_t width, height; /* of the window */
+    int32_t rows, columns; /* of positions */
+    int32_t planes;        /* of a view */
+    int32_t images;        /* planes of all views */
+    const void *codes;     /* u8, or u16: ranks below *values */
+    bool is_u16;
+    ptrdiff_t code_row, code_plane, code_view; /* in elements */
+    const int32_t *values;                     /* per image; NULL: 256 */
+    float *out;
+    ptrdiff_t out_step, out_row, out_plane, out_view;
+    double divisor;
+    float scale; /* 1 / divisor, where that is a power of two and sums are exact; else 0 */
+} crn_ranklet_job;
+
+template <typename Code>
+static __device__ const Code *crn_ranklet_image(const crn_ranklet_job &job, int32_t image)
+{
+    return static_cast<const Code *>(job.codes) + image / job.planes * job.code_view +
+           image % job.planes * job.code_plane;
+}
+
+/* Sums become R: (float)((double)sum / divisor). */
+static __device__ float crn_ranklet_r(const crn_ranklet_job &job, int64_t sum)
+{
+    if (job.scale == 0)
+        return static_cast<float>(static_cast<double>(sum) / job.divisor);
+    if (sum == static_cast<int32_t>(sum))
+        return static_cast<float>(static_cast<int32_t>(sum)) * job.scale;
+    return static_cast<float>(sum) * job.scale;
+}
+
+/* The position's three results, of AW, BW and CW. */
+static __device__ void crn_ranklet_write(const crn_ranklet_job &job, int32_t image, int32_t y,
+                                         int32_t x, int64_t aw, int64_t bw, int64_t cw)
+{
+    float *out = job.out + image / job.planes * job.out_view +
+                 image % job.planes * (3 * job.out_plane) + y * job.out_row + x * job.out_step;
+    out[0] = crn_ranklet_r(job, aw + cw);
+    out[job.out_plane] = crn_ranklet_r(job, aw + bw);
+    out[2 * job.out_plane] = crn_ranklet_r(job, -(bw + cw));
+}
+
+/* How a picture is cut up: tiles of so many rows and columns of positions, whose block of threads
+ * sees to so many of the values. */
+typedef struct crn_ranklet_plan {
+    int32_t columns; /* a multiple of 32 */
+    int32_t rows;
+    int32_t stacks, strips; /* tiles along and down a picture */
+    int32_t bins;           /* values that a block counts, a multiple of `groups` */
+    int32_t blocks;         /* of threads per tile */
+    int32_t groups;         /* warps that share the block's values */
+    int32_t stride;         /* of a value's row of counts: a multiple of 32 */
+    int32_t segment_shift;  /* columns of a warp's part of a row of counts below: 1 << it */
+    bool wide;              /* counts of 32 bits, sums of 64; else 16 and 32 */
+    bool direct;            /* a block sees all values: no sums to be added up */
+    size_t shared_bytes;
+    void *sums; /* per image AW, BW, CW of all positions, less what is constant */
+} crn_ranklet_plan;
+
+#define CRN_RANKLET_THREADS 512
+#define CRN_RANKLET_WARPS   (CRN_RANKLET_THREADS / 32)
+
+/* False: not even one value's counts fit into a block's memory. */
+bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,
+                           crn_ranklet_plan *ret_plan);
+
+/* They launch; crn_gpu_launched tells how it went. */
+int crn_ranklet_codes(crn_context *context, const crn_image *in, crn_ranklet_job *job);
+bool crn_ranklet_small(crn_context *context, const crn_ranklet_job *job); /* false: too large */
+int crn_ranklet_counts(crn_context *context, const crn_ranklet_job *job, crn_ranklet_plan *plan);
+int crn_ranklet_anew(crn_context *context, const crn_ranklet_job *job);
+void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
+                        const crn_ranklet_plan *plan);
+
+#endif

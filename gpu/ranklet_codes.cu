@@ -1,0 +1,166 @@
+/* Pixels side by side: u8 as they are, u16 as their ranks among those that the picture has. And at
+ * the other end sums that become R. */
+#include "gpu/ranklet.cuh"
+
+#define VALUES     65536
+#define THREADS    256
+#define IMAGES_MAX 65535 /* blocks in the grid's second direction */
+
+typedef struct placement {
+    const void *data;
+    ptrdiff_t step, row, plane, view;
+    int32_t width, planes, images;
+    int64_t pixels; /* of an image */
+} placement;
+
+/* A pixel of an image by its number. */
+template <typename Code>
+static __device__ Code pixel_of(const placement &in, int32_t image, int64_t pixel)
+{
+    int64_t y = pixel / in.width, x = pixel - y * in.width;
+    ptrdiff_t at = image / in.planes * in.view + image % in.planes * in.plane;
+    return static_cast<const Code *>(in.data)[at + y * in.row + x * in.step];
+}
+
+/* Where `ranks` is NULL pixels stay what they are. */
+template <typename Code>
+static __global__ void gather(placement in, const uint16_t *ranks, Code *codes)
+{
+    int64_t pixel = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+    if (pixel >= in.pixels)
+        return;
+    for (int32_t image = blockIdx.y; image < in.images; image += gridDim.y) {
+        Code code = pixel_of<Code>(in, image, pixel);
+        if (ranks)
+            code = static_cast<Code>(ranks[static_cast<int64_t>(image) * VALUES + code]);
+        codes[image * in.pixels + pixel] = code;
+    }
+}
+
+/* Which values there are: 1 in `ranks`, which is 0 before. */
+static __global__ void mark_values(placement in, uint16_t *ranks)
+{
+    int64_t pixel = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+    if (pixel >= in.pixels)
+        return;
+    for (int32_t image = blockIdx.y; image < in.images; image += gridDim.y)
+        ranks[static_cast<int64_t>(image) * VALUES + pixel_of<uint16_t>(in, image, pixel)] = 1;
+}
+
+/* Marks become ranks: a block an image, a thread so many values in a row. */
+static __global__ void __launch_bounds__(1024) rank_values(uint16_t *ranks, int32_t *values)
+{
+    __shared__ int32_t totals[32];
+    const int32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint16_t *mine = ranks + static_cast<int64_t>(blockIdx.x) * VALUES + threadIdx.x * 64;
+    int32_t count = 0;
+    for (int32_t i = 0; i < 64; i++)
+        count += mine[i];
+    int32_t below = count;
+    for (int32_t d = 1; d < 32; d *= 2) {
+        int32_t more = __shfl_up_sync(~0u, below, d);
+        below += lane >= d ? more : 0;
+    }
+    if (lane == 31)
+        totals[warp] = below;
+    __syncthreads();
+    for (int32_t i = 0; i < warp; i++)
+        below += totals[i];
+    if (threadIdx.x == 1023)
+        values[blockIdx.x] = below;
+    below -= count;
+    for (int32_t i = 0; i < 64; i++) {
+        int32_t is_there = mine[i];
+        mine[i] = static_cast<uint16_t>(below);
+        below += is_there;
+    }
+}
+
+static int rank(crn_context *context, const placement &in, dim3 grid, crn_ranklet_job *job)
+{
+    size_t planes = static_cast<size_t>(in.planes);
+    uint16_t *ranks = static_cast<uint16_t *>(
+        crn_context_scratch(context, CRN_RANKLET_SLOT_RANKS, planes * VALUES * sizeof *ranks));
+    int32_t *values = static_cast<int32_t *>(
+        crn_context_scratch(context, CRN_RANKLET_SLOT_VALUES, planes * sizeof *values));
+    if (!ranks || !values)
+        return -ENOMEM;
+    cudaStream_t stream = crn_gpu_stream(context);
+    size_t bytes = static_cast<size_t>(in.images) * VALUES * sizeof *ranks;
+    int r = crn_gpu_errno(cudaMemsetAsync(ranks, 0, bytes, stream));
+    if (r < 0)
+        return r;
+    mark_values<<<grid, THREADS, 0, stream>>>(in, ranks);
+    rank_values<<<in.images, 1024, 0, stream>>>(ranks, values);
+    uint16_t *codes = static_cast<uint16_t *>(const_cast<void *>(job->codes));
+    gather<uint16_t><<<grid, THREADS, 0, stream>>>(in, ranks, codes);
+    job->values = values;
+    return 0;
+}
+
+int crn_ranklet_codes(crn_context *context, const crn_image *in, crn_ranklet_job *job)
+{
+    job->codes = in->data;
+    job->code_row = in->row_stride;
+    job->code_plane = in->plane_stride;
+    job->code_view = crn_gpu_view_stride(in);
+    if (in->type == CRN_U8 && in->step == 1)
+        return 0;
+    int64_t pixels = static_cast<int64_t>(in->height) * in->width;
+    placement from = {in->data,         in->step,       in->row_stride,
+                      in->plane_stride, job->code_view, in->width,
+                      in->planes,       job->images,    pixels};
+    size_t bytes = crn_image_elements(in) * crn_type_bytes(in->type);
+    void *codes = crn_context_scratch(context, CRN_RANKLET_SLOT_CODES, bytes);
+    if (!codes)
+        return -ENOMEM;
+    job->codes = codes;
+    job->code_row = in->width;
+    job->code_plane = pixels;
+    dim3 grid(static_cast<unsigned>(crn_gpu_blocks(pixels, THREADS)),
+              static_cast<unsigned>(job->images < IMAGES_MAX ? job->images : IMAGES_MAX));
+    if (in->type == CRN_U16)
+        return rank(context, from, grid, job);
+    gather<uint8_t>
+        <<<grid, THREADS, 0, crn_gpu_stream(context)>>>(from, NULL, static_cast<uint8_t *>(codes));
+    return 0;
+}
+
+/* --- the other end ------------------------------------------------------------------------------
+ */
+
+/* What is too much in each sum, as a count was told against the values below alone: |quarter|
+ * |window|. Unsigned numbers wrap as they should. */
+template <typename Sum, typename Unsigned>
+static __global__ void finish(crn_ranklet_job job, const Unsigned *sums)
+{
+    const Unsigned quarter = static_cast<Unsigned>(job.width / 2) * (job.height / 2);
+    const Unsigned more = 4 * quarter * quarter;
+    int64_t positions = static_cast<int64_t>(job.rows) * job.columns;
+    int64_t position = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+    if (position >= positions)
+        return;
+    int32_t y = static_cast<int32_t>(position / job.columns);
+    int32_t x = static_cast<int32_t>(position - static_cast<int64_t>(y) * job.columns);
+    for (int32_t image = blockIdx.y; image < job.images; image += gridDim.y) {
+        const Unsigned *of = sums + 3 * image * positions + position;
+        crn_ranklet_write(job, image, y, x, static_cast<Sum>(of[0] - more),
+                          static_cast<Sum>(of[positions] - more),
+                          static_cast<Sum>(of[2 * positions] - more));
+    }
+}
+
+void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
+                        const crn_ranklet_plan *plan)
+{
+    int64_t positions = static_cast<int64_t>(job->rows) * job->columns;
+    dim3 grid(static_cast<unsigned>(crn_gpu_blocks(positions, THREADS)),
+              static_cast<unsigned>(job->images < IMAGES_MAX ? job->images : IMAGES_MAX));
+    cudaStream_t stream = crn_gpu_stream(context);
+    if (plan->wide)
+        finish<int64_t>
+            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint64_t *>(plan->sums));
+    else
+        finish<int32_t>
+            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint32_t *>(plan->sums));
+}
