@@ -14,7 +14,7 @@ extern "C" {
 }
 
 /* Scratch memory. */
-enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_MASK };
+enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_ENTRIES, SLOT_MASK };
 
 /* Segments that several planes share memory for; one plane alone may need more. */
 #define GROUP_SEGMENTS ((int64_t)1 << 26)
@@ -100,10 +100,8 @@ static crn_contours_plan plan_of(const crn_context *context, const crn_contours_
 static int take_memory(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
 {
     size_t cells = (size_t)plan->cell_rows * (size_t)plan->cell_columns;
-    size_t corner_words = (size_t)(plan->cell_rows + 1) * (size_t)plan->words;
-    size_t all = corner_words * (size_t)plan->numbers;
-    bool any_bad = crn_contours_has_bad(plan);
-    size_t prefix = alone ? 0 : corner_words * (size_t)group;
+    size_t bits = (size_t)plan->numbers * plan->plane_words;
+    size_t prefix = alone ? 0 : (size_t)group * plan->corner_words;
     size_t segments = 2 * cells * (size_t)(alone ? 1 : group);
     segments = (segments + 3) / 4 * 4;
     plan->segments_max = (uint32_t)segments;
@@ -111,16 +109,20 @@ static int take_memory(crn_context *context, bool alone, int32_t group, crn_cont
     plan->control = static_cast<crn_contours_control *>(
         take(context, SLOT_CONTROL,
              sizeof *plan->control + (size_t)plan->numbers * sizeof *plan->control->status));
-    plan->bits = static_cast<uint32_t *>(
-        take(context, SLOT_BITS, ((any_bad ? 2 : 1) * all + prefix) * sizeof *plan->bits));
+    plan->bits =
+        static_cast<uint32_t *>(take(context, SLOT_BITS, (bits + prefix) * sizeof *plan->bits));
     plan->segments = static_cast<char *>(
         take(context, SLOT_SEGMENTS,
              segments * (size_t)(alone ? plan->numbers : 1) * CRN_CONTOURS_SEGMENT_BYTES));
     if (!plan->control || !plan->bits || !plan->segments)
         return -ENOMEM;
-    plan->bad = any_bad ? plan->bits + all : NULL;
-    plan->prefix = plan->bits + (any_bad ? 2 : 1) * all;
-    return 0;
+    plan->prefix = plan->bits + bits;
+    if (alone)
+        return 0;
+    size_t entries = crn_contours_entries(context, plan, group);
+    plan->entries =
+        static_cast<uint32_t *>(take(context, SLOT_ENTRIES, entries * sizeof *plan->entries));
+    return plan->entries ? 0 : -ENOMEM;
 }
 
 static int trace(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
@@ -153,6 +155,9 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
     if (r == 0)
         r = place_mask(context, params, &plan);
     /* Blocks that work alone count all points of all planes in 32 bits. */
+    plan.lacks = plan.mask || plan.type == CRN_F16 || plan.type == CRN_F32;
+    plan.corner_words = (uint32_t)((plan.cell_rows + 1) * plan.words + 3) / 4 * 4;
+    plan.plane_words = (plan.lacks ? 2 : 1) * plan.corner_words;
     bool alone = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &plan) &&
                  4 * cells * plan.numbers <= UINT32_MAX;
     if (r == 0)

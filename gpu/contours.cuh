@@ -24,7 +24,6 @@
 
 /* What kernels leave for one another; all 0 when the first begins. */
 typedef struct crn_contours_control {
-    uint32_t ticket;  /* planes taken by blocks that work alone */
     uint32_t cut;     /* the room ended in an earlier group of planes */
     uint32_t written; /* points of the group that fit */
     uint32_t changed[CRN_CONTOURS_ROUNDS];
@@ -49,9 +48,13 @@ typedef struct crn_contours_plan {
     int32_t first, count; /* numbers of the group of planes of this launch */
     bool by_pixel;        /* planes lie nearer together than pixels */
     bool high, reversed;  /* high values connected at a saddle; points in the other order */
-    uint32_t *bits, *bad; /* by number, row, word: above the level? no value? bad NULL: never */
-    uint32_t *prefix;     /* by number in the group, row, word: its cells' first segment */
-    char *segments;       /* CRN_CONTOURS_SEGMENT_BYTES each; per number where blocks work alone */
+    bool lacks;           /* corners can have no value */
+    uint32_t corner_words, plane_words;
+    uint32_t *bits;    /* by number (plane_words each), row, word: above the level? Where `lacks`,
+                          corner_words further on: has it no value? */
+    uint32_t *prefix;  /* by number in the group, row, word: its cells' first segment */
+    uint32_t *entries; /* by tile: CRN_TILE_SEGMENTS each */
+    char *segments;    /* CRN_CONTOURS_SEGMENT_BYTES each; per number where blocks work alone */
     uint32_t segments_max;
     uint32_t shared_segments; /* so many, at most, in shared memory */
     crn_contours_control *control;
@@ -65,6 +68,10 @@ typedef struct crn_contours_plan {
 /* Two links of 16 bytes, the cell. */
 #define CRN_CONTOURS_SEGMENT_BYTES 36
 
+/* Cells that a warp takes at once where all blocks work together; two segments in each at most. */
+#define CRN_TILE_ROWS     16
+#define CRN_TILE_SEGMENTS (2 * 32 * CRN_TILE_ROWS)
+
 /* Corners into bits; control set to 0. */
 int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan);
 
@@ -72,14 +79,12 @@ int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan)
 int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *plan);
 int crn_contours_trace_group(const crn_context *context, const crn_contours_plan *plan);
 
+/* How many entries of segments into tiles must find room. */
+size_t crn_contours_entries(const crn_context *context, const crn_contours_plan *plan,
+                            int32_t group);
+
 /* May blocks work alone, as far as shared memory is concerned? */
 bool crn_contours_planes_fit(const crn_context *context, const crn_contours_plan *plan);
-
-/* Can a corner have no value? */
-static inline bool crn_contours_has_bad(const crn_contours_plan *plan)
-{
-    return plan->mask || plan->type == CRN_F16 || plan->type == CRN_F32;
-}
 
 static inline __device__ double crn_contours_level(const crn_contours_plan &plan, int32_t number)
 {

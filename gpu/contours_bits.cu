@@ -109,8 +109,8 @@ static __global__ void __launch_bounds__(THREADS)
             level[i] = __double2float_rd(crn_contours_level(plan, at.number));
         }
         if (lane == i)
-            place = ((size_t)at.number * (size_t)rows + (size_t)at.row) * (size_t)plan.words +
-                    (size_t)at.word;
+            place =
+                (size_t)at.number * plan.plane_words + (uint32_t)(at.row * plan.words + at.word);
         step_on(plan, &at);
     }
     uint32_t bits = 0, bad = 0;
@@ -126,8 +126,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if (lane < AHEAD && item + lane < items) {
         plan.bits[place] = bits;
-        if (plan.bad)
-            plan.bad[place] = bad;
+        if (plan.lacks)
+            plan.bits[place + plan.corner_words] = bad;
     }
 }
 

@@ -12,7 +12,7 @@ enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 /* What one crew of threads works on: planes from `number` on, their bits and segments. */
 typedef struct crn_contours_work {
     int32_t number, numbers;
-    const uint32_t *bits, *bad;
+    const uint32_t *bits; /* as in the plan */
     uint32_t *prefix;
     uint32_t count; /* segments */
     uint4 *now;     /* links: crn_contours_link */
@@ -31,22 +31,22 @@ static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_pl
                                                            const crn_contours_work &work,
                                                            int32_t plane, int32_t row, int32_t word)
 {
-    size_t at = ((size_t)plane * (size_t)(plan.cell_rows + 1) + (size_t)row) * (size_t)plan.words +
-                (size_t)word;
+    const uint32_t *up =
+        work.bits + (size_t)plane * plan.plane_words + (uint32_t)(row * plan.words + word);
+    const uint32_t *down = up + plan.words;
     bool more = word + 1 < plan.words;
-    size_t below = at + (size_t)plan.words;
     crn_contours_cells c;
-    c.upper_left = work.bits[at];
-    c.lower_left = work.bits[below];
-    c.upper_right = __funnelshift_r(c.upper_left, more ? work.bits[at + 1] : 0, 1);
-    c.lower_right = __funnelshift_r(c.lower_left, more ? work.bits[below + 1] : 0, 1);
+    c.upper_left = up[0];
+    c.lower_left = down[0];
+    c.upper_right = __funnelshift_r(c.upper_left, more ? up[1] : 0, 1);
+    c.lower_right = __funnelshift_r(c.lower_left, more ? down[1] : 0, 1);
     uint32_t any = c.upper_left | c.upper_right | c.lower_left | c.lower_right;
     uint32_t all = c.upper_left & c.upper_right & c.lower_left & c.lower_right;
     int32_t cells = plan.cell_columns - 32 * word;
     c.active = any & ~all & (cells >= 32 ? ~0u : cells <= 0 ? 0 : (1u << cells) - 1);
-    if (work.bad) {
-        uint32_t left = work.bad[at] | work.bad[below];
-        uint32_t right = more ? work.bad[at + 1] | work.bad[below + 1] : 0;
+    if (plan.lacks) {
+        up += plan.corner_words, down += plan.corner_words;
+        uint32_t left = up[0] | down[0], right = more ? up[1] | down[1] : 0;
         c.active &= ~(left | __funnelshift_r(left, right, 1));
     }
     c.saddle = c.active & (c.upper_left ^ c.upper_right) & (c.upper_left ^ c.lower_left) &
@@ -68,42 +68,25 @@ static inline __device__ uint32_t crn_contours_corners(const crn_contours_cells 
 
 /*
  * From and to of a cell's segments by its corners, low values left of the direction of travel: two
- * bits each, the second segment's above the first's. 0 and 15 have none.
+ * bits each, the second segment's above the first's. A byte for each set of corners, looked up
+ * without a branch: neighbours differ. 0 and 15 have none.
  */
 static inline __device__ uint32_t crn_contours_sides(uint32_t corners, bool high)
 {
-#define ONE(from, to)   (CRN_SIDE_##from | CRN_SIDE_##to << 2)
-#define TWO(a, b, c, d) (CRN_SIDE_##a | CRN_SIDE_##b << 2 | CRN_SIDE_##c << 4 | CRN_SIDE_##d << 6)
-    switch (corners) {
-    case 1:
-        return ONE(TOP, LEFT);
-    case 2:
-        return ONE(RIGHT, TOP);
-    case 3:
-        return ONE(RIGHT, LEFT);
-    case 4:
-        return ONE(LEFT, BOTTOM);
-    case 5:
-        return ONE(TOP, BOTTOM);
-    case 6:
-        return high ? TWO(LEFT, TOP, RIGHT, BOTTOM) : TWO(RIGHT, TOP, LEFT, BOTTOM);
-    case 7:
-        return ONE(RIGHT, BOTTOM);
-    case 8:
-        return ONE(BOTTOM, RIGHT);
-    case 9:
-        return high ? TWO(TOP, RIGHT, BOTTOM, LEFT) : TWO(TOP, LEFT, BOTTOM, RIGHT);
-    case 10:
-        return ONE(BOTTOM, TOP);
-    case 11:
-        return ONE(BOTTOM, LEFT);
-    case 12:
-        return ONE(LEFT, RIGHT);
-    case 13:
-        return ONE(TOP, RIGHT);
-    default:
-        return ONE(LEFT, TOP);
-    }
+#define ONE(from, to)   ((uint64_t)(CRN_SIDE_##from | CRN_SIDE_##to << 2))
+#define TWO(a, b, c, d) (ONE(a, b) | ONE(c, d) << 4)
+    uint64_t of_1_to_7 = ONE(TOP, LEFT) << 8 | ONE(RIGHT, TOP) << 16 | ONE(RIGHT, LEFT) << 24 |
+                         ONE(LEFT, BOTTOM) << 32 | ONE(TOP, BOTTOM) << 40 |
+                         TWO(RIGHT, TOP, LEFT, BOTTOM) << 48 | ONE(RIGHT, BOTTOM) << 56;
+    uint64_t of_8_to_14 = ONE(BOTTOM, RIGHT) | TWO(TOP, LEFT, BOTTOM, RIGHT) << 8 |
+                          ONE(BOTTOM, TOP) << 16 | ONE(BOTTOM, LEFT) << 24 |
+                          ONE(LEFT, RIGHT) << 32 | ONE(TOP, RIGHT) << 40 | ONE(LEFT, TOP) << 48;
+    uint32_t sides = (uint32_t)((corners < 8 ? of_1_to_7 : of_8_to_14) >> 8 * (corners & 7)) & 0xff;
+    if (high && corners == 6)
+        sides = (uint32_t)TWO(LEFT, TOP, RIGHT, BOTTOM);
+    if (high && corners == 9)
+        sides = (uint32_t)TWO(TOP, RIGHT, BOTTOM, LEFT);
+    return sides;
 #undef ONE
 #undef TWO
 }
@@ -175,6 +158,27 @@ static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, in
     double f = crn_contours_fraction(a, b, crn_contours_level(plan, number));
     crn_point point = {x + (across ? f : 0), y + (across ? 0 : f)};
     return point;
+}
+
+/*
+ * Do a segment's two points differ? They do unless both lie at the corner that its sides share, and
+ * that the first does not is nearly always seen without an exact division.
+ */
+static __device__ bool crn_contours_has_length(const crn_contours_plan &plan, int32_t number,
+                                               int32_t row, int32_t column, uint32_t from,
+                                               uint32_t to)
+{
+    int32_t y = row + plan.origin + (from == CRN_SIDE_BOTTOM);
+    int32_t x = column + plan.origin + (from == CRN_SIDE_RIGHT);
+    bool across = from == CRN_SIDE_TOP || from == CRN_SIDE_BOTTOM;
+    double a = crn_contours_value(plan, number, y, x);
+    double b = crn_contours_value(plan, number, y + !across, x + across);
+    float about = __fdividef((float)(crn_contours_level(plan, number) - a), (float)(b - a));
+    if (about > 0.001f && about < 0.999f)
+        return true;
+    crn_point first = crn_contours_point(plan, number, row, column, from);
+    crn_point second = crn_contours_point(plan, number, row, column, to);
+    return first.x != second.x || first.y != second.y;
 }
 
 #endif

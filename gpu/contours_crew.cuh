@@ -1,0 +1,131 @@
+/*
+ * How threads work together on planes: a crew is one block with one plane, or EVERYBODY, all blocks
+ * of a launch, with many planes.
+ */
+#ifndef CRN_GPU_CONTOURS_CREW_CUH
+#define CRN_GPU_CONTOURS_CREW_CUH
+
+#include "gpu/contours_cells.cuh"
+
+#include <cooperative_groups.h>
+
+/* Most threads of a block. */
+#define THREADS 1024
+
+/* Threads of a block that works alone. */
+#define PLANE_THREADS 1024
+
+/* Words, or segments, that a thread scans in a row. */
+#define IN_A_ROW 4
+
+/* Shared memory: what blocks sum up with, words that all threads of a block read, then the rest. */
+#define SHARED_SAID_BYTES 320
+#define SHARED_BYTES      512
+
+template <bool EVERYBODY> static __device__ void meet(void)
+{
+    if (EVERYBODY)
+        cooperative_groups::this_grid().sync();
+    else
+        __syncthreads();
+}
+
+template <bool EVERYBODY> static __device__ uint32_t my_rank(void)
+{
+    return EVERYBODY ? blockIdx.x * blockDim.x + threadIdx.x : threadIdx.x;
+}
+
+template <bool EVERYBODY> static __device__ uint32_t crew_size(void)
+{
+    return EVERYBODY ? gridDim.x * blockDim.x : blockDim.x;
+}
+
+static __device__ char *shared_memory(void)
+{
+    extern __shared__ uint4 memory[];
+    return reinterpret_cast<char *>(memory);
+}
+
+/* Words for everybody in the block. */
+static __device__ uint32_t *shared_words(void)
+{
+    return reinterpret_cast<uint32_t *>(shared_memory() + SHARED_SAID_BYTES);
+}
+
+/* The sum of what the block's threads before this one bring, and of what all bring. */
+static __device__ uint64_t scan_block(uint64_t mine, uint64_t *ret_all)
+{
+    uint64_t *sums = reinterpret_cast<uint64_t *>(shared_memory());
+    uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    uint64_t up_to = mine;
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        uint64_t other = __shfl_up_sync(~0u, up_to, d);
+        up_to += lane >= d ? other : 0;
+    }
+    if (lane == 31)
+        sums[warp] = up_to;
+    __syncthreads();
+    if (warp == 0) {
+        uint64_t sum = lane < warps ? sums[lane] : 0;
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            uint64_t other = __shfl_up_sync(~0u, sum, d);
+            sum += lane >= d ? other : 0;
+        }
+        sums[lane] = sum;
+    }
+    __syncthreads();
+    uint64_t before = warp ? sums[warp - 1] : 0;
+    *ret_all = sums[31];
+    __syncthreads();
+    return before + up_to - mine;
+}
+
+/* What a block scans of `total` in a row. */
+typedef struct stretch {
+    uint32_t begin, end;
+} stretch;
+
+template <bool EVERYBODY> static __device__ stretch my_stretch(uint32_t total)
+{
+    if (!EVERYBODY)
+        return {0, total};
+    uint32_t tile = blockDim.x * IN_A_ROW;
+    uint32_t tiles = (total + tile - 1) / tile;
+    uint32_t each = (tiles + gridDim.x - 1) / gridDim.x;
+    uint64_t begin = (uint64_t)blockIdx.x * each * tile, end = begin + (uint64_t)each * tile;
+    return {(uint32_t)(begin < total ? begin : total), (uint32_t)(end < total ? end : total)};
+}
+
+/* The sum of what the blocks before this one bring, and of what all bring. */
+static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *ret_all)
+{
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] = mine;
+    meet<true>();
+    uint64_t all = 0, before = 0;
+    for (uint32_t i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+        all += sums[i];
+        before += i < blockIdx.x ? sums[i] : 0;
+    }
+    uint64_t total;
+    scan_block(all, &total);
+    *ret_all = total;
+    scan_block(before, &total);
+    return total;
+}
+
+/* Did anything change for anybody? */
+template <bool EVERYBODY>
+static __device__ bool any_changed(const crn_contours_plan &plan, uint32_t round, bool changed)
+{
+    bool here = __syncthreads_or(changed);
+    if (!EVERYBODY)
+        return here;
+    volatile uint32_t *flag = &plan.control->changed[round];
+    if (here && threadIdx.x == 0)
+        *flag = 1;
+    meet<true>();
+    return *flag;
+}
+
+#endif
