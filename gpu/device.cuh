@@ -26,10 +26,10 @@ extern "C" {
 
 /* What can differ from device to device. */
 typedef struct crn_gpu_limits {
-    int32_t device;          /* its number */
-    int32_t capability;      /* 90: Hopper's own instructions may be used */
+    int32_t device;     /* its number */
+    int32_t capability; /* 90: Hopper's own instructions may be used */
     int32_t multiprocessors;
-    size_t shared_bytes;     /* most shared memory of a block, after crn_gpu_allow_shared */
+    size_t shared_bytes; /* most shared memory of a block, after crn_gpu_allow_shared */
     size_t l2_bytes;
 } crn_gpu_limits;
 
@@ -40,9 +40,9 @@ cudaStream_t crn_gpu_stream(const crn_context *context);
 
 /*
  * The caller's bytes (kernel weights, an element's chords, levels) on the device, uploaded when
- * they are seen for the first time and found by their content from then on. At most 4 MiB. NULL when
- * memory is short. What fits is better passed as the kernel's own argument, which is free: up to
- * about 1 KiB.
+ * they are seen for the first time and found by their content from then on. At most 4 MiB. NULL
+ * when memory is short. What fits is better passed as the kernel's own argument, which is free: up
+ * to about 1 KiB.
  */
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count);
 
@@ -52,8 +52,8 @@ int crn_gpu_errno(cudaError_t error);
 /* Of the launches since it was last asked, on this thread. */
 int crn_gpu_launched(void);
 
-/* Lets a kernel have that much dynamic shared memory; to be called before each launch with more than
- * 48 KiB: it asks the driver only once per kernel, size and device. */
+/* Lets a kernel have that much dynamic shared memory; to be called before each launch with more
+ * than 48 KiB: it asks the driver only once per kernel, size and device. */
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes);
 
 /* Elements from one view to the next. */
@@ -67,9 +67,9 @@ static inline bool crn_gpu_is_dense(const crn_image *image)
 {
     ptrdiff_t planes = image->planes, width = image->width;
     bool planar = image->step == 1 && image->row_stride == width &&
-                  image->plane_stride == width * image->height;
-    bool interleaved = image->plane_stride == 1 && image->step == planes &&
-                       image->row_stride == width * planes;
+                  (planes == 1 || image->plane_stride == width * image->height);
+    bool interleaved =
+        image->plane_stride == 1 && image->step == planes && image->row_stride == width * planes;
     return planar || interleaved;
 }
 

@@ -31,7 +31,8 @@ typedef struct crn_gpu {
      * On images in the device's memory (crn_context_scratch of the same context, or wherever it can
      * write), of a device's contexts: they return when the work is asked for. The first call with a
      * shape may wait and take memory; later ones do neither. crn_contours itself (its counts) and
-     * its arrays must lie in pinned memory.
+     * its arrays must lie in pinned memory; of several views' contours it holds all, the plane of
+     * view v being v * planes + plane.
      */
     const crn_ops *ops;
 

@@ -117,15 +117,16 @@ void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
     bytes *= (size_t)context->views;
     if (bytes <= context->scratch[slot].bytes)
         return context->scratch[slot].memory;
-    void *memory = context->home->take(context->owner, bytes);
-    if (!memory)
-        return NULL;
+    /* What it held is of no use to anybody: with both at once, the largest pictures would not fit.
+     */
     if (context->scratch[slot].memory) {
         context->home->give(context->owner, context->scratch[slot].memory,
                             context->scratch[slot].bytes);
         context->moves++;
     }
-    context->scratch[slot].memory = memory;
-    context->scratch[slot].bytes = bytes;
-    return memory;
+    context->scratch[slot].bytes = 0;
+    context->scratch[slot].memory = context->home->take(context->owner, bytes);
+    if (context->scratch[slot].memory)
+        context->scratch[slot].bytes = bytes;
+    return context->scratch[slot].memory;
 }
