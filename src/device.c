@@ -136,7 +136,7 @@ int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number
                              strerror(-r));
     }
     device->started = true;
-    if (!wait_for(&device->answered, ANSWER_LIMIT_NS)) {
+    if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || !atomic_load(&device->ready)) {
         crn_device_lose(device, CRN_DEVICE_ABANDONED, "it does not answer");
         crn_error_set(error, -ETIMEDOUT, "device %d: it does not answer", number);
         crn_device_close(&device);
@@ -297,7 +297,7 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
         (crn_device_request){.shape = shape, .maps = maps, .runs = runs, .status = -ETIMEDOUT};
     atomic_store(&device->asked, true);
     sem_post(&device->work);
-    if (!wait_for(&device->answered, ANSWER_LIMIT_NS)) {
+    if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || atomic_load(&device->asked)) {
         crn_device_lose(device, CRN_DEVICE_ABANDONED, "it does not answer");
         return -ETIMEDOUT;
     }

@@ -99,6 +99,7 @@ struct crn_device {
     _Alignas(64) atomic_int held; /* views that the device has; the submitting thread writes it */
     atomic_bool preparing;        /* no view is taken; the device's thread writes it */
     atomic_int state;             /* crn_device_state, RUNNING once left never again */
+    atomic_bool ready;            /* set up, or not: `status` */
     atomic_bool stop, asked;      /* asked: `request` waits */
     _Atomic int64_t since_ns;     /* since when the device's thread is at its work; 0: it sleeps */
     char why[3][256];             /* by state, each written by the thread that makes it so */

@@ -416,6 +416,7 @@ void *crn_device_run(void *device)
     self->status = set_up(self);
     if (self->status < 0)
         crn_device_lose(self, CRN_DEVICE_FAILED, "%.200s", self->error.text);
+    atomic_store(&self->ready, true);
     sem_post(&self->answered);
     while (is_running(self) && !atomic_load(&self->stop)) {
         atomic_store(&self->since_ns, crn_now_ns());

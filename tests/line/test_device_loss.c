@@ -128,7 +128,7 @@ static void lose_at_any_call(const crn_gpu *gpu, int cases)
 static void no_fruit_is_lost_with_a_device(void **state)
 {
     (void)state;
-    lose_at_any_call(crn_fake_gpu(1, false), 8);
+    lose_at_any_call(crn_fake_gpu(1, false), 6);
 }
 
 static void one_of_two_devices_is_lost(void **state)

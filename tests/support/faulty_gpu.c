@@ -191,5 +191,6 @@ int32_t crn_faulty_gpu_batches(void)
 
 void crn_faulty_gpu_let_go(void)
 {
-    sem_post(&gate);
+    if (atomic_load(&fault) == CRN_GPU_STUCK && atomic_load(&struck))
+        sem_post(&gate);
 }
