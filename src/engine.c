@@ -44,10 +44,12 @@ static void describe(crn_engine *engine, const crn_ops *ops)
 {
     const crn_config *config = engine->config;
     const crn_devices *devices = &engine->devices;
-    char in_front[160] = "";
+    char number[16] = "", in_front[160] = "";
+    if (devices->count > 1)
+        snprintf(number, sizeof number, "%d x ", devices->count);
     if (devices->count > 0)
-        snprintf(in_front, sizeof in_front, "%s on %d x %s, %d slots in flight each, then ",
-                 config->run.backend == CRN_BACKEND_AUTO ? "auto" : "cuda", devices->count,
+        snprintf(in_front, sizeof in_front, "%s on %s%s, %d batches in flight, then ",
+                 crn_backend_names[config->run.backend], number,
                  crn_device_about(devices->device[0])->name, CRN_DEVICE_SLOTS);
     snprintf(engine->description, sizeof engine->description, "%s%s, %d worker%s of %d thread%s",
              in_front, ops->name, engine->workers, engine->workers == 1 ? "" : "s",

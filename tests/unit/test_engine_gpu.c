@@ -1,0 +1,377 @@
+/* The engine with devices in front of its workers: what goes where, and that it makes no
+ * difference. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/engine.h"
+#include "tests/support/caught_log.h"
+#include "tests/support/fake_gpu.h"
+#include "tests/support/faulty_gpu.h"
+#include "tests/support/line_fixture.h"
+
+#define CLASSES 3
+#define VIEWS   CRN_DEVICE_VIEWS
+
+typedef struct bench {
+    crn_config config;
+    crn_engine *engine;
+    crn_view views[VIEWS];
+    float *maps;
+    uint32_t given; /* bit per view that came back */
+} bench;
+
+static const char classes[] =
+    "classes: [{name: ground}, {name: rot, level: 0.4}, {name: rust, level: 0.6}]\n";
+static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
+
+static void start(bench *it, const char *chain, const char *rest, const crn_gpu *gpu)
+{
+    char yaml[2048];
+    memset(it, 0, sizeof *it);
+    snprintf(yaml, sizeof yaml, "%s%s%slatency: {budget_ms: 20000}\n", classes, chain, rest);
+    assert_int_equal(crn_config_parse("test", yaml, strlen(yaml), stderr, &it->config), 0);
+    crn_config_resolve(&it->config, 2);
+    crn_error error;
+    if (crn_engine_open(&it->config, gpu, (crn_device_memory){.start = NULL}, &it->engine, &error) <
+        0)
+        fail_msg("%s", error.text);
+}
+
+static void stop(bench *it)
+{
+    crn_engine_close(&it->engine);
+    crn_config_done(&it->config);
+    free(it->maps);
+}
+
+/* All views show these maps. */
+static void show(bench *it, uint32_t height, uint32_t width)
+{
+    free(it->maps);
+    it->maps = line_discs(height, width, CLASSES);
+    for (uint32_t i = 0; i < VIEWS; i++) {
+        it->views[i].slot = i;
+        it->views[i].header = (crn_view_header){.fruit = i,
+                                                .lane = i,
+                                                .height = height,
+                                                .width = width,
+                                                .channels = CLASSES,
+                                                .type = CRN_F32,
+                                                .layout = CRN_HWC};
+        it->views[i].maps = (unsigned char *)it->maps;
+        it->views[i].deadline_ns = CRN_NEVER_NS;
+        atomic_store(&it->views[i].cancelled, false);
+    }
+}
+
+static crn_output *wait_for_one(bench *it)
+{
+    for (;;) {
+        crn_engine_rearm(it->engine);
+        crn_output *output = crn_engine_collect(it->engine);
+        if (output)
+            return output;
+        struct pollfd polled = {.fd = crn_engine_descriptor(it->engine), .events = POLLIN};
+        assert_int_equal(poll(&polled, 1, 60000), 1);
+    }
+}
+
+/* Sends the first `count` views and waits for them; their judgements must all be `expected`'s. */
+static void run_views(bench *it, int count, const crn_judgement *expected)
+{
+    uint32_t seen = 0;
+    for (int i = 0; i < count; i++)
+        while (crn_engine_submit(it->engine, &it->views[i]) != 0)
+            crn_engine_release(it->engine, wait_for_one(it)), seen++;
+    while (seen++ < (uint32_t)count) {
+        crn_output *output = wait_for_one(it);
+        assert_int_equal(output->status, 0);
+        if (expected) {
+            assert_int_equal(output->judgement.defect_count, expected->defect_count);
+            assert_int_equal(output->judgement.truncated, expected->truncated);
+        }
+        crn_engine_release(it->engine, output);
+    }
+}
+
+/* One view after the other until the device has run so many. */
+static void run_on_device(bench *it, uint64_t views)
+{
+    const crn_engine_stats *stats = crn_engine_get_stats(it->engine);
+    uint64_t begun = stats->device;
+    while (stats->device - begun < views)
+        run_views(it, 1, NULL);
+}
+
+static crn_judgement judgement_of(bench *it)
+{
+    assert_int_equal(crn_engine_submit(it->engine, &it->views[0]), 0);
+    crn_output *output = wait_for_one(it);
+    assert_int_equal(output->status, 0);
+    crn_judgement judgement = output->judgement;
+    crn_engine_release(it->engine, output);
+    return judgement;
+}
+
+static void expect_all_given_back(void)
+{
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.contexts), 0);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.graphs), 0);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned), 0);
+}
+
+static void a_new_shape_goes_to_the_processor_first(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    assert_string_equal(crn_engine_describe(it.engine),
+                        "cuda on Fake 0, 4 batches in flight, then openmp, 1 worker of 1 thread");
+    show(&it, 20, 40);
+    crn_judgement first = judgement_of(&it);
+    const crn_engine_stats *stats = crn_engine_get_stats(it.engine);
+    assert_int_equal(stats->processor, 1);
+    assert_int_equal(stats->device_new, 1);
+    run_on_device(&it, 3);
+    crn_judgement later = judgement_of(&it);
+    assert_int_equal(first.defect_count, 2);
+    assert_int_equal(later.defect_count, 2);
+    assert_true(later.stage_ns[0] > 0 && later.stage_ns[1] > 0);
+    assert_true(later.cost_ns >= later.stage_ns[0] + later.stage_ns[1]);
+    stop(&it);
+    expect_all_given_back();
+}
+
+/* The device's thread stands still until all views wait. */
+static void views_that_wait_together_go_together(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    crn_judgement expected = judgement_of(&it);
+    int32_t batches = crn_faulty_gpu_batches();
+    crn_faulty_gpu_set(CRN_GPU_STUCK, 0);
+    assert_int_equal(crn_engine_submit(it.engine, &it.views[0]), 0);
+    while (!crn_faulty_gpu_struck())
+        sched_yield();
+    for (int i = 1; i < 24; i++)
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    crn_faulty_gpu_let_go();
+    uint32_t seen = 0;
+    for (int i = 0; i < 24; i++) {
+        crn_output *output = wait_for_one(&it);
+        assert_int_equal(output->status, 0);
+        assert_true(output->on_device);
+        assert_int_equal(output->judgement.defect_count, expected.defect_count);
+        seen |= UINT32_C(1) << output->view->slot;
+        crn_engine_release(it.engine, output);
+    }
+    assert_int_equal(seen, (1u << 24) - 1);
+    /* One alone, then the other 23 as 16, 4, 2 and 1. */
+    assert_int_equal(crn_faulty_gpu_batches() - batches, 5);
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void a_larger_shape_spoils_no_smaller_one(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    run_on_device(&it, 2);
+    show(&it, 50, 90);
+    run_on_device(&it, 2);
+    show(&it, 20, 40);
+    uint64_t before = crn_engine_get_stats(it.engine)->processor;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(judgement_of(&it).defect_count, 2);
+    assert_int_equal(crn_engine_get_stats(it.engine)->processor, before);
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void what_a_device_cannot_have_is_told_once(void **state)
+{
+    (void)state;
+    bench it;
+    crn_caught_log caught;
+    start(&it, "chain: [haar: {levels: 1}, contours: {}]\n",
+          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_fake_gpu(1, true));
+    show(&it, 20, 40);
+    for (int i = 0; i < VIEWS; i++)
+        it.views[i].header.type = CRN_U8;
+    crn_log_catch(&caught);
+    const crn_engine_stats *stats = crn_engine_get_stats(it.engine);
+    /* The device is asked again until it has said so. */
+    uint64_t asked;
+    do {
+        asked = stats->device_new;
+        run_views(&it, 8, NULL);
+    } while (stats->device_new != asked || stats->processor < 64);
+    const char *log = crn_log_release(&caught);
+    const char *told = strstr(log, "device 0 cannot have views of 20x40x3 u8 HWC: Cannot allocate");
+    assert_non_null(told);
+    assert_null(strstr(told + strlen("device 0 cannot have"), "cannot have"));
+    assert_int_equal(stats->device, 0);
+    /* Others still go there. */
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void more_contours_than_have_room_run_on_the_processor(void **state)
+{
+    (void)state;
+    bench it;
+    crn_judgement truncated;
+    start(&it, plain_chain,
+          "run: {backend: openmp, workers: 1, threads: 1}\nlimits: {points: 40}\n", NULL);
+    show(&it, 20, 40);
+    truncated = judgement_of(&it);
+    assert_true(truncated.truncated);
+    stop(&it);
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\nlimits: {points: 40}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    while (crn_engine_get_stats(it.engine)->device_cut < 20)
+        run_views(&it, 8, &truncated);
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void an_optional_step_is_left_out_on_the_device(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, "chain: [morphology: {size: 3, optional: true}, haar: {}, contours: {}]\n",
+          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    run_on_device(&it, 2);
+    it.views[0].deadline_ns = crn_now_ns() - 1;
+    uint64_t before = crn_engine_get_stats(it.engine)->device;
+    crn_judgement judgement = judgement_of(&it);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1);
+    assert_int_equal(judgement.skipped, 1);
+    assert_int_equal(judgement.stage_ns[0], 0);
+    assert_true(judgement.stage_ns[1] > 0);
+    it.views[0].deadline_ns = CRN_NEVER_NS;
+    assert_int_equal(judgement_of(&it).skipped, 0);
+    stop(&it);
+}
+
+static void cancelled_views_come_back_alone(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    for (int i = 0; i < 16; i++) {
+        atomic_store(&it.views[i].cancelled, i % 2);
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    }
+    for (int i = 0; i < 16; i++) {
+        crn_output *output = wait_for_one(&it);
+        assert_int_equal(output->status, output->view->slot % 2 ? -ECANCELED : 0);
+        crn_engine_release(it.engine, output);
+    }
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void closing_leaves_what_is_in_flight(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 2, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    for (int i = 0; i < VIEWS; i++)
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    assert_true(crn_engine_close(&it.engine));
+    stop(&it);
+    expect_all_given_back();
+}
+
+static void cuda_without_a_device_is_refused(void **state)
+{
+    (void)state;
+    bench it;
+    const char *yaml = "run: {backend: cuda, devices: [0, 2], workers: 1, threads: 1}\n";
+    char text[1024];
+    memset(&it, 0, sizeof it);
+    snprintf(text, sizeof text, "%s%s%s", classes, plain_chain, yaml);
+    assert_int_equal(crn_config_parse("test", text, strlen(text), stderr, &it.config), 0);
+    crn_config_resolve(&it.config, 2);
+    crn_device_memory none = {.start = NULL};
+    crn_error error;
+    assert_int_equal(crn_engine_open(&it.config, NULL, none, &it.engine, &error), -ENOTSUP);
+    assert_non_null(strstr(error.text, "run.backend cuda: "));
+    assert_int_equal(crn_engine_open(&it.config, crn_fake_gpu(2, false), none, &it.engine, &error),
+                     -ENODEV);
+    assert_string_equal(error.text, "run.devices: there is no device 2; this machine has 2, "
+                                    "numbered from 0");
+    const crn_gpu *failing = crn_faulty_gpu(crn_fake_gpu(3, false));
+    crn_faulty_gpu_set(CRN_GPU_FAILS, 100);
+    assert_int_equal(crn_engine_open(&it.config, failing, none, &it.engine, &error), -EIO);
+    assert_non_null(strstr(error.text, "device 0: cannot run the chain: "));
+    assert_null(it.engine);
+    crn_config_done(&it.config);
+}
+
+static void auto_says_which_and_why(void **state)
+{
+    (void)state;
+    bench it;
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    start(&it, plain_chain, "run: {backend: auto, workers: 1, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 20, 40);
+    run_views(&it, 8, NULL);
+    stop(&it);
+    const char *log = crn_log_release(&caught);
+    assert_non_null(strstr(log, "auto: a made-up view of 95x511x3 f32 HWC takes "));
+    const char *told = strstr(log, "auto: views of 20x40x3 f32 HWC go to ");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "auto: views of"));
+    expect_all_given_back();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_shape_goes_to_the_processor_first),
+        cmocka_unit_test(views_that_wait_together_go_together),
+        cmocka_unit_test(a_larger_shape_spoils_no_smaller_one),
+        cmocka_unit_test(what_a_device_cannot_have_is_told_once),
+        cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
+        cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
+        cmocka_unit_test(cancelled_views_come_back_alone),
+        cmocka_unit_test(closing_leaves_what_is_in_flight),
+        cmocka_unit_test(cuda_without_a_device_is_refused),
+        cmocka_unit_test(auto_says_which_and_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
