@@ -153,7 +153,10 @@ static int run(const crn_config *config)
 {
     crn_error error = {""};
     const char *no_gpu;
-    int r = crn_line_open(config, crn_gpu_get(&no_gpu), &running_line, &error);
+    bool on_gpu =
+        config->run.backend == CRN_BACKEND_CUDA || config->run.backend == CRN_BACKEND_AUTO;
+    const crn_gpu *gpu = on_gpu ? crn_gpu_get(&no_gpu) : NULL;
+    int r = crn_line_open(config, gpu, &running_line, &error);
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
         return EXIT_RUNTIME;

@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/fake_gpu.h"
+#include "tests/support/faulty_gpu.h"
 #include "tests/support/line_fixture.h"
 
 #if defined(__has_feature)
@@ -33,6 +35,12 @@
 
 /* A sanitizer brings its own malloc. */
 static void the_line_allocates_nothing_per_view(void **state)
+{
+    (void)state;
+    skip();
+}
+
+static void nor_does_it_with_a_device(void **state)
 {
     (void)state;
     skip();
@@ -119,34 +127,56 @@ static void run_fruits(line_fixture *line, const float *maps, uint64_t first, ui
     }
 }
 
-static void the_line_allocates_nothing_per_view(void **state)
+static const char yaml[] =
+    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
+    "chain:\n"
+    "  - convolve: {kernel: gaussian, size: 3}\n"
+    "  - morphology: {operation: open, element: disk, size: 3}\n"
+    "  - haar: {levels: 2, threshold: 0.05}\n"
+    "  - contours: {border: closed, min_area_px: 1}\n"
+    "  - ranklet: {windows: [8, 16]}\n"
+    "run: {backend: %s, workers: 1, threads: 1}\n"
+    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "log: {level: warning}\n";
+
+static void count_in(const char *backend, const crn_gpu *gpu)
 {
-    (void)state;
     exempt = true;
     line_fixture line;
-    line_start(&line,
-               "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
-               "chain:\n"
-               "  - convolve: {kernel: gaussian, size: 3}\n"
-               "  - morphology: {operation: open, element: disk, size: 3}\n"
-               "  - haar: {levels: 2, threshold: 0.05}\n"
-               "  - contours: {border: closed, min_area_px: 1}\n"
-               "  - ranklet: {windows: [8, 16]}\n"
-               "run: {backend: openmp, workers: 1, threads: 1}\n"
-               "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
-               "log: {level: warning}\n");
+    char text[1024];
+    snprintf(text, sizeof text, yaml, backend);
+    line_start_on(&line, text, gpu);
     float *maps = line_discs(95, 511, 3);
     for (size_t i = 0; i < sizeof photograph; i++)
         photograph[i] = (unsigned char)(i * UINT32_C(2654435761) >> 24);
-    run_fruits(&line, maps, 0, 10);
+    uint64_t fruits = 0;
+    /* A device has to be ready for the shape. */
+    do {
+        run_fruits(&line, maps, fruits, 10);
+        fruits += 10;
+    } while (gpu && crn_faulty_gpu_batches() < 20);
+    atomic_store(&allocations, 0);
     atomic_store(&counting, true);
-    run_fruits(&line, maps, 10, 250); /* 1,000 views */
+    run_fruits(&line, maps, fruits, 250); /* 1,000 views */
     atomic_store(&counting, false);
     line_stop(&line);
     free(maps);
     if (atomic_load(&allocations) != 0)
         fail_msg("%u allocations in 1,000 views, the first by %s", atomic_load(&allocations),
                  first_culprit);
+    assert_true(!gpu || line.metrics.engine.device >= 1000);
+}
+
+static void the_line_allocates_nothing_per_view(void **state)
+{
+    (void)state;
+    count_in("openmp", NULL);
+}
+
+static void nor_does_it_with_a_device(void **state)
+{
+    (void)state;
+    count_in("cuda", crn_faulty_gpu(crn_fake_gpu(1, false)));
 }
 
 #endif
@@ -155,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_allocates_nothing_per_view),
+        cmocka_unit_test(nor_does_it_with_a_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

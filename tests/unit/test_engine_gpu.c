@@ -370,8 +370,9 @@ int main(void)
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
-        cmocka_unit_test(cuda_without_a_device_is_refused),
         cmocka_unit_test(auto_says_which_and_why),
+        /* Last: a device that failed keeps what it had. */
+        cmocka_unit_test(cuda_without_a_device_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
