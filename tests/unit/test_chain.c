@@ -160,6 +160,125 @@ static void an_optional_step_is_skipped_when_its_recent_p99_does_not_fit(void **
     crn_chain_free(&chain);
 }
 
+/* Takes note of the contours that it is given. */
+static uint32_t finished_contours;
+static int32_t finished_planes[4];
+
+static int enqueue_nothing(const void *settings, crn_job *job)
+{
+    (void)settings;
+    (void)job;
+    leave('C');
+    return 0;
+}
+
+static int finish_contours(const void *settings, crn_job *job)
+{
+    (void)settings;
+    leave('c');
+    finished_contours = job->contours.contour_count;
+    for (uint32_t i = 0; i < finished_contours; i++)
+        finished_planes[i] = job->contours.contours[i].plane;
+    return 0;
+}
+
+static const crn_stage stage_contours = {
+    .name = "c", .enqueue = enqueue_nothing, .finish = finish_contours};
+
+/* What a device left of a batch of three views of two classes: the second one has no contour. */
+static crn_contour batch_contours[] = {{.plane = 0, .first = 0, .count = 2},
+                                       {.plane = 1, .first = 2, .count = 2},
+                                       {.plane = 5, .first = 4, .count = 3},
+                                       {.plane = 5, .first = 7, .count = 2}};
+static crn_point batch_points[9];
+
+static int finish(crn_chain *chain, const crn_enqueued *done, crn_judgement *judgement)
+{
+    crn_view view = {
+        .header = {.height = 3, .width = 4, .channels = 2, .type = CRN_F32, .layout = CRN_HWC},
+        .maps = (unsigned char *)maps,
+        .received_ns = done->begun_ns - 3000,
+        .deadline_ns = CRN_NEVER_NS};
+    crn_defects defects = {
+        .defects = defect_memory, .xy = xy_memory, .defect_capacity = 4, .point_capacity = 4};
+    return crn_chain_finish(chain, &view, done, &defects, judgement);
+}
+
+static void each_view_of_a_batch_gets_its_contours(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_contours, &stage_b);
+    crn_contours batch = {
+        .points = batch_points, .contours = batch_contours, .point_count = 9, .contour_count = 4};
+    int64_t now_ns = crn_now_ns();
+    crn_enqueued done[3];
+    for (int32_t i = 0; i < 3; i++) {
+        done[i] = (crn_enqueued){.contours = &batch,
+                                 .index = i,
+                                 .submitted_ns = now_ns - 2000,
+                                 .begun_ns = now_ns - 1000,
+                                 .stage_ns = {500}};
+        crn_enqueued_find(&done[i], 2);
+    }
+    crn_judgement judgement;
+    assert_int_equal(finish(chain, &done[0], &judgement), 0);
+    assert_string_equal(trace, "cb"); /* no enqueue half */
+    assert_int_equal(finished_contours, 2);
+    assert_int_equal(finished_planes[1], 1);
+    assert_int_equal(judgement.queue_ns, 3000);
+    assert_true(judgement.stage_ns[0] >= 500);
+    assert_true(judgement.cost_ns >= 2000);
+    assert_int_equal(finish(chain, &done[1], &judgement), 0);
+    assert_int_equal(finished_contours, 0);
+    /* The third has five points, and the limits allow four. */
+    assert_int_equal(finish(chain, &done[2], &judgement), -EOVERFLOW);
+    config.limits.points = 5;
+    crn_chain_free(&chain);
+    assert_int_equal(crn_chain_create(&config, NULL, &chain), 0);
+    assert_int_equal(finish(chain, &done[2], &judgement), 0);
+    assert_int_equal(finished_contours, 2);
+    assert_int_equal(finished_planes[0], 1);
+    assert_int_equal(finished_planes[1], 1);
+    crn_chain_free(&chain);
+}
+
+static void a_batch_that_was_cut_serves_the_views_before_the_cut(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_contours, &stage_b);
+    crn_contour contours[] = {{.plane = 0, .first = 0, .count = 2},
+                              {.plane = 2, .first = 2, .count = 2}};
+    crn_contours batch = {.points = batch_points,
+                          .contours = contours,
+                          .point_count = 4,
+                          .contour_count = 2,
+                          .truncated = true};
+    static const int expected[] = {0, -EOVERFLOW, -EOVERFLOW};
+    crn_enqueued done[3];
+    for (int32_t i = 0; i < 3; i++) {
+        done[i] = (crn_enqueued){.contours = &batch, .index = i};
+        crn_enqueued_find(&done[i], 2);
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        crn_judgement judgement;
+        assert_int_equal(finish(chain, &done[i], &judgement), expected[i]);
+    }
+    crn_chain_free(&chain);
+}
+
+static void what_was_left_out_is_not_finished(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_b, &stage_contours);
+    crn_contours batch = {.contour_count = 0};
+    crn_enqueued done = {.contours = &batch, .skipped = 1};
+    crn_judgement judgement;
+    assert_int_equal(finish(chain, &done, &judgement), 0);
+    assert_string_equal(trace, "c");
+    assert_int_equal(judgement.skipped, 1);
+    crn_chain_free(&chain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +286,9 @@ int main(void)
         cmocka_unit_test(a_stage_may_lack_either_half),
         cmocka_unit_test(a_failing_stage_fails_the_view),
         cmocka_unit_test(an_optional_step_is_skipped_when_its_recent_p99_does_not_fit),
+        cmocka_unit_test(each_view_of_a_batch_gets_its_contours),
+        cmocka_unit_test(a_batch_that_was_cut_serves_the_views_before_the_cut),
+        cmocka_unit_test(what_was_left_out_is_not_finished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

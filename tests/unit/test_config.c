@@ -59,6 +59,19 @@ static const fault_case cases[] = {
      .faults = "f:2:9: chain: unknown stage 'contour', did you mean 'contours'?\n"},
     {.bytes = "ingest: {bind: []}\n" GOOD,
      .faults = "f:1:16: ingest.bind: an empty list, at least one text meant\n"},
+    {.bytes = "run: {devices: []}\n" GOOD,
+     .faults = "f:1:16: run.devices: an empty list, at least one number meant\n"},
+    {.bytes = "run: {devices: [0, 64, x, 1]}\n" GOOD,
+     .faults = "f:1:20: run.devices: 64 is out of range, 0 to 63 meant\n"
+               "f:1:24: run.devices: 'x' is not a plain whole number, 0 to 63 meant\n"},
+    {.bytes = "run: {devices: [3, 0, 3]}\n" GOOD,
+     .faults = "f:1:23: run.devices: 3 again, each device once meant\n"},
+    {.bytes = "run: {devices: [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n" GOOD,
+     .faults = "f:1:55: run.devices: too many numbers, at most 16 meant\n"},
+    {.bytes = "run: {devices: {a: 1}}\n" GOOD,
+     .faults =
+         "f:1:16: run.devices: a map of keys given, a whole number or a list of at most 16, from 0 "
+         "to 63 meant\n"},
     {.bytes = "latency: {guard_ms: 100}\n" GOOD,
      .faults = "f:1:21: latency.guard_ms: 100 is not below budget_ms, which is 100, less meant\n"},
     {.bytes = "latency: {guard_ms: 200, budget_ms: 5s}\n" GOOD,
@@ -227,6 +240,9 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_true(settings->min_area_px == 0.25);
     assert_int_equal(c.run.backend, 2);
     assert_int_equal(c.run.workers, 256);
+    assert_int_equal(c.run.devices.count, 2);
+    assert_int_equal(c.run.devices.item[0], 63);
+    assert_int_equal(c.run.devices.item[1], 0);
     assert_int_equal(c.run.threads, 1);
     assert_int_equal(c.run.stop_ms, 0);
     assert_int_equal(c.latency.budget_ms, 60000);
