@@ -6,6 +6,13 @@
 
 #include <math.h>
 
+/* How many results a thread has beside each other, how many rows of the picture are on their way,
+ * and how many blocks a multiprocessor is to hold: as registers allow, and as was measured on an
+ * H200. */
+typedef struct convolve_plan {
+    int across, depth, blocks;
+} convolve_plan;
+
 /* Clocks for a row to come from memory, when nothing else hides it. */
 #define ROW_CLOCKS 800
 
@@ -93,17 +100,19 @@ static int launch(const crn_convolve_task *task, const float *weights)
     job.width = shape->width;
     job.lanes = shape->lanes;
     job.border = shape->border;
-    job.main_warps = crn_gpu_blocks(job.columns, 32);
-    job.warps_across = job.main_warps + crn_gpu_blocks(job.edges, 32);
+    job.main_across = crn_gpu_blocks(job.columns, 32);
+    job.edges_across = crn_gpu_blocks(job.edges, 32);
     int32_t multiplications = PRODUCT ? 2 * SIDE : SIDE * SIDE;
     job.strips = best_strips(crn_gpu_limits_of(task->context), shape->height,
-                             (int64_t)shape->count * job.warps_across, SIDE,
+                             (int64_t)shape->count * (job.main_across + job.edges_across), SIDE,
                              (multiplications + 4) * ACROSS + 40, BLOCKS, DEPTH);
     job.strip_rows = (shape->height + job.strips - 1) / job.strips;
-    int64_t warps = (int64_t)shape->count * job.strips * job.warps_across;
+    int64_t strips = (int64_t)shape->count * job.strips;
+    int64_t warps = strips * (job.main_across + job.edges_across);
     if (warps > CRN_CONVOLVE_SIZE_MOST)
         return 0;
-    job.warps = (int32_t)warps;
+    job.main_warps = (int32_t)strips * job.main_across;
+    job.edge_warps = (int32_t)strips * job.edges_across;
     for (size_t i = 0; i < sizeof job.weights / sizeof *job.weights; i++) {
         bool up = sizeof(T) == 1 && (!PRODUCT || i < SIDE);
         job.weights[i] = up ? weights[i] * CRN_CONVOLVE_WEIGHTS_UP : weights[i];

@@ -37,7 +37,9 @@ template <int SIDE, bool PRODUCT> struct convolve_small_job {
     int32_t height, width, lanes, border;
     int32_t begin, columns; /* the first element that is no edge; threads beside each other */
     int32_t edges;          /* elements of a row that are edges */
-    int32_t main_warps, warps_across, strips, strip_rows, warps;
+    int32_t main_across, edges_across; /* warps beside each other */
+    int32_t main_warps, edge_warps;    /* all of them */
+    int32_t strips, strip_rows;
     bool in_aligned, out_aligned;
     float weights[PRODUCT ? 2 * SIDE : SIDE * SIDE]; /* PRODUCT: the row, then the column */
 };
@@ -64,9 +66,42 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
 /* --- results beside each other -----------------------------------------------------------------
  */
 
+/* The lanes of a warp that have results beside each other, from lane 0 on. */
+typedef struct small_neighbours {
+    uint32_t mask;
+    bool first, last; /* this thread of them */
+} small_neighbours;
+
+/* Bytes that begin anywhere: whole words of the memory go out, made of a thread's own and the next
+ * one's; bytes only where there is no neighbour. */
+template <int COUNT>
+static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const uint32_t *words,
+                                                           const small_neighbours &beside)
+{
+    uint32_t phase = (uint32_t) reinterpret_cast<uintptr_t>(to) & 3, shift = 8 * (4 - phase);
+    uint32_t next = __shfl_down_sync(beside.mask, words[0], 1);
+    uint32_t *whole = reinterpret_cast<uint32_t *>(to + (4 - phase) % 4);
+    if (phase == 0) {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            whole[k] = words[k];
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT - 1; k++)
+        whole[k] = __funnelshift_r(words[k], words[k + 1], shift);
+    if (!beside.last)
+        whole[COUNT - 1] = __funnelshift_r(words[COUNT - 1], next, shift);
+    for (uint32_t b = 0; beside.last && b < phase; b++)
+        to[4 * COUNT - phase + b] = (uint8_t)(words[COUNT - 1] >> (shift + 8 * b));
+    for (uint32_t b = 0; beside.first && b < 4 - phase; b++)
+        to[b] = (uint8_t)(words[0] >> 8 * b);
+}
+
 /* `to` lies at a multiple of ACROSS where it is aligned. */
 template <int ACROSS>
-static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned)
+static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned,
+                                                   const small_neighbours &beside)
 {
     if constexpr (ACROSS == 1) {
         float four[4] = {sums[0], sums[0], sums[0], sums[0]};
@@ -76,23 +111,20 @@ static __device__ __forceinline__ void small_store(uint8_t *to, const float *sum
 #pragma unroll
         for (int i = 0; i < ACROSS / 4; i++)
             words[i] = small_pack(sums + 4 * i);
-        if (aligned) {
-            if constexpr (ACROSS == 16)
-                *reinterpret_cast<uint4 *>(to) = make_uint4(words[0], words[1], words[2], words[3]);
-            else if constexpr (ACROSS == 8)
-                *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
-            else
-                *reinterpret_cast<uint32_t *>(to) = words[0];
-            return;
-        }
-#pragma unroll
-        for (int i = 0; i < ACROSS; i++)
-            to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+        if (!aligned)
+            small_store_shifted<ACROSS / 4>(to, words, beside);
+        else if constexpr (ACROSS == 16)
+            *reinterpret_cast<uint4 *>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+        else if constexpr (ACROSS == 8)
+            *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
+        else
+            *reinterpret_cast<uint32_t *>(to) = words[0];
     }
 }
 
 template <int ACROSS>
-static __device__ __forceinline__ void small_store(float *to, const float *sums, bool aligned)
+static __device__ __forceinline__ void small_store(float *to, const float *sums, bool aligned,
+                                                   const small_neighbours &)
 {
     if constexpr (ACROSS % 4 == 0) {
         if (aligned) {
@@ -193,7 +225,7 @@ static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE,
 template <typename T, int STEP, int ACROSS, int DEPTH, int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE, PRODUCT> &job,
                                                    const READER &reader, T *out, int32_t y,
-                                                   int32_t rows)
+                                                   int32_t rows, const small_neighbours &beside)
 {
     typename READER::row_span ahead[DEPTH];
     float sums[SIDE - 1][ACROSS] = {};
@@ -217,7 +249,7 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
                 small_read(job, reader, y + oldest + DEPTH, ahead[d]);
             small_row<SIDE, STEP, ACROSS, PRODUCT>(job.weights, values, oldest, rows, sums, done);
             if (oldest >= 0) {
-                small_store<ACROSS>(out, done, job.out_aligned);
+                small_store<ACROSS>(out, done, job.out_aligned, beside);
                 out += job.out_row;
             }
         }
@@ -240,10 +272,12 @@ static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE,
         int32_t place = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
         reader.places[i] = place < 0 ? -1 : place * job.lanes + lane;
     }
-    small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows);
+    small_neighbours alone = {0, true, true};
+    small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows, alone);
 }
 
-/* Warps take strips, column after column; the last ones of a strip are at its edges. */
+/* Warps take strips, column after column of threads; those of the edges follow when all others have
+ * theirs, so that these are spread evenly. */
 template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     filter_small(const __grid_constant__ convolve_small_job<SIDE, PRODUCT> job)
@@ -251,22 +285,26 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     /* The same in all lanes, and known to be so. */
     int32_t warp = __shfl_sync(~0u, (int32_t)threadIdx.x / 32, 0);
     warp += (int32_t)blockIdx.x * CRN_CONVOLVE_SMALL_WARPS;
-    if (warp >= job.warps)
+    if (warp >= job.main_warps + job.edge_warps)
         return;
-    int32_t strip = warp / job.warps_across, picture = strip / job.strips;
-    int32_t across = warp % job.warps_across, lane = (int32_t)threadIdx.x % 32;
+    bool edge = warp >= job.main_warps;
+    warp -= edge ? job.main_warps : 0;
+    int32_t warps_across = edge ? job.edges_across : job.main_across;
+    int32_t strip = warp / warps_across, picture = strip / job.strips;
+    int32_t across = warp % warps_across, lane = (int32_t)threadIdx.x % 32;
     int32_t y = strip % job.strips * job.strip_rows;
     int32_t rows = job.height - y < job.strip_rows ? job.height - y : job.strip_rows;
     const T *in = static_cast<const T *>(job.in) + picture * job.in_picture;
     T *out = static_cast<T *>(job.out) + picture * job.out_picture + y * job.out_row;
     int32_t column = across * 32 + lane;
-    if (across >= job.main_warps) {
-        small_edge<T>(job, in, out, column - job.main_warps * 32, job.begin + job.columns * ACROSS,
-                      y, rows);
+    if (edge) {
+        small_edge<T>(job, in, out, column, job.begin + job.columns * ACROSS, y, rows);
     } else if (column < job.columns) {
         int32_t x = job.begin + column * ACROSS;
         main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.lanes, job.in_aligned};
-        small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows);
+        int32_t last = min(31, job.columns - 1 - across * 32);
+        small_neighbours beside = {~0u >> (31 - last), lane == 0, lane == last};
+        small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows, beside);
     }
 }
 

@@ -1,19 +1,29 @@
 /* Kernels in registers: floats. */
 #include "gpu/convolve_launch.cuh"
 
-/* How many results a thread has beside each other, rows on their way and blocks of a
- * multiprocessor, by what registers allow: with 1 or 3 lanes, and (_ANY) with others. */
-template <int SIDE, int ACROSS, int DEPTH, int BLOCKS, int ACROSS_ANY, int DEPTH_ANY,
-          int BLOCKS_ANY>
-static int launch_side(const crn_convolve_task *task, const float *weights)
+/* By side, 3 to 15: with 1 lane, with 3, with any number. */
+static constexpr convolve_plan plans[7][3] = {
+    {{8, 1, 6}, {8, 1, 6}, {4, 1, 8}}, /* 3 */
+    {{8, 1, 5}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
+    {{8, 1, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
+    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 9 */
+    {{8, 1, 3}, {4, 1, 4}, {4, 1, 3}}, /* 11 */
+    {{4, 1, 3}, {4, 1, 3}, {4, 1, 2}}, /* 13 */
+    {{4, 1, 3}, {4, 1, 3}, {4, 1, 2}}, /* 15 */
+};
+
+template <int SIDE> static int launch_side(const crn_convolve_task *task, const float *weights)
 {
+    constexpr int row = (SIDE - 3) / 2;
+    constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
     switch (task->shape.lanes) {
     case 1:
-        return launch<float, SIDE, false, 1, ACROSS, DEPTH, BLOCKS>(task, weights);
+        return launch<float, SIDE, false, 1, one.across, one.depth, one.blocks>(task, weights);
     case 3:
-        return launch<float, SIDE, false, 3, ACROSS, DEPTH, BLOCKS>(task, weights);
+        return launch<float, SIDE, false, 3, three.across, three.depth, three.blocks>(task,
+                                                                                      weights);
     default:
-        return launch<float, SIDE, false, 0, ACROSS_ANY, DEPTH_ANY, BLOCKS_ANY>(task, weights);
+        return launch<float, SIDE, false, 0, any.across, any.depth, any.blocks>(task, weights);
     }
 }
 
@@ -21,19 +31,19 @@ int crn_convolve_small_f32(const crn_convolve_task *task)
 {
     switch (task->kernel_width) {
     case 3:
-        return launch_side<3, 8, 1, 6, 4, 1, 8>(task, task->weights);
+        return launch_side<3>(task, task->weights);
     case 5:
-        return launch_side<5, 8, 1, 5, 4, 1, 6>(task, task->weights);
+        return launch_side<5>(task, task->weights);
     case 7:
-        return launch_side<7, 4, 1, 5, 4, 1, 4>(task, task->weights);
+        return launch_side<7>(task, task->weights);
     case 9:
-        return launch_side<9, 4, 1, 4, 4, 1, 3>(task, task->weights);
+        return launch_side<9>(task, task->weights);
     case 11:
-        return launch_side<11, 4, 1, 4, 4, 1, 3>(task, task->weights);
+        return launch_side<11>(task, task->weights);
     case 13:
-        return launch_side<13, 4, 1, 3, 4, 1, 2>(task, task->weights);
+        return launch_side<13>(task, task->weights);
     case 15:
-        return launch_side<15, 4, 1, 3, 4, 1, 2>(task, task->weights);
+        return launch_side<15>(task, task->weights);
     default:
         return 0;
     }

@@ -1,19 +1,28 @@
 /* Kernels in registers: bytes, a column times a row. */
 #include "gpu/convolve_launch.cuh"
 
-/* How many results a thread has beside each other, rows on their way and blocks of a
- * multiprocessor, by what registers allow: with 1 or 3 lanes, and (_ANY) with others. */
-template <int SIDE, int ACROSS, int DEPTH, int BLOCKS, int ACROSS_ANY, int DEPTH_ANY,
-          int BLOCKS_ANY>
-static int launch_side(const crn_convolve_task *task, const float *weights)
+/* By side, 5 to 15: with 1 lane, with 3, with any number. */
+static constexpr convolve_plan plans[6][3] = {
+    {{16, 2, 3}, {16, 2, 3}, {4, 1, 6}}, /* 5 */
+    {{16, 1, 3}, {16, 1, 3}, {4, 1, 5}}, /* 7 */
+    {{16, 1, 2}, {16, 1, 2}, {4, 1, 4}}, /* 9 */
+    {{8, 1, 3}, {8, 1, 3}, {4, 1, 4}},   /* 11 */
+    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}},   /* 13 */
+    {{8, 1, 3}, {8, 1, 3}, {4, 1, 2}},   /* 15 */
+};
+
+template <int SIDE> static int launch_side(const crn_convolve_task *task, const float *weights)
 {
+    constexpr int row = (SIDE - 5) / 2;
+    constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
     switch (task->shape.lanes) {
     case 1:
-        return launch<uint8_t, SIDE, true, 1, ACROSS, DEPTH, BLOCKS>(task, weights);
+        return launch<uint8_t, SIDE, true, 1, one.across, one.depth, one.blocks>(task, weights);
     case 3:
-        return launch<uint8_t, SIDE, true, 3, ACROSS, DEPTH, BLOCKS>(task, weights);
+        return launch<uint8_t, SIDE, true, 3, three.across, three.depth, three.blocks>(task,
+                                                                                       weights);
     default:
-        return launch<uint8_t, SIDE, true, 0, ACROSS_ANY, DEPTH_ANY, BLOCKS_ANY>(task, weights);
+        return launch<uint8_t, SIDE, true, 0, any.across, any.depth, any.blocks>(task, weights);
     }
 }
 
@@ -21,17 +30,17 @@ int crn_convolve_small_product_u8(const crn_convolve_task *task, const float *fa
 {
     switch (task->kernel_width) {
     case 5:
-        return launch_side<5, 16, 1, 3, 4, 1, 6>(task, factors);
+        return launch_side<5>(task, factors);
     case 7:
-        return launch_side<7, 16, 1, 3, 4, 1, 4>(task, factors);
+        return launch_side<7>(task, factors);
     case 9:
-        return launch_side<9, 8, 1, 4, 4, 1, 4>(task, factors);
+        return launch_side<9>(task, factors);
     case 11:
-        return launch_side<11, 8, 1, 3, 4, 1, 3>(task, factors);
+        return launch_side<11>(task, factors);
     case 13:
-        return launch_side<13, 4, 1, 4, 4, 1, 3>(task, factors);
+        return launch_side<13>(task, factors);
     case 15:
-        return launch_side<15, 4, 1, 4, 4, 1, 2>(task, factors);
+        return launch_side<15>(task, factors);
     default:
         return 0;
     }

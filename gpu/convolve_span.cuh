@@ -102,8 +102,7 @@ template <int SIDE, int ACROSS> struct span<uint8_t, SIDE, 0, ACROSS> {
         for (int i = 0; i < SIDE; i++) {
             const uint8_t *tap = at + (i - SIDE / 2) * step;
             if (aligned)
-                load_words<0, EACH, EACH>(reinterpret_cast<const uint32_t *>(tap),
-                                          words + i * EACH);
+                load_words<0, EACH, 1>(reinterpret_cast<const uint32_t *>(tap), words + i * EACH);
             else
                 load_shifted<EACH>(tap, words + i * EACH);
         }
