@@ -13,6 +13,13 @@ typedef struct convolve_plan {
     int across, depth, blocks;
 } convolve_plan;
 
+/* Too little for threads with many results each: what counts is how soon the last one is done. */
+static bool crn_convolve_is_little(const crn_convolve_task *task)
+{
+    const crn_convolve_shape *shape = &task->shape;
+    return (double)shape->width * shape->lanes * shape->height * shape->count < 0x1p20;
+}
+
 /* Clocks for a row to come from memory, when nothing else hides it. */
 #define ROW_CLOCKS 800
 

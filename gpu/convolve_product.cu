@@ -77,15 +77,15 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3)
         row[i] = __ldg(job.row + i);
     for (int32_t i = (int32_t)threadIdx.x; i < job.column_pitch; i += TILE_THREADS)
         column[i] = __ldg(job.column + i);
-    tile_places(job.in, job.shape, x - (int64_t)(job.kernel_width / 2) * job.shape.lanes,
-                job.columns, places);
+    tile_area area = {x - (int64_t)(job.kernel_width / 2) * job.shape.lanes, 0, 0, job.columns};
+    tile_places(job.in, job.shape, area.x, job.columns, places);
     for (int32_t r = 0; r < job.rows; r += job.band_rows) {
-        int32_t rows = min(job.band_rows, job.rows - r);
+        area.y = y + r - job.kernel_height / 2;
+        area.rows = min(job.band_rows, job.rows - r);
         __syncthreads();
-        tile_read(in, job.in, job.shape, y + r - job.kernel_height / 2, rows, job.columns,
-                  job.band_pitch, places, band);
+        tile_read(in, job.in, job.shape, area, places, band, job.band_pitch);
         __syncthreads();
-        sum_along(job, band, row, rows, along + r * job.sums_pitch);
+        sum_along(job, band, row, area.rows, along + r * job.sums_pitch);
     }
     __syncthreads();
     float sums[TILE_DOWN][TILE_ACROSS] = {};

@@ -66,20 +66,16 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
 /* --- results beside each other -----------------------------------------------------------------
  */
 
-/* The lanes of a warp that have results beside each other, from lane 0 on. */
-typedef struct small_neighbours {
-    uint32_t mask;
-    bool first, last; /* this thread of them */
-} small_neighbours;
-
 /* Bytes that begin anywhere: whole words of the memory go out, made of a thread's own and the next
- * one's; bytes only where there is no neighbour. */
+ * one's; bytes only where there is no neighbour. So many threads of a warp as `beside` says, and
+ * not more than it has, have results, side by side. */
 template <int COUNT>
 static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const uint32_t *words,
-                                                           const small_neighbours &beside)
+                                                           int32_t beside)
 {
+    int32_t lane = (int32_t)threadIdx.x % 32, last = min(31, beside - 1);
     uint32_t phase = (uint32_t) reinterpret_cast<uintptr_t>(to) & 3, shift = 8 * (4 - phase);
-    uint32_t next = __shfl_down_sync(beside.mask, words[0], 1);
+    uint32_t next = __shfl_down_sync(~0u >> (31 - last), words[0], 1);
     uint32_t *whole = reinterpret_cast<uint32_t *>(to + (4 - phase) % 4);
     if (phase == 0) {
 #pragma unroll
@@ -90,18 +86,18 @@ static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const ui
 #pragma unroll
     for (int k = 0; k < COUNT - 1; k++)
         whole[k] = __funnelshift_r(words[k], words[k + 1], shift);
-    if (!beside.last)
+    if (lane != last)
         whole[COUNT - 1] = __funnelshift_r(words[COUNT - 1], next, shift);
-    for (uint32_t b = 0; beside.last && b < phase; b++)
+    for (uint32_t b = 0; lane == last && b < phase; b++)
         to[4 * COUNT - phase + b] = (uint8_t)(words[COUNT - 1] >> (shift + 8 * b));
-    for (uint32_t b = 0; beside.first && b < 4 - phase; b++)
+    for (uint32_t b = 0; lane == 0 && b < 4 - phase; b++)
         to[b] = (uint8_t)(words[0] >> 8 * b);
 }
 
 /* `to` lies at a multiple of ACROSS where it is aligned. */
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned,
-                                                   const small_neighbours &beside)
+                                                   int32_t beside)
 {
     if constexpr (ACROSS == 1) {
         float four[4] = {sums[0], sums[0], sums[0], sums[0]};
@@ -124,7 +120,7 @@ static __device__ __forceinline__ void small_store(uint8_t *to, const float *sum
 
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(float *to, const float *sums, bool aligned,
-                                                   const small_neighbours &)
+                                                   int32_t)
 {
     if constexpr (ACROSS % 4 == 0) {
         if (aligned) {
@@ -225,7 +221,7 @@ static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE,
 template <typename T, int STEP, int ACROSS, int DEPTH, int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE, PRODUCT> &job,
                                                    const READER &reader, T *out, int32_t y,
-                                                   int32_t rows, const small_neighbours &beside)
+                                                   int32_t rows, int32_t beside)
 {
     typename READER::row_span ahead[DEPTH];
     float sums[SIDE - 1][ACROSS] = {};
@@ -272,8 +268,7 @@ static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE,
         int32_t place = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
         reader.places[i] = place < 0 ? -1 : place * job.lanes + lane;
     }
-    small_neighbours alone = {0, true, true};
-    small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows, alone);
+    small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows, 1);
 }
 
 /* Warps take strips, column after column of threads; those of the edges follow when all others have
@@ -302,9 +297,8 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     } else if (column < job.columns) {
         int32_t x = job.begin + column * ACROSS;
         main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.lanes, job.in_aligned};
-        int32_t last = min(31, job.columns - 1 - across * 32);
-        small_neighbours beside = {~0u >> (31 - last), lane == 0, lane == last};
-        small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows, beside);
+        small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows,
+                                            job.columns - across * 32);
     }
 }
 

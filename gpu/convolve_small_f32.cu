@@ -1,22 +1,22 @@
 /* Kernels in registers: floats. */
 #include "gpu/convolve_launch.cuh"
 
-/* By side, 3 to 15: with 1 lane, with 3, with any number. */
+/* By side, 3 to 15: with 1 lane, with 3, with any number (little pictures too). */
 static constexpr convolve_plan plans[7][3] = {
     {{8, 1, 6}, {8, 1, 6}, {4, 1, 8}}, /* 3 */
     {{8, 1, 5}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
-    {{8, 1, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
+    {{8, 2, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
     {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 9 */
-    {{8, 1, 3}, {4, 1, 4}, {4, 1, 3}}, /* 11 */
-    {{4, 1, 3}, {4, 1, 3}, {4, 1, 2}}, /* 13 */
-    {{4, 1, 3}, {4, 1, 3}, {4, 1, 2}}, /* 15 */
+    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 11 */
+    {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 13 */
+    {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 15 */
 };
 
 template <int SIDE> static int launch_side(const crn_convolve_task *task, const float *weights)
 {
     constexpr int row = (SIDE - 3) / 2;
     constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
-    switch (task->shape.lanes) {
+    switch (crn_convolve_is_little(task) ? 0 : task->shape.lanes) {
     case 1:
         return launch<float, SIDE, false, 1, one.across, one.depth, one.blocks>(task, weights);
     case 3:

@@ -1,13 +1,13 @@
 /* Kernels in registers: bytes. */
 #include "gpu/convolve_launch.cuh"
 
-/* By side, 3 to 15: with 1 lane, with 3, with any number. */
+/* By side, 3 to 15: with 1 lane, with 3, with any number (little pictures too). */
 static constexpr convolve_plan plans[7][3] = {
-    {{16, 2, 6}, {16, 2, 6}, {4, 1, 8}}, /* 3 */
-    {{16, 1, 3}, {16, 1, 3}, {4, 1, 6}}, /* 5 */
-    {{16, 1, 3}, {16, 1, 3}, {4, 1, 4}}, /* 7 */
+    {{16, 2, 6}, {16, 2, 6}, {8, 1, 8}}, /* 3 */
+    {{16, 1, 3}, {16, 1, 3}, {8, 1, 4}}, /* 5 */
+    {{16, 1, 3}, {16, 1, 3}, {8, 1, 3}}, /* 7 */
     {{16, 1, 2}, {16, 1, 2}, {4, 1, 4}}, /* 9 */
-    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}},   /* 11 */
+    {{16, 1, 2}, {16, 1, 2}, {4, 1, 3}}, /* 11 */
     {{8, 1, 2}, {8, 1, 2}, {4, 1, 3}},   /* 13 */
     {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}},   /* 15 */
 };
@@ -16,7 +16,7 @@ template <int SIDE> static int launch_side(const crn_convolve_task *task, const 
 {
     constexpr int row = (SIDE - 3) / 2;
     constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
-    switch (task->shape.lanes) {
+    switch (crn_convolve_is_little(task) ? 0 : task->shape.lanes) {
     case 1:
         return launch<uint8_t, SIDE, false, 1, one.across, one.depth, one.blocks>(task, weights);
     case 3:

@@ -55,14 +55,13 @@ static __global__ void __launch_bounds__(TILE_THREADS, 2)
         for (int32_t j0 = 0; j0 < job.kernel_height; j0 += job.piece_height) {
             int32_t width = min(job.piece_width, job.kernel_width - i0);
             int32_t height = min(job.piece_height, job.kernel_height - j0);
+            tile_area area = {x + (int64_t)(i0 - job.kernel_width / 2) * job.shape.lanes,
+                              y + j0 - job.kernel_height / 2, job.rows, job.columns};
             __syncthreads();
-            tile_places(job.in, job.shape,
-                        x + (int64_t)(i0 - job.kernel_width / 2) * job.shape.lanes, job.columns,
-                        places);
+            tile_places(job.in, job.shape, area.x, job.columns, places);
             read_weights(job, i0, j0, width, height, weights);
             __syncthreads();
-            tile_read(in, job.in, job.shape, y + j0 - job.kernel_height / 2, job.rows, job.columns,
-                      job.columns, places, tile);
+            tile_read(in, job.in, job.shape, area, places, tile, job.columns);
             __syncthreads();
             const float *from = tile + warp * TILE_DOWN * job.columns + lane;
             for (int32_t i = 0; i < width; i++)

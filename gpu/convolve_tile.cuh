@@ -48,30 +48,55 @@ static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &
 /* Loads of a thread that are on their way at once. */
 #define TILE_LOADS 6
 
-/* Rows of the picture from row `first` on into the tile, a warp a row. */
+/* Elements of a row, `columns` of them, to the tile: as they lie (`places` NULL), or each from its
+ * place. */
 template <typename T>
-static __device__ __forceinline__ void tile_read(const T *picture, const crn_convolve_pictures &in,
-                                                 const crn_convolve_shape &shape, int64_t first,
-                                                 int32_t rows, int32_t columns, int32_t pitch,
-                                                 const int64_t *places, float *tile)
+static __device__ __forceinline__ void tile_read_row(const T *row, int32_t columns,
+                                                     const int64_t *places, float *to)
 {
-    int32_t lane = (int32_t)threadIdx.x % 32;
-#pragma unroll 2
-    for (int32_t r = (int32_t)threadIdx.x / 32; r < rows; r += TILE_WARPS) {
-        int32_t source = crn_convolve_place(shape.border, first + r, shape.height);
-        const T *row = picture + (source < 0 ? 0 : source * in.row);
-        float *to = tile + r * pitch;
-        for (int32_t c = lane; c < columns; c += 32 * TILE_LOADS) {
-            T values[TILE_LOADS];
+    for (int32_t c = (int32_t)threadIdx.x % 32; c < columns; c += 32 * TILE_LOADS) {
+        T values[TILE_LOADS];
 #pragma unroll
-            for (int k = 0; k < TILE_LOADS; k++) {
-                int64_t place = c + 32 * k < columns ? places[c + 32 * k] : INT64_MIN;
-                values[k] = source < 0 || place == INT64_MIN ? (T)0 : __ldg(row + place);
+        for (int k = 0; k < TILE_LOADS; k++) {
+            values[k] = 0;
+            if (c + 32 * k < columns) {
+                int64_t place = places ? places[c + 32 * k] : c + 32 * k;
+                values[k] = place == INT64_MIN ? (T)0 : __ldg(row + place);
             }
+        }
 #pragma unroll
-            for (int k = 0; k < TILE_LOADS; k++)
-                if (c + 32 * k < columns)
-                    to[c + 32 * k] = tile_value(values[k]);
+        for (int k = 0; k < TILE_LOADS; k++)
+            if (c + 32 * k < columns)
+                to[c + 32 * k] = tile_value(values[k]);
+    }
+}
+
+/* What a tile reads: rows from `y` on, elements from `x` on, which may lie outside. */
+typedef struct tile_area {
+    int64_t x, y;
+    int32_t rows, columns;
+} tile_area;
+
+/* The area of the picture into the tile, a warp a row. */
+template <typename T>
+static __device__ __forceinline__ void
+tile_read(const T *picture, const crn_convolve_pictures &in, const crn_convolve_shape &shape,
+          const tile_area &area, const int64_t *places, float *tile, int32_t pitch)
+{
+    bool inside = in.step == shape.lanes && area.x >= 0 &&
+                  area.x + area.columns <= (int64_t)shape.width * shape.lanes;
+#pragma unroll 2
+    for (int32_t r = (int32_t)threadIdx.x / 32; r < area.rows; r += TILE_WARPS) {
+        int32_t source = crn_convolve_place(shape.border, area.y + r, shape.height);
+        const T *row = picture + source * in.row;
+        float *to = tile + r * pitch;
+        if (source < 0) {
+            for (int32_t c = (int32_t)threadIdx.x % 32; c < area.columns; c += 32)
+                to[c] = 0;
+        } else if (inside) {
+            tile_read_row(row + area.x, area.columns, nullptr, to);
+        } else {
+            tile_read_row(row, area.columns, places, to);
         }
     }
 }
