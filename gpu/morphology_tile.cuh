@@ -444,23 +444,33 @@ static __device__ bool crn_tile_is_off(const crn_tile_picture &p, const crn_tile
            off.column + off.columns > p.columns;
 }
 
-/* It counts for nothing in the next step. */
+/* It counts for nothing in the next step: columns wholly, of the others rows. */
 template <typename T>
 static __device__ void crn_tile_blank(const crn_tile_picture &p, const crn_tile_off &off,
                                       typename crn_words<T>::word *plane, int32_t pitch)
 {
-    crn_divider by = crn_divider_of(off.columns);
-    int32_t items = off.columns * off.rows;
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
-        int32_t row = item / by, column = item - row * off.columns;
-        int32_t x = off.column + column, y = off.row + row * crn_words<T>::ROWS;
-        bool away = x < 0 || x >= p.columns;
-        if (!away && y >= 0 && y + crn_words<T>::ROWS <= p.height)
-            continue;
-        typename crn_words<T>::word *at = plane + row * pitch + column;
-        for (int32_t i = 0; i < crn_words<T>::ROWS; i++)
-            if (away || y + i < 0 || y + i >= p.height)
-                crn_words<T>::set_neutral(at, i);
+    typedef crn_words<T> words;
+    int32_t left = min(max(-off.column, 0), off.columns);
+    int32_t right = max(min(p.columns - off.column, off.columns), left);
+    int32_t away = left + off.columns - right, threads = (int32_t)blockDim.x;
+    crn_divider by_away = crn_divider_of(max(away, 1));
+    for (int32_t item = (int32_t)threadIdx.x; item < away * off.rows; item += threads) {
+        int32_t row = item / by_away, column = item - row * away;
+        column = column < left ? column : column - left + right;
+        plane[row * pitch + column] = words::neutral();
+    }
+    int32_t top = min((max(-off.row, 0) + words::ROWS - 1) / words::ROWS, off.rows);
+    int32_t bottom = max(min((p.height - off.row) / words::ROWS, off.rows), top);
+    int32_t rows = top + off.rows - bottom, inside = right - left;
+    crn_divider by_inside = crn_divider_of(max(inside, 1));
+    for (int32_t item = (int32_t)threadIdx.x; item < inside * rows; item += threads) {
+        int32_t row = item / by_inside, column = left + item - row * inside;
+        row = row < top ? row : row - top + bottom;
+        for (int32_t i = 0; i < words::ROWS; i++) {
+            int32_t y = off.row + row * words::ROWS + i;
+            if (y < 0 || y >= p.height)
+                words::set_neutral(&plane[row * pitch + column], i);
+        }
     }
 }
 

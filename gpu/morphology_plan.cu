@@ -1,0 +1,291 @@
+/* Elements other than rectangles: what the host works out (morphology_chords.cuh). */
+#include "gpu/morphology_chords.cuh"
+
+#define SIDE_MAX 64 /* of an element */
+
+/* Runs and levels, before a tile's layout makes offsets of them. In pixels. */
+typedef struct run {
+    int32_t dx, dy, length, level;
+} run;
+
+typedef struct plan {
+    run runs[CRN_CHORDS_MAX];
+    int32_t run_count;
+    int32_t lengths[CRN_CHORD_LEVELS_MAX + 1],
+        from[CRN_CHORD_LEVELS_MAX + 1]; /* level 0 has length 1 */
+    int32_t level_count;
+    int32_t above, below, left, right;
+    int32_t rhombus; /* its radius, 1 or 2, or 0 */
+} plan;
+
+static int32_t greater(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* (x - (W - 1) / 2 and so on as in ops.h.) */
+static bool has(const crn_element *e, int32_t x, int32_t y)
+{
+    int32_t across = e->width - 1, down = e->height - 1;
+    int32_t from_x = 2 * (x - e->width / 2) * down, from_y = 2 * (y - e->height / 2) * across;
+    switch (e->shape) {
+    case CRN_ELEMENT_RECT:
+        return true;
+    case CRN_ELEMENT_DISK:
+        return (int64_t)from_x * from_x + (int64_t)from_y * from_y <=
+               (int64_t)(across * down) * (across * down);
+    case CRN_ELEMENT_CROSS:
+        return x == e->width / 2 || y == e->height / 2;
+    default:
+        return e->members[(size_t)y * (size_t)e->width + (size_t)x] != 0;
+    }
+}
+
+static bool add_run(plan *p, const crn_element *e, bool reflect, int32_t y, int32_t first,
+                    int32_t end)
+{
+    if (p->run_count == CRN_CHORDS_MAX)
+        return false;
+    run r = {first - e->width / 2, y - e->height / 2, end - first, 0};
+    if (reflect)
+        r = {e->width / 2 - (end - 1), e->height / 2 - y, end - first, 0};
+    p->above = greater(p->above, -r.dy);
+    p->below = greater(p->below, r.dy);
+    p->left = greater(p->left, -r.dx);
+    p->right = greater(p->right, r.dx + r.length - 1);
+    p->runs[p->run_count++] = r;
+    return true;
+}
+
+static bool find_runs(plan *p, const crn_element *e, bool reflect)
+{
+    for (int32_t y = 0; y < e->height; y++)
+        for (int32_t x = 0; x < e->width; x++) {
+            int32_t first = x;
+            while (x < e->width && has(e, x, y))
+                x++;
+            if (x > first && !add_run(p, e, reflect, y, first, x))
+                return false;
+        }
+    return true;
+}
+
+/* Levels up to `length`, which is greater than all before. */
+static bool climb_to(plan *p, int32_t length)
+{
+    int32_t steps[CRN_CHORD_LEVELS_MAX], count = 0, last = p->lengths[p->level_count];
+    for (int32_t step = length; step > last; step = step > 3 * last ? (step + 2) / 3 : last) {
+        if (count == CRN_CHORD_LEVELS_MAX)
+            return false;
+        steps[count++] = step;
+    }
+    while (count > 0) {
+        if (p->level_count == CRN_CHORD_LEVELS_MAX)
+            return false;
+        p->lengths[++p->level_count] = steps[--count];
+    }
+    return true;
+}
+
+/* The longest length, where but one run has it, is no level: the run becomes two or three. */
+static void split_longest(plan *p)
+{
+    int32_t top = p->level_count, found = 0, at = 0;
+    for (int32_t i = 0; i < p->run_count; i++)
+        if (p->runs[i].level == top) {
+            at = i;
+            found++;
+        }
+    if (found != 1 || top == 0 || p->run_count + 2 > CRN_CHORDS_MAX)
+        return;
+    run r = p->runs[at];
+    int32_t part = p->lengths[top - 1], end = r.dx + r.length;
+    r.level = top - 1;
+    p->runs[at] = r;
+    if (r.length > 2 * part) {
+        p->runs[p->run_count] = r;
+        p->runs[p->run_count++].dx += part;
+    }
+    p->runs[p->run_count] = r;
+    p->runs[p->run_count++].dx = end - part;
+    p->level_count--;
+}
+
+/* The radius if all pixels with |x| + |y| up to it are members, and no others. */
+static int32_t rhombus_radius(const plan *p)
+{
+    int32_t radius = p->run_count / 2;
+    if ((p->run_count != 3 && p->run_count != 5) || p->above != radius || p->below != radius)
+        return 0;
+    for (int32_t i = 0; i < p->run_count; i++) {
+        const run *r = &p->runs[i];
+        int32_t half = radius - (r->dy < 0 ? -r->dy : r->dy);
+        if (r->dx != -half || r->length != 2 * half + 1 || (i > 0 && r->dy == r[-1].dy))
+            return 0;
+    }
+    return radius;
+}
+
+static bool make_plan(plan *p, const crn_element *e, bool reflect, int32_t per_word)
+{
+    *p = plan();
+    p->lengths[0] = 1;
+    if (!find_runs(p, e, reflect))
+        return false;
+    p->rhombus = rhombus_radius(p);
+    if (p->rhombus) {
+        /* A whole word above and below. */
+        p->above = p->below = per_word > 1 ? per_word : p->rhombus;
+        p->run_count = 0;
+        return true;
+    }
+    for (int32_t length = 1; length <= e->width; length++) {
+        bool occurs = false;
+        for (int32_t i = 0; i < p->run_count; i++)
+            occurs = occurs || p->runs[i].length == length;
+        if (!occurs)
+            continue;
+        if (length > 1 && !climb_to(p, length))
+            return false;
+        for (int32_t i = 0; i < p->run_count; i++)
+            if (p->runs[i].length == length)
+                p->runs[i].level = p->level_count;
+    }
+    split_longest(p);
+    return true;
+}
+
+/* Of one step, whose level 0 is the plane at `base`; `column` of it belongs to the result's first,
+ * for a run at dx 0. */
+static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int32_t base,
+                         int32_t column, int32_t base_columns, int32_t plane_words,
+                         int32_t per_word)
+{
+    crn_chord_step *step = &job->steps[number];
+    int32_t lanes = job->picture.lanes;
+    step->level_count = p->level_count;
+    step->chord_count = p->run_count;
+    step->rhombus = p->rhombus;
+    step->origin = base + column;
+    step->above = p->above;
+    step->left = p->left;
+    for (int32_t i = 1; i <= p->level_count; i++) {
+        int32_t length = p->lengths[i], part = p->lengths[i - 1];
+        crn_chord_level *l = &step->levels[i - 1];
+        l->to = i * plane_words;
+        l->from = i == 1 ? base : (i - 1) * plane_words;
+        l->ahead[0] = (length > 2 * part ? part : length - part) * lanes;
+        l->ahead[1] = (length - part) * lanes;
+        l->columns = base_columns - (length - 1) * lanes;
+    }
+    for (int32_t i = 0; i < p->run_count; i++) {
+        const run *r = &p->runs[i];
+        int32_t down = p->above + r->dy;
+        int32_t plane = r->level == 0 ? base : r->level * plane_words;
+        step->chords[i] =
+            4 * (plane + down / per_word * job->pitch + column + r->dx * lanes) + down % per_word;
+    }
+}
+
+/* Bytes of shared memory. */
+static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32_t rows,
+                      int32_t columns)
+{
+    const crn_morphology_recipe *recipe = &job->picture.recipe;
+    int32_t lanes = job->picture.lanes, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
+    bool chain = recipe->steps == 2 && !recipe->parallel;
+    const plan *a = &plans[0], *b = &plans[recipe->steps - 1];
+    int32_t left = chain ? a->left + b->left : greater(a->left, b->left);
+    int32_t right = chain ? a->right + b->right : greater(a->right, b->right);
+    job->picture.rows_at = rows;
+    job->picture.columns_at = columns;
+    job->lead = crn_round_up(left * lanes, chunk);
+    job->loaded = crn_round_up(job->lead + columns + right * lanes, chunk);
+    job->pitch = crn_round_up(job->loaded, 4);
+    int32_t middle = crn_round_up(rows + (chain ? b->above + b->below : 0), per_word);
+    int32_t reach = chain ? a->above + a->below : b->above + b->below;
+    job->loaded_rows = crn_round_up(middle + reach, per_word) / per_word;
+    int32_t plane_words = crn_round_up(job->loaded_rows * job->pitch, 4);
+    int32_t levels = greater(a->level_count, b->level_count), planes = levels + 1;
+    int32_t shift = chain ? b->left * lanes : 0;
+    lay_out_step(job, a, 0, 0, job->lead - shift, job->loaded, plane_words, per_word);
+    crn_chord_step *first = &job->steps[0], *last = &job->steps[1];
+    first->rows = middle / per_word;
+    first->columns = columns + (chain ? (b->left + b->right) * lanes : 0);
+    first->base_rows = job->loaded_rows;
+    first->to = planes++ * plane_words;
+    if (recipe->steps == 2) {
+        lay_out_step(job, b, 1, chain ? first->to : 0, chain ? shift : job->lead,
+                     chain ? first->columns : job->loaded, plane_words, per_word);
+        last->rows = rows / per_word;
+        last->columns = columns;
+        last->base_rows = chain ? first->rows : job->loaded_rows;
+        /* A chain's second step has no use for what was loaded. */
+        last->to = chain ? 0 : planes++ * plane_words;
+    }
+    /* Bytes have left the first step's plane, or what was loaded, when they are staged; floats come
+     * from it. */
+    job->stage = size == 4 ? (chain ? 0 : job->steps[recipe->steps - 1].to) : chain ? first->to : 0;
+    return (size_t)planes * (size_t)plane_words * 4;
+}
+
+/* What a tile costs, roughly, in words read, and waiting for each pass. */
+static double cost_of(const crn_chord_job *job, const crn_gpu_limits *limits, size_t bytes,
+                      int32_t planes)
+{
+    const crn_tile_picture *p = &job->picture;
+    double tiles = (double)crn_gpu_blocks(p->columns, p->columns_at) *
+                   crn_gpu_blocks(p->height, p->rows_at) * planes;
+    double work = 2.0 * job->loaded * job->loaded_rows;
+    for (int32_t i = 0; i < p->recipe.steps; i++) {
+        const crn_chord_step *step = &job->steps[i];
+        work += 3.0 * step->level_count * job->loaded * step->base_rows;
+        work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns * step->rows;
+    }
+    int32_t resident = (int32_t)((limits->shared_bytes + 1024) / (bytes + 1024));
+    resident = resident > 2 ? 2 : resident;
+    double rounds = tiles / limits->multiprocessors;
+    double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
+    rounds = rounds < resident ? (rounds < 1 ? 1 : rounds) : (rounds + whole) / 2;
+    return rounds * (work + 30000) * (resident == 1 ? 1.25 : 1);
+}
+
+static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_limits *limits,
+                        int32_t size, int32_t planes, size_t *ret_bytes)
+{
+    static const int32_t rows_of[] = {16, 24, 32, 48, 64, 96, 128, 176};
+    static const int32_t columns_of[] = {32, 64, 96, 128, 192, 256, 384};
+    int32_t best_rows = 0, best_columns = 0;
+    double least = -1;
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
+        for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
+            size_t bytes = lay_out(job, plans, size, rows_of[i], columns_of[j]);
+            if (bytes > limits->shared_bytes)
+                continue;
+            double cost = cost_of(job, limits, bytes, planes);
+            if (least >= 0 && cost >= least)
+                continue;
+            least = cost;
+            best_rows = rows_of[i];
+            best_columns = columns_of[j];
+        }
+    if (least >= 0)
+        *ret_bytes = lay_out(job, plans, size, best_rows, best_columns);
+    return least >= 0;
+}
+
+bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
+                    const crn_tile_picture *picture, crn_type type, int32_t views,
+                    crn_chord_job *ret_job, crn_tile_launch *ret_launch)
+{
+    if (element->width > SIDE_MAX || element->height > SIDE_MAX)
+        return false;
+    plan plans[2];
+    *ret_job = {*picture};
+    for (int32_t i = 0; i < picture->recipe.steps; i++)
+        if (!make_plan(&plans[i], element, picture->recipe.dilates[i], type == CRN_U8 ? 4 : 1))
+            return false;
+    ret_launch->threads = CRN_TILE_THREADS_MAX;
+    return choose_tile(ret_job, plans, limits, type == CRN_U8 ? 1 : 4, picture->planes * views,
+                       &ret_launch->bytes);
+}
