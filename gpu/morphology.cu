@@ -50,6 +50,22 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
     return true;
 }
 
+double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
+                     double work, crn_tile_launch *launch)
+{
+    double tiles = (double)crn_gpu_blocks(picture->columns, picture->columns_at) *
+                   crn_gpu_blocks(picture->height, picture->rows_at) * planes;
+    /* A block's own shared memory, and 1 KiB that the system takes. */
+    int32_t fit = (int32_t)((limits->shared_bytes + 1024) / (launch->bytes + 1024));
+    launch->threads = fit >= 4 ? CRN_TILE_THREADS_MAX / 2 : CRN_TILE_THREADS_MAX;
+    int32_t resident = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+    double rounds = tiles / limits->multiprocessors;
+    double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
+    /* A last round that is not full is shorter, but not by much. */
+    rounds = rounds < 1 ? 1 : rounds < resident ? rounds : (rounds + whole) / 2;
+    return rounds * (work + 30000) * (resident == 1 ? 1.25 : resident == 4 ? 0.95 : 1);
+}
+
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,
                         const crn_image *in, crn_image *out)
 {

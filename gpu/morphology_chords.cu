@@ -309,7 +309,7 @@ int crn_morphology_chords(crn_context *context, const crn_morphology_params *par
                           const crn_tile_picture *picture, crn_type type)
 {
     crn_chord_job job;
-    crn_tile_launch how;
+    crn_tile_launch how = {0, 0};
     int32_t views = crn_context_views(context);
     if (!crn_chord_plan(crn_gpu_limits_of(context), &params->element, picture, type, views, &job,
                         &how))

@@ -229,48 +229,40 @@ static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32
     return (size_t)planes * (size_t)plane_words * 4;
 }
 
-/* What a tile costs, roughly, in words read, and waiting for each pass. */
-static double cost_of(const crn_chord_job *job, const crn_gpu_limits *limits, size_t bytes,
-                      int32_t planes)
+/* The work in a tile, roughly in words read of which a pass over one pixel costs four. */
+static double work_of(const crn_chord_job *job)
 {
-    const crn_tile_picture *p = &job->picture;
-    double tiles = (double)crn_gpu_blocks(p->columns, p->columns_at) *
-                   crn_gpu_blocks(p->height, p->rows_at) * planes;
     double work = 2.0 * job->loaded * job->loaded_rows;
-    for (int32_t i = 0; i < p->recipe.steps; i++) {
+    for (int32_t i = 0; i < job->picture.recipe.steps; i++) {
         const crn_chord_step *step = &job->steps[i];
         work += 3.0 * step->level_count * job->loaded * step->base_rows;
         work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns * step->rows;
     }
-    int32_t resident = (int32_t)((limits->shared_bytes + 1024) / (bytes + 1024));
-    resident = resident > 2 ? 2 : resident;
-    double rounds = tiles / limits->multiprocessors;
-    double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
-    rounds = rounds < resident ? (rounds < 1 ? 1 : rounds) : (rounds + whole) / 2;
-    return rounds * (work + 30000) * (resident == 1 ? 1.25 : 1);
+    return work;
 }
 
 static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_limits *limits,
-                        int32_t size, int32_t planes, size_t *ret_bytes)
+                        int32_t size, int32_t planes, crn_tile_launch *ret_launch)
 {
-    static const int32_t rows_of[] = {16, 24, 32, 48, 64, 96, 128, 176};
-    static const int32_t columns_of[] = {32, 64, 96, 128, 192, 256, 384};
+    static const int32_t rows_of[] = {16, 24, 32, 48, 64, 80, 96, 128, 160};
+    static const int32_t columns_of[] = {32, 64, 96, 128, 160, 192, 256, 384};
     int32_t best_rows = 0, best_columns = 0;
     double least = -1;
     for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
         for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
-            size_t bytes = lay_out(job, plans, size, rows_of[i], columns_of[j]);
-            if (bytes > limits->shared_bytes)
+            crn_tile_launch how = {0, lay_out(job, plans, size, rows_of[i], columns_of[j])};
+            if (how.bytes > limits->shared_bytes)
                 continue;
-            double cost = cost_of(job, limits, bytes, planes);
+            double cost = crn_tile_cost(limits, &job->picture, planes, work_of(job), &how);
             if (least >= 0 && cost >= least)
                 continue;
             least = cost;
             best_rows = rows_of[i];
             best_columns = columns_of[j];
+            *ret_launch = how;
         }
     if (least >= 0)
-        *ret_bytes = lay_out(job, plans, size, best_rows, best_columns);
+        lay_out(job, plans, size, best_rows, best_columns);
     return least >= 0;
 }
 
@@ -285,7 +277,6 @@ bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
     for (int32_t i = 0; i < picture->recipe.steps; i++)
         if (!make_plan(&plans[i], element, picture->recipe.dilates[i], type == CRN_U8 ? 4 : 1))
             return false;
-    ret_launch->threads = CRN_TILE_THREADS_MAX;
     return choose_tile(ret_job, plans, limits, type == CRN_U8 ? 1 : 4, picture->planes * views,
-                       &ret_launch->bytes);
+                       ret_launch);
 }

@@ -379,62 +379,53 @@ static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns
     return (size_t)job->plane_words * 4 * (recipe->parallel ? 3 : 2);
 }
 
-/* What a tile costs, in minima of a pixel, roughly: its passes, and waiting for each. */
-static double cost_of(const rect_job *job, const crn_gpu_limits *limits, size_t bytes,
-                      int32_t planes)
+/* The work in a tile, in passes over a pixel. */
+static double work_of(const rect_job *job)
 {
     const crn_tile_picture *p = &job->picture;
-    double tiles = (double)crn_gpu_blocks(p->columns, p->columns_at) *
-                   crn_gpu_blocks(p->height, p->rows_at) * planes;
-    double area = 1.0 * job->loaded * job->loaded_rows + 1.2 * job->loaded * job->plane_rows +
+    double work = 1.0 * job->loaded * job->loaded_rows + 1.2 * job->loaded * job->plane_rows +
                   1.5 * job->pixels[0] * p->lanes * job->plane_rows;
     if (p->recipe.steps == 2)
-        area += 1.5 * job->pixels[1] * p->lanes * job->plane_rows;
-    area += 1.5 * p->columns_at * p->rows_at;
-    int32_t resident = (int32_t)((limits->shared_bytes + 1024) / (bytes + 1024));
-    resident = resident > 2 ? 2 : resident;
-    double rounds = tiles / limits->multiprocessors;
-    double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
-    /* A last round that is not full is shorter, but not by much. */
-    rounds = rounds < resident ? (rounds < 1 ? 1 : rounds) : (rounds + whole) / 2;
-    return rounds * (area + 30000) * (resident == 1 ? 1.25 : 1);
+        work += 1.5 * job->pixels[1] * p->lanes * job->plane_rows;
+    return work + 1.5 * p->columns_at * p->rows_at;
 }
 
 static bool choose_tile(rect_job *job, const crn_gpu_limits *limits, int32_t size, int32_t planes,
-                        size_t *ret_bytes)
+                        crn_tile_launch *ret_launch)
 {
-    static const int32_t rows_of[] = {16, 32, 48, 64, 96, 128, 176, 240};
-    static const int32_t columns_of[] = {32, 64, 96, 128, 192, 256, 384, 512, 768};
+    static const int32_t rows_of[] = {16, 32, 48, 64, 80, 96, 128, 160};
+    static const int32_t columns_of[] = {32, 64, 96, 128, 160, 192, 256, 320, 384, 512};
     rect_job best = *job;
     double least = -1;
     for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
         for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
-            size_t bytes = lay_out(job, size, rows_of[i], columns_of[j]);
-            if (bytes == 0 || bytes > limits->shared_bytes)
+            crn_tile_launch how = {0, lay_out(job, size, rows_of[i], columns_of[j])};
+            if (how.bytes == 0 || how.bytes > limits->shared_bytes)
                 continue;
-            double cost = cost_of(job, limits, bytes, planes);
+            double cost = crn_tile_cost(limits, &job->picture, planes, work_of(job), &how);
             if (least >= 0 && cost >= least)
                 continue;
             least = cost;
             best = *job;
-            *ret_bytes = bytes;
+            *ret_launch = how;
         }
     *job = best;
     return least >= 0;
 }
 
 template <typename T>
-static int launch(crn_context *context, const rect_job *job, int32_t planes, size_t bytes)
+static int launch(crn_context *context, const rect_job *job, int32_t planes,
+                  const crn_tile_launch *how)
 {
     const crn_tile_picture *p = &job->picture;
-    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(run_rect<T>), bytes);
+    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(run_rect<T>), how->bytes);
     if (r < 0)
         return r;
     dim3 blocks((unsigned)crn_gpu_blocks(p->columns, p->columns_at),
                 (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
     if (blocks.y > 65535)
         return -ENOTSUP;
-    run_rect<T><<<blocks, CRN_TILE_THREADS_MAX, bytes, crn_gpu_stream(context)>>>(*job);
+    run_rect<T><<<blocks, (unsigned)how->threads, how->bytes, crn_gpu_stream(context)>>>(*job);
     return crn_gpu_launched();
 }
 
@@ -452,9 +443,9 @@ int crn_morphology_rect(crn_context *context, const crn_morphology_params *param
     if (e->width > 1024 || e->height > 1024)
         return -ENOTSUP;
     int32_t planes = picture->planes * crn_context_views(context);
-    size_t bytes = 0;
-    if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &bytes))
+    crn_tile_launch how = {0, 0};
+    if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &how))
         return -ENOTSUP;
-    return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, bytes)
-                          : launch<float>(context, &job, planes, bytes);
+    return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, &how)
+                          : launch<float>(context, &job, planes, &how);
 }

@@ -479,11 +479,20 @@ static inline int32_t crn_round_up(int32_t n, int32_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Tiles, threads and shared memory of a launch. */
+/* Threads of a block, and its shared memory. */
 typedef struct crn_tile_launch {
     int32_t threads;
     size_t bytes;
 } crn_tile_launch;
+
+/*
+ * What a picture costs in tiles with so much work (any unit) and shared memory each; how many
+ * threads they should have. Blocks of few threads wait for each other less, so four of them are
+ * better than two of twice as many, where that many fit; one alone has nobody to work while it
+ * waits.
+ */
+double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
+                     double work, crn_tile_launch *launch);
 
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
