@@ -1,9 +1,11 @@
 /*
  * The diamond-square: what its files share.
  *
- *   diamond_square.cu          the entry: a launch of tiles
+ *   diamond_square.cu          the entry: launches of tiles
  *   diamond_square_noise.cuh   Philox, and what of it rows and columns share
- *   diamond_square_coarse.cuh  the levels that a tile needs of the coarser grids, in shared memory
+ *   diamond_square_part.cuh    which part of which grid a tile needs, and where it lies
+ *   diamond_square_chain.cuh   the first levels of a tile, of few points, one after the other
+ *   diamond_square_coarse.cuh  the levels between, in shared memory
  *   diamond_square_kernels.cu  the last level, and its way to the image
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 of them;
@@ -20,9 +22,10 @@
  * The x of all three is the i of their noise, four of which one Philox gives: x go in groups of
  * four, from a multiple of four on.
  *
- * Noise depends on nothing, so a tile makes all that it needs itself, from the four corners on: of
- * each coarser grid half as many points a side and up to three more. One launch, and no memory but
- * the result's.
+ * Noise depends on nothing, so a tile makes what it needs of its neighbours itself: of each coarser
+ * grid half as many points a side and up to three more. A field of few tiles is one launch, each
+ * tile beginning at the four corners. A larger one is made from the field of exponent - 2, which is
+ * its grid exponent - 2, so that its tiles have only the last two levels to do.
  */
 #ifndef CRN_GPU_DIAMOND_SQUARE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_CUH
@@ -44,6 +47,7 @@ extern "C" {
 #define CRN_DIAMOND_SQUARE_PAIRS_MAX 48
 
 #define CRN_DIAMOND_SQUARE_THREADS 256
+#define CRN_DIAMOND_SQUARE_WARP    32
 
 typedef struct crn_diamond_square_keys {
     uint32_t round[CRN_PHILOX_ROUNDS][2];
@@ -52,13 +56,13 @@ typedef struct crn_diamond_square_keys {
 typedef enum crn_diamond_square_way {
     CRN_DIAMOND_SQUARE_BYTES,  /* u8, step 1 */
     CRN_DIAMOND_SQUARE_FLOATS, /* f32, step 1 */
-    CRN_DIAMOND_SQUARE_ANY,    /* any strides, and noise near what a float can hold */
+    CRN_DIAMOND_SQUARE_ANY,    /* any strides, and noise of any size */
 } crn_diamond_square_way;
 
 typedef struct crn_diamond_square_job {
     crn_diamond_square_keys keys;
     float amplitude[CRN_DIAMOND_SQUARE_LEVELS];
-    float scale; /* the last level's amplitude x 2^-31 */
+    float scale[CRN_DIAMOND_SQUARE_LEVELS]; /* amplitude x 2^-31 */
     int32_t exponent;
     int32_t x, y, width, height; /* of the rectangle, on the field */
     void *data;
@@ -66,16 +70,19 @@ typedef struct crn_diamond_square_job {
     crn_type type;
     int32_t first_group, first_pair; /* of the first tile */
     int32_t pairs;                   /* rows 2a of a tile */
-    int32_t tiles_across;
+    int32_t tiles_across, tiles;
+    /* Grid exponent - 2, where it is there: rows of whole groups from (from_y, from_x) on. */
+    const float *from;
+    int32_t from_x, from_y, from_stride;
 } crn_diamond_square_job;
 
 /* The launches: all tiles of a field of exponent 3 and more; a smaller field. */
-int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way, int32_t tiles,
+int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
                               const crn_diamond_square_job *job);
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job);
 
 /* Tiles that a multiprocessor has at once. */
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
-                                         int32_t pairs);
+                                         const crn_diamond_square_job *job);
 
 #endif

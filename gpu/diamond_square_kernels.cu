@@ -1,27 +1,42 @@
 /* The diamond-square's last level, and its way to the image (diamond_square.cuh). */
 #include "gpu/diamond_square_coarse.cuh"
 
-#define WARP    32
+#define WARP    CRN_DIAMOND_SQUARE_WARP
 #define WARPS   (CRN_DIAMOND_SQUARE_THREADS / WARP)
 #define LANES   0xffffffffu
 #define COLUMNS (8 * WARP) /* of the field, that a warp makes of two rows */
 
+/* Tiles that a multiprocessor's registers shall suffice for. */
+#define TILES_AT_ONCE 4
+
 /* A warp's walk down the last level: four x a lane. */
 typedef struct strip {
-    int32_t lane, group, level, x; /* x: of the lane's first point */
+    int32_t lane, group, level;
     crn_diamond_square_column diamond_column, square_column;
     bool is_left, is_right; /* the first point lies on the field's border */
-    float factor;           /* of it */
+    bool is_inside;         /* wherever the lane's words begin, they lie in the rectangle */
+    int32_t column;         /* of the rectangle: the lane's first */
     float *stage;           /* a row of floats, of the warp */
 } strip;
 
 /* --- one element --- */
 
-/* As the definition does: half to even, saturated. */
-static __device__ __forceinline__ uint32_t byte_of(float value)
+/* As the definition does, half to even and saturated, but for the saturation at 0 and 255: a
+ * product by the least number there is has the rounded whole number for its bits, and a sign. */
+static __device__ __forceinline__ int32_t whole_of(float value)
 {
-    /* The last bit of numbers near 1.5 x 2^23 is 1. */
-    return __float_as_uint(fminf(fmaxf(value, 0.0f), 255.0f) + 0x1.8p23f);
+    return __float_as_int(value * 0x1p-149f);
+}
+
+/* Four of them as bytes, saturated. */
+static __device__ __forceinline__ uint32_t bytes_of(float a, float b, float c, float d)
+{
+    uint32_t high, all;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(whole_of(d)), "r"(whole_of(c)));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(all)
+        : "r"(whole_of(b)), "r"(whole_of(a)), "r"(high));
+    return all;
 }
 
 static __device__ __forceinline__ void put(const crn_diamond_square_job &job, int32_t y, int32_t x,
@@ -31,7 +46,7 @@ static __device__ __forceinline__ void put(const crn_diamond_square_job &job, in
     if (job.type == CRN_F32)
         static_cast<float *>(job.data)[at] = value;
     else
-        static_cast<uint8_t *>(job.data)[at] = (uint8_t)byte_of(value);
+        static_cast<uint8_t *>(job.data)[at] = (uint8_t)bytes_of(value, 0, 0, 0);
 }
 
 /* --- a row of the field, eight points a lane --- */
@@ -39,73 +54,80 @@ static __device__ __forceinline__ void put(const crn_diamond_square_job &job, in
 /* Whole words of 8 bytes of memory: a lane's begins up to 7 bytes before its own points, with the
  * last of the lane before. The strip's first word and what follows its last are the neighbours'. */
 static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &job, const strip &s,
-                                                 int32_t y, const float (&row)[8])
+                                                 uint8_t *to, const float (&row)[8])
 {
-    uint32_t bytes[8];
-#pragma unroll
-    for (int e = 0; e < 8; e++)
-        bytes[e] = byte_of(row[e]);
-    uint32_t low = __byte_perm(__byte_perm(bytes[0], bytes[1], 0x0040),
-                               __byte_perm(bytes[2], bytes[3], 0x0040), 0x5410);
-    uint32_t high = __byte_perm(__byte_perm(bytes[4], bytes[5], 0x0040),
-                                __byte_perm(bytes[6], bytes[7], 0x0040), 0x5410);
+    uint32_t low = bytes_of(row[0], row[1], row[2], row[3]);
+    uint32_t high = bytes_of(row[4], row[5], row[6], row[7]);
     uint32_t low_before = __shfl_up_sync(LANES, low, 1),
              high_before = __shfl_up_sync(LANES, high, 1);
-    int32_t column = 8 * s.group - job.x;
-    uint8_t *to = static_cast<uint8_t *>(job.data) + y * job.row_stride + column;
     uint32_t early = (uint32_t)(uintptr_t)to & 7, bits = 8 * early;
     bool is_half = early >= 4;
     uint32_t a = is_half ? low_before : high_before, b = is_half ? high_before : low;
     uint32_t c = is_half ? low : high;
     uint2 word = make_uint2(__funnelshift_l(a, b, bits), __funnelshift_l(b, c, bits));
-    column -= (int32_t)early;
     to -= early;
-    if (s.lane == 0)
-        return;
-    if (column >= 0 && column + 8 <= job.width) {
+    if (s.is_inside) {
         *reinterpret_cast<uint2 *>(to) = word;
-        return;
+    } else if (s.lane > 0) {
+        int32_t column = s.column - (int32_t)early;
+#pragma unroll 1
+        for (int e = 0; e < 8; e++, column++, to++) {
+            if (column >= 0 && column < job.width)
+                *to = (uint8_t)word.x;
+            word.x = __funnelshift_r(word.x, word.y, 8);
+            word.y >>= 8;
+        }
     }
-    for (int e = 0; e < 8; e++)
-        if (column + e >= 0 && column + e < job.width)
-            to[e] = (uint8_t)((e < 4 ? word.x : word.y) >> 8 * (e & 3));
 }
 
 /* By way of shared memory, so that neighbouring lanes write neighbouring floats. */
 static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &job, const strip &s,
-                                                  int32_t y, const float (&row)[8])
+                                                  float *to, const float (&row)[8])
 {
     float4 *mine = reinterpret_cast<float4 *>(s.stage + 8 * s.lane);
     mine[0] = make_float4(row[0], row[1], row[2], row[3]);
     mine[1] = make_float4(row[4], row[5], row[6], row[7]);
     __syncwarp();
-    float *to = static_cast<float *>(job.data) + y * job.row_stride;
-    int32_t column = 8 * (s.group - s.lane) - job.x;
+    int32_t column = s.column - 7 * s.lane;
+    to -= 7 * s.lane;
 #pragma unroll
     for (int e = 0; e < 8; e++) {
-        int32_t at = WARP * e + s.lane;
-        if (at >= 8 && column + at >= 0 && column + at < job.width)
-            to[column + at] = s.stage[at];
+        int32_t at = WARP * e;
+        if ((e > 0 || s.lane >= 8) && (uint32_t)(column + at) < (uint32_t)job.width)
+            to[at] = s.stage[at + s.lane];
     }
     __syncwarp();
 }
 
+/* Where the lane's first point of a row of the rectangle lies. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void *place_of(const crn_diamond_square_job &job, const strip &s,
+                                                 int32_t row)
+{
+    ptrdiff_t at = row * job.row_stride + s.column * (WAY == CRN_DIAMOND_SQUARE_ANY ? job.step : 1);
+    return static_cast<uint8_t *>(job.data) +
+           at * (WAY == CRN_DIAMOND_SQUARE_BYTES ||
+                         (WAY == CRN_DIAMOND_SQUARE_ANY && job.type == CRN_U8)
+                     ? 1
+                     : 4);
+}
+
+/* `row` of the rectangle, perhaps beyond it. */
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
-                                               int32_t y, const float (&row)[8])
+                                               int32_t row, const float (&values)[8])
 {
-    y -= job.y;
-    if (y < 0 || y >= job.height)
+    if ((uint32_t)row >= (uint32_t)job.height)
         return;
     if (WAY == CRN_DIAMOND_SQUARE_BYTES) {
-        put_bytes(job, s, y, row);
+        put_bytes(job, s, static_cast<uint8_t *>(place_of<WAY>(job, s, row)), values);
     } else if (WAY == CRN_DIAMOND_SQUARE_FLOATS) {
-        put_floats(job, s, y, row);
+        put_floats(job, s, static_cast<float *>(place_of<WAY>(job, s, row)), values);
     } else {
-        int32_t column = 8 * s.group - job.x;
+#pragma unroll
         for (int e = 0; e < 8; e++)
-            if (s.lane > 0 && column + e >= 0 && column + e < job.width)
-                put(job, y, column + e, row[e]);
+            if (s.lane > 0 && (uint32_t)(s.column + e) < (uint32_t)job.width)
+                put(job, row, s.column + e, values[e]);
     }
 }
 
@@ -113,19 +135,13 @@ static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job
 
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
-                                              crn_diamond_square_phase phase, int32_t j,
+                                              const crn_diamond_square_column &column, int32_t j,
                                               float (&noise)[4])
 {
     uint32_t words[4];
-    crn_diamond_square_words(job.keys, crn_diamond_square_row_of(job.keys, s.level, j),
-                             phase == CRN_PHASE_DIAMOND ? s.diamond_column : s.square_column,
+    crn_diamond_square_words(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
                              words);
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        float word = (float)(int32_t)words[e];
-        noise[e] = WAY == CRN_DIAMOND_SQUARE_ANY ? job.amplitude[s.level] * (word * 0x1p-31f)
-                                                 : word * job.scale; /* their product is exact */
-    }
+    crn_diamond_square_scale<WAY>(job, s.level, words, noise);
 }
 
 /* Row a of grid `level`: the lane's points, and the next one's first. */
@@ -146,10 +162,11 @@ static __device__ __forceinline__ void
 make_diamonds(const crn_diamond_square_job &job, const strip &s, int32_t a, const float (&above)[5],
               const float (&below)[5], float (&diamonds)[4])
 {
-    noises<WAY>(job, s, CRN_PHASE_DIAMOND, a, diamonds);
+    noises<WAY>(job, s, s.diamond_column, a, diamonds);
 #pragma unroll
     for (int e = 0; e < 4; e++)
-        diamonds[e] = (((above[e] + above[e + 1]) + below[e]) + below[e + 1]) * 0.25f + diamonds[e];
+        diamonds[e] = crn_diamond_square_mean<WAY>(
+            ((above[e] + above[e + 1]) + below[e]) + below[e + 1], diamonds[e]);
 }
 
 /* Row 2a of the field. */
@@ -159,14 +176,16 @@ static __device__ __forceinline__ void make_even(const crn_diamond_square_job &j
                                                  const float (&up)[4], const float (&down)[4])
 {
     float noise[4], row[8];
-    noises<WAY>(job, s, CRN_PHASE_SQUARE, 2 * a, noise);
-    float factor = a == 0 || a == 1 << s.level ? 1.0f / 3.0f : 0.25f;
+    noises<WAY>(job, s, s.square_column, 2 * a, noise);
+    bool is_border = a == 0 || a == 1 << s.level;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
+        float sum = ((up[e] + points[e]) + points[e + 1]) + down[e];
         row[2 * e] = points[e];
-        row[2 * e + 1] = (((up[e] + points[e]) + points[e + 1]) + down[e]) * factor + noise[e];
+        row[2 * e + 1] = is_border ? sum * CRN_DIAMOND_SQUARE_THIRD + noise[e]
+                                   : crn_diamond_square_mean<WAY>(sum, noise[e]);
     }
-    put_row<WAY>(job, s, 2 * a, row);
+    put_row<WAY>(job, s, 2 * a - job.y, row);
 }
 
 /* Row 2a + 1. */
@@ -176,18 +195,20 @@ static __device__ __forceinline__ void make_odd(const crn_diamond_square_job &jo
                                                 const float (&below)[5], const float (&diamonds)[4])
 {
     float noise[4], row[8];
-    noises<WAY>(job, s, CRN_PHASE_SQUARE, 2 * a + 1, noise);
+    noises<WAY>(job, s, s.square_column, 2 * a + 1, noise);
     float left = __shfl_up_sync(LANES, diamonds[3], 1);
     left = s.is_left ? CRN_DIAMOND_SQUARE_NOTHING : left;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
+        bool is_border = e == 0 && (s.is_left || s.is_right);
         float right = e == 0 && s.is_right ? CRN_DIAMOND_SQUARE_NOTHING : diamonds[e];
-        float factor = e == 0 ? s.factor : 0.25f;
-        row[2 * e] = (((above[e] + left) + right) + below[e]) * factor + noise[e];
+        float sum = ((above[e] + left) + right) + below[e];
+        row[2 * e] = is_border ? sum * CRN_DIAMOND_SQUARE_THIRD + noise[e]
+                               : crn_diamond_square_mean<WAY>(sum, noise[e]);
         row[2 * e + 1] = diamonds[e];
         left = diamonds[e];
     }
-    put_row<WAY>(job, s, 2 * a + 1, row);
+    put_row<WAY>(job, s, 2 * a + 1 - job.y, row);
 }
 
 static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &job, int32_t group,
@@ -196,13 +217,13 @@ static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &j
     strip s;
     s.lane = (int32_t)threadIdx.x % WARP;
     s.group = group + s.lane;
-    s.x = 4 * s.group;
     s.level = job.exponent - 1;
     s.diamond_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_DIAMOND, s.group);
     s.square_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_SQUARE, s.group);
-    s.is_left = s.x == 0;
-    s.is_right = s.x == 1 << s.level;
-    s.factor = s.is_left || s.is_right ? 1.0f / 3.0f : 0.25f;
+    s.is_left = s.group == 0;
+    s.is_right = 4 * s.group == 1 << s.level;
+    s.column = 8 * s.group - job.x;
+    s.is_inside = s.lane > 0 && s.column >= 7 && s.column + 8 <= job.width;
     s.stage = stages + COLUMNS * (threadIdx.x / WARP);
     return s;
 }
@@ -212,10 +233,10 @@ template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
                                                  int32_t a, int32_t end, const float *row)
 {
-    const int32_t last = 1 << s.level;
-    float above[5], here[5], up[4], down[4];
+    float here[5], below[5], up[4], down[4];
     load_points(s, row + CRN_DIAMOND_SQUARE_PITCH0, here);
     if (a > 0) {
+        float above[5];
         load_points(s, row, above);
         make_diamonds<WAY>(job, s, a - 1, above, here, up);
     }
@@ -225,17 +246,18 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
     row += 2 * CRN_DIAMOND_SQUARE_PITCH0;
 #pragma unroll 1
     for (; a < end; a++, row += CRN_DIAMOND_SQUARE_PITCH0) {
-        if (a == last) {
+        bool is_last = a == 1 << s.level;
+        if (is_last) {
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 down[e] = CRN_DIAMOND_SQUARE_NOTHING;
-            make_even<WAY>(job, s, a, here, up, down);
-            return;
+        } else {
+            load_points(s, row, below);
+            make_diamonds<WAY>(job, s, a, here, below, down);
         }
-        float below[5];
-        load_points(s, row, below);
-        make_diamonds<WAY>(job, s, a, here, below, down);
         make_even<WAY>(job, s, a, here, up, down);
+        if (is_last)
+            return;
         make_odd<WAY>(job, s, a, here, below, down);
 #pragma unroll
         for (int e = 0; e < 4; e++)
@@ -246,18 +268,27 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
     }
 }
 
-/* A tile's part of shared memory. */
-static __device__ crn_diamond_square_tile tile_in(float *shared, int32_t pairs)
+/* A tile's part of shared memory, but for the stages behind it. */
+static __device__ __forceinline__ crn_diamond_square_tile tile_in(float *shared, int32_t pairs)
 {
     crn_diamond_square_tile tile = {};
     tile.finest = shared;
     tile.coarse = shared + crn_diamond_square_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH0;
-    tile.diamonds = tile.coarse + crn_diamond_square_coarse_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH1;
+    tile.diamonds = tile.coarse +
+                    crn_diamond_square_coarse_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH1 +
+                    CRN_DIAMOND_SQUARE_GAP;
+    tile.chain = shared + crn_diamond_square_floats(pairs);
     return tile;
 }
 
+static __host__ __device__ inline int32_t floats_of(const crn_diamond_square_job &job)
+{
+    return crn_diamond_square_floats(job.pairs) +
+           (job.from ? 0 : crn_diamond_square_chain_floats(job.exponent - 1));
+}
+
 template <crn_diamond_square_way WAY>
-static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, 4)
+static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ONCE)
     tile_kernel(const __grid_constant__ crn_diamond_square_job job)
 {
     extern __shared__ float4 memory[];
@@ -272,9 +303,9 @@ static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, 4)
     tile.y0 = first - 1;
     tile.y1 = first + job.pairs;
     tile.grid = job.exponent - 1;
-    crn_diamond_square_coarse(job, tile);
+    crn_diamond_square_coarse<WAY>(job, tile);
 
-    strip s = strip_of(job, group, shared + crn_diamond_square_floats(job.pairs));
+    strip s = strip_of(job, group, shared + floats_of(job));
     int32_t warp = (int32_t)threadIdx.x / WARP;
     int32_t last = min(first + job.pairs - 1, (job.y + job.height - 1) / 2) + 1;
     int32_t a = first + job.pairs * warp / WARPS;
@@ -292,7 +323,7 @@ static __global__ void __launch_bounds__(WARP)
     crn_diamond_square_tile tile = tile_in(reinterpret_cast<float *>(memory), job.pairs);
     tile.x1 = tile.y1 = 1 << job.exponent;
     tile.grid = job.exponent;
-    crn_diamond_square_coarse(job, tile);
+    crn_diamond_square_coarse<CRN_DIAMOND_SQUARE_ANY>(job, tile);
     for (int32_t i = (int32_t)threadIdx.x; i < job.height * job.width; i += WARP) {
         int32_t y = i / job.width, x = i % job.width;
         put(job, y, x, tile.finest[(job.y + y) * CRN_DIAMOND_SQUARE_PITCH0 + job.x + x]);
@@ -301,10 +332,10 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- launches --- */
 
-static size_t bytes_of(crn_diamond_square_way way, int32_t pairs)
+static size_t bytes_of(crn_diamond_square_way way, const crn_diamond_square_job *job)
 {
-    size_t stages = way == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
-    return (stages + (size_t)crn_diamond_square_floats(pairs)) * sizeof(float);
+    int32_t stages = way == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
+    return (size_t)(stages + floats_of(*job)) * sizeof(float);
 }
 
 typedef void kernel_fn(crn_diamond_square_job job);
@@ -316,30 +347,30 @@ static kernel_fn *kernel_of(crn_diamond_square_way way)
                                               : tile_kernel<CRN_DIAMOND_SQUARE_ANY>;
 }
 
-int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way, int32_t tiles,
+int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
                               const crn_diamond_square_job *job)
 {
     kernel_fn *kernel = kernel_of(way);
-    size_t bytes = bytes_of(way, job->pairs);
+    size_t bytes = bytes_of(way, job);
     int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(kernel), bytes);
     if (r < 0)
         return r;
-    kernel<<<(uint32_t)tiles, CRN_DIAMOND_SQUARE_THREADS, bytes, crn_gpu_stream(context)>>>(*job);
+    kernel<<<(uint32_t)job->tiles, CRN_DIAMOND_SQUARE_THREADS, bytes, crn_gpu_stream(context)>>>(
+        *job);
     return crn_gpu_launched();
 }
 
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job)
 {
-    size_t bytes = bytes_of(CRN_DIAMOND_SQUARE_ANY, job->pairs);
+    size_t bytes = bytes_of(CRN_DIAMOND_SQUARE_ANY, job);
     small_kernel<<<1, WARP, bytes, crn_gpu_stream(context)>>>(*job);
     return crn_gpu_launched();
 }
 
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
-                                         int32_t pairs)
+                                         const crn_diamond_square_job *job)
 {
-    /* The kernel is bound to registers for four. */
     const crn_gpu_limits *limits = crn_gpu_limits_of(context);
-    int32_t fit = (int32_t)(limits->shared_bytes / (bytes_of(way, pairs) + 1024));
-    return fit < 1 ? 1 : fit > 4 ? 4 : fit;
+    int32_t fit = (int32_t)(limits->shared_bytes / (bytes_of(way, job) + 1024));
+    return fit < 1 ? 1 : fit > TILES_AT_ONCE ? TILES_AT_ONCE : fit;
 }

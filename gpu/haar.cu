@@ -24,8 +24,8 @@ typedef struct plan {
     const crn_haar_params *params;
     const crn_image *in, *out;
     crn_haar_lane lane;
-    int32_t vec, lanes, views;
-    bool interleaved; /* lanes lie side by side */
+    int32_t vec, side_log2, lanes, views; /* side: of a block */
+    bool interleaved;                     /* lanes lie side by side */
     step steps[STEPS_MAX];
     int32_t count;
     crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
@@ -52,8 +52,8 @@ static void set_alignment(const plan *p, int32_t width, bool u8, crn_haar_view *
                          (p->lanes == 1 || is_multiple(view->lane_stride, row)) &&
                          (p->views == 1 || is_multiple(view->view_stride, row));
     view->right_aligned = 0;
-    for (int32_t k = 1; k <= 3; k++)
-        if (crn_haar_halved(width, k) % least(4, 8 >> k) == 0)
+    for (int32_t k = 1; k <= p->side_log2; k++)
+        if (crn_haar_halved(width, k) % least(4, 1 << p->side_log2 >> k) == 0)
             view->right_aligned |= 1u << k;
 }
 
@@ -97,6 +97,17 @@ static bool has_fours(const crn_image *image)
            (uintptr_t)image->data % bytes == 0;
 }
 
+/* Rows that cannot be read 16 bytes at a time are read element by element, which narrow blocks do
+ * better. */
+static crn_haar_lane lane_of(const crn_image *in, const crn_image *out)
+{
+    if (has_fours(in) && has_fours(out))
+        return CRN_HAAR_FOUR;
+    bool aligned = in->step == 1 && out->step == 1 && is_multiple(in->row_stride, 4) &&
+                   is_multiple(out->row_stride, 4);
+    return aligned ? CRN_HAAR_SINGLE : CRN_HAAR_NARROW;
+}
+
 static int32_t levels_max(const plan *p)
 {
     return p->lane == CRN_HAAR_FOUR ? CRN_HAAR_FIRST_LEVELS_MAX - 1 : CRN_HAAR_FIRST_LEVELS_MAX;
@@ -123,8 +134,9 @@ static void set_steps(plan *p)
 static int set_plan(plan *p)
 {
     p->interleaved = p->in->planes > 1 && p->in->plane_stride == 1 && p->out->plane_stride == 1;
-    p->lane = has_fours(p->in) && has_fours(p->out) ? CRN_HAAR_FOUR : CRN_HAAR_SINGLE;
+    p->lane = lane_of(p->in, p->out);
     p->vec = p->lane == CRN_HAAR_FOUR ? 4 : 1;
+    p->side_log2 = p->lane == CRN_HAAR_SINGLE ? 3 : 2;
     p->lanes = p->in->planes / p->vec;
     p->views = crn_context_views(p->context);
     set_steps(p);
@@ -144,17 +156,26 @@ static int set_plan(plan *p)
  * picture. */
 static void set_shape(const plan *p, crn_haar_job *job)
 {
-    int32_t side_log2 = p->lane == CRN_HAAR_FOUR ? 2 : 3;
+    const int32_t side_log2 = p->side_log2;
     int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
-    job->lanes_per_cta = p->interleaved ? least(p->lanes, 4) : 1;
-    job->across_log2 = p->interleaved ? 3 : 4;
-    job->down_log2 = p->interleaved ? 1 : 2;
-    if (needed > 0)
-        job->across_log2 = job->down_log2 = 3;
+    job->lanes_per_cta = p->interleaved ? least(p->lanes, CRN_HAAR_LANES_MAX) : 1;
+    if (needed > 0) {
+        /* As high as wide. */
+        job->across_log2 = job->down_log2 = p->lane == CRN_HAAR_NARROW && !p->interleaved ? 4 : 3;
+        if (needed > 3)
+            job->across_log2 = job->down_log2 = needed;
+    } else {
+        job->across_log2 = p->interleaved ? 3 : p->lane == CRN_HAAR_NARROW ? 5 : 4;
+        job->down_log2 = p->interleaved ? 1 : 2;
+    }
     while (job->across_log2 > needed && job->width <= 1 << (side_log2 + job->across_log2 - 1)) {
         job->across_log2--;
         job->down_log2++;
     }
+    /* Several lanes of many blocks would be too many threads. */
+    while (job->lanes_per_cta > 1 &&
+           job->lanes_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
+        job->lanes_per_cta--;
     job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
     job->tiles_down = crn_gpu_blocks(job->height, 1 << (side_log2 + job->down_log2));
     job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);

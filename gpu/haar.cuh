@@ -4,7 +4,8 @@
  *   haar.cu          the entry: which launches, and of what shape
  *   haar_block.cuh   a thread's square block of pixels, in its registers, there and back
  *   haar_grid.cuh    the averages that blocks leave, in place in shared or in device memory
- *   haar_kernels.cu  the kernels
+ *   haar_kernels.cu  the kernels of both
+ *   haar_rest.cu     those of the second alone, for what few pixels are left
  *
  * A thread has a block of N x N pixels (N a power of two) of VEC planes that lie side by side: log2
  * N levels need nothing but its registers. The averages of a CTA's blocks, 2^a x 2^b of them, go on
@@ -21,6 +22,11 @@
 
 /* Levels of one launch at most; further ones are another's, on the averages. */
 #define CRN_HAAR_FIRST_LEVELS_MAX 6
+
+#define CRN_HAAR_THREADS_MAX 256
+
+/* Lanes that a CTA has side by side at most. */
+#define CRN_HAAR_LANES_MAX 4
 
 /* A plane's lane: its VEC planes. */
 typedef struct crn_haar_view {
@@ -50,6 +56,7 @@ typedef struct crn_haar_job {
 
 typedef enum crn_haar_lane {
     CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: any strides */
+    CRN_HAAR_NARROW, /* one plane, blocks of 4 x 4: the same */
     CRN_HAAR_FOUR,   /* four planes side by side, blocks of 4 x 4: 16 bytes (u8: 4) a pixel */
 } crn_haar_lane;
 

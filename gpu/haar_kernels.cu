@@ -2,8 +2,6 @@
 #include "gpu/haar_block.cuh"
 #include "gpu/haar_grid.cuh"
 
-#define THREADS_MAX 256
-
 /* A CTA's tile, and a thread's block in it. */
 typedef struct tile {
     int32_t y, x;           /* of the tile's first pixel */
@@ -174,7 +172,7 @@ static __device__ __forceinline__ void forward_block(const crn_haar_job &job, co
 }
 
 template <int N, int VEC, typename T>
-static __global__ void __launch_bounds__(THREADS_MAX)
+static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     forward_kernel(const __grid_constant__ crn_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
@@ -258,7 +256,7 @@ static __device__ void inverse_grid(const crn_haar_job &job, const tile &t,
 }
 
 template <int N, int VEC, typename T>
-static __global__ void __launch_bounds__(THREADS_MAX)
+static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     inverse_kernel(const __grid_constant__ crn_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
@@ -346,7 +344,7 @@ static __device__ void soften_grid(const crn_haar_job &job, const tile &t,
 }
 
 template <int N, int VEC, typename T>
-static __global__ void __launch_bounds__(THREADS_MAX)
+static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     denoise_kernel(const __grid_constant__ crn_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
@@ -374,77 +372,6 @@ static __global__ void __launch_bounds__(THREADS_MAX)
         store_averages<0, false>(job, s, job.denoised, denoised, block);
 }
 
-/* --- what few pixels are left --- */
-
-/* Of one plane: in place in the pixels' memory. */
-static __device__ crn_haar_grid rest_of(const crn_haar_job &job, int32_t plane, int32_t picture)
-{
-    crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, picture),
-                          job.pixels.row_stride,
-                          job.pixels.step,
-                          job.height,
-                          job.width,
-                          1,
-                          0,
-                          0,
-                          0};
-    return grid;
-}
-
-static __device__ crn_haar_channels plane_of(const crn_haar_view &view)
-{
-    crn_haar_channels channels = {view.row_stride, view.step, 0, 1};
-    return channels;
-}
-
-static __global__ void __launch_bounds__(1024)
-    rest_forward_kernel(const __grid_constant__ crn_haar_job job)
-{
-    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
-    crn_haar_grid grid = rest_of(job, plane, picture);
-    float *details = crn_haar_at<float>(job.details, plane, picture);
-    for (int32_t j = 0; j < job.levels; j++) {
-        crn_haar_grid_forward(job, grid, j, details, plane_of(job.details));
-        __syncthreads();
-    }
-    float *averages = crn_haar_at<float>(job.averages, plane, picture);
-    crn_haar_grid_averages(job, grid, job.levels, plane_of(job.averages),
-                           [=](float &value, ptrdiff_t at) { averages[at] = value; });
-}
-
-template <typename T>
-static __global__ void __launch_bounds__(1024)
-    rest_inverse_kernel(const __grid_constant__ crn_haar_job job)
-{
-    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
-    crn_haar_grid grid = rest_of(job, plane, picture);
-    const T *averages = crn_haar_at<const T>(job.averages, plane, picture);
-    const T *details = crn_haar_at<const T>(job.details, plane, picture);
-    bool unit = job.unit;
-    crn_haar_grid_averages(
-        job, grid, job.levels, plane_of(job.averages),
-        [=](float &value, ptrdiff_t at) { value = crn_haar_element(averages + at, unit); });
-    for (int32_t j = job.levels - 1; j >= 0; j--) {
-        __syncthreads();
-        crn_haar_grid_inverse(job, grid, j, details, plane_of(job.details));
-    }
-}
-
-static __global__ void __launch_bounds__(1024)
-    rest_denoise_kernel(const __grid_constant__ crn_haar_job job)
-{
-    crn_haar_grid grid =
-        rest_of(job, (int32_t)blockIdx.x % job.lanes, (int32_t)blockIdx.x / job.lanes);
-    for (int32_t j = 0; j < job.levels; j++) {
-        crn_haar_grid_soften(job, grid, j);
-        __syncthreads();
-    }
-    for (int32_t j = job.levels - 1; j >= 0; j--) {
-        crn_haar_grid_inverse<float>(job, grid, j, nullptr, plane_of(job.pixels));
-        __syncthreads();
-    }
-}
-
 /* --- launches --- */
 
 typedef void kernel_fn(crn_haar_job job);
@@ -456,32 +383,23 @@ template <int N, int VEC, typename T> static kernel_fn *kernel_of(crn_haar_direc
                                            : denoise_kernel<N, VEC, T>;
 }
 
+template <typename T> static kernel_fn *kernel_of(crn_haar_lane lane, crn_haar_direction direction)
+{
+    return lane == CRN_HAAR_SINGLE   ? kernel_of<8, 1, T>(direction)
+           : lane == CRN_HAAR_NARROW ? kernel_of<4, 1, T>(direction)
+                                     : kernel_of<4, 4, T>(direction);
+}
+
 int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
                     const crn_haar_job *job)
 {
     kernel_fn *kernel =
-        lane == CRN_HAAR_SINGLE
-            ? (u8 ? kernel_of<8, 1, uint8_t>(direction) : kernel_of<8, 1, float>(direction))
-            : (u8 ? kernel_of<4, 4, uint8_t>(direction) : kernel_of<4, 4, float>(direction));
+        u8 ? kernel_of<uint8_t>(lane, direction) : kernel_of<float>(lane, direction);
     int64_t ctas = (int64_t)job->tiles_across * job->tiles_down * job->lane_groups * job->views;
     if (ctas > INT32_MAX)
         return -EINVAL;
     uint32_t threads = (uint32_t)job->lanes_per_cta << (job->across_log2 + job->down_log2);
     size_t bytes = threads * sizeof(float) * (lane == CRN_HAAR_FOUR ? 4 : 1);
     kernel<<<(uint32_t)ctas, threads, bytes, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
-}
-
-int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
-                         const crn_haar_job *job)
-{
-    kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? rest_forward_kernel
-                        : direction == CRN_HAAR_DENOISE ? rest_denoise_kernel
-                        : u8                            ? rest_inverse_kernel<uint8_t>
-                                                        : rest_inverse_kernel<float>;
-    int64_t ctas = (int64_t)job->lanes * job->views;
-    if (ctas > INT32_MAX)
-        return -EINVAL;
-    kernel<<<(uint32_t)ctas, 1024, 0, crn_gpu_stream(context)>>>(*job);
     return crn_gpu_launched();
 }
