@@ -5,7 +5,8 @@
  *   ranklet_codes.cu   pixels side by side, u16 ones as ranks; sums that become R
  *   ranklet_small.cu   windows of a few pixels: all pairs, a thread a position
  *   ranklet_plan.cu    how a picture is cut up for the next one
- *   ranklet_counts.cu  all others: the quarters' counts of each value, kept from row to row
+ *   ranklet_counts.cu, all others: the quarters' counts of each value, kept from row to row
+ *   ranklet_tile.cuh
  *   ranklet_anew.cu    few windows, or ones too large for that: each counted by itself
  *
  * A window W has the quarters a b / c d. With AW for the sum of sign(p - q) over p in a, q in W:
@@ -73,21 +74,28 @@ static __device__ void crn_ranklet_write(const crn_ranklet_job &job, int32_t ima
     out[2 * job.out_plane] = crn_ranklet_r(job, -(bw + cw));
 }
 
+/* How a tile's counts lie (ranklet_tile.cuh). */
+enum { CRN_RANKLET_BYTES, CRN_RANKLET_NARROW, CRN_RANKLET_WIDE };
+
 /* How a picture is cut up: tiles of so many rows and columns of positions, whose block of threads
  * sees to so many of the values. */
 typedef struct crn_ranklet_plan {
+    int32_t kind;
     int32_t columns; /* a multiple of 32 */
     int32_t rows;
     int32_t stacks, strips; /* tiles along and down a picture */
-    int32_t bins;           /* values that a block counts, a multiple of `groups` */
+    int32_t bins;           /* values that a block counts, an even multiple of `groups` if BYTES */
     int32_t blocks;         /* of threads per tile */
     int32_t groups;         /* warps that share the block's values */
-    int32_t stride;         /* of a value's row of counts: a multiple of 32 */
-    int32_t segment_shift;  /* columns of a warp's part of a row of counts below: 1 << it */
-    bool wide;              /* counts of 32 bits, sums of 64; else 16 and 32 */
-    bool direct;            /* a block sees all values: no sums to be added up */
+    int32_t across;         /* columns of pixels and one more, rounded up to a multiple of 32 */
+    int32_t stride;         /* words of a position: odd */
+    int32_t segments;       /* WIDE: of 1 << segment_shift positions, over `across` */
+    int32_t segment_shift;
+    int32_t base_stride; /* words of a segment: twice an odd number */
+    int32_t part_shift;  /* columns of a warp's part of what is counted below: 1 << it */
+    bool direct;         /* a block sees all values: no sums to be added up */
     size_t shared_bytes;
-    void *sums; /* per image AW, BW, CW of all positions, less what is constant */
+    void *sums; /* per image AW, BW, CW of all positions, plus |quarter| |window| */
 } crn_ranklet_plan;
 
 #define CRN_RANKLET_THREADS 512

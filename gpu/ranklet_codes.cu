@@ -157,7 +157,7 @@ void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
     dim3 grid(static_cast<unsigned>(crn_gpu_blocks(positions, THREADS)),
               static_cast<unsigned>(job->images < IMAGES_MAX ? job->images : IMAGES_MAX));
     cudaStream_t stream = crn_gpu_stream(context);
-    if (plan->wide)
+    if (plan->kind == CRN_RANKLET_WIDE)
         finish<int64_t>
             <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint64_t *>(plan->sums));
     else

@@ -1,0 +1,386 @@
+/*
+ * A block's tile for ranklet_counts.cu: how its counts lie, how they begin, and what a row changes.
+ *
+ * The counts of a position x are a row of words, by value; the odd length of a row keeps lanes that
+ * work on positions side by side out of each other's banks. A word tells of the quarter that begins
+ * at x in this row of positions (upper) and of the one below it (lower).
+ *
+ *   BYTES   two values, 8 bits each: upper, upper, lower, lower
+ *   NARROW  one value: upper in the high half, lower in the low
+ *   WIDE    the same, less what all positions of a segment have in common, which lies beside them
+ *           in 32 bits (`bases`): a pixel that comes or goes changes that, and the words of the two
+ *           segments that it reaches into, not a word for each column of a quarter. What is left in
+ *           a word is of less than a segment's columns.
+ */
+#ifndef CRN_GPU_RANKLET_TILE_CUH
+#define CRN_GPU_RANKLET_TILE_CUH
+
+#include "gpu/ranklet.cuh"
+
+#define CRN_RANKLET_ALL (~0u) /* lanes */
+
+extern __shared__ __align__(16) uint32_t crn_ranklet_shared[];
+
+/* Where things lie in crn_ranklet_shared, and what the tile is. */
+template <typename Code> struct crn_ranklet_tile {
+    const Code *codes; /* of its first pixel */
+    int32_t y, x;      /* of its first position */
+    int32_t rows, columns;
+    int32_t pixels; /* columns of them */
+    int32_t image;
+    int32_t first;   /* value */
+    int32_t bases;   /* WIDE: by segment, value and half */
+    int32_t below;   /* by group: pixels below the group's values, of columns left of this one in
+                        the same part */
+    int32_t parts;   /* by group and part: all of that part */
+    int32_t partial; /* by group: AW, BW, CW of a row of positions */
+    Code *line;      /* pixels that go, change quarter and come, from a row to the next */
+};
+
+static __device__ __forceinline__ int32_t *crn_ranklet_ints(int32_t at)
+{
+    return reinterpret_cast<int32_t *>(crn_ranklet_shared + at);
+}
+
+template <typename Code>
+static __device__ __forceinline__ crn_ranklet_tile<Code>
+crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_plan &plan)
+{
+    crn_ranklet_tile<Code> t;
+    int32_t number = blockIdx.x;
+    int32_t stack = number % plan.stacks;
+    number /= plan.stacks;
+    int32_t strip = number % plan.strips;
+    t.image = number / plan.strips / plan.blocks;
+    t.first = number / plan.strips % plan.blocks * plan.bins;
+    t.x = stack * plan.columns;
+    t.y = strip * plan.rows;
+    t.columns = min(plan.columns, job.columns - t.x);
+    t.rows = min(plan.rows, job.rows - t.y);
+    t.pixels = t.columns + job.width - 1;
+    t.codes = crn_ranklet_image<Code>(job, t.image) + t.y * job.code_row + t.x;
+    t.bases = plan.across * plan.stride;
+    t.below = t.bases + plan.segments * plan.base_stride;
+    t.parts = t.below + plan.groups * plan.across;
+    t.partial = t.parts + CRN_RANKLET_WARPS;
+    t.line = reinterpret_cast<Code *>(
+        crn_ranklet_shared + t.partial +
+        (plan.kind == CRN_RANKLET_WIDE ? 0 : plan.groups * 3 * plan.columns));
+    return t;
+}
+
+/* The word of a value, of those of the block, and what one pixel more is in it. */
+template <int KIND> static __device__ __forceinline__ int32_t crn_ranklet_word(int32_t v)
+{
+    return KIND == CRN_RANKLET_BYTES ? v >> 1 : v;
+}
+
+template <int KIND> static __device__ __forceinline__ uint32_t crn_ranklet_upper(int32_t v)
+{
+    return KIND == CRN_RANKLET_BYTES ? 1u << (v & 1) * 8 : 65536u;
+}
+
+template <int KIND> static __device__ __forceinline__ uint32_t crn_ranklet_lower(int32_t v)
+{
+    return KIND == CRN_RANKLET_BYTES ? 65536u << (v & 1) * 8 : 1u;
+}
+
+/* Of a pixel that goes (kind 0), changes from the lower to the upper quarter (1), comes (2). */
+template <int KIND>
+static __device__ __forceinline__ uint32_t crn_ranklet_change(int32_t kind, int32_t v)
+{
+    const uint32_t upper = crn_ranklet_upper<KIND>(v), lower = crn_ranklet_lower<KIND>(v);
+    return kind == 0 ? 0u - upper : kind == 1 ? upper - lower : lower;
+}
+
+/* The sum of lanes up to this one. */
+static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
+{
+    const int32_t lane = threadIdx.x % 32;
+    for (int32_t d = 1; d < 32; d *= 2) {
+        uint32_t more = __shfl_up_sync(CRN_RANKLET_ALL, mine, d);
+        mine += lane >= d ? more : 0;
+    }
+    return mine;
+}
+
+/* --- the first row ------------------------------------------------------------------------------
+ */
+
+/* Columns of pixels: of each value in the upper and in the lower half, and of values below. */
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
+                                                 const crn_ranklet_plan &plan,
+                                                 const crn_ranklet_tile<Code> &t)
+{
+    const int32_t half = job.height / 2, across = (t.pixels + 31) / 32 * 32;
+    const int32_t parts = max(CRN_RANKLET_THREADS / across, 1);
+    const int32_t part = across < CRN_RANKLET_THREADS ? threadIdx.x / across : 0;
+    for (int32_t x = threadIdx.x - part * across; x < t.pixels && part < parts;
+         x += CRN_RANKLET_THREADS) {
+        int32_t below = 0;
+#pragma unroll 8
+        for (int32_t i = part; i < job.height; i += parts) {
+            int32_t v = static_cast<int32_t>(t.codes[i * job.code_row + x]) - t.first;
+            below += v < 0;
+            if (static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
+                atomicAdd(&crn_ranklet_shared[x * plan.stride + crn_ranklet_word<KIND>(v)],
+                          i < half ? crn_ranklet_upper<KIND>(v) : crn_ranklet_lower<KIND>(v));
+        }
+        atomicAdd(crn_ranklet_ints(t.below + x), below);
+    }
+}
+
+/* Columns' pixels below each group's values, of those below the first's. */
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
+                                                const crn_ranklet_tile<Code> &t)
+{
+    const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups);
+    for (int32_t i = threadIdx.x; i < (plan.groups - 1) * plan.across; i += CRN_RANKLET_THREADS) {
+        int32_t group = i / plan.across, x = i - group * plan.across;
+        const int32_t at = x * plan.stride + group * words;
+        uint32_t sum = 0;
+        for (int32_t k = 0; k < words; k++)
+            sum = KIND == CRN_RANKLET_BYTES ? __dp4a(crn_ranklet_shared[at + k], 0x01010101u, sum)
+                                            : __dp2a_lo(crn_ranklet_shared[at + k], 0x0101u, sum);
+        crn_ranklet_shared[t.below + plan.across + i] = sum;
+    }
+    __syncthreads();
+    for (int32_t x = threadIdx.x; x < plan.across; x += CRN_RANKLET_THREADS) {
+        uint32_t sum = 0;
+        for (int32_t at = t.below + x; at < t.parts; at += plan.across)
+            crn_ranklet_shared[at] = sum += crn_ranklet_shared[at];
+    }
+}
+
+/* Of columns become of all columns to the left, part by part. */
+template <typename Code>
+static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
+                                             const crn_ranklet_tile<Code> &t)
+{
+    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int32_t of_group = CRN_RANKLET_WARPS / plan.groups;
+    const int32_t from = (warp % of_group) << plan.part_shift;
+    const int32_t to = min(from + (1 << plan.part_shift), plan.across);
+    uint32_t *below = crn_ranklet_shared + t.below + warp / of_group * plan.across;
+    uint32_t carry = 0;
+    for (int32_t x = from + lane; x < to; x += 32) {
+        uint32_t mine = below[x], sum = crn_ranklet_add_lanes(mine) + carry;
+        below[x] = sum - mine;
+        carry = __shfl_sync(CRN_RANKLET_ALL, sum, 31);
+    }
+    if (lane == 0)
+        crn_ranklet_shared[t.parts + warp] = carry;
+}
+
+/* What the positions of a value's segments have in common: what the columns hold that reach over
+ * all of a segment. `counts` are of all columns to the left; differences over less than a segment's
+ * columns fit into a word. */
+static __device__ void crn_ranklet_make_bases(const crn_ranklet_plan &plan, int32_t half,
+                                              int32_t counts, int32_t bases)
+{
+    const int32_t size = 1 << plan.segment_shift, end = plan.across - 1;
+    for (int32_t j = threadIdx.x % 32; j < plan.segments; j += 32) {
+        const int32_t last = j * size + half;
+        uint32_t upper = 0, lower = 0;
+        for (int32_t x = j * size + size - 1; x < last; x += size - 1) {
+            int32_t from = min(x, end), to = min(min(x + size - 1, last), end);
+            uint32_t more = crn_ranklet_shared[counts + to * plan.stride] -
+                            crn_ranklet_shared[counts + from * plan.stride];
+            upper += more >> 16;
+            lower += more & 0xffff;
+        }
+        crn_ranklet_shared[bases + j * plan.base_stride] = upper;
+        crn_ranklet_shared[bases + j * plan.base_stride + 1] = lower;
+    }
+    __syncwarp();
+}
+
+/* A word's columns become quarters: first all columns to the left, then half a window's. A warp a
+ * word. */
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_make_quarters(const crn_ranklet_plan &plan,
+                                                 const crn_ranklet_tile<Code> &t, int32_t half,
+                                                 int32_t word)
+{
+    const int32_t lane = threadIdx.x % 32, end = plan.across - 1;
+    uint32_t *counts = crn_ranklet_shared + word;
+    uint32_t carry = 0;
+    for (int32_t x = lane; x < plan.across; x += 32) {
+        uint32_t mine = counts[x * plan.stride], sum = crn_ranklet_add_lanes(mine) + carry;
+        counts[x * plan.stride] = sum - mine;
+        carry = __shfl_sync(CRN_RANKLET_ALL, sum, 31);
+    }
+    __syncwarp();
+    const int32_t bases = t.bases + 2 * word;
+    if (KIND == CRN_RANKLET_WIDE)
+        crn_ranklet_make_bases(plan, half, word, bases);
+    for (int32_t x = lane; x < plan.across; x += 32) {
+        uint32_t sum = counts[min(x + half, end) * plan.stride] - counts[x * plan.stride];
+        if (KIND == CRN_RANKLET_WIDE) {
+            const int32_t base = bases + (x >> plan.segment_shift) * plan.base_stride;
+            sum -= (crn_ranklet_shared[base] << 16) + crn_ranklet_shared[base + 1];
+        }
+        __syncwarp();
+        counts[x * plan.stride] = sum;
+    }
+}
+
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
+                                         const crn_ranklet_tile<Code> &t)
+{
+    for (int32_t i = threadIdx.x; i < t.parts; i += CRN_RANKLET_THREADS)
+        crn_ranklet_shared[i] = 0;
+    __syncthreads();
+    crn_ranklet_count_columns<Code, KIND>(job, plan, t);
+    __syncthreads();
+    if (KIND != CRN_RANKLET_WIDE)
+        crn_ranklet_count_groups<Code, KIND>(plan, t);
+    __syncthreads();
+    crn_ranklet_sum_below(plan, t);
+    for (int32_t word = threadIdx.x / 32; word < crn_ranklet_word<KIND>(plan.bins);
+         word += CRN_RANKLET_WARPS)
+        crn_ranklet_make_quarters<Code, KIND>(plan, t, job.width / 2, word);
+    __syncthreads();
+}
+
+/* --- from row to row ----------------------------------------------------------------------------
+ */
+
+/* WIDE: to the words of [from, to) and to all of a segment at once where it can. A warp. */
+static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_plan &plan,
+                                                            int32_t bases, int32_t v, int32_t from,
+                                                            int32_t to, int32_t kind)
+{
+    const int32_t lane = threadIdx.x % 32, size = 1 << plan.segment_shift;
+    const uint32_t what = crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v);
+    const int32_t whole = (from + size - 1) >> plan.segment_shift;
+    const int32_t end = to >> plan.segment_shift;
+    const int32_t head = min(whole << plan.segment_shift, to),
+                  tail = max(end << plan.segment_shift, head);
+    int32_t x = from + lane;
+    if (x < head)
+        atomicAdd(&crn_ranklet_shared[x * plan.stride + v], what);
+    x = tail + lane;
+    if (x < to)
+        atomicAdd(&crn_ranklet_shared[x * plan.stride + v], what);
+    for (int32_t j = whole + lane; j < end; j += 32) {
+        uint32_t *base = crn_ranklet_shared + bases + j * plan.base_stride + 2 * v;
+        if (kind < 2)
+            atomicAdd(base, kind == 0 ? ~0u : 1u);
+        if (kind > 0)
+            atomicAdd(base + 1, kind == 1 ? ~0u : 1u);
+    }
+}
+
+/* A column's pixel. A warp. */
+template <typename Code, int KIND>
+static __device__ __forceinline__ void
+crn_ranklet_add_pixel(const crn_ranklet_plan &plan, const crn_ranklet_tile<Code> &t, int32_t half,
+                      int32_t words, int32_t kind, int32_t v, int32_t column)
+{
+    if (KIND == CRN_RANKLET_WIDE) {
+        crn_ranklet_add_wide(plan, t.bases, v, max(column - half + 1, 0), min(column + 1, words),
+                             kind);
+        return;
+    }
+    const uint32_t what = crn_ranklet_change<KIND>(kind, v);
+    const int32_t word = crn_ranklet_word<KIND>(v);
+    const int32_t from = max(column - half + 1, 0), to = min(column + 1, words);
+    for (int32_t x = from + static_cast<int32_t>(threadIdx.x % 32); x < to; x += 32)
+        atomicAdd(&crn_ranklet_shared[x * plan.stride + word], what);
+}
+
+/* Quarters of up to 16 columns: several pixels at once. */
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
+                                           const crn_ranklet_tile<Code> &t, int32_t half)
+{
+    int32_t shift = 0;
+    while (1 << shift < half)
+        shift++;
+    const int32_t words = t.columns + half, i = threadIdx.x & ((1 << shift) - 1);
+    const int32_t first = threadIdx.x >> shift, step = CRN_RANKLET_THREADS >> shift;
+    if (i >= half)
+        return;
+#pragma unroll
+    for (int32_t kind = 0; kind < 3; kind++)
+        for (int32_t column = first; column < t.pixels; column += step) {
+            int32_t v = static_cast<int32_t>(t.line[kind * plan.across + column]) - t.first;
+            int32_t x = column - i;
+            if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) &&
+                static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
+                atomicAdd(&crn_ranklet_shared[x * plan.stride + crn_ranklet_word<KIND>(v)],
+                          crn_ranklet_change<KIND>(kind, v));
+        }
+}
+
+template <typename Code, int KIND>
+static __device__ void crn_ranklet_add_many(const crn_ranklet_plan &plan,
+                                            const crn_ranklet_tile<Code> &t, int32_t half)
+{
+    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int32_t across = (t.pixels + 31) / 32;
+    int32_t words = t.columns + half;
+    if (KIND == CRN_RANKLET_WIDE) /* so that the last segment is reached over as a whole, too */
+        words = min((words + 31) / 32 * 32, plan.across);
+    for (int32_t i = warp; i < 3 * across; i += CRN_RANKLET_WARPS) {
+        const int32_t kind = i / across, first = (i - kind * across) * 32, x = first + lane;
+        int32_t v = -1;
+        if (x < t.pixels)
+            v = static_cast<int32_t>(t.line[kind * plan.across + x]) - t.first;
+        uint32_t left = __ballot_sync(CRN_RANKLET_ALL,
+                                      static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins));
+        for (; left; left &= left - 1) {
+            const int32_t k = __ffs(static_cast<int32_t>(left)) - 1;
+            crn_ranklet_add_pixel<Code, KIND>(plan, t, half, words, kind,
+                                              __shfl_sync(CRN_RANKLET_ALL, v, k), first + k);
+        }
+    }
+}
+
+/* The pixels below each group's values. */
+template <typename Code>
+static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
+                                                 const crn_ranklet_tile<Code> &t)
+{
+    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int32_t of_group = CRN_RANKLET_WARPS / plan.groups, group = warp / of_group;
+    const int32_t start = t.first + group * (plan.bins / plan.groups);
+    const int32_t from = (warp % of_group) << plan.part_shift;
+    const int32_t to = min(from + (1 << plan.part_shift), t.pixels + 1);
+    const uint32_t left = (1u << lane) - 1;
+    int32_t *below = crn_ranklet_ints(t.below + group * plan.across);
+    int32_t carry = 0;
+    for (int32_t x = from + lane; x - lane < to; x += 32) {
+        bool comes = false, goes = false;
+        if (x < t.pixels) {
+            goes = static_cast<int32_t>(t.line[x]) < start;
+            comes = static_cast<int32_t>(t.line[2 * plan.across + x]) < start;
+        }
+        uint32_t more = __ballot_sync(CRN_RANKLET_ALL, comes);
+        uint32_t less = __ballot_sync(CRN_RANKLET_ALL, goes);
+        below[x] += carry + __popc(more & left) - __popc(less & left);
+        carry += __popc(more) - __popc(less);
+    }
+    if (lane == 0)
+        *crn_ranklet_ints(t.parts + warp) += carry;
+}
+
+/* The pixels that come and go between row y and the next. */
+template <typename Code>
+static __device__ void crn_ranklet_read_line(const crn_ranklet_job &job,
+                                             const crn_ranklet_plan &plan,
+                                             const crn_ranklet_tile<Code> &t, int32_t y)
+{
+    const Code *codes = t.codes + y * job.code_row;
+    const ptrdiff_t half = job.height / 2 * job.code_row;
+    for (int32_t x = threadIdx.x; x < t.pixels; x += CRN_RANKLET_THREADS)
+#pragma unroll
+        for (int32_t kind = 0; kind < 3; kind++)
+            t.line[kind * plan.across + x] = codes[kind * half + x];
+}
+
+#endif
