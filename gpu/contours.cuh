@@ -22,12 +22,17 @@
 
 #define CRN_CONTOURS_NONE UINT32_MAX
 
+/* How much there is room for of what a crew of threads has found. */
+typedef struct crn_contours_fits {
+    uint32_t points, contours;
+} crn_contours_fits;
+
 /* What kernels leave for one another; all 0 when the first begins. */
 typedef struct crn_contours_control {
-    uint32_t cut;     /* the room ended in an earlier group of planes */
-    uint32_t written; /* points of the group that fit */
-    uint32_t changed[CRN_CONTOURS_ROUNDS];
-    uint64_t before; /* contours and points of earlier groups, packed */
+    uint32_t cut;                          /* the room ended in an earlier group of planes */
+    crn_contours_fits fits;                /* of the group, where not all do */
+    uint32_t arrived[CRN_CONTOURS_ROUNDS]; /* blocks, and above them those where links changed */
+    uint64_t before;                       /* contours and points of earlier groups, packed */
     uint64_t sums[2][CRN_CONTOURS_BLOCKS];
     uint64_t status[]; /* by number: CRN_CONTOURS_KNOWN and its contours and points, packed */
 } crn_contours_control;
@@ -107,22 +112,27 @@ static inline __device__ bool crn_contours_is_inside(const crn_contours_plan &pl
     return (uint32_t)y < (uint32_t)plan.height && (uint32_t)x < (uint32_t)plan.width;
 }
 
-static inline __device__ double crn_contours_value(const crn_contours_plan &plan, int32_t number,
-                                                   int32_t y, int32_t x)
+/* A pixel's bits, 0 outside, and what they mean: a load first, and what waits for it later. */
+static inline __device__ uint32_t crn_contours_load(const crn_contours_plan &plan, int32_t number,
+                                                    int32_t y, int32_t x)
 {
     if (!crn_contours_is_inside(plan, y, x))
         return 0;
     ptrdiff_t at = crn_contours_index(plan, number, y, x);
-    switch (plan.type) {
-    case CRN_U8:
+    if (plan.type == CRN_F32)
+        return static_cast<const uint32_t *>(plan.data)[at];
+    if (plan.type == CRN_U8)
         return static_cast<const uint8_t *>(plan.data)[at];
-    case CRN_U16:
-        return static_cast<const uint16_t *>(plan.data)[at];
-    case CRN_F16:
-        return (double)__half2float(static_cast<const __half *>(plan.data)[at]);
-    default:
-        return (double)static_cast<const float *>(plan.data)[at];
-    }
+    return static_cast<const uint16_t *>(plan.data)[at];
+}
+
+static inline __device__ double crn_contours_meaning(const crn_contours_plan &plan, uint32_t bits)
+{
+    if (plan.type == CRN_F32)
+        return (double)__uint_as_float(bits);
+    if (plan.type == CRN_F16)
+        return (double)__half2float(__ushort_as_half((unsigned short)bits));
+    return (double)bits;
 }
 
 #endif

@@ -2,52 +2,11 @@
 #include "gpu/contours.cuh"
 
 #define THREADS 256
+#define WARPS   (THREADS / 32)
 
-/* Words that a warp has on the way at once. */
-#define AHEAD 8
-
-/* Where a warp's word lies. */
-typedef struct word_place {
-    int32_t number, row, word;
-} word_place;
-
-/* Words in the order in which their pixels lie in memory, as far as that is easily said. */
-static __device__ word_place place_of(const crn_contours_plan &plan, int64_t item)
-{
-    int32_t rows = plan.cell_rows + 1;
-    word_place at;
-    if (plan.by_pixel) {
-        int32_t plane = (int32_t)(item % plan.planes);
-        item /= plan.planes;
-        at.word = (int32_t)(item % plan.words);
-        item /= plan.words;
-        at.row = (int32_t)(item % rows);
-        at.number = (int32_t)(item / rows) * plan.planes + plane;
-    } else {
-        at.word = (int32_t)(item % plan.words);
-        item /= plan.words;
-        at.row = (int32_t)(item % rows);
-        at.number = (int32_t)(item / rows);
-    }
-    return at;
-}
-
-static __device__ void step_on(const crn_contours_plan &plan, word_place *at)
-{
-    if (plan.by_pixel) {
-        at->number++;
-        if (at->number % plan.planes)
-            return;
-        at->number -= plan.planes;
-    }
-    if (++at->word < plan.words)
-        return;
-    at->word = 0;
-    if (++at->row <= plan.cell_rows)
-        return;
-    at->row = 0;
-    at->number += plan.by_pixel ? plan.planes : 1;
-}
+/* Words that a warp has on the way at once: of so many rows, or of so many planes. */
+#define ROWS_AHEAD   8
+#define PLANES_AHEAD 16
 
 static __device__ float widened(uint8_t value)
 {
@@ -69,6 +28,12 @@ static __device__ float widened(float value)
     return value;
 }
 
+/* The greatest float that is no greater than the level: the same floats lie above it. */
+static __device__ float level_of(const crn_contours_plan &plan, int32_t plane)
+{
+    return __double2float_rd(plan.more_levels ? plan.more_levels[plane] : plan.levels[plane]);
+}
+
 static __device__ void clear_control(const crn_contours_plan &plan)
 {
     size_t count = (sizeof *plan.control + (size_t)plan.numbers * sizeof *plan.control->status) / 4;
@@ -77,79 +42,134 @@ static __device__ void clear_control(const crn_contours_plan &plan)
         word[i] = 0;
 }
 
+/* A column of words: ROWS_AHEAD rows of one plane. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
-    make_bits(const __grid_constant__ crn_contours_plan plan)
+    make_rows_of_bits(const __grid_constant__ crn_contours_plan plan)
+{
+    if (blockIdx.x == 0 && blockIdx.y == 0)
+        clear_control(plan);
+    int32_t lane = threadIdx.x % 32, rows = plan.cell_rows + 1;
+    int32_t across = (plan.words + WARPS - 1) / WARPS, down = (int32_t)blockIdx.x / across;
+    int32_t word = ((int32_t)blockIdx.x - down * across) * WARPS + (int32_t)threadIdx.x / 32;
+    int32_t x = 32 * word + lane + plan.origin, first = down * ROWS_AHEAD;
+    if (word >= plan.words)
+        return;
+    bool in_row = (uint32_t)x < (uint32_t)plan.width;
+    for (int32_t number = (int32_t)blockIdx.y; number < plan.numbers;
+         number += (int32_t)gridDim.y) {
+        const T *data = static_cast<const T *>(plan.data) +
+                        crn_contours_index(plan, number, first + plan.origin, x);
+        float level = level_of(plan, number % plan.planes);
+        T value[ROWS_AHEAD];
+        bool valid[ROWS_AHEAD];
+#pragma unroll
+        for (int32_t i = 0; i < ROWS_AHEAD; i++) {
+            int32_t y = first + i + plan.origin;
+            bool inside = in_row && (uint32_t)y < (uint32_t)plan.height;
+            value[i] = inside ? data[i * plan.row_stride] : T();
+            valid[i] =
+                !inside || !plan.mask || plan.mask[(size_t)y * (size_t)plan.width + (size_t)x];
+        }
+        uint32_t bits = 0, bad = 0; /* lane i keeps the i-th word */
+#pragma unroll
+        for (int32_t i = 0; i < ROWS_AHEAD; i++) {
+            int32_t y = first + i + plan.origin;
+            bool inside = in_row && (uint32_t)y < (uint32_t)plan.height;
+            float v = widened(value[i]);
+            uint32_t above = __ballot_sync(~0u, inside && v > level);
+            uint32_t none = __ballot_sync(~0u, v != v || !valid[i]);
+            bits = lane == i ? above : bits;
+            bad = lane == i ? none : bad;
+        }
+        if (lane < ROWS_AHEAD && first + lane < rows) {
+            uint32_t *at = plan.bits + (size_t)number * plan.plane_words +
+                           (uint32_t)((first + lane) * plan.words + word);
+            at[0] = bits;
+            if (plan.lacks)
+                at[plan.corner_words] = bad;
+        }
+    }
+}
+
+/* The same word of all planes, whose pixels lie beside each other. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS)
+    make_bits_of_planes(const __grid_constant__ crn_contours_plan plan)
 {
     if (blockIdx.x == 0)
         clear_control(plan);
-    int32_t lane = threadIdx.x % 32, rows = plan.cell_rows + 1;
-    int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32;
-    int64_t items = (int64_t)plan.numbers * rows * plan.words, item = warp * AHEAD;
-    if (item >= items)
+    int32_t lane = threadIdx.x % 32;
+    uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / 32;
+    uint32_t rows = (uint32_t)plan.cell_rows + 1, row_of_all = warp / (uint32_t)plan.words;
+    uint32_t word = warp - row_of_all * (uint32_t)plan.words, view = row_of_all / rows;
+    uint32_t row = row_of_all - view * rows;
+    int32_t first = (int32_t)view * plan.planes, x = (int32_t)(32 * word) + lane + plan.origin;
+    int32_t y = (int32_t)row + plan.origin;
+    if (first >= plan.numbers)
         return;
-    word_place at = place_of(plan, item);
-    T value[AHEAD];
-    bool inside[AHEAD], valid[AHEAD];
-    float level[AHEAD];
-    size_t place = 0; /* lane i keeps the i-th word and its place */
+    bool inside = crn_contours_is_inside(plan, y, x);
+    bool valid = !inside || !plan.mask || plan.mask[(size_t)y * (size_t)plan.width + (size_t)x];
+    const T *data = static_cast<const T *>(plan.data) + crn_contours_index(plan, first, y, x);
+    uint32_t *at = plan.bits + (size_t)first * plan.plane_words + row * (uint32_t)plan.words + word;
+    for (int32_t plane = 0; plane < plan.planes; plane += PLANES_AHEAD) {
+        T value[PLANES_AHEAD];
 #pragma unroll
-    for (int32_t i = 0; i < AHEAD; i++) {
-        int32_t y = at.row + plan.origin, x = 32 * at.word + lane + plan.origin;
-        inside[i] = item + i < items && crn_contours_is_inside(plan, y, x);
-        valid[i] = true;
-        value[i] = T();
-        level[i] = 0;
-        if (inside[i]) {
-            const T *data = static_cast<const T *>(plan.data);
-            value[i] = data[crn_contours_index(plan, at.number, y, x)];
-            if (plan.mask)
-                valid[i] = plan.mask[(size_t)y * (size_t)plan.width + (size_t)x] != 0;
-            /* The greatest float that is no greater: the same floats lie above it. */
-            level[i] = __double2float_rd(crn_contours_level(plan, at.number));
+        for (int32_t i = 0; i < PLANES_AHEAD; i++)
+            value[i] =
+                inside && plane + i < plan.planes ? data[(plane + i) * plan.plane_stride] : T();
+        uint32_t bits = 0, bad = 0;
+#pragma unroll
+        for (int32_t i = 0; i < PLANES_AHEAD; i++) {
+            float level = plane + i < plan.planes ? level_of(plan, plane + i) : 0;
+            float v = widened(value[i]);
+            uint32_t above = __ballot_sync(~0u, inside && v > level);
+            uint32_t none = __ballot_sync(~0u, v != v || !valid);
+            bits = lane == i ? above : bits;
+            bad = lane == i ? none : bad;
         }
-        if (lane == i)
-            place =
-                (size_t)at.number * plan.plane_words + (uint32_t)(at.row * plan.words + at.word);
-        step_on(plan, &at);
-    }
-    uint32_t bits = 0, bad = 0;
-#pragma unroll
-    for (int32_t i = 0; i < AHEAD; i++) {
-        float v = widened(value[i]);
-        uint32_t above = __ballot_sync(~0u, inside[i] && v > level[i]);
-        uint32_t none = __ballot_sync(~0u, inside[i] && (v != v || !valid[i]));
-        if (lane == i) {
-            bits = above;
-            bad = none;
+        if (lane < PLANES_AHEAD && plane + lane < plan.planes) {
+            size_t which = (size_t)(plane + lane) * plan.plane_words;
+            at[which] = bits;
+            if (plan.lacks)
+                at[which + plan.corner_words] = bad;
         }
     }
-    if (lane < AHEAD && item + lane < items) {
-        plan.bits[place] = bits;
-        if (plan.lacks)
-            plan.bits[place + plan.corner_words] = bad;
+}
+
+template <typename T>
+static void make_bits(const crn_context *context, const crn_contours_plan *plan)
+{
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(THREADS);
+    config.stream = crn_gpu_stream(context);
+    int64_t rows = plan->cell_rows + 1;
+    if (plan->by_pixel) {
+        int64_t words = rows * plan->words * (plan->numbers / plan->planes);
+        config.gridDim = dim3((unsigned)crn_gpu_blocks(words, WARPS));
+        cudaLaunchKernelEx(&config, make_bits_of_planes<T>, *plan);
+        return;
     }
+    int64_t down = (rows + ROWS_AHEAD - 1) / ROWS_AHEAD;
+    config.gridDim = dim3((unsigned)(down * crn_gpu_blocks(plan->words, WARPS)),
+                          (unsigned)(plan->numbers < 65535 ? plan->numbers : 65535));
+    cudaLaunchKernelEx(&config, make_rows_of_bits<T>, *plan);
 }
 
 int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan)
 {
-    int64_t items = (int64_t)plan->numbers * (plan->cell_rows + 1) * plan->words;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)crn_gpu_blocks(items, AHEAD * THREADS / 32));
-    config.blockDim = dim3(THREADS);
-    config.stream = crn_gpu_stream(context);
     switch (plan->type) {
     case CRN_U8:
-        cudaLaunchKernelEx(&config, make_bits<uint8_t>, *plan);
+        make_bits<uint8_t>(context, plan);
         break;
     case CRN_U16:
-        cudaLaunchKernelEx(&config, make_bits<uint16_t>, *plan);
+        make_bits<uint16_t>(context, plan);
         break;
     case CRN_F16:
-        cudaLaunchKernelEx(&config, make_bits<__half>, *plan);
+        make_bits<__half>(context, plan);
         break;
     default:
-        cudaLaunchKernelEx(&config, make_bits<float>, *plan);
+        make_bits<float>(context, plan);
         break;
     }
     return crn_gpu_launched();

@@ -27,6 +27,30 @@ typedef struct crn_contours_cells {
     uint32_t upper_left, upper_right, lower_left, lower_right, active, saddle;
 } crn_contours_cells;
 
+/* From the words of corners above and below, those to their right, those without a value, and how
+ * many cells there are from the first on. */
+static __device__ crn_contours_cells crn_contours_cells_of(uint32_t up, uint32_t up_right,
+                                                           uint32_t down, uint32_t down_right,
+                                                           uint32_t bad, uint32_t bad_right,
+                                                           int32_t cells)
+{
+    crn_contours_cells c;
+    c.upper_left = up;
+    c.lower_left = down;
+    c.upper_right = __funnelshift_r(up, up_right, 1);
+    c.lower_right = __funnelshift_r(down, down_right, 1);
+    uint32_t any = c.upper_left | c.upper_right | c.lower_left | c.lower_right;
+    uint32_t all = c.upper_left & c.upper_right & c.lower_left & c.lower_right;
+    c.active = any & ~all &
+               (cells >= 32  ? ~0u
+                : cells <= 0 ? 0
+                             : (1u << cells) - 1) &
+               ~(bad | __funnelshift_r(bad, bad_right, 1));
+    c.saddle = c.active & (c.upper_left ^ c.upper_right) & (c.upper_left ^ c.lower_left) &
+               ~(c.upper_left ^ c.lower_right);
+    return c;
+}
+
 static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_plan &plan,
                                                            const crn_contours_work &work,
                                                            int32_t plane, int32_t row, int32_t word)
@@ -35,23 +59,13 @@ static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_pl
         work.bits + (size_t)plane * plan.plane_words + (uint32_t)(row * plan.words + word);
     const uint32_t *down = up + plan.words;
     bool more = word + 1 < plan.words;
-    crn_contours_cells c;
-    c.upper_left = up[0];
-    c.lower_left = down[0];
-    c.upper_right = __funnelshift_r(c.upper_left, more ? up[1] : 0, 1);
-    c.lower_right = __funnelshift_r(c.lower_left, more ? down[1] : 0, 1);
-    uint32_t any = c.upper_left | c.upper_right | c.lower_left | c.lower_right;
-    uint32_t all = c.upper_left & c.upper_right & c.lower_left & c.lower_right;
-    int32_t cells = plan.cell_columns - 32 * word;
-    c.active = any & ~all & (cells >= 32 ? ~0u : cells <= 0 ? 0 : (1u << cells) - 1);
+    uint32_t bad = 0, bad_right = 0;
     if (plan.lacks) {
-        up += plan.corner_words, down += plan.corner_words;
-        uint32_t left = up[0] | down[0], right = more ? up[1] | down[1] : 0;
-        c.active &= ~(left | __funnelshift_r(left, right, 1));
+        bad = up[plan.corner_words] | down[plan.corner_words];
+        bad_right = more ? up[plan.corner_words + 1] | down[plan.corner_words + 1] : 0;
     }
-    c.saddle = c.active & (c.upper_left ^ c.upper_right) & (c.upper_left ^ c.lower_left) &
-               ~(c.upper_left ^ c.lower_right);
-    return c;
+    return crn_contours_cells_of(up[0], more ? up[1] : 0, down[0], more ? down[1] : 0, bad,
+                                 bad_right, plan.cell_columns - 32 * word);
 }
 
 static inline __device__ uint32_t crn_contours_count(const crn_contours_cells &c, uint32_t mask)
@@ -146,17 +160,32 @@ static inline __device__ double crn_contours_fraction(double a, double b, double
     return (level - a) / (b - a);
 }
 
-/* The point on one side of a cell, always from left to right or from top to bottom. */
-static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, int32_t number,
-                                               int32_t row, int32_t column, uint32_t side)
+/* One side of a cell, from left to right or from top to bottom: its two pixels. */
+typedef struct crn_contours_edge {
+    int32_t y, x;
+    bool across;
+    uint32_t a, b; /* crn_contours_load */
+} crn_contours_edge;
+
+static __device__ crn_contours_edge crn_contours_load_edge(const crn_contours_plan &plan,
+                                                           int32_t number, int32_t row,
+                                                           int32_t column, uint32_t side)
 {
-    int32_t y = row + plan.origin + (side == CRN_SIDE_BOTTOM);
-    int32_t x = column + plan.origin + (side == CRN_SIDE_RIGHT);
-    bool across = side == CRN_SIDE_TOP || side == CRN_SIDE_BOTTOM;
-    double a = crn_contours_value(plan, number, y, x);
-    double b = crn_contours_value(plan, number, y + !across, x + across);
-    double f = crn_contours_fraction(a, b, crn_contours_level(plan, number));
-    crn_point point = {x + (across ? f : 0), y + (across ? 0 : f)};
+    crn_contours_edge e;
+    e.y = row + plan.origin + (side == CRN_SIDE_BOTTOM);
+    e.x = column + plan.origin + (side == CRN_SIDE_RIGHT);
+    e.across = side == CRN_SIDE_TOP || side == CRN_SIDE_BOTTOM;
+    e.a = crn_contours_load(plan, number, e.y, e.x);
+    e.b = crn_contours_load(plan, number, e.y + !e.across, e.x + e.across);
+    return e;
+}
+
+static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, double level,
+                                               const crn_contours_edge &e)
+{
+    double f = crn_contours_fraction(crn_contours_meaning(plan, e.a),
+                                     crn_contours_meaning(plan, e.b), level);
+    crn_point point = {e.x + (e.across ? f : 0), e.y + (e.across ? 0 : f)};
     return point;
 }
 
@@ -165,19 +194,17 @@ static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, in
  * that the first does not is nearly always seen without an exact division.
  */
 static __device__ bool crn_contours_has_length(const crn_contours_plan &plan, int32_t number,
-                                               int32_t row, int32_t column, uint32_t from,
-                                               uint32_t to)
+                                               int32_t row, int32_t column, uint32_t to,
+                                               const crn_contours_edge &from)
 {
-    int32_t y = row + plan.origin + (from == CRN_SIDE_BOTTOM);
-    int32_t x = column + plan.origin + (from == CRN_SIDE_RIGHT);
-    bool across = from == CRN_SIDE_TOP || from == CRN_SIDE_BOTTOM;
-    double a = crn_contours_value(plan, number, y, x);
-    double b = crn_contours_value(plan, number, y + !across, x + across);
-    float about = __fdividef((float)(crn_contours_level(plan, number) - a), (float)(b - a));
+    double level = crn_contours_level(plan, number);
+    double a = crn_contours_meaning(plan, from.a), b = crn_contours_meaning(plan, from.b);
+    float about = __fdividef((float)(level - a), (float)(b - a));
     if (about > 0.001f && about < 0.999f)
         return true;
-    crn_point first = crn_contours_point(plan, number, row, column, from);
-    crn_point second = crn_contours_point(plan, number, row, column, to);
+    crn_point first = crn_contours_point(plan, level, from);
+    crn_point second =
+        crn_contours_point(plan, level, crn_contours_load_edge(plan, number, row, column, to));
     return first.x != second.x || first.y != second.y;
 }
 

@@ -114,18 +114,27 @@ static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *
     return total;
 }
 
-/* Did anything change for anybody? */
+/* Did anything change for anybody? Blocks say so when they meet. */
 template <bool EVERYBODY>
 static __device__ bool any_changed(const crn_contours_plan &plan, uint32_t round, bool changed)
 {
     bool here = __syncthreads_or(changed);
     if (!EVERYBODY)
         return here;
-    volatile uint32_t *flag = &plan.control->changed[round];
-    if (here && threadIdx.x == 0)
-        *flag = 1;
-    meet<true>();
-    return *flag;
+    uint32_t *said = shared_words() + 1;
+    if (threadIdx.x == 0) {
+        volatile uint32_t *arrived = &plan.control->arrived[round];
+        uint32_t all;
+        __threadfence();
+        atomicAdd(&plan.control->arrived[round], here ? 0x10001 : 1);
+        do
+            all = *arrived;
+        while ((all & 0xffff) != gridDim.x);
+        __threadfence();
+        *said = all >> 16;
+    }
+    __syncthreads();
+    return *said;
 }
 
 #endif

@@ -15,9 +15,10 @@
  * The key of a segment with a length is its number + 1, of one without 0, of the last of an open
  * contour LAST | number: what the greatest key belongs to ends the contour, open or closed.
  */
-#define LAST    0x80000000u
-#define NO_SIZE 0x80000000u /* in x: the segment itself has no length */
-#define HEAD    0x80000000u /* in z: nothing precedes it; in an order: its first point is meant */
+#define LAST        0x80000000u
+#define NO_SIZE     0x80000000u /* in x: the segment itself has no length */
+#define HEAD        0x80000000u /* in z: nothing precedes it; in an order: its first point is meant */
+#define MAYBE_LEAST 0x80000000u /* in w: it has a length, and no other that is known to be less */
 
 static __device__ crn_contours_cells cells_of_word(const crn_contours_plan &plan,
                                                    const crn_contours_work &work, uint32_t index)
@@ -44,8 +45,11 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
     uint64_t before = 0, all = 0;
     if (EVERYBODY) {
         uint64_t mine = 0;
-        for (uint32_t i = my.begin + threadIdx.x; i < my.end; i += blockDim.x)
-            mine += count_of_word(plan, *work, i, my.end);
+        for (uint32_t i = my.begin + threadIdx.x; i < my.end; i += blockDim.x) {
+            uint32_t count = count_of_word(plan, *work, i, my.end);
+            work->prefix[i] = count;
+            mine += count;
+        }
         scan_block(mine, &all);
         before = scan_blocks(plan.control->sums[0], all, &all);
         work->count = (uint32_t)all;
@@ -54,7 +58,9 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
         uint32_t first = tile + threadIdx.x * IN_A_ROW, count[IN_A_ROW], sum = 0;
 #pragma unroll
         for (uint32_t i = 0; i < IN_A_ROW; i++)
-            sum += count[i] = count_of_word(plan, *work, first + i, my.end);
+            sum += count[i] = !EVERYBODY           ? count_of_word(plan, *work, first + i, my.end)
+                              : first + i < my.end ? work->prefix[first + i]
+                                                   : 0;
         uint64_t at = before + scan_block(sum, &all);
         before += all;
 #pragma unroll
@@ -88,7 +94,7 @@ static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool ha
     link.x = (last ? segment : successor) | (has_length ? 0 : NO_SIZE);
     link.y = last ? LAST | segment : has_length ? segment + 1 : 0;
     link.z = has_length | (head ? HEAD : 0);
-    link.w = has_length;
+    link.w = has_length ? 1 | MAYBE_LEAST : 0;
     return link;
 }
 
@@ -96,26 +102,32 @@ static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool ha
 static __device__ bool learn(uint4 *link, const uint4 &there)
 {
     bool more = there.y > link->y;
+    uint32_t w = link->w & ~MAYBE_LEAST;
     if (more) {
         link->y = there.y;
-        link->z = (link->z & HEAD) | (link->w + (there.z & ~HEAD));
+        link->z = (link->z & HEAD) | (w + (there.z & ~HEAD));
     }
-    link->w += there.w;
+    link->w = (link->w & MAYBE_LEAST) | ((w + there.w) & ~MAYBE_LEAST);
     link->x = (link->x & NO_SIZE) | (there.x & ~NO_SIZE);
     return more;
 }
 
-/* The n-th segment of the index-th word of a plane becomes a link to its successor. */
-static __device__ void make_segment(const crn_contours_plan &plan, const crn_contours_work &work,
-                                    uint32_t segment, uint32_t index, const crn_contours_cells &c,
-                                    uint32_t n)
+/* A plane's s-th segment as a link to its successor; its cell is kept. */
+static __device__ uint4 make_segment(const crn_contours_plan &plan, const crn_contours_work &work,
+                                     uint32_t s)
 {
+    uint32_t index = 0, words = (uint32_t)(plan.cell_rows * plan.words);
+    for (uint32_t step = 1u << (31 - __clz((int)words)); step > 0; step /= 2)
+        if (index + step < words && work.prefix[index + step] <= s)
+            index += step;
+    int32_t row = (int32_t)(index / (uint32_t)plan.words);
+    int32_t word = (int32_t)index - row * plan.words;
+    crn_contours_cells c = crn_contours_cells_at(plan, work, 0, row, word);
     uint32_t second;
-    int32_t bit = cell_of(c, n, &second);
+    int32_t bit = cell_of(c, s - work.prefix[index], &second), column = 32 * word + bit;
     uint32_t sides = crn_contours_sides(crn_contours_corners(c, bit), plan.high) >> 4 * second;
     uint32_t from = sides & 3, to = sides >> 2 & 3;
-    int32_t row = (int32_t)(index / (uint32_t)plan.words);
-    int32_t column = ((int32_t)index - row * plan.words) * 32 + bit;
+    crn_contours_edge edge = crn_contours_load_edge(plan, work.number, row, column, from);
 
     int32_t other_row = row, other_column = column;
     crn_contours_cross(from, &other_row, &other_column);
@@ -123,50 +135,18 @@ static __device__ void make_segment(const crn_contours_plan &plan, const crn_con
     other_row = row, other_column = column;
     uint32_t side = crn_contours_cross(to, &other_row, &other_column);
     uint32_t successor = crn_contours_beginning(plan, work, 0, other_row, other_column, side);
-    bool has_length = crn_contours_has_length(plan, work.number, row, column, from, to);
-    work.now[segment] = first_link(segment, successor, has_length, head);
-    work.cell[segment] = (uint32_t)(row * plan.cell_columns + column) | to << CRN_CELL_SIDE_SHIFT;
-}
-
-/* A warp takes 32 words at a time and shares their segments out evenly. */
-static __device__ void make_segments(const crn_contours_plan &plan, const crn_contours_work &work)
-{
-    uint32_t words = (uint32_t)plan.cell_rows * (uint32_t)plan.words;
-    uint32_t lane = threadIdx.x % 32;
-    for (uint32_t base = threadIdx.x / 32 * 32; base < words; base += blockDim.x) {
-        crn_contours_cells mine = {};
-        uint32_t first = work.prefix[base];
-        if (base + lane < words)
-            mine = cells_of_word(plan, work, base + lane);
-        uint32_t count = crn_contours_count(mine, ~0u), up_to = count;
-        for (uint32_t d = 1; d < 32; d *= 2) {
-            uint32_t other = __shfl_up_sync(~0u, up_to, d);
-            up_to += lane >= d ? other : 0;
-        }
-        uint32_t before = up_to - count, all = __shfl_sync(~0u, up_to, 31);
-        for (uint32_t turn = 0; turn < all; turn += 32) {
-            uint32_t n = turn + lane, from = 0;
-            for (uint32_t step = 16; step > 0; step /= 2)
-                from += __shfl_sync(~0u, before, from + step) <= n ? step : 0;
-            crn_contours_cells c;
-            c.upper_left = __shfl_sync(~0u, mine.upper_left, from);
-            c.upper_right = __shfl_sync(~0u, mine.upper_right, from);
-            c.lower_left = __shfl_sync(~0u, mine.lower_left, from);
-            c.lower_right = __shfl_sync(~0u, mine.lower_right, from);
-            c.active = __shfl_sync(~0u, mine.active, from);
-            c.saddle = __shfl_sync(~0u, mine.saddle, from);
-            uint32_t skipped = __shfl_sync(~0u, before, from);
-            if (n < all)
-                make_segment(plan, work, first + n, base + from, c, n - skipped);
-        }
-    }
-    __syncthreads();
+    work.cell[s] = (uint32_t)(row * plan.cell_columns + column) | to << CRN_CELL_SIDE_SHIFT;
+    bool has_length = crn_contours_has_length(plan, work.number, row, column, to, edge);
+    return first_link(s, successor, has_length, head);
 }
 
 /* Until every link knows the end of its contour: in the worst case after 32 rounds. */
 static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_work *work)
 {
-    for (uint32_t round = 0;; round++) {
+    for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x)
+        work->now[s] = make_segment(plan, *work, s);
+    __syncthreads();
+    for (uint32_t round = 0, more = 1; more; round++) {
         bool changed = false;
         for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x) {
             uint4 link = work->now[s];
@@ -177,9 +157,85 @@ static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_wor
         uint4 *done = work->next;
         work->next = work->now;
         work->now = done;
-        if (!any_changed<false>(plan, round, changed))
-            return;
+        more = any_changed<false>(plan, round, changed);
     }
+}
+
+/*
+ * The same for few segments, in half the memory: 16 bits each, x: next | flags, w << 16; y: the
+ * key, z << 16; the flags are those that the whole link has. A thread keeps its own in registers.
+ */
+#define SMALL_EACH    6
+#define SMALL_NEXT    0x1fffu
+#define SMALL_HEAD    0x2000u
+#define SMALL_NO_SIZE 0x4000u
+#define SMALL_LAST    0x8000u
+
+static __device__ uint2 small_link(const uint4 &link)
+{
+    uint2 small;
+    small.x = (link.x & SMALL_NEXT) | (link.x & NO_SIZE ? SMALL_NO_SIZE : 0) |
+              (link.z & HEAD ? SMALL_HEAD : 0) | (link.w & 1) << 16;
+    small.y = (link.y & 0x7fff) | (link.y & LAST ? SMALL_LAST : 0) | (link.z & 1) << 16;
+    return small;
+}
+
+static __device__ uint4 large_link(const uint2 &small)
+{
+    uint4 link;
+    link.x = (small.x & SMALL_NEXT) | (small.x & SMALL_NO_SIZE ? NO_SIZE : 0);
+    link.y = (small.y & 0x7fff) | (small.y & SMALL_LAST ? LAST : 0);
+    link.z = small.y >> 16 | (small.x & SMALL_HEAD ? HEAD : 0);
+    link.w = small.x & SMALL_NO_SIZE ? 0 : MAYBE_LEAST;
+    return link;
+}
+
+static __device__ bool learn_small(uint2 *link, const uint2 &there)
+{
+    bool more = (there.y & 0xffff) > (link->y & 0xffff);
+    uint32_t w = link->x >> 16;
+    if (more)
+        link->y = (there.y & 0xffff) | (w + (there.y >> 16)) << 16;
+    link->x = (link->x & (SMALL_HEAD | SMALL_NO_SIZE)) | (there.x & SMALL_NEXT) |
+              (w + (there.x >> 16)) << 16;
+    return more;
+}
+
+static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_contours_work &work)
+{
+    uint2 *from = reinterpret_cast<uint2 *>(work.next), *to = from + work.count;
+    for (uint32_t s = threadIdx.x; s < work.count; s += blockDim.x)
+        from[s] = small_link(make_segment(plan, work, s));
+    __syncthreads();
+    uint2 mine[SMALL_EACH];
+#pragma unroll
+    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+        uint32_t s = threadIdx.x + i * blockDim.x;
+        mine[i] = s < work.count ? from[s] : make_uint2(0, SMALL_LAST);
+    }
+    for (uint32_t round = 0, more = 1; more; round++) {
+        bool changed = false;
+#pragma unroll
+        for (uint32_t i = 0; i < SMALL_EACH; i++) {
+            uint32_t s = threadIdx.x + i * blockDim.x;
+            if (s >= work.count)
+                break;
+            if (!(mine[i].y & SMALL_LAST))
+                changed |= learn_small(&mine[i], from[mine[i].x & SMALL_NEXT]);
+            to[s] = mine[i];
+        }
+        uint2 *done = to;
+        to = from;
+        from = done;
+        more = any_changed<false>(plan, round, changed);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+        uint32_t s = threadIdx.x + i * blockDim.x;
+        if (s < work.count)
+            work.now[s] = large_link(mine[i]);
+    }
+    __syncthreads();
 }
 
 #endif

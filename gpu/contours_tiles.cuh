@@ -11,11 +11,18 @@
 /* Links of a tile; one with more is left as it is. */
 #define TILE_LINKS 768
 
+/*
+ * A row of a tile, and those above and below it. What lies beside it, left in the low byte, right
+ * in the next: a cell's corners, and 16 where it is active.
+ */
 typedef struct tile_row {
     crn_contours_cells c;
     uint32_t first; /* segment, counted in the tile */
     uint32_t shift; /* from there to the number in the crew */
+    uint32_t beside;
 } tile_row;
+
+#define BESIDE_ACTIVE 16u
 
 /*
  * A link within a tile, as above in 16 bits each. x: next | flags, w << 16; y: the key, z << 16.
@@ -29,7 +36,7 @@ typedef struct tile_row {
 #define TILE_LAST    0x8000u
 
 typedef struct tile_room {
-    tile_row row[CRN_TILE_ROWS];
+    tile_row row[CRN_TILE_ROWS + 2]; /* the first above it, the last below */
     uint2 link[TILE_LINKS];
 } tile_room;
 
@@ -41,7 +48,7 @@ typedef struct tile_place {
 
 static __device__ int32_t tile_row_of(const tile_room *room, uint32_t n)
 {
-    int32_t row = 0;
+    int32_t row = 1;
 #pragma unroll
     for (int32_t step = CRN_TILE_ROWS / 2; step > 0; step /= 2)
         row += room->row[row + step].first <= n ? step : 0;
@@ -52,6 +59,44 @@ static __device__ int32_t tile_row_of(const tile_room *room, uint32_t n)
 static __device__ uint32_t number_of(const tile_room *room, uint32_t n)
 {
     return n + room->row[tile_row_of(room, n)].shift;
+}
+
+/* A cell whose upper corners are the last two bits of `up`, the left one lower. */
+static __device__ uint32_t cell_beside(uint32_t up, uint32_t down, uint32_t bad, bool exists)
+{
+    uint32_t corners = (up & 3) | (down & 3) << 2;
+    bool active = exists && !(bad & 3) && corners != 0 && corners != 15;
+    return corners | (active ? BESIDE_ACTIVE : 0);
+}
+
+/* Cells as crn_contours_cells_at has them, and those beside them. */
+static __device__ tile_row read_row(const crn_contours_plan &plan, const crn_contours_work &work,
+                                    int32_t plane, int32_t row, int32_t word)
+{
+    const uint32_t *at =
+        work.bits + (size_t)plane * plan.plane_words + (uint32_t)(row * plan.words + word);
+    bool less = word > 0, more = word + 1 < plan.words;
+    uint32_t up = at[0], down = at[plan.words];
+    uint32_t up_left = less ? at[-1] : 0, down_left = less ? at[plan.words - 1] : 0;
+    uint32_t up_right = more ? at[1] : 0, down_right = more ? at[plan.words + 1] : 0;
+    uint32_t bad_left = 0, bad = 0, bad_right = 0;
+    if (plan.lacks) {
+        at += plan.corner_words;
+        bad = at[0] | at[plan.words];
+        bad_left = less ? at[-1] | at[plan.words - 1] : 0;
+        bad_right = more ? at[1] | at[plan.words + 1] : 0;
+    }
+    tile_row r;
+    r.c = crn_contours_cells_of(up, up_right, down, down_right, bad, bad_right,
+                                plan.cell_columns - 32 * word);
+    r.first = 0;
+    r.shift = work.prefix[(uint32_t)(plane * plan.cell_rows + row) * (uint32_t)plan.words +
+                          (uint32_t)word];
+    r.beside = cell_beside(__funnelshift_l(up_left, up, 1), __funnelshift_l(down_left, down, 1),
+                           __funnelshift_l(bad_left, bad, 1), less) |
+               cell_beside(up_right, down_right, bad_right, 32 * (word + 1) < plan.cell_columns)
+                   << 8;
+    return r;
 }
 
 static __device__ void open_tile(const crn_contours_plan &plan, const crn_contours_work &work,
@@ -66,33 +111,22 @@ static __device__ void open_tile(const crn_contours_plan &plan, const crn_contou
     tile.word = (int32_t)(index - row_of_all * (uint32_t)plan.words);
     tile.room = room;
     tile_row mine = {};
-    uint32_t number = 0;
-    if (lane < CRN_TILE_ROWS && tile.row + (int32_t)lane < plan.cell_rows) {
-        int32_t row = tile.row + (int32_t)lane;
-        mine.c = crn_contours_cells_at(plan, work, tile.plane, row, tile.word);
-        number = work.prefix[(uint32_t)(tile.plane * plan.cell_rows + row) * (uint32_t)plan.words +
-                             (uint32_t)tile.word];
-    }
-    uint32_t count = crn_contours_count(mine.c, ~0u), up_to = count;
-    for (uint32_t d = 1; d < CRN_TILE_ROWS; d *= 2) {
+    int32_t row = tile.row + (int32_t)lane - 1;
+    if (lane < CRN_TILE_ROWS + 2 && (uint32_t)row < (uint32_t)plan.cell_rows)
+        mine = read_row(plan, work, tile.plane, row, tile.word);
+    uint32_t count = lane == 0 ? 0 : crn_contours_count(mine.c, ~0u), up_to = count;
+    for (uint32_t d = 1; d < CRN_TILE_ROWS + 2; d *= 2) {
         uint32_t other = __shfl_up_sync(~0u, up_to, d);
         up_to += lane >= d ? other : 0;
     }
     mine.first = up_to - count;
-    mine.shift = number - mine.first;
-    tile.count = __shfl_sync(~0u, up_to, CRN_TILE_ROWS - 1);
+    mine.shift -= mine.first;
+    tile.count = __shfl_sync(~0u, up_to, CRN_TILE_ROWS);
     __syncwarp(); /* the tile before is done with */
-    if (lane < CRN_TILE_ROWS)
+    if (lane < CRN_TILE_ROWS + 2)
         room->row[lane] = mine;
     __syncwarp();
     *ret_tile = tile;
-}
-
-/* Whether a neighbouring cell lies in the tile: its row there, or -1. */
-static __device__ int32_t row_in_tile(const tile_place &tile, int32_t row, int32_t column)
-{
-    uint32_t there = (uint32_t)(row - tile.row);
-    return there < CRN_TILE_ROWS && column >> 5 == tile.word ? (int32_t)there : -1;
 }
 
 /* One segment on its way. */
@@ -103,26 +137,32 @@ typedef struct tile_segment {
     bool head, enters, has_length;
 } tile_segment;
 
-static __device__ void find_successor(const crn_contours_plan &plan, const crn_contours_work &work,
-                                      const tile_place &tile, int32_t row, int32_t column,
-                                      uint32_t side, tile_segment *s)
+/* A cell in the tile or next to it, by its line in the room (1: the tile's first) and bit (-1 to
+ * 32): is it active? */
+static __device__ bool is_active(const tile_row *row, int32_t bit)
 {
-    int32_t there = row_in_tile(tile, row, column);
-    s->inside = CRN_CONTOURS_NONE;
-    if (there < 0) {
-        s->successor = crn_contours_beginning(plan, work, tile.plane, row, column, side);
-        return;
+    if ((uint32_t)bit < 32)
+        return row->c.active >> bit & 1;
+    return row->beside & (bit < 0 ? BESIDE_ACTIVE : BESIDE_ACTIVE << 8);
+}
+
+/* Its segment that begins at that side: the crew's number. */
+static __device__ uint32_t beginning_at(const crn_contours_plan &plan, const tile_row *row,
+                                        int32_t bit, uint32_t side)
+{
+    uint32_t number = row->first + row->shift, corners;
+    if ((uint32_t)bit < 32) {
+        corners = crn_contours_corners(row->c, bit);
+        number += crn_contours_count(row->c, (1u << bit) - 1);
+    } else {
+        corners = row->beside >> (bit < 0 ? 0 : 8) & 15;
+        number += bit > 0                        ? crn_contours_count(row->c, ~0u)
+                  : corners == 6 || corners == 9 ? -2u
+                                                 : -1u;
     }
-    const tile_row *next = &tile.room->row[there];
-    int32_t bit = column & 31;
-    s->successor = CRN_CONTOURS_NONE;
-    if (!(next->c.active >> bit & 1))
-        return;
-    uint32_t n = next->first + crn_contours_count(next->c, (1u << bit) - 1);
-    if (next->c.saddle >> bit & 1)
-        n += (crn_contours_sides(crn_contours_corners(next->c, bit), plan.high) & 3) != side;
-    s->inside = n;
-    s->successor = n + next->shift;
+    if (corners == 6 || corners == 9)
+        number += (crn_contours_sides(corners, plan.high) & 3) != side;
+    return number;
 }
 
 /* A tile's n-th segment; its cell is kept. */
@@ -137,21 +177,27 @@ static __device__ tile_segment find_segment(const crn_contours_plan &plan,
     uint32_t sides =
         crn_contours_sides(crn_contours_corners(mine->c, bit), plan.high) >> 4 * second;
     uint32_t from = sides & 3, to = sides >> 2 & 3;
-    int32_t row = tile.row + line, column = 32 * tile.word + bit;
+    int32_t row = tile.row + line - 1, column = 32 * tile.word + bit;
+    crn_contours_edge edge =
+        crn_contours_load_edge(plan, work.number + tile.plane, row, column, from);
     tile_segment s;
     s.number = n + mine->shift;
     work.cell[s.number] = (uint32_t)(row * plan.cell_columns + column) | to << CRN_CELL_SIDE_SHIFT;
 
-    int32_t other_row = row, other_column = column;
-    crn_contours_cross(from, &other_row, &other_column);
-    int32_t before = row_in_tile(tile, other_row, other_column);
-    s.enters = before < 0;
-    s.head = s.enters ? !crn_contours_has_segment(plan, work, tile.plane, other_row, other_column)
-                      : !(tile.room->row[before].c.active >> (other_column & 31) & 1);
-    other_row = row, other_column = column;
-    uint32_t side = crn_contours_cross(to, &other_row, &other_column);
-    find_successor(plan, work, tile, other_row, other_column, side, &s);
-    s.has_length = crn_contours_has_length(plan, work.number + tile.plane, row, column, from, to);
+    int32_t other_line = line, other_bit = bit;
+    crn_contours_cross(from, &other_line, &other_bit);
+    s.head = !is_active(&tile.room->row[other_line], other_bit);
+    s.enters = other_line < 1 || other_line > CRN_TILE_ROWS || (uint32_t)other_bit >= 32;
+    other_line = line, other_bit = bit;
+    uint32_t side = crn_contours_cross(to, &other_line, &other_bit);
+    const tile_row *next = &tile.room->row[other_line];
+    s.inside = s.successor = CRN_CONTOURS_NONE;
+    if (is_active(next, other_bit)) {
+        s.successor = beginning_at(plan, next, other_bit, side);
+        if (other_line >= 1 && other_line <= CRN_TILE_ROWS && (uint32_t)other_bit < 32)
+            s.inside = s.successor - next->shift;
+    }
+    s.has_length = crn_contours_has_length(plan, work.number + tile.plane, row, column, to, edge);
     return s;
 }
 
@@ -225,6 +271,38 @@ static __device__ uint4 whole_link(const crn_contours_work &work, const tile_pla
     return whole;
 }
 
+/* Which segments may be the least of their contour: of each piece of one in the tile, the least
+ * with a length. The links are whole elsewhere by now; their second halves serve for this. */
+static __device__ void mark_least(const crn_contours_work &work, const tile_place &tile)
+{
+    uint32_t lane = threadIdx.x % 32;
+    for (uint32_t n = lane; n < tile.count; n += 32) {
+        uint2 *link = &tile.room->link[n];
+        uint32_t key = link->y & 0xffff;
+        /* What all of a piece agree on: where it leaves the tile, or how it ends there. */
+        uint32_t piece = link->x & TILE_OUT ? link->x & TILE_NUMBER
+                         : key & TILE_LAST  ? key & TILE_NUMBER
+                         : key              ? key - 1
+                                            : TILE_NUMBER;
+        link->x = (link->x & ~TILE_NUMBER) | piece;
+    }
+    __syncwarp();
+    for (uint32_t n = lane; n < tile.count; n += 32)
+        tile.room->link[n].y = CRN_CONTOURS_NONE;
+    __syncwarp();
+    for (uint32_t n = lane; n < tile.count; n += 32) {
+        uint32_t own = tile.room->link[n].x;
+        if (!(own & TILE_NO_SIZE))
+            atomicMin(&tile.room->link[own & TILE_NUMBER].y, n);
+    }
+    __syncwarp();
+    for (uint32_t n = lane; n < tile.count; n += 32) {
+        uint32_t own = tile.room->link[n].x;
+        if (!(own & TILE_NO_SIZE) && tile.room->link[own & TILE_NUMBER].y == n)
+            work.now[number_of(tile.room, n)].w |= MAYBE_LEAST;
+    }
+}
+
 static __device__ void link_tile(const crn_contours_plan &plan, const crn_contours_work &work,
                                  const tile_place &tile, uint32_t *list, uint32_t *count)
 {
@@ -249,6 +327,8 @@ static __device__ void link_tile(const crn_contours_plan &plan, const crn_contou
     run_in_tile(tile);
     for (uint32_t n = lane; n < tile.count; n += 32)
         work.now[number_of(tile.room, n)] = whole_link(work, tile, tile.room->link[n]);
+    __syncwarp();
+    mark_least(work, tile);
 }
 
 /* Tiles go round: `warps` next to each other for each block. */

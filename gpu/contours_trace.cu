@@ -36,6 +36,17 @@ static __device__ uint32_t *order_of(const crn_contours_work &work)
     return least_of(work) + work.count;
 }
 
+/* How many segments with a length a contour has: in the link of the one that ends it. */
+static __device__ void set_lengths(const crn_contours_work &work, uint32_t end, uint32_t lengths)
+{
+    work.now[end].w = (work.now[end].w & MAYBE_LEAST) | lengths;
+}
+
+static __device__ uint32_t lengths_of(const uint4 &end)
+{
+    return end.w & ~MAYBE_LEAST;
+}
+
 /*
  * The end of a contour keeps, in its link, the contour's number of segments with a length in w and,
  * later, its first point in x; in least_of the least segment with a length.
@@ -49,7 +60,7 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
     for (uint32_t s = rank; s < work.count; s += size) {
         uint32_t key = work.now[s].y, to_end = work.now[s].z;
         if (to_end & HEAD)
-            work.now[end_of(key)].w = to_end & ~HEAD;
+            set_lengths(work, end_of(key), to_end & ~HEAD);
         if (key == 0 || end_of(key) != s)
             continue;
         least[s] = CRN_CONTOURS_NONE;
@@ -61,23 +72,22 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
         uint32_t side = crn_contours_cross(cell >> CRN_CELL_SIDE_SHIFT, &row, &column);
         uint32_t after =
             crn_contours_beginning(plan, work, plane_of(plan, work, s), row, column, side);
-        work.now[s].w = work.now[after].z;
+        set_lengths(work, s, work.now[after].z);
     }
     meet<EVERYBODY>();
     for (uint32_t s = rank; s < work.count; s += size) {
-        uint4 link = work.now[s];
-        if (link.y == 0 || (end_of(link.y) == s ? (link.z & ~HEAD) == 0 : link.x & NO_SIZE))
+        uint32_t key = work.now[s].y;
+        if (!(work.now[s].w & MAYBE_LEAST) || key == 0)
             continue;
-        volatile uint32_t *at = &least[end_of(link.y)];
+        volatile uint32_t *at = &least[end_of(key)];
         if (s < *at)
-            atomicMin(&least[end_of(link.y)], s);
+            atomicMin(&least[end_of(key)], s);
     }
     meet<EVERYBODY>();
 }
 
 /* A contour whose least segment is s, and its points, packed; 0: there is none. */
-static __device__ uint64_t contour_at(const crn_contours_work &work, uint32_t s, uint32_t *ret_end,
-                                      uint32_t *ret_key)
+static __device__ uint64_t contour_at(const crn_contours_work &work, uint32_t s, uint32_t *ret_end)
 {
     if (s >= work.count)
         return 0;
@@ -85,8 +95,7 @@ static __device__ uint64_t contour_at(const crn_contours_work &work, uint32_t s,
     if (key == 0 || least_of(work)[end_of(key)] != s)
         return 0;
     *ret_end = end_of(key);
-    *ret_key = key;
-    return ((uint64_t)1 << CRN_CONTOURS_POINT_BITS) + work.now[*ret_end].w + 1;
+    return ((uint64_t)1 << CRN_CONTOURS_POINT_BITS) + lengths_of(work.now[*ret_end]) + 1;
 }
 
 static __device__ uint64_t points_of(uint64_t packed)
@@ -99,24 +108,39 @@ static __device__ uint64_t contours_of(uint64_t packed)
     return packed >> CRN_CONTOURS_POINT_BITS;
 }
 
-/* The contour gets its place; the first that has none ends the result. `base`: before this crew. */
+/* The contour that begins with segment s; `first`: its first point, of all. */
+static __device__ void write_contour(const crn_contours_plan &plan, const crn_contours_work &work,
+                                     uint64_t which, uint32_t first, uint32_t s)
+{
+    uint32_t key = work.now[s].y;
+    uint4 contour = make_uint4((uint32_t)(work.number + plane_of(plan, work, s)), !(key & LAST),
+                               first, lengths_of(work.now[end_of(key)]) + 1);
+    reinterpret_cast<uint4 *>(plan.contours)[which] = contour;
+}
+
+/*
+ * The contour gets its place; the first that has none ends the result. `base`: before this crew.
+ * All blocks together list where contours begin, to write them line by line later.
+ */
+template <bool EVERYBODY>
 static __device__ void place_contour(const crn_contours_plan &plan, const crn_contours_work &work,
                                      uint64_t at, uint64_t base, uint32_t s, uint32_t end,
-                                     uint32_t key, uint32_t *written)
+                                     crn_contours_fits *room)
 {
     uint64_t first = points_of(at), which = contours_of(at);
-    uint32_t points = work.now[end].w + 1;
+    uint32_t points = lengths_of(work.now[end]) + 1;
     bool fits = which < plan.contour_capacity && first + points <= plan.point_capacity;
     work.now[end].x = fits ? (uint32_t)(first - points_of(base)) : CRN_CONTOURS_NONE;
-    if (fits) {
-        uint4 contour = make_uint4((uint32_t)(work.number + plane_of(plan, work, s)), !(key & LAST),
-                                   (uint32_t)first, points);
-        reinterpret_cast<uint4 *>(plan.contours)[which] = contour;
+    if (fits && EVERYBODY) {
+        plan.entries[which - contours_of(base)] = s;
+    } else if (fits) {
+        write_contour(plan, work, which, (uint32_t)first, s);
     } else if (which <= plan.contour_capacity && first <= plan.point_capacity) {
         plan.out->contour_count = (uint32_t)which;
         plan.out->point_count = (uint32_t)first;
         plan.out->truncated = true;
-        *written = (uint32_t)(first - points_of(base));
+        room->points = (uint32_t)(first - points_of(base));
+        room->contours = (uint32_t)(which - contours_of(base));
         plan.control->cut = 1;
     }
 }
@@ -124,28 +148,30 @@ static __device__ void place_contour(const crn_contours_plan &plan, const crn_co
 static __device__ uint64_t count_contours(const crn_contours_work &work, stretch my)
 {
     uint64_t mine = 0, all;
-    uint32_t end, key;
+    uint32_t end;
     for (uint32_t s = my.begin + threadIdx.x; s < my.end; s += blockDim.x)
-        mine += contour_at(work, s, &end, &key);
+        mine += contour_at(work, s, &end);
     scan_block(mine, &all);
     return all;
 }
 
+template <bool EVERYBODY>
 static __device__ void place_contours(const crn_contours_plan &plan, const crn_contours_work &work,
-                                      stretch my, uint64_t before, uint64_t base, uint32_t *written)
+                                      stretch my, uint64_t before, uint64_t base,
+                                      crn_contours_fits *room)
 {
     for (uint32_t tile = my.begin; tile < my.end; tile += blockDim.x * IN_A_ROW) {
-        uint32_t first = tile + threadIdx.x * IN_A_ROW, end[IN_A_ROW], key[IN_A_ROW];
+        uint32_t first = tile + threadIdx.x * IN_A_ROW, end[IN_A_ROW];
         uint64_t count[IN_A_ROW], sum = 0, all;
 #pragma unroll
         for (uint32_t i = 0; i < IN_A_ROW; i++)
-            sum += count[i] = contour_at(work, first + i, &end[i], &key[i]);
+            sum += count[i] = contour_at(work, first + i, &end[i]);
         uint64_t at = before + scan_block(sum, &all);
         before += all;
 #pragma unroll
         for (uint32_t i = 0; i < IN_A_ROW; i++) {
             if (count[i])
-                place_contour(plan, work, at, base, first + i, end[i], key[i], written);
+                place_contour<EVERYBODY>(plan, work, at, base, first + i, end[i], room);
             at += count[i];
         }
     }
@@ -162,7 +188,7 @@ static __device__ void order_points(const crn_contours_plan &plan, const crn_con
             continue;
         uint32_t end = end_of(link.y), to_end = link.z & ~HEAD;
         uint4 whole = end == s ? link : work.now[end];
-        uint32_t lengths = whole.w, first = whole.x;
+        uint32_t lengths = lengths_of(whole), first = whole.x;
         if (lengths == 0 || first == CRN_CONTOURS_NONE)
             continue;
         bool has_length = end == s ? to_end != 0 : !(link.x & NO_SIZE);
@@ -188,7 +214,9 @@ static __device__ crn_point point_of(const crn_contours_plan &plan, const crn_co
         uint32_t sides = crn_contours_sides(crn_contours_corners(c, column % 32), plan.high);
         side = (sides >> 2 & 3) == side ? sides & 3 : sides >> 4 & 3;
     }
-    return crn_contours_point(plan, work.number + plane, row, column, side);
+    int32_t number = work.number + plane;
+    return crn_contours_point(plan, crn_contours_level(plan, number),
+                              crn_contours_load_edge(plan, number, row, column, side));
 }
 
 template <bool EVERYBODY>
@@ -201,6 +229,21 @@ static __device__ void write_points(const crn_contours_plan &plan, const crn_con
         crn_point point = point_of(plan, work, order[i]);
         out[i] = make_double2(point.x, point.y);
     }
+}
+
+/* What all blocks together have listed. */
+static __device__ void write_contours(const crn_contours_plan &plan, const crn_contours_work &work,
+                                      uint64_t base, uint32_t count)
+{
+    for (uint32_t i = my_rank<true>(); i < count; i += crew_size<true>()) {
+        uint32_t s = plan.entries[i], first = work.now[end_of(work.now[s].y)].x;
+        write_contour(plan, work, contours_of(base) + i, (uint32_t)points_of(base) + first, s);
+    }
+}
+
+static __device__ uint32_t least_uint(uint32_t a, uint64_t b)
+{
+    return a < b ? a : (uint32_t)b;
 }
 
 /* Is there room left behind what is packed? */
@@ -255,16 +298,19 @@ static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_
     return reinterpret_cast<char *>(work->prefix + plan.corner_words);
 }
 
-/* `memory` is shared or not: called for both, so that the compiler knows which. */
+/* SMALL: `memory` is shared, which the compiler sees. */
+template <bool SMALL>
 static __forceinline__ __device__ void
 trace_plane(const crn_contours_plan &plan, crn_contours_work work, char *memory, size_t segments)
 {
-    uint32_t *written = shared_words();
+    crn_contours_fits *room = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
     uint64_t mine = 0;
     place_links(&work, memory, segments);
     if (work.count) {
-        make_segments(plan, work);
-        run_ahead(plan, &work);
+        if (SMALL)
+            run_ahead_small(plan, work);
+        else
+            run_ahead(plan, &work);
         measure_contours<false>(plan, work);
         mine = count_contours(work, {0, work.count});
     }
@@ -277,12 +323,12 @@ trace_plane(const crn_contours_plan &plan, crn_contours_work work, char *memory,
     uint64_t base = wait_for(plan, work.number);
     if (mine) {
         if (threadIdx.x == 0)
-            *written = leaves_room(plan, base) ? (uint32_t)points_of(mine) : 0;
+            room->points = leaves_room(plan, base) ? (uint32_t)points_of(mine) : 0;
         __syncthreads();
-        place_contours(plan, work, {0, work.count}, base, base, written);
+        place_contours<false>(plan, work, {0, work.count}, base, base, room);
         __syncthreads();
         order_points<false>(plan, work);
-        write_points<false>(plan, work, base, *written);
+        write_points<false>(plan, work, base, room->points);
     }
     if (last && threadIdx.x == 0)
         write_counts(plan, base + mine);
@@ -298,12 +344,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
     char *room = fetch_plane(plan, &work);
     number_segments<false>(plan, &work);
     if (work.count <= plan.shared_segments)
-        trace_plane(plan, work, room, plan.shared_segments);
+        trace_plane<true>(plan, work, room, plan.shared_segments);
     else
-        trace_plane(plan, work,
-                    plan.segments +
-                        (size_t)work.number * plan.segments_max * CRN_CONTOURS_SEGMENT_BYTES,
-                    plan.segments_max);
+        trace_plane<false>(plan, work,
+                           plan.segments +
+                               (size_t)work.number * plan.segments_max * CRN_CONTOURS_SEGMENT_BYTES,
+                           plan.segments_max);
 }
 
 static uint32_t group_warps(const crn_context *context)
@@ -336,7 +382,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (control->cut)
         return;
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        control->written = UINT32_MAX;
+        control->fits = {UINT32_MAX, UINT32_MAX};
     crn_contours_work work = {};
     work.number = plan.first;
     work.numbers = plan.count;
@@ -352,15 +398,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
         measure_contours<true>(plan, work);
         stretch my = my_stretch<true>(work.count);
         uint64_t before = base + scan_blocks(control->sums[1], count_contours(work, my), &all);
-        place_contours(plan, work, my, before, base, &control->written);
+        place_contours<true>(plan, work, my, before, base, &control->fits);
         meet<true>();
         order_points<true>(plan, work);
-        uint64_t written = *static_cast<volatile uint32_t *>(&control->written);
-        if (written > points_of(all))
-            written = points_of(all);
-        write_points<true>(plan, work, base, leaves_room(plan, base) ? (uint32_t)written : 0);
+        if (leaves_room(plan, base)) {
+            write_contours(plan, work, base, least_uint(control->fits.contours, contours_of(all)));
+            write_points<true>(plan, work, base, least_uint(control->fits.points, points_of(all)));
+        }
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
+        for (uint32_t round = 0; round < CRN_CONTOURS_ROUNDS; round++)
+            control->arrived[round] = 0; /* for the next group */
         control->before = base + all;
         if (plan.first + plan.count == plan.numbers)
             write_counts(plan, base + all);
@@ -384,8 +432,9 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
 {
     size_t room = crn_gpu_limits_of(context)->shared_bytes - plane_bytes(plan, 0);
     size_t segments = room / CRN_CONTOURS_SEGMENT_BYTES / 4 * 4;
+    segments = segments < plan->segments_max ? segments : plan->segments_max;
     plan->shared_segments =
-        (uint32_t)(segments < plan->segments_max ? segments : plan->segments_max);
+        (uint32_t)(segments < SMALL_EACH * PLANE_THREADS ? segments : SMALL_EACH * PLANE_THREADS);
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)plan->numbers);
     config.blockDim = dim3(PLANE_THREADS);
