@@ -34,7 +34,7 @@ typedef struct crn_convolve_task {
 /* Rows, and elements of one, are counted in 32 bits with room to spare where kernels are small. */
 #define CRN_CONVOLVE_SIZE_MOST (1 << 29)
 
-/* Small kernels: square, of odd sides up to this. */
+/* Small kernels: those of squares of odd sides up to this. */
 #define CRN_CONVOLVE_SIDE_MOST 15
 
 /*
@@ -43,12 +43,12 @@ typedef struct crn_convolve_task {
  */
 int crn_convolve_small(const crn_convolve_task *task);
 
-/* The same by type, and where the kernel is a column times a row: first the row, then the column.
- */
+/* The same by type, of square kernels of odd sides; a product's weights are its row, then its
+ * column. */
 int crn_convolve_small_u8(const crn_convolve_task *task);
 int crn_convolve_small_f32(const crn_convolve_task *task);
-int crn_convolve_small_product_u8(const crn_convolve_task *task, const float *factors);
-int crn_convolve_small_product_f32(const crn_convolve_task *task, const float *factors);
+int crn_convolve_small_product_u8(const crn_convolve_task *task);
+int crn_convolve_small_product_f32(const crn_convolve_task *task);
 
 /* Kernels that are a column times a row, in two passes over a tile; the same results. */
 int crn_convolve_product(const crn_convolve_task *task);

@@ -14,7 +14,7 @@ typedef struct convolve_plan {
 } convolve_plan;
 
 /* Too little for threads with many results each: what counts is how soon the last one is done. */
-static bool crn_convolve_is_little(const crn_convolve_task *task)
+static bool is_little(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
     return (double)shape->width * shape->lanes * shape->height * shape->count < 0x1p20;
@@ -22,9 +22,6 @@ static bool crn_convolve_is_little(const crn_convolve_task *task)
 
 /* Clocks for a row to come from memory, when nothing else hides it. */
 #define ROW_CLOCKS 800
-
-/* Strips are tried up to this number. */
-#define STRIPS_MOST 4096
 
 /* Is each row, and each picture's first, at a multiple of `bytes`? */
 static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
@@ -42,6 +39,17 @@ static double issue_clocks(int64_t each, int32_t most)
     return (double)each * (1 + 0.7 / (double)(together * together));
 }
 
+/* The least number of strips that makes them shorter than *rows, and their rows then; 0: they have
+ * one. */
+static int32_t next_strips(int32_t height, int32_t *rows)
+{
+    if (*rows == 1)
+        return 0;
+    int32_t strips = (height + *rows - 2) / (*rows - 1);
+    *rows = (height + strips - 1) / strips;
+    return strips;
+}
+
 /*
  * How many strips: more share a processor's time, fewer share rows of the picture. A strip costs
  * its rows and about half of what it reads above and below, each as long as all warps of a
@@ -51,10 +59,9 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
                            int32_t side, int32_t row_instructions, int32_t blocks, int32_t depth)
 {
     double best = INFINITY;
-    int32_t strips = 1;
-    for (int32_t wanted = 1; wanted <= height && wanted <= STRIPS_MOST; wanted++) {
-        int32_t rows = (height + wanted - 1) / wanted;
-        int64_t warps = warps_a_strip * ((height + rows - 1) / rows);
+    int32_t best_number = 1;
+    for (int32_t rows = height, strips = 1; strips > 0; strips = next_strips(height, &rows)) {
+        int64_t warps = warps_a_strip * strips;
         int64_t block_count = (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
         int64_t each = (block_count + limits->multiprocessors - 1) / limits->multiprocessors;
         double busy = issue_clocks(each, blocks) * row_instructions;
@@ -63,10 +70,10 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
                       (double)((each + blocks - 1) / blocks) * ROW_CLOCKS;
         if (cost < best) {
             best = cost;
-            strips = (height + rows - 1) / rows;
+            best_number = strips;
         }
     }
-    return strips;
+    return best_number;
 }
 
 /* The columns that are no edges; false: too few to be worth it. */
@@ -88,10 +95,9 @@ static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, 
     return true;
 }
 
-/* 1 when it is done, 0 when rows are too short, or a negative errno. `weights` are those of
- * convolve_small_job. */
+/* 1 when it is done, 0 when rows are too short, or a negative errno. */
 template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
-static int launch(const crn_convolve_task *task, const float *weights)
+static int launch(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
     convolve_small_job<SIDE, PRODUCT> job;
@@ -122,7 +128,7 @@ static int launch(const crn_convolve_task *task, const float *weights)
     job.edge_warps = (int32_t)strips * job.edges_across;
     for (size_t i = 0; i < sizeof job.weights / sizeof *job.weights; i++) {
         bool up = sizeof(T) == 1 && (!PRODUCT || i < SIDE);
-        job.weights[i] = up ? weights[i] * CRN_CONVOLVE_WEIGHTS_UP : weights[i];
+        job.weights[i] = up ? task->weights[i] * CRN_CONVOLVE_WEIGHTS_UP : task->weights[i];
     }
     filter_small<T, SIDE, PRODUCT, STEP, ACROSS, DEPTH, BLOCKS>
         <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,

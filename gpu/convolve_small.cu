@@ -1,11 +1,15 @@
-/* Square kernels in registers: is a task of that kind, and of which? */
+/* Small kernels in registers: is a task of that kind, and of which? */
 #include "gpu/convolve.cuh"
 
 #include <math.h>
+#include <string.h>
 
 extern "C" {
 #include "stages/openmp/convolve.h"
 }
+
+/* A kernel that is not square costs this many multiplications more elsewhere. */
+#define TAPS_TO_SPARE 64
 
 /* u8 sums are rounded by an addition that holds for sums below 2^22. */
 static bool are_sums_small(const crn_convolve_task *task)
@@ -16,26 +20,79 @@ static bool are_sums_small(const crn_convolve_task *task)
     return sum * 255 < 0x1p22;
 }
 
+/* Of the least square of an odd side whose middle can lie on the kernel's anchor. */
+static int32_t square_side(const crn_convolve_task *task)
+{
+    int32_t width = task->kernel_width | 1, height = task->kernel_height | 1;
+    int32_t side = width > height ? width : height;
+    return side > 3 ? side : 3;
+}
+
+/* `count` weights amid zeros, anchor to middle. */
+static void place_amid(const float *weights, int32_t count, int32_t side, float *row)
+{
+    memset(row, 0, (size_t)side * sizeof *row);
+    memcpy(row + side / 2 - count / 2, weights, (size_t)count * sizeof *row);
+}
+
+/* The kernel's column and row, the row first, each amid zeros. */
+static bool find_factors(const crn_convolve_task *task, int32_t side, float *factors)
+{
+    crn_convolve_params params;
+    params.weights = task->weights;
+    params.width = task->kernel_width;
+    params.height = task->kernel_height;
+    params.border = task->shape.border;
+    float column[CRN_CONVOLVE_SIDE_MOST], row[CRN_CONVOLVE_SIDE_MOST];
+    if (side == 3 || !crn_convolve_factor(&params, column, row))
+        return false;
+    place_amid(row, params.width, side, factors);
+    place_amid(column, params.height, side, factors + side);
+    return true;
+}
+
+/* The whole kernel amid zeros. */
+static void place_square(const crn_convolve_task *task, int32_t side, float *weights)
+{
+    memset(weights, 0, (size_t)(side * side) * sizeof *weights);
+    float *rows = weights + (side / 2 - task->kernel_height / 2) * side;
+    for (int32_t y = 0; y < task->kernel_height; y++)
+        place_amid(task->weights + y * task->kernel_width, task->kernel_width, side,
+                   rows + y * side);
+}
+
+/* Bytes times 0 are 0, so that their kernels may be made square; with floats there is infinity. */
+static int convolve_square(const crn_convolve_task *task, int32_t side)
+{
+    bool bytes = task->type == CRN_U8;
+    int32_t taps = task->kernel_width * task->kernel_height;
+    float factors[2 * CRN_CONVOLVE_SIDE_MOST];
+    float weights[CRN_CONVOLVE_SIDE_MOST * CRN_CONVOLVE_SIDE_MOST];
+    crn_convolve_task square = *task;
+    square.kernel_width = square.kernel_height = side;
+    if (!bytes && taps != side * side)
+        return 0;
+    if (find_factors(task, side, factors)) {
+        square.weights = factors;
+        return bytes ? crn_convolve_small_product_u8(&square)
+                     : crn_convolve_small_product_f32(&square);
+    }
+    if (side * side > taps + TAPS_TO_SPARE)
+        return 0;
+    place_square(task, side, weights);
+    square.weights = weights;
+    return bytes ? crn_convolve_small_u8(&square) : crn_convolve_small_f32(&square);
+}
+
 int crn_convolve_small(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
-    int32_t side = task->kernel_width;
     bool rows_have_gaps = task->in.step != shape->lanes || task->out.step != shape->lanes;
     if (rows_have_gaps || (int64_t)shape->width * shape->lanes > CRN_CONVOLVE_SIZE_MOST ||
         shape->height > CRN_CONVOLVE_SIZE_MOST || shape->lanes > CRN_CONVOLVE_SIZE_MOST / 16)
         return 0;
-    if (side != task->kernel_height || side % 2 == 0 || side < 3 || side > CRN_CONVOLVE_SIDE_MOST)
+    int32_t side = square_side(task);
+    if (side > CRN_CONVOLVE_SIDE_MOST || (task->type == CRN_U8 && !are_sums_small(task)))
         return 0;
-    bool bytes = task->type == CRN_U8;
-    if (bytes && !are_sums_small(task))
-        return 0;
-    float factors[2 * CRN_CONVOLVE_SIDE_MOST];
-    crn_convolve_params params;
-    params.weights = task->weights;
-    params.width = params.height = side;
-    params.border = shape->border;
-    if (side > 3 && crn_convolve_factor(&params, factors + side, factors))
-        return bytes ? crn_convolve_small_product_u8(task, factors)
-                     : crn_convolve_small_product_f32(task, factors);
-    return bytes ? crn_convolve_small_u8(task) : crn_convolve_small_f32(task);
+    return convolve_square(task, side);
 }

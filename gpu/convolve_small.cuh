@@ -1,6 +1,5 @@
 /*
- * Square kernels of odd sides up to 15 on rows without gaps: the device's side of
- * convolve_small.cu.
+ * Square kernels of odd sides on rows without gaps: the device's side of convolve_small_*.cu.
  *
  * A thread owns ACROSS results side by side and runs down a strip of rows. Each row of the picture
  * is loaded once (the next one while this one is worked on), becomes floats once, and goes into

@@ -12,18 +12,17 @@ static constexpr convolve_plan plans[7][3] = {
     {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 15 */
 };
 
-template <int SIDE> static int launch_side(const crn_convolve_task *task, const float *weights)
+template <int SIDE> static int launch_side(const crn_convolve_task *task)
 {
     constexpr int row = (SIDE - 3) / 2;
     constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
-    switch (crn_convolve_is_little(task) ? 0 : task->shape.lanes) {
+    switch (is_little(task) ? 0 : task->shape.lanes) {
     case 1:
-        return launch<float, SIDE, false, 1, one.across, one.depth, one.blocks>(task, weights);
+        return launch<float, SIDE, false, 1, one.across, one.depth, one.blocks>(task);
     case 3:
-        return launch<float, SIDE, false, 3, three.across, three.depth, three.blocks>(task,
-                                                                                      weights);
+        return launch<float, SIDE, false, 3, three.across, three.depth, three.blocks>(task);
     default:
-        return launch<float, SIDE, false, 0, any.across, any.depth, any.blocks>(task, weights);
+        return launch<float, SIDE, false, 0, any.across, any.depth, any.blocks>(task);
     }
 }
 
@@ -31,19 +30,19 @@ int crn_convolve_small_f32(const crn_convolve_task *task)
 {
     switch (task->kernel_width) {
     case 3:
-        return launch_side<3>(task, task->weights);
+        return launch_side<3>(task);
     case 5:
-        return launch_side<5>(task, task->weights);
+        return launch_side<5>(task);
     case 7:
-        return launch_side<7>(task, task->weights);
+        return launch_side<7>(task);
     case 9:
-        return launch_side<9>(task, task->weights);
+        return launch_side<9>(task);
     case 11:
-        return launch_side<11>(task, task->weights);
+        return launch_side<11>(task);
     case 13:
-        return launch_side<13>(task, task->weights);
+        return launch_side<13>(task);
     case 15:
-        return launch_side<15>(task, task->weights);
+        return launch_side<15>(task);
     default:
         return 0;
     }

@@ -102,22 +102,25 @@ void crn_convolve_make_case(uint64_t seed, crn_convolve_case *c)
 
 void crn_convolve_make_wide_case(uint64_t seed, crn_convolve_case *c)
 {
-    static const int32_t sides[] = {3, 5, 7, 9, 11, 13, 15, 8}, lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
+    static const int32_t sides[] = {3, 5, 7, 9, 11, 13, 15, 8};
+    static const int32_t lanes[] = {1, 3, 3, 4, 12, 2, 1, 7};
     crn_random random = {seed};
-    int32_t side = sides[crn_random_below(&random, 8)],
-            planes = lanes[crn_random_below(&random, 8)];
-    int32_t most = 600 / planes, height = crn_random_between(&random, 1, 24);
-    int32_t width = crn_random_between(&random, 1, most);
+    int32_t kernel_width = sides[crn_random_below(&random, 8)], kernel_height = kernel_width;
+    if (crn_random_once_in(&random, 3))
+        kernel_height = crn_random_between(&random, 1, 16);
+    int32_t planes = lanes[crn_random_below(&random, 8)];
+    int32_t width = crn_random_between(&random, 1, 600 / planes);
+    int32_t height = crn_random_between(&random, 1, 24);
     if (crn_random_once_in(&random, 2))
         width = (width + 15) / 16 * 16;
-    crn_convolve_pick_kernel(&random, side, side, c);
+    crn_convolve_pick_kernel(&random, kernel_width, kernel_height, c);
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     c->image = crn_guarded_image(&random, type, planes, height, width, &c->memory);
     bool whole;
     crn_convolve_fill(&random, &c->image, &whole);
     c->exact = c->exact && whole;
-    operators_describe(c->what, seed, &c->image, "wide, kernel %d x %d border %d", side, side,
-                       c->params.border);
+    operators_describe(c->what, seed, &c->image, "wide, kernel %d x %d border %d", kernel_height,
+                       kernel_width, c->params.border);
 }
 
 crn_convolve_wanted crn_convolve_compute(const crn_convolve_case *c, int32_t plane, int32_t y,
