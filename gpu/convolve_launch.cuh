@@ -76,7 +76,7 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
     return best_number;
 }
 
-/* The columns that are no edges; false: too few to be worth it. */
+/* The columns that are no edges; false: there is none. */
 template <typename T, int STEP, int ACROSS, int SIDE, bool PRODUCT>
 static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, PRODUCT> *job)
 {
@@ -87,7 +87,7 @@ static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, 
     int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(lanes, job->in_aligned);
     int64_t begin = (reach + ACROSS - 1) / ACROSS * ACROSS;
     int64_t columns = (elements - begin - reach) / ACROSS;
-    if (columns < 1 || elements > 4 * columns * ACROSS)
+    if (columns < 1)
         return false;
     job->begin = (int32_t)begin;
     job->columns = (int32_t)columns;

@@ -11,6 +11,10 @@ extern "C" {
 /* A kernel that is not square costs this many multiplications more elsewhere. */
 #define TAPS_TO_SPARE 64
 
+/* Rows so much longer than a kernel's have more than edges, and that whatever the plan: how a
+ * picture is gone about must not hang on how many are done at once. */
+#define ELEMENTS_MORE 64
+
 /* u8 sums are rounded by an addition that holds for sums below 2^22. */
 static bool are_sums_small(const crn_convolve_task *task)
 {
@@ -92,6 +96,8 @@ int crn_convolve_small(const crn_convolve_task *task)
         shape->height > CRN_CONVOLVE_SIZE_MOST || shape->lanes > CRN_CONVOLVE_SIZE_MOST / 16)
         return 0;
     int32_t side = square_side(task);
+    if ((int64_t)shape->width * shape->lanes < 2 * (int64_t)side * shape->lanes + ELEMENTS_MORE)
+        return 0;
     if (side > CRN_CONVOLVE_SIDE_MOST || (task->type == CRN_U8 && !are_sums_small(task)))
         return 0;
     return convolve_square(task, side);
