@@ -35,7 +35,7 @@ static __device__ void crn_diamond_square_chain_noise(const crn_diamond_square_j
 #pragma unroll
         for (int e = 0; e < 4; e++)
             if (x + 2 * e >= x0 && x + 2 * e <= x1)
-                *crn_diamond_square_point(to, y, x + 2 * e) = noise[e];
+                *crn_diamond_square_shared(crn_diamond_square_point(to, y, x + 2 * e)) = noise[e];
     }
 }
 
@@ -50,9 +50,10 @@ static __device__ void crn_diamond_square_chain_diamonds(const crn_diamond_squar
     int32_t y = from.y0 + (int32_t)threadIdx.x / CRN_DIAMOND_SQUARE_CHAIN_COLUMNS;
     if (x > min(to.x1 / 2, last) || y > min(to.y1 / 2, last))
         return;
-    const float *above = crn_diamond_square_point(from, y, x), *below = above + from.pitch;
-    float *at = crn_diamond_square_point(to, 2 * y + 1, 2 * x + 1);
-    *at = crn_diamond_square_mean<WAY>(((above[0] + above[1]) + below[0]) + below[1], *at);
+    const float *above = crn_diamond_square_shared(crn_diamond_square_point(from, y, x));
+    const float *below = above + from.pitch;
+    float *at = crn_diamond_square_shared(crn_diamond_square_point(to, 2 * y + 1, 2 * x + 1));
+    *at = crn_diamond_square_mean<WAY>(((above[0] + above[1]) + below[0]) + below[1], false, *at);
 }
 
 /* The other points of a level, and those that were there. */
@@ -65,8 +66,8 @@ static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square
     int32_t y = to.y0 + (int32_t)threadIdx.x / CRN_DIAMOND_SQUARE_CHAIN_COLUMNS;
     for (; x <= to.x1 && y <= to.y1;
          y += CRN_DIAMOND_SQUARE_THREADS / CRN_DIAMOND_SQUARE_CHAIN_COLUMNS) {
-        const float *g = crn_diamond_square_point(from, y / 2, x / 2);
-        float *at = crn_diamond_square_point(to, y, x);
+        const float *g = crn_diamond_square_shared(crn_diamond_square_point(from, y / 2, x / 2));
+        float *at = crn_diamond_square_shared(crn_diamond_square_point(to, y, x));
         if (y & x & 1)
             continue;
         if (!((y | x) & 1)) {
@@ -88,9 +89,7 @@ static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square
             down = g[from.pitch];
             is_border = x == 0 || x == last;
         }
-        float sum = ((up + left) + right) + down;
-        *at = is_border ? sum * CRN_DIAMOND_SQUARE_THIRD + *at
-                        : crn_diamond_square_mean<WAY>(sum, *at);
+        *at = crn_diamond_square_mean<WAY>(((up + left) + right) + down, is_border, *at);
     }
 }
 
@@ -112,7 +111,7 @@ static __device__ void crn_diamond_square_chain(const crn_diamond_square_job &jo
                                  crn_diamond_square_column_of(job.keys, 0, CRN_PHASE_CORNERS, 0),
                                  words);
         for (int e = 0; e < 2; e++)
-            *crn_diamond_square_point(from, j, e) =
+            *crn_diamond_square_shared(crn_diamond_square_point(from, j, e)) =
                 CRN_DIAMOND_SQUARE_MIDDLE +
                 CRN_DIAMOND_SQUARE_MIDDLE * ((float)(int32_t)words[e] * 0x1p-31f);
     }

@@ -38,7 +38,7 @@ crn_diamond_square_row_at(const crn_diamond_square_walk &w, int32_t i)
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
-                            const crn_diamond_square_part &to, int32_t level, float *diamonds)
+                            const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
 {
     int32_t first = from.x0 / 4, last_row = min(to.y1 / 2, (1 << level) - 1);
     crn_diamond_square_walk walk =
@@ -46,7 +46,8 @@ crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond
     for (int32_t i = (int32_t)threadIdx.x; i < walk.count; i += (int32_t)blockDim.x) {
         int32_t row = crn_diamond_square_row_at(walk, i), group = i - row * walk.wide;
         float above[5], below[5], made[4];
-        const float *at = from.at + row * from.pitch + 4 * (first + group) - from.origin;
+        const float *at = crn_diamond_square_shared(
+            crn_diamond_square_point(from, from.y0 + row, 4 * (first + group)));
         crn_diamond_square_load(at, above);
         crn_diamond_square_load(at + from.pitch, below);
         crn_diamond_square_noises<WAY>(job, level, CRN_PHASE_DIAMOND, first + group, from.y0 + row,
@@ -54,9 +55,10 @@ crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond
 #pragma unroll
         for (int e = 0; e < 4; e++)
             made[e] = crn_diamond_square_mean<WAY>(
-                ((above[e] + above[e + 1]) + below[e]) + below[e + 1], made[e]);
-        *reinterpret_cast<float4 *>(diamonds + row * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS +
-                                    4 * group) = make_float4(made[0], made[1], made[2], made[3]);
+                ((above[e] + above[e + 1]) + below[e]) + below[e + 1], false, made[e]);
+        *reinterpret_cast<float4 *>(crn_diamond_square_shared(
+            diamonds + row * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS + 4 * group)) =
+            make_float4(made[0], made[1], made[2], made[3]);
     }
 }
 
@@ -66,7 +68,7 @@ static __device__ __forceinline__ void crn_diamond_square_keep(const crn_diamond
                                                                const float (&even)[4],
                                                                const float (&odd)[4])
 {
-    float *at = crn_diamond_square_point(to, y, 8 * group);
+    float *at = crn_diamond_square_shared(crn_diamond_square_point(to, y, 8 * group));
     if (8 * group >= to.origin)
         *reinterpret_cast<float4 *>(at) = make_float4(even[0], odd[0], even[1], odd[1]);
     *reinterpret_cast<float4 *>(at + 4) = make_float4(even[2], odd[2], even[3], odd[3]);
@@ -76,7 +78,7 @@ static __device__ __forceinline__ void crn_diamond_square_keep(const crn_diamond
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
-                         const crn_diamond_square_part &to, int32_t level, const float *diamonds)
+                         const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
 {
     int32_t first = to.x0 / 8, first_row = (to.y0 + 1) / 2;
     crn_diamond_square_walk walk =
@@ -85,10 +87,12 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
         int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
         int32_t a = first_row + row;
         float g[5], here[4], made[4];
-        crn_diamond_square_load(crn_diamond_square_point(from, a, 4 * group), g);
+        crn_diamond_square_load(
+            crn_diamond_square_shared(crn_diamond_square_point(from, a, 4 * group)), g);
         crn_diamond_square_noises<WAY>(job, level, CRN_PHASE_SQUARE, group, 2 * a, made);
-        const float *down = diamonds + (a - from.y0) * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS +
-                            4 * (group - from.x0 / 4);
+        const float *down =
+            crn_diamond_square_shared(diamonds + (a - from.y0) * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS +
+                                      4 * (group - from.x0 / 4));
         const float *up = down - CRN_DIAMOND_SQUARE_PITCH_DIAMONDS;
         bool top = a == 0, bottom = a == 1 << level;
 #pragma unroll
@@ -96,8 +100,7 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
             float sum = ((top ? CRN_DIAMOND_SQUARE_NOTHING : up[e]) + g[e]) + g[e + 1];
             sum += bottom ? CRN_DIAMOND_SQUARE_NOTHING : down[e];
             here[e] = g[e];
-            made[e] = top || bottom ? sum * CRN_DIAMOND_SQUARE_THIRD + made[e]
-                                    : crn_diamond_square_mean<WAY>(sum, made[e]);
+            made[e] = crn_diamond_square_mean<WAY>(sum, top || bottom, made[e]);
         }
         crn_diamond_square_keep(to, 2 * a, group, here, made);
     }
@@ -107,7 +110,7 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
-                        const crn_diamond_square_part &to, int32_t level, const float *diamonds)
+                        const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
 {
     int32_t first = to.x0 / 8, first_row = to.y0 / 2;
     crn_diamond_square_walk walk =
@@ -116,12 +119,13 @@ crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_squ
         int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
         int32_t a = first_row + row;
         float above[5], below[5], made[4], beside[4];
-        const float *g = crn_diamond_square_point(from, a, 4 * group);
+        const float *g = crn_diamond_square_shared(crn_diamond_square_point(from, a, 4 * group));
         crn_diamond_square_load(g, above);
         crn_diamond_square_load(g + from.pitch, below);
         crn_diamond_square_noises<WAY>(job, level, CRN_PHASE_SQUARE, group, 2 * a + 1, made);
-        const float *d = diamonds + (a - from.y0) * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS +
-                         4 * (group - from.x0 / 4);
+        const float *d =
+            crn_diamond_square_shared(diamonds + (a - from.y0) * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS +
+                                      4 * (group - from.x0 / 4));
         float left = d[-1];
 #pragma unroll
         for (int e = 0; e < 4; e++) {
@@ -130,8 +134,7 @@ crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_squ
             beside[e] = d[e];
             float sum = above[e] + (is_left ? CRN_DIAMOND_SQUARE_NOTHING : left);
             sum = (sum + (is_right ? CRN_DIAMOND_SQUARE_NOTHING : beside[e])) + below[e];
-            made[e] = is_left || is_right ? sum * CRN_DIAMOND_SQUARE_THIRD + made[e]
-                                          : crn_diamond_square_mean<WAY>(sum, made[e]);
+            made[e] = crn_diamond_square_mean<WAY>(sum, is_left || is_right, made[e]);
             left = beside[e];
         }
         crn_diamond_square_keep(to, 2 * a + 1, group, made, beside);
@@ -149,7 +152,8 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
         int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
         const float *from = job.from + (ptrdiff_t)(to.y0 + row - job.from_y) * job.from_stride +
                             4 * group - job.from_x;
-        *reinterpret_cast<float4 *>(crn_diamond_square_point(to, to.y0 + row, 4 * group)) =
+        *reinterpret_cast<float4 *>(
+            crn_diamond_square_shared(crn_diamond_square_point(to, to.y0 + row, 4 * group))) =
             *reinterpret_cast<const float4 *>(from);
     }
     __syncthreads();

@@ -16,7 +16,8 @@ typedef struct strip {
     bool is_left, is_right; /* the first point lies on the field's border */
     bool is_inside;         /* wherever the lane's words begin, they lie in the rectangle */
     int32_t column;         /* of the rectangle: the lane's first */
-    float *stage;           /* a row of floats, of the warp */
+    float scale;
+    int32_t stage; /* a row of floats in shared memory, of the warp */
 } strip;
 
 /* --- one element --- */
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &j
 static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &job, const strip &s,
                                                   float *to, const float (&row)[8])
 {
-    float4 *mine = reinterpret_cast<float4 *>(s.stage + 8 * s.lane);
+    float4 *mine = reinterpret_cast<float4 *>(crn_diamond_square_shared(s.stage + 8 * s.lane));
     mine[0] = make_float4(row[0], row[1], row[2], row[3]);
     mine[1] = make_float4(row[4], row[5], row[6], row[7]);
     __syncwarp();
@@ -94,35 +95,22 @@ static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &
     for (int e = 0; e < 8; e++) {
         int32_t at = WARP * e;
         if ((e > 0 || s.lane >= 8) && (uint32_t)(column + at) < (uint32_t)job.width)
-            to[at] = s.stage[at + s.lane];
+            to[at] = *crn_diamond_square_shared(s.stage + at + s.lane);
     }
     __syncwarp();
 }
 
-/* Where the lane's first point of a row of the rectangle lies. */
-template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void *place_of(const crn_diamond_square_job &job, const strip &s,
-                                                 int32_t row)
-{
-    ptrdiff_t at = row * job.row_stride + s.column * (WAY == CRN_DIAMOND_SQUARE_ANY ? job.step : 1);
-    return static_cast<uint8_t *>(job.data) +
-           at * (WAY == CRN_DIAMOND_SQUARE_BYTES ||
-                         (WAY == CRN_DIAMOND_SQUARE_ANY && job.type == CRN_U8)
-                     ? 1
-                     : 4);
-}
-
-/* `row` of the rectangle, perhaps beyond it. */
+/* `row` of the rectangle, perhaps beyond it; where its points would lie. */
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
-                                               int32_t row, const float (&values)[8])
+                                               int32_t row, char *to, const float (&values)[8])
 {
     if ((uint32_t)row >= (uint32_t)job.height)
         return;
     if (WAY == CRN_DIAMOND_SQUARE_BYTES) {
-        put_bytes(job, s, static_cast<uint8_t *>(place_of<WAY>(job, s, row)), values);
+        put_bytes(job, s, reinterpret_cast<uint8_t *>(to), values);
     } else if (WAY == CRN_DIAMOND_SQUARE_FLOATS) {
-        put_floats(job, s, static_cast<float *>(place_of<WAY>(job, s, row)), values);
+        put_floats(job, s, reinterpret_cast<float *>(to), values);
     } else {
 #pragma unroll
         for (int e = 0; e < 8; e++)
@@ -133,20 +121,10 @@ static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job
 
 /* --- the last level --- */
 
-template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
-                                              const crn_diamond_square_column &column, int32_t j,
-                                              float (&noise)[4])
-{
-    uint32_t words[4];
-    crn_diamond_square_words(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
-                             words);
-    crn_diamond_square_scale<WAY>(job, s.level, words, noise);
-}
-
 /* Row a of grid `level`: the lane's points, and the next one's first. */
-static __device__ __forceinline__ void load_points(const strip &s, const float *row, float (&to)[5])
+static __device__ __forceinline__ void load_points(const strip &s, int32_t place, float (&to)[5])
 {
+    const float *row = crn_diamond_square_shared(place);
     float4 four = *reinterpret_cast<const float4 *>(row);
     to[0] = four.x;
     to[1] = four.y;
@@ -158,107 +136,113 @@ static __device__ __forceinline__ void load_points(const strip &s, const float *
 }
 
 template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void
-make_diamonds(const crn_diamond_square_job &job, const strip &s, int32_t a, const float (&above)[5],
-              const float (&below)[5], float (&diamonds)[4])
+static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
+                                              const crn_diamond_square_column &column, int32_t j,
+                                              float (&noise)[4])
 {
-    noises<WAY>(job, s, s.diamond_column, a, diamonds);
+    crn_diamond_square_meet<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
+                                 s.scale, noise);
+}
+
+/* Noise becomes diamonds. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
+                                                    const float (&below)[5], float (&noise)[4])
+{
 #pragma unroll
     for (int e = 0; e < 4; e++)
-        diamonds[e] = crn_diamond_square_mean<WAY>(
-            ((above[e] + above[e + 1]) + below[e]) + below[e + 1], diamonds[e]);
+        noise[e] = crn_diamond_square_mean<WAY>(
+            ((above[e] + above[e + 1]) + below[e]) + below[e + 1], false, noise[e]);
 }
 
 /* Row 2a of the field. */
 template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void make_even(const crn_diamond_square_job &job, const strip &s,
-                                                 int32_t a, const float (&points)[5],
-                                                 const float (&up)[4], const float (&down)[4])
+static __device__ __forceinline__ void even_row(bool is_border, const float (&points)[5],
+                                                const float (&up)[4], const float (&down)[4],
+                                                const float (&noise)[4], float (&row)[8])
 {
-    float noise[4], row[8];
-    noises<WAY>(job, s, s.square_column, 2 * a, noise);
-    bool is_border = a == 0 || a == 1 << s.level;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
         float sum = ((up[e] + points[e]) + points[e + 1]) + down[e];
         row[2 * e] = points[e];
-        row[2 * e + 1] = is_border ? sum * CRN_DIAMOND_SQUARE_THIRD + noise[e]
-                                   : crn_diamond_square_mean<WAY>(sum, noise[e]);
+        row[2 * e + 1] = crn_diamond_square_mean<WAY>(sum, is_border, noise[e]);
     }
-    put_row<WAY>(job, s, 2 * a - job.y, row);
 }
 
 /* Row 2a + 1. */
 template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void make_odd(const crn_diamond_square_job &job, const strip &s,
-                                                int32_t a, const float (&above)[5],
-                                                const float (&below)[5], const float (&diamonds)[4])
+static __device__ __forceinline__ void odd_row(const strip &s, const float (&above)[5],
+                                               const float (&below)[5], const float (&diamonds)[4],
+                                               const float (&noise)[4], float (&row)[8])
 {
-    float noise[4], row[8];
-    noises<WAY>(job, s, s.square_column, 2 * a + 1, noise);
     float left = __shfl_up_sync(LANES, diamonds[3], 1);
     left = s.is_left ? CRN_DIAMOND_SQUARE_NOTHING : left;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        bool is_border = e == 0 && (s.is_left || s.is_right);
         float right = e == 0 && s.is_right ? CRN_DIAMOND_SQUARE_NOTHING : diamonds[e];
         float sum = ((above[e] + left) + right) + below[e];
-        row[2 * e] = is_border ? sum * CRN_DIAMOND_SQUARE_THIRD + noise[e]
-                               : crn_diamond_square_mean<WAY>(sum, noise[e]);
+        row[2 * e] =
+            crn_diamond_square_mean<WAY>(sum, e == 0 && (s.is_left || s.is_right), noise[e]);
         row[2 * e + 1] = diamonds[e];
         left = diamonds[e];
     }
-    put_row<WAY>(job, s, 2 * a + 1 - job.y, row);
 }
 
+template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &job, int32_t group,
-                                                 float *stages)
+                                                 int32_t stages)
 {
     strip s;
     s.lane = (int32_t)threadIdx.x % WARP;
     s.group = group + s.lane;
     s.level = job.exponent - 1;
+    s.scale = crn_diamond_square_scale<WAY>(job, s.level);
     s.diamond_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_DIAMOND, s.group);
     s.square_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_SQUARE, s.group);
     s.is_left = s.group == 0;
     s.is_right = 4 * s.group == 1 << s.level;
     s.column = 8 * s.group - job.x;
     s.is_inside = s.lane > 0 && s.column >= 7 && s.column + 8 <= job.width;
-    s.stage = stages + COLUMNS * (threadIdx.x / WARP);
+    s.stage = stages + COLUMNS * (int32_t)(threadIdx.x / WARP);
     return s;
 }
 
-/* Rows 2a and 2a + 1 for a from `a` to before `end`, of the points from `row` (row a - 1) on. */
+/* Rows 2a and 2a + 1 for a from `a` to before `end`, of the points from `place` (row a - 1) on. */
 template <crn_diamond_square_way WAY>
 static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
-                                                 int32_t a, int32_t end, const float *row)
+                                                 int32_t a, int32_t end, int32_t place)
 {
-    float here[5], below[5], up[4], down[4];
-    load_points(s, row + CRN_DIAMOND_SQUARE_PITCH0, here);
-    if (a > 0) {
+    const int32_t last = 1 << s.level;
+    const ptrdiff_t stride = job.row_stride * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+    char *to = static_cast<char *>(job.data) + (2 * a - job.y) * stride +
+               s.column * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+    float here[5], up[4], row[8];
+    load_points(s, place + CRN_DIAMOND_SQUARE_PITCH0, here);
+    {
         float above[5];
-        load_points(s, row, above);
-        make_diamonds<WAY>(job, s, a - 1, above, here, up);
+        load_points(s, a > 0 ? place : place + CRN_DIAMOND_SQUARE_PITCH0, above);
+        noises<WAY>(job, s, s.diamond_column, a - 1, up);
+        add_diamonds<WAY>(above, here, up);
     }
 #pragma unroll
     for (int e = 0; e < 4; e++)
         up[e] = a > 0 ? up[e] : CRN_DIAMOND_SQUARE_NOTHING;
-    row += 2 * CRN_DIAMOND_SQUARE_PITCH0;
+    place += 2 * CRN_DIAMOND_SQUARE_PITCH0;
+    int32_t rows = min(end, last);
 #pragma unroll 1
-    for (; a < end; a++, row += CRN_DIAMOND_SQUARE_PITCH0) {
-        bool is_last = a == 1 << s.level;
-        if (is_last) {
-#pragma unroll
-            for (int e = 0; e < 4; e++)
-                down[e] = CRN_DIAMOND_SQUARE_NOTHING;
-        } else {
-            load_points(s, row, below);
-            make_diamonds<WAY>(job, s, a, here, below, down);
-        }
-        make_even<WAY>(job, s, a, here, up, down);
-        if (is_last)
-            return;
-        make_odd<WAY>(job, s, a, here, below, down);
+    for (; a < rows; a++, place += CRN_DIAMOND_SQUARE_PITCH0) {
+        /* Noise waits for nothing but itself: three groups of it at a time. */
+        float below[5], down[4], between[4], beside[4];
+        noises<WAY>(job, s, s.diamond_column, a, down);
+        noises<WAY>(job, s, s.square_column, 2 * a, between);
+        noises<WAY>(job, s, s.square_column, 2 * a + 1, beside);
+        load_points(s, place, below);
+        add_diamonds<WAY>(here, below, down);
+        even_row<WAY>(a == 0, here, up, down, between, row);
+        put_row<WAY>(job, s, 2 * a - job.y, to, row);
+        odd_row<WAY>(s, here, below, down, beside, row);
+        put_row<WAY>(job, s, 2 * a + 1 - job.y, to + stride, row);
+        to += 2 * stride;
 #pragma unroll
         for (int e = 0; e < 4; e++)
             up[e] = down[e];
@@ -266,18 +250,25 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
         for (int e = 0; e < 5; e++)
             here[e] = below[e];
     }
+    if (a < end) {
+        float between[4];
+        const float down[4] = {CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING,
+                               CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING};
+        noises<WAY>(job, s, s.square_column, 2 * a, between);
+        even_row<WAY>(true, here, up, down, between, row);
+        put_row<WAY>(job, s, 2 * a - job.y, to, row);
+    }
 }
 
 /* A tile's part of shared memory, but for the stages behind it. */
-static __device__ __forceinline__ crn_diamond_square_tile tile_in(float *shared, int32_t pairs)
+static __device__ __forceinline__ crn_diamond_square_tile tile_in(int32_t pairs)
 {
     crn_diamond_square_tile tile = {};
-    tile.finest = shared;
-    tile.coarse = shared + crn_diamond_square_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH0;
+    tile.coarse = crn_diamond_square_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH0;
     tile.diamonds = tile.coarse +
                     crn_diamond_square_coarse_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH1 +
                     CRN_DIAMOND_SQUARE_GAP;
-    tile.chain = shared + crn_diamond_square_floats(pairs);
+    tile.chain = crn_diamond_square_floats(pairs);
     return tile;
 }
 
@@ -291,13 +282,11 @@ template <crn_diamond_square_way WAY>
 static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ONCE)
     tile_kernel(const __grid_constant__ crn_diamond_square_job job)
 {
-    extern __shared__ float4 memory[];
-    float *shared = reinterpret_cast<float *>(memory);
     int32_t tile_x = (int32_t)blockIdx.x % job.tiles_across;
     int32_t tile_y = (int32_t)blockIdx.x / job.tiles_across;
     int32_t group = job.first_group + CRN_DIAMOND_SQUARE_GROUPS * tile_x - 1;
     int32_t first = job.first_pair + job.pairs * tile_y;
-    crn_diamond_square_tile tile = tile_in(shared, job.pairs);
+    crn_diamond_square_tile tile = tile_in(job.pairs);
     tile.x0 = 4 * group;
     tile.x1 = 4 * (group + WARP);
     tile.y0 = first - 1;
@@ -305,7 +294,7 @@ static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ON
     tile.grid = job.exponent - 1;
     crn_diamond_square_coarse<WAY>(job, tile);
 
-    strip s = strip_of(job, group, shared + floats_of(job));
+    strip s = strip_of<WAY>(job, group, floats_of(job));
     int32_t warp = (int32_t)threadIdx.x / WARP;
     int32_t last = min(first + job.pairs - 1, (job.y + job.height - 1) / 2) + 1;
     int32_t a = first + job.pairs * warp / WARPS;
@@ -319,14 +308,15 @@ static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ON
 static __global__ void __launch_bounds__(WARP)
     small_kernel(const __grid_constant__ crn_diamond_square_job job)
 {
-    extern __shared__ float4 memory[];
-    crn_diamond_square_tile tile = tile_in(reinterpret_cast<float *>(memory), job.pairs);
+    crn_diamond_square_tile tile = tile_in(job.pairs);
     tile.x1 = tile.y1 = 1 << job.exponent;
     tile.grid = job.exponent;
     crn_diamond_square_coarse<CRN_DIAMOND_SQUARE_ANY>(job, tile);
     for (int32_t i = (int32_t)threadIdx.x; i < job.height * job.width; i += WARP) {
         int32_t y = i / job.width, x = i % job.width;
-        put(job, y, x, tile.finest[(job.y + y) * CRN_DIAMOND_SQUARE_PITCH0 + job.x + x]);
+        put(job, y, x,
+            *crn_diamond_square_shared(tile.finest + (job.y + y) * CRN_DIAMOND_SQUARE_PITCH0 +
+                                       job.x + x));
     }
 }
 

@@ -71,19 +71,29 @@ crn_diamond_square_words(const crn_diamond_square_keys &keys, const crn_diamond_
 }
 
 /*
- * The noise of four words, as the definition multiplies. But for ANY, amplitude x 2^-31 is a float
- * of 2^-95 and more (crn_diamond_square_cuda sees to that): then one product rounds to the same.
+ * What a level's words are multiplied by. The definition multiplies by 2^-31, then by the
+ * amplitude; but for ANY their product is a float of 2^-95 and more (crn_diamond_square_cuda sees
+ * to that), and one multiplication rounds to the same.
  */
 template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ void
-crn_diamond_square_scale(const crn_diamond_square_job &job, int32_t level,
-                         const uint32_t (&words)[4], float (&noise)[4])
+static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamond_square_job &job,
+                                                                 int32_t level)
 {
+    return WAY == CRN_DIAMOND_SQUARE_ANY ? job.amplitude[level] : job.scale[level];
+}
+
+/* The noise of a group, where its row and its column meet. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void
+crn_diamond_square_meet(const crn_diamond_square_keys &keys, const crn_diamond_square_row &row,
+                        const crn_diamond_square_column &column, float scale, float (&noise)[4])
+{
+    uint32_t words[4];
+    crn_diamond_square_words(keys, row, column, words);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
         float word = (float)(int32_t)words[e];
-        noise[e] = WAY == CRN_DIAMOND_SQUARE_ANY ? job.amplitude[level] * (word * 0x1p-31f)
-                                                 : word * job.scale[level];
+        noise[e] = scale * (WAY == CRN_DIAMOND_SQUARE_ANY ? word * 0x1p-31f : word);
     }
 }
 
@@ -93,27 +103,29 @@ crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
                           crn_diamond_square_phase phase, int32_t group, int32_t j,
                           float (&noise)[4])
 {
-    uint32_t words[4];
-    crn_diamond_square_words(job.keys, crn_diamond_square_row_of(job.keys, level, j),
-                             crn_diamond_square_column_of(job.keys, level, phase, group), words);
-    crn_diamond_square_scale<WAY>(job, level, words, noise);
-}
-
-/*
- * The mean of four, and noise. A quarter of the sum is exact unless it is below 2^-126; then the
- * noise, which is 0 or 2^-95 and more but for ANY, decides alone what both roundings and one give.
- * So a fused multiplication changes nothing.
- */
-template <crn_diamond_square_way WAY>
-static __device__ __forceinline__ float crn_diamond_square_mean(float sum, float noise)
-{
-    return WAY == CRN_DIAMOND_SQUARE_ANY ? sum * 0.25f + noise : __fmaf_rn(sum, 0.25f, noise);
+    crn_diamond_square_meet<WAY>(job.keys, crn_diamond_square_row_of(job.keys, level, j),
+                                 crn_diamond_square_column_of(job.keys, level, phase, group),
+                                 crn_diamond_square_scale<WAY>(job, level), noise);
 }
 
 /* Where a neighbour is missing: adding it changes nothing. */
 #define CRN_DIAMOND_SQUARE_NOTHING (-0.0f)
 
-/* Of three: at the field's border. */
-#define CRN_DIAMOND_SQUARE_THIRD (1.0f / 3.0f)
+/*
+ * The mean of four, at the field's border of three, and noise. A quarter of the sum is exact unless
+ * it is below 2^-126; then the noise, which is 0 or 2^-95 and more but for ANY, decides alone what
+ * both roundings and one give. So a fused multiplication changes nothing.
+ */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ float crn_diamond_square_mean(float sum, bool is_border,
+                                                                float noise)
+{
+    const float third = 1.0f / 3.0f;
+    if (WAY == CRN_DIAMOND_SQUARE_ANY)
+        return sum * (is_border ? third : 0.25f) + noise;
+    if (is_border)
+        sum *= third;
+    return __fmaf_rn(sum, is_border ? 1.0f : 0.25f, noise);
+}
 
 #endif

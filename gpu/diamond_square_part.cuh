@@ -49,16 +49,16 @@ static __host__ __device__ inline int32_t crn_diamond_square_chain_floats(int32_
 
 /* The part of a grid that a tile needs, ends included, and where it lies. */
 typedef struct crn_diamond_square_part {
-    float *at; /* (y0, origin) */
+    int32_t at; /* (y0, origin), in shared memory */
     int32_t pitch, origin;
     int32_t x0, x1, y0, y1;
 } crn_diamond_square_part;
 
 /* A tile: what it needs of the finest grid in shared memory, cut off at the field later. */
 typedef struct crn_diamond_square_tile {
-    float *finest, *coarse, *diamonds, *chain;
-    int32_t x0, x1, y0, y1; /* x0 a multiple of four, perhaps -4 */
-    int32_t grid;           /* its number */
+    int32_t finest, coarse, diamonds, chain; /* where they lie there */
+    int32_t x0, x1, y0, y1;                  /* x0 a multiple of four, perhaps -4 */
+    int32_t grid;                            /* its number */
 } crn_diamond_square_tile;
 
 /* A point at n needs points from (n - 1) / 2 to n / 2 + 1, rounded down, of the grid before; so
@@ -100,7 +100,16 @@ crn_diamond_square_part_of(const crn_diamond_square_tile &tile, int32_t grid)
     return part;
 }
 
-static __device__ __forceinline__ float *
+/* Shared memory, all of it floats. Places in it are numbers, so that the compiler knows that it is.
+ */
+static __device__ __forceinline__ float *crn_diamond_square_shared(int32_t at)
+{
+    extern __shared__ float4 memory[];
+    return reinterpret_cast<float *>(memory) + at;
+}
+
+/* The place of a point of a grid. */
+static __device__ __forceinline__ int32_t
 crn_diamond_square_point(const crn_diamond_square_part &part, int32_t y, int32_t x)
 {
     return part.at + (y - part.y0) * part.pitch + x - part.origin;

@@ -13,6 +13,9 @@ enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
 /* Few enough for one CTA a plane to do all levels that are left. */
 #define REST_PIXELS (128 * 128)
 
+/* Of a multiprocessor, below which blocks had better be smaller. */
+#define THREADS_BUSY 256
+
 /* Some levels in one launch. */
 typedef struct step {
     int32_t height, width, levels;
@@ -23,9 +26,8 @@ typedef struct plan {
     crn_context *context;
     const crn_haar_params *params;
     const crn_image *in, *out;
-    crn_haar_lane lane;
-    int32_t vec, side_log2, lanes, views; /* side: of a block */
-    bool interleaved;                     /* lanes lie side by side */
+    int32_t vec, lanes, views;
+    bool interleaved; /* lanes lie side by side */
     step steps[STEPS_MAX];
     int32_t count;
     crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
@@ -43,30 +45,19 @@ static bool is_multiple(ptrdiff_t value, ptrdiff_t of)
     return value % of == 0;
 }
 
-static void set_alignment(const plan *p, int32_t width, bool u8, crn_haar_view *view)
+static bool has_aligned_rows(const plan *p, const crn_haar_view *view, bool u8)
 {
     ptrdiff_t row = u8 ? 8 : 4;
-    view->rows_aligned = view->step == 1 &&
-                         is_multiple((ptrdiff_t)(uintptr_t)view->data, u8 ? 8 : 16) &&
-                         is_multiple(view->row_stride, row) &&
-                         (p->lanes == 1 || is_multiple(view->lane_stride, row)) &&
-                         (p->views == 1 || is_multiple(view->view_stride, row));
-    view->right_aligned = 0;
-    for (int32_t k = 1; k <= p->side_log2; k++)
-        if (crn_haar_halved(width, k) % least(4, 1 << p->side_log2 >> k) == 0)
-            view->right_aligned |= 1u << k;
+    return view->step == 1 && is_multiple((ptrdiff_t)(uintptr_t)view->data, u8 ? 8 : 16) &&
+           is_multiple(view->row_stride, row) &&
+           (p->lanes == 1 || is_multiple(view->lane_stride, row)) &&
+           (p->views == 1 || is_multiple(view->view_stride, row));
 }
 
-static crn_haar_view view_of(const plan *p, const crn_image *image, int32_t width)
+static crn_haar_view view_of(const plan *p, const crn_image *image)
 {
-    crn_haar_view view = {image->data,
-                          image->row_stride,
-                          image->step,
-                          image->plane_stride * p->vec,
-                          crn_gpu_view_stride(image),
-                          false,
-                          0};
-    set_alignment(p, width, image->type == CRN_U8, &view);
+    crn_haar_view view = {image->data, image->row_stride, image->step, image->plane_stride * p->vec,
+                          crn_gpu_view_stride(image)};
     return view;
 }
 
@@ -80,8 +71,7 @@ static int take_view(const plan *p, int32_t slot, const step *s, crn_haar_view *
     void *memory = crn_context_scratch(p->context, slot, (size_t)view_stride * sizeof(float));
     if (!memory)
         return -ENOMEM;
-    crn_haar_view view = {memory, row, step, lane, view_stride, false, 0};
-    set_alignment(p, s->width, false, &view);
+    crn_haar_view view = {memory, row, step, lane, view_stride};
     *ret_view = view;
     return 0;
 }
@@ -97,20 +87,17 @@ static bool has_fours(const crn_image *image)
            (uintptr_t)image->data % bytes == 0;
 }
 
-/* Rows that cannot be read 16 bytes at a time are read element by element, which narrow blocks do
- * better. */
-static crn_haar_lane lane_of(const crn_image *in, const crn_image *out)
+/* So many threads with blocks of that many pixels keep the device busy. */
+static bool has_enough(const plan *p, int64_t block_pixels)
 {
-    if (has_fours(in) && has_fours(out))
-        return CRN_HAAR_FOUR;
-    bool aligned = in->step == 1 && out->step == 1 && is_multiple(in->row_stride, 4) &&
-                   is_multiple(out->row_stride, 4);
-    return aligned ? CRN_HAAR_SINGLE : CRN_HAAR_NARROW;
+    int64_t pixels = (int64_t)p->in->height * p->in->width * p->views;
+    int64_t threads = pixels * p->in->planes / block_pixels;
+    return threads >= (int64_t)THREADS_BUSY * crn_gpu_limits_of(p->context)->multiprocessors;
 }
 
 static int32_t levels_max(const plan *p)
 {
-    return p->lane == CRN_HAAR_FOUR ? CRN_HAAR_FIRST_LEVELS_MAX - 1 : CRN_HAAR_FIRST_LEVELS_MAX;
+    return p->interleaved ? CRN_HAAR_FIRST_LEVELS_MAX - 1 : CRN_HAAR_FIRST_LEVELS_MAX;
 }
 
 static void set_steps(plan *p)
@@ -134,11 +121,10 @@ static void set_steps(plan *p)
 static int set_plan(plan *p)
 {
     p->interleaved = p->in->planes > 1 && p->in->plane_stride == 1 && p->out->plane_stride == 1;
-    p->lane = lane_of(p->in, p->out);
-    p->vec = p->lane == CRN_HAAR_FOUR ? 4 : 1;
-    p->side_log2 = p->lane == CRN_HAAR_SINGLE ? 3 : 2;
-    p->lanes = p->in->planes / p->vec;
     p->views = crn_context_views(p->context);
+    bool fours = has_fours(p->in) && has_fours(p->out) && has_enough(p, 4 * 4 * 4);
+    p->vec = fours ? 4 : 1;
+    p->lanes = p->in->planes / p->vec;
     set_steps(p);
     for (int32_t i = 0; i + 1 < p->count; i++) {
         int r = take_view(p, SLOT_AVERAGES + i, &p->steps[i + 1], &p->averages[i]);
@@ -152,35 +138,6 @@ static int set_plan(plan *p)
 
 /* --- launches --- */
 
-/* A CTA's blocks: as many as its levels need, wide rather than high, and no wider than the
- * picture. */
-static void set_shape(const plan *p, crn_haar_job *job)
-{
-    const int32_t side_log2 = p->side_log2;
-    int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
-    job->lanes_per_cta = p->interleaved ? least(p->lanes, CRN_HAAR_LANES_MAX) : 1;
-    if (needed > 0) {
-        /* As high as wide. */
-        job->across_log2 = job->down_log2 = p->lane == CRN_HAAR_NARROW && !p->interleaved ? 4 : 3;
-        if (needed > 3)
-            job->across_log2 = job->down_log2 = needed;
-    } else {
-        job->across_log2 = p->interleaved ? 3 : p->lane == CRN_HAAR_NARROW ? 5 : 4;
-        job->down_log2 = p->interleaved ? 1 : 2;
-    }
-    while (job->across_log2 > needed && job->width <= 1 << (side_log2 + job->across_log2 - 1)) {
-        job->across_log2--;
-        job->down_log2++;
-    }
-    /* Several lanes of many blocks would be too many threads. */
-    while (job->lanes_per_cta > 1 &&
-           job->lanes_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
-        job->lanes_per_cta--;
-    job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
-    job->tiles_down = crn_gpu_blocks(job->height, 1 << (side_log2 + job->down_log2));
-    job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);
-}
-
 static crn_haar_job job_of(const plan *p, int32_t i)
 {
     crn_haar_job job = {};
@@ -191,65 +148,114 @@ static crn_haar_job job_of(const plan *p, int32_t i)
     job.views = p->views;
     job.threshold = p->params->threshold;
     job.unit = p->params->unit;
-    set_shape(p, &job);
     return job;
+}
+
+/* Can blocks of that side be read and written row by row? `u8`: what is read. */
+static bool has_aligned_blocks(const plan *p, crn_haar_direction direction, bool u8,
+                               const crn_haar_job *job, int32_t side_log2)
+{
+    bool from_pixels = direction != CRN_HAAR_INVERSE;
+    bool aligned = has_aligned_rows(p, &job->pixels, from_pixels && u8) &&
+                   (!job->details.data || has_aligned_rows(p, &job->details, !from_pixels && u8)) &&
+                   (!job->denoised.data || has_aligned_rows(p, &job->denoised, false));
+    if (job->averages.data && job->levels <= side_log2)
+        aligned &= has_aligned_rows(p, &job->averages, u8 && !job->averages_are_floats);
+    for (int32_t k = 1; k <= side_log2 && k <= job->levels && job->details.data; k++)
+        aligned &= is_multiple(crn_haar_halved(job->width, k), least(4, 1 << side_log2 >> k));
+    return aligned;
+}
+
+/* A CTA's blocks: as many as its levels need, wide rather than high, and no wider than the
+ * picture. */
+static void set_shape(const plan *p, crn_haar_lane lane, crn_haar_job *job)
+{
+    const int32_t side_log2 = lane == CRN_HAAR_SINGLE ? 3 : 2;
+    int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
+    int32_t most = lane == CRN_HAAR_FOUR ? 4 : 16; /* lanes */
+    int32_t groups = crn_gpu_blocks(p->lanes, most);
+    job->lanes_per_cta = p->interleaved ? crn_gpu_blocks(p->lanes, groups) : 1;
+    if (needed > 0) {
+        /* As high as wide. */
+        int32_t usual = p->interleaved ? 2 : lane == CRN_HAAR_NARROW ? 4 : 3;
+        job->across_log2 = job->down_log2 = needed > usual ? needed : usual;
+    } else {
+        job->across_log2 = p->interleaved ? 3 : lane == CRN_HAAR_NARROW ? 5 : 4;
+        job->down_log2 = p->interleaved ? 1 : 2;
+    }
+    while (job->across_log2 > needed && job->width <= 1 << (side_log2 + job->across_log2 - 1)) {
+        job->across_log2--;
+        job->down_log2++;
+    }
+    /* Several lanes of many blocks would be too many threads. */
+    while (job->lanes_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
+        job->lanes_per_cta--;
+    job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
+    job->tiles_down = crn_gpu_blocks(job->height, 1 << (side_log2 + job->down_log2));
+    job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);
+}
+
+/* With all views set. `u8`: what is read. */
+static int launch(const plan *p, const step *s, crn_haar_direction direction, bool u8,
+                  crn_haar_job *job)
+{
+    if (s->rest) {
+        /* One plane a lane. */
+        crn_haar_view *views[3] = {&job->pixels, &job->details, &job->averages};
+        for (int32_t i = 0; i < 3; i++)
+            views[i]->lane_stride /= p->vec;
+        job->lanes = p->in->planes;
+        return crn_haar_launch_rest(p->context, direction, u8, job);
+    }
+    crn_haar_lane lane = CRN_HAAR_FOUR;
+    if (p->vec == 1) {
+        lane = has_enough(p, 8 * 8) && has_aligned_blocks(p, direction, u8, job, 3)
+                   ? CRN_HAAR_SINGLE
+                   : CRN_HAAR_NARROW;
+        job->aligned = lane == CRN_HAAR_SINGLE || has_aligned_blocks(p, direction, u8, job, 2);
+    }
+    set_shape(p, lane, job);
+    return crn_haar_launch(p->context, direction, lane, u8, job);
 }
 
 static crn_haar_view pixels_of(const plan *p, int32_t i, const crn_image *whole)
 {
-    return i == 0 ? view_of(p, whole, p->steps[0].width) : p->averages[i - 1];
-}
-
-/* One plane a lane. */
-static int launch_rest(const plan *p, crn_haar_direction direction, bool u8, crn_haar_job *job)
-{
-    crn_haar_view *views[3] = {&job->pixels, &job->details, &job->averages};
-    for (int32_t i = 0; i < 3; i++)
-        views[i]->lane_stride /= p->vec;
-    job->lanes = p->in->planes;
-    return crn_haar_launch_rest(p->context, direction, u8, job);
+    return i == 0 ? view_of(p, whole) : p->averages[i - 1];
 }
 
 static int forward(const plan *p, int32_t i, bool details)
 {
-    const step *s = &p->steps[i];
     bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
     crn_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->in);
     if (details)
-        job.details = view_of(p, p->out, s->width);
-    job.averages = last ? view_of(p, p->out, s->width) : p->averages[i];
-    if (s->rest)
-        return launch_rest(p, CRN_HAAR_FORWARD, false, &job);
-    return crn_haar_launch(p->context, CRN_HAAR_FORWARD, p->lane, u8, &job);
+        job.details = view_of(p, p->out);
+    job.averages = last ? view_of(p, p->out) : p->averages[i];
+    job.averages_are_floats = true;
+    return launch(p, &p->steps[i], CRN_HAAR_FORWARD, u8, &job);
 }
 
 static int inverse(const plan *p, int32_t i)
 {
-    const step *s = &p->steps[i];
     bool last = i + 1 == p->count, u8 = p->in->type == CRN_U8;
     crn_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->out);
-    job.details = view_of(p, p->in, s->width);
+    job.details = view_of(p, p->in);
     job.averages = last ? job.details : p->averages[i];
     job.averages_are_floats = !last || !u8;
-    if (s->rest)
-        return launch_rest(p, CRN_HAAR_INVERSE, u8, &job);
-    return crn_haar_launch(p->context, CRN_HAAR_INVERSE, p->lane, u8, &job);
+    return launch(p, &p->steps[i], CRN_HAAR_INVERSE, u8, &job);
 }
 
 static int denoise(const plan *p, int32_t i)
 {
-    const step *s = &p->steps[i];
     bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
     crn_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->in);
-    if (s->rest)
-        return launch_rest(p, CRN_HAAR_DENOISE, false, &job);
     if (!last)
         job.averages = p->steps[i + 1].rest ? p->averages[i] : p->denoised[i];
-    job.denoised = i == 0 ? view_of(p, p->out, s->width) : p->denoised[i - 1];
-    return crn_haar_launch(p->context, CRN_HAAR_DENOISE, p->lane, u8, &job);
+    job.averages_are_floats = true;
+    job.denoised = i == 0 ? view_of(p, p->out) : p->denoised[i - 1];
+    return launch(p, &p->steps[i], CRN_HAAR_DENOISE, u8, &job);
 }
 
 int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn_image *in,

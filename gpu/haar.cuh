@@ -25,17 +25,12 @@
 
 #define CRN_HAAR_THREADS_MAX 256
 
-/* Lanes that a CTA has side by side at most. */
-#define CRN_HAAR_LANES_MAX 4
-
 /* A plane's lane: its VEC planes. */
 typedef struct crn_haar_view {
     void *data;                 /* NULL: not wanted */
     ptrdiff_t row_stride, step; /* as an image's */
     ptrdiff_t lane_stride;      /* elements from lane to lane */
     ptrdiff_t view_stride;      /* and from picture to picture */
-    bool rows_aligned;          /* rows can be read and written 16 bytes (u8: 8) at a time */
-    uint32_t right_aligned;     /* bit k: so can the right quadrants of level k */
 } crn_haar_view;
 
 /* One launch. */
@@ -50,13 +45,14 @@ typedef struct crn_haar_job {
     int32_t tiles_across, tiles_down;
     int32_t views;
     float threshold;
+    bool aligned; /* blocks' rows, in all views and quadrants, to 16 bytes (u8: 8) */
     bool unit;
     bool averages_are_floats; /* also where the details are u8 */
 } crn_haar_job;
 
 typedef enum crn_haar_lane {
-    CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: any strides */
-    CRN_HAAR_NARROW, /* one plane, blocks of 4 x 4: the same */
+    CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: aligned rows */
+    CRN_HAAR_NARROW, /* one plane, blocks of 4 x 4: any strides, and few pixels */
     CRN_HAAR_FOUR,   /* four planes side by side, blocks of 4 x 4: 16 bytes (u8: 4) a pixel */
 } crn_haar_lane;
 

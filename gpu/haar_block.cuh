@@ -4,11 +4,17 @@
 
 #include "gpu/haar.cuh"
 
+/* How a block can be read and written. */
+typedef enum crn_haar_reach {
+    CRN_HAAR_ROWS,  /* all of it lies in the picture, and rows go 16 bytes (u8: 8) at a time */
+    CRN_HAAR_WHOLE, /* all of it lies in the picture */
+    CRN_HAAR_EDGE,  /* a part of it */
+} crn_haar_reach;
+
 /* Values 2^K apart in a block, and where they lie: a quadrant of level K, or the pixels. */
 typedef struct crn_haar_window {
     ptrdiff_t at, row_stride, step; /* of the first, in elements */
     int32_t rows, columns;          /* so many from there on lie in the quadrant */
-    bool aligned;
 } crn_haar_window;
 
 /* Of the block whose first pixel is (y, x). Level 0 has one quadrant: the pixels. */
@@ -19,12 +25,11 @@ static __device__ __forceinline__ crn_haar_window crn_haar_window_of(const crn_h
 {
     int32_t high = crn_haar_halved(job.height, k), wide = crn_haar_halved(job.width, k);
     int32_t row = y >> k, column = x >> k;
-    crn_haar_window window = {0, view.row_stride, view.step, high - row, wide - column, false};
+    crn_haar_window window = {0, view.row_stride, view.step, high - row, wide - column};
     if (bottom)
         window.rows = crn_haar_halved(job.height, k - 1) / 2 - row;
     if (right)
         window.columns = crn_haar_halved(job.width, k - 1) / 2 - column;
-    window.aligned = view.rows_aligned && (!right || (view.right_aligned >> k & 1));
     window.at = (ptrdiff_t)(row + (bottom ? high : 0)) * view.row_stride +
                 (ptrdiff_t)(column + (right ? wide : 0)) * view.step;
     return window;
@@ -94,15 +99,15 @@ static __device__ __forceinline__ void crn_haar_store_row(float *to, const float
 
 /* --- values of a block, 2^K apart from (oy, ox) on --- */
 
-/* WHOLE: all of them lie in the window. Else those that do not become 0. */
-template <int K, bool WHOLE, int N, int VEC, typename T>
+/* Those that lie out of the window become 0. */
+template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], int oy, int ox,
                                                      const T *from, const crn_haar_window &window,
                                                      bool unit)
 {
     constexpr int COUNT = N >> K;
     from += window.at;
-    if (VEC == 1 && WHOLE && window.aligned) {
+    if constexpr (REACH == CRN_HAAR_ROWS) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             float row[COUNT];
@@ -111,35 +116,35 @@ static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], 
             for (int j = 0; j < COUNT; j++)
                 block[oy + (i << K)][ox + (j << K)][0] = row[j];
         }
-        return;
-    }
+    } else {
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
+        for (int i = 0; i < COUNT; i++)
 #pragma unroll
-        for (int j = 0; j < COUNT; j++) {
-            float(&to)[VEC] = block[oy + (i << K)][ox + (j << K)];
-            if (WHOLE || (i < window.rows && j < window.columns)) {
-                const T *element = from + i * window.row_stride + j * window.step;
-                if (VEC == 1)
-                    to[0] = crn_haar_element(element, unit);
-                else
-                    crn_haar_load_row(element, to, unit);
-            } else {
+            for (int j = 0; j < COUNT; j++) {
+                float(&to)[VEC] = block[oy + (i << K)][ox + (j << K)];
+                if (REACH != CRN_HAAR_EDGE || (i < window.rows && j < window.columns)) {
+                    const T *element = from + i * window.row_stride + j * window.step;
+                    if (VEC == 1)
+                        to[0] = crn_haar_element(element, unit);
+                    else
+                        crn_haar_load_row(element, to, unit);
+                } else {
 #pragma unroll
-                for (int v = 0; v < VEC; v++)
-                    to[v] = 0;
+                    for (int v = 0; v < VEC; v++)
+                        to[v] = 0;
+                }
             }
-        }
+    }
 }
 
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N][VEC], int oy,
                                                       int ox, float *to,
                                                       const crn_haar_window &window)
 {
     constexpr int COUNT = N >> K;
     to += window.at;
-    if (VEC == 1 && WHOLE && window.aligned) {
+    if constexpr (REACH == CRN_HAAR_ROWS) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             float row[COUNT];
@@ -148,22 +153,22 @@ static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N]
                 row[j] = block[oy + (i << K)][ox + (j << K)][0];
             crn_haar_store_row(to + i * window.row_stride, row);
         }
-        return;
+    } else {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+#pragma unroll
+            for (int j = 0; j < COUNT; j++)
+                if (REACH != CRN_HAAR_EDGE || (i < window.rows && j < window.columns))
+                    crn_haar_store_row(to + i * window.row_stride + j * window.step,
+                                       block[oy + (i << K)][ox + (j << K)]);
     }
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-#pragma unroll
-        for (int j = 0; j < COUNT; j++)
-            if (WHOLE || (i < window.rows && j < window.columns))
-                crn_haar_store_row(to + i * window.row_stride + j * window.step,
-                                   block[oy + (i << K)][ox + (j << K)]);
 }
 
 /* --- levels --- */
 
 /* Level K becomes level K + 1. high and wide: of level K from the block's first on. With SOFTEN the
  * differences are softened, and those that are not kept become 0. */
-template <int K, bool WHOLE, bool SOFTEN, int N, int VEC>
+template <int K, crn_haar_reach REACH, bool SOFTEN, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC], int32_t high,
                                                         int32_t wide, float threshold)
 {
@@ -172,12 +177,13 @@ static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC
     for (int y = 0; y < N; y += 2 * S)
 #pragma unroll
         for (int x = 0; x < N; x += 2 * S) {
-            bool below = WHOLE || (y >> K) + 1 < high, beside = WHOLE || (x >> K) + 1 < wide;
+            bool below = REACH != CRN_HAAR_EDGE || (y >> K) + 1 < high;
+            bool beside = REACH != CRN_HAAR_EDGE || (x >> K) + 1 < wide;
 #pragma unroll
             for (int v = 0; v < VEC; v++) {
                 float &a = block[y][x][v], &b = block[y][x + S][v];
                 float &c = block[y + S][x][v], &d = block[y + S][x + S][v];
-                if (!WHOLE) {
+                if (REACH == CRN_HAAR_EDGE) {
                     b = beside ? b : a;
                     c = below ? c : a;
                     d = below ? (beside ? d : c) : b;

@@ -33,7 +33,8 @@ template <int N> struct log2_of {
 /* A thread's block on the picture. */
 typedef struct spot {
     int32_t y, x, lane;
-    bool there, whole; /* any pixel of it, all of it */
+    bool there; /* any pixel of it */
+    crn_haar_reach reach;
 } spot;
 
 template <int N>
@@ -44,8 +45,25 @@ static __device__ __forceinline__ spot spot_of(const crn_haar_job &job, const ti
     s.x = t.x + N * t.block_x;
     s.lane = t.group * job.lanes_per_cta + t.slot;
     s.there = s.y < job.height && s.x < job.width && s.lane < job.lanes;
-    s.whole = s.there && job.height - s.y >= N && job.width - s.x >= N;
+    bool whole = job.height - s.y >= N && job.width - s.x >= N;
+    s.reach = whole ? (job.aligned ? CRN_HAAR_ROWS : CRN_HAAR_WHOLE) : CRN_HAAR_EDGE;
     return s;
+}
+
+template <crn_haar_reach REACH> struct reach_is {
+    static constexpr crn_haar_reach value = REACH;
+};
+
+/* `what` for a block's reach. Launches whose rows are not aligned have blocks of 4 x 4. */
+template <int N, int VEC, typename WHAT>
+static __device__ __forceinline__ void at_reach(const spot &s, WHAT what)
+{
+    if (VEC == 1 && s.reach == CRN_HAAR_ROWS)
+        what(reach_is < VEC == 1 ? CRN_HAAR_ROWS : CRN_HAAR_EDGE > ());
+    else if (N == 4 && s.reach == CRN_HAAR_WHOLE)
+        what(reach_is < N == 4 ? CRN_HAAR_WHOLE : CRN_HAAR_EDGE > ());
+    else
+        what(reach_is<CRN_HAAR_EDGE>());
 }
 
 /* The averages of the CTA's blocks, in shared memory. */
@@ -88,83 +106,83 @@ static __device__ __forceinline__ float *slot_of(const crn_haar_grid &grid, cons
 
 /* --- a block's quadrants --- */
 
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void store_details(const crn_haar_job &job, const spot &s,
                                                      float *details,
                                                      const float (&block)[N][N][VEC])
 {
     constexpr int S = 1 << (K - 1);
     const crn_haar_view &view = job.details;
-    crn_haar_store<K, WHOLE>(block, 0, S, details,
+    crn_haar_store<K, REACH>(block, 0, S, details,
                              crn_haar_window_of(job, view, s.y, s.x, K, false, true));
-    crn_haar_store<K, WHOLE>(block, S, 0, details,
+    crn_haar_store<K, REACH>(block, S, 0, details,
                              crn_haar_window_of(job, view, s.y, s.x, K, true, false));
-    crn_haar_store<K, WHOLE>(block, S, S, details,
+    crn_haar_store<K, REACH>(block, S, S, details,
                              crn_haar_window_of(job, view, s.y, s.x, K, true, true));
 }
 
-template <int K, bool WHOLE, int N, int VEC, typename T>
+template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void load_details(const crn_haar_job &job, const spot &s,
                                                     const T *details, float (&block)[N][N][VEC])
 {
     constexpr int S = 1 << (K - 1);
     const crn_haar_view &view = job.details;
-    crn_haar_load<K, WHOLE>(block, 0, S, details,
+    crn_haar_load<K, REACH>(block, 0, S, details,
                             crn_haar_window_of(job, view, s.y, s.x, K, false, true), job.unit);
-    crn_haar_load<K, WHOLE>(block, S, 0, details,
+    crn_haar_load<K, REACH>(block, S, 0, details,
                             crn_haar_window_of(job, view, s.y, s.x, K, true, false), job.unit);
-    crn_haar_load<K, WHOLE>(block, S, S, details,
+    crn_haar_load<K, REACH>(block, S, S, details,
                             crn_haar_window_of(job, view, s.y, s.x, K, true, true), job.unit);
 }
 
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void store_averages(const crn_haar_job &job, const spot &s,
                                                       const crn_haar_view &view, float *to,
                                                       const float (&block)[N][N][VEC])
 {
-    crn_haar_store<K, WHOLE>(block, 0, 0, to,
+    crn_haar_store<K, REACH>(block, 0, 0, to,
                              crn_haar_window_of(job, view, s.y, s.x, K, false, false));
 }
 
-template <int K, bool WHOLE, int N, int VEC, typename T>
+template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void load_averages(const crn_haar_job &job, const spot &s,
                                                      const crn_haar_view &view, const T *from,
                                                      float (&block)[N][N][VEC])
 {
-    crn_haar_load<K, WHOLE>(block, 0, 0, from,
+    crn_haar_load<K, REACH>(block, 0, 0, from,
                             crn_haar_window_of(job, view, s.y, s.x, K, false, false), job.unit);
 }
 
 /* --- forward --- */
 
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void forward_levels(const crn_haar_job &job, const spot &s,
                                                       float *details, float *averages,
                                                       float (&block)[N][N][VEC])
 {
     if (job.levels == K)
-        store_averages<K, WHOLE>(job, s, job.averages, averages, block);
+        store_averages<K, REACH>(job, s, job.averages, averages, block);
     if constexpr (K < log2_of<N>::value) {
         if (job.levels > K) {
-            crn_haar_forward<K, WHOLE, false>(block, crn_haar_halved(job.height, K) - (s.y >> K),
+            crn_haar_forward<K, REACH, false>(block, crn_haar_halved(job.height, K) - (s.y >> K),
                                               crn_haar_halved(job.width, K) - (s.x >> K), 0);
             if (details)
-                store_details<K + 1, WHOLE>(job, s, details, block);
-            forward_levels<K + 1, WHOLE>(job, s, details, averages, block);
+                store_details<K + 1, REACH>(job, s, details, block);
+            forward_levels<K + 1, REACH>(job, s, details, averages, block);
         }
     }
 }
 
-template <bool WHOLE, int N, int VEC, typename T>
+template <crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void forward_block(const crn_haar_job &job, const tile &t,
                                                      const spot &s, float (&average)[VEC])
 {
     float block[N][N][VEC];
-    load_averages<0, WHOLE>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
+    load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
                             block);
     float *details =
         job.details.data ? crn_haar_at<float>(job.details, s.lane, t.picture) : nullptr;
-    forward_levels<0, WHOLE>(job, s, details, crn_haar_at<float>(job.averages, s.lane, t.picture),
+    forward_levels<0, REACH>(job, s, details, crn_haar_at<float>(job.averages, s.lane, t.picture),
                              block);
 #pragma unroll
     for (int v = 0; v < VEC; v++)
@@ -180,10 +198,10 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float average[VEC] = {};
-    if (s.whole)
-        forward_block<true, N, VEC, T>(job, t, s, average);
-    else if (s.there)
-        forward_block<false, N, VEC, T>(job, t, s, average);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            forward_block<decltype(reach)::value, N, VEC, T>(job, t, s, average);
+        });
     if (job.levels <= LEVELS)
         return;
     crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
@@ -203,24 +221,24 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 /* --- inverse --- */
 
 /* All that the block takes from memory, in one go: nothing waits for what is made of it. */
-template <int K, bool WHOLE, int N, int VEC, typename T>
+template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void load_levels(const crn_haar_job &job, const tile &t,
                                                    const spot &s, float (&block)[N][N][VEC])
 {
     if (job.levels == K) {
         if (sizeof(T) == sizeof(float) || job.averages_are_floats)
-            load_averages<K, WHOLE>(job, s, job.averages,
+            load_averages<K, REACH>(job, s, job.averages,
                                     crn_haar_at<const float>(job.averages, s.lane, t.picture),
                                     block);
         else
-            load_averages<K, WHOLE>(job, s, job.averages,
+            load_averages<K, REACH>(job, s, job.averages,
                                     crn_haar_at<const T>(job.averages, s.lane, t.picture), block);
     }
     if constexpr (K < log2_of<N>::value) {
         if (job.levels > K) {
-            load_details<K + 1, WHOLE>(job, s, crn_haar_at<const T>(job.details, s.lane, t.picture),
+            load_details<K + 1, REACH>(job, s, crn_haar_at<const T>(job.details, s.lane, t.picture),
                                        block);
-            load_levels<K + 1, WHOLE, N, VEC, T>(job, t, s, block);
+            load_levels<K + 1, REACH, N, VEC, T>(job, t, s, block);
         }
     }
 }
@@ -264,10 +282,10 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float block[N][N][VEC];
-    if (s.whole)
-        load_levels<0, true, N, VEC, T>(job, t, s, block);
-    else if (s.there)
-        load_levels<0, false, N, VEC, T>(job, t, s, block);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            load_levels<0, decltype(reach)::value, N, VEC, T>(job, t, s, block);
+        });
     if (job.levels > LEVELS) {
         crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
         inverse_grid<T, VEC>(job, t, grid);
@@ -277,46 +295,46 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     }
     inverse_levels<LEVELS - 1>(job.levels, block);
     float *pixels = crn_haar_at<float>(job.pixels, s.lane, t.picture);
-    if (s.whole)
-        store_averages<0, true>(job, s, job.pixels, pixels, block);
-    else if (s.there)
-        store_averages<0, false>(job, s, job.pixels, pixels, block);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            store_averages<0, decltype(reach)::value>(job, s, job.pixels, pixels, block);
+        });
 }
 
 /* --- denoise --- */
 
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void soften_levels(const crn_haar_job &job, const spot &s,
                                                      float (&block)[N][N][VEC])
 {
     if (job.levels > K)
-        crn_haar_forward<K, WHOLE, true>(block, crn_haar_halved(job.height, K) - (s.y >> K),
+        crn_haar_forward<K, REACH, true>(block, crn_haar_halved(job.height, K) - (s.y >> K),
                                          crn_haar_halved(job.width, K) - (s.x >> K), job.threshold);
     if constexpr (K + 1 < log2_of<N>::value)
-        soften_levels<K + 1, WHOLE>(job, s, block);
+        soften_levels<K + 1, REACH>(job, s, block);
 }
 
 /* The averages of a launch's last level where they come from another. */
-template <int K, bool WHOLE, int N, int VEC>
+template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void take_averages(const crn_haar_job &job, const tile &t,
                                                      const spot &s, float (&block)[N][N][VEC])
 {
     if (job.levels == K)
-        load_averages<K, WHOLE>(job, s, job.averages,
+        load_averages<K, REACH>(job, s, job.averages,
                                 crn_haar_at<const float>(job.averages, s.lane, t.picture), block);
     if constexpr (K > 1)
-        take_averages<K - 1, WHOLE>(job, t, s, block);
+        take_averages<K - 1, REACH>(job, t, s, block);
 }
 
-template <bool WHOLE, int N, int VEC, typename T>
+template <crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void soften_block(const crn_haar_job &job, const tile &t,
                                                     const spot &s, float (&block)[N][N][VEC])
 {
-    load_averages<0, WHOLE>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
+    load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
                             block);
-    soften_levels<0, WHOLE>(job, s, block);
+    soften_levels<0, REACH>(job, s, block);
     if (job.averages.data)
-        take_averages<log2_of<N>::value, WHOLE>(job, t, s, block);
+        take_averages<log2_of<N>::value, REACH>(job, t, s, block);
 }
 
 /* There and back. */
@@ -352,10 +370,10 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float block[N][N][VEC];
-    if (s.whole)
-        soften_block<true, N, VEC, T>(job, t, s, block);
-    else if (s.there)
-        soften_block<false, N, VEC, T>(job, t, s, block);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            soften_block<decltype(reach)::value, N, VEC, T>(job, t, s, block);
+        });
     if (job.levels > LEVELS) {
         crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
         crn_haar_store_row(slot_of(grid, t, VEC), block[0][0]);
@@ -366,10 +384,10 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     }
     inverse_levels<LEVELS - 1>(job.levels, block);
     float *denoised = crn_haar_at<float>(job.denoised, s.lane, t.picture);
-    if (s.whole)
-        store_averages<0, true>(job, s, job.denoised, denoised, block);
-    else if (s.there)
-        store_averages<0, false>(job, s, job.denoised, denoised, block);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            store_averages<0, decltype(reach)::value>(job, s, job.denoised, denoised, block);
+        });
 }
 
 /* --- launches --- */
