@@ -177,7 +177,9 @@ static void set_shape(const plan *p, crn_haar_lane lane, crn_haar_job *job)
     job->lanes_per_cta = p->interleaved ? crn_gpu_blocks(p->lanes, groups) : 1;
     if (needed > 0) {
         /* As high as wide. */
-        int32_t usual = p->interleaved ? 2 : lane == CRN_HAAR_NARROW ? 4 : 3;
+        int32_t usual = job->lanes_per_cta > 4                       ? 2
+                        : lane == CRN_HAAR_NARROW && !p->interleaved ? 4
+                                                                     : 3;
         job->across_log2 = job->down_log2 = needed > usual ? needed : usual;
     } else {
         job->across_log2 = p->interleaved ? 3 : lane == CRN_HAAR_NARROW ? 5 : 4;
