@@ -5,8 +5,6 @@ extern "C" {
 #include "stages/serial/morphology.h"
 }
 
-#define COLUMNS_MAX (1 << 28)
-
 /* Bytes that every row's address is a multiple of: 16, 8, 4 or 1. */
 static int32_t alignment_of(const crn_image *image, int32_t views)
 {
@@ -26,22 +24,25 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
     bool interleaved = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
     int32_t views = crn_context_views(context), lanes = interleaved ? in->planes : 1;
     int32_t planes = interleaved ? 1 : in->planes;
-    if ((!planar && !interleaved) || (int64_t)in->width * lanes > COLUMNS_MAX ||
+    if ((!planar && !interleaved) || (int64_t)in->width * lanes > CRN_TILE_ROW_MAX ||
         (int64_t)planes * views > 65535)
         return false;
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(in->type);
-    crn_tile_picture p = {static_cast<const char *>(in->data),
-                          static_cast<char *>(out->data),
-                          in->row_stride * size,
-                          in->plane_stride * size,
-                          crn_gpu_view_stride(in) * size,
-                          out->row_stride * size,
-                          out->plane_stride * size,
-                          crn_gpu_view_stride(out) * size};
-    p.planes = planes;
+    ptrdiff_t in_row = in->row_stride * size, out_row = out->row_stride * size;
+    if (in_row > CRN_TILE_ROW_MAX || in_row < -CRN_TILE_ROW_MAX || out_row > CRN_TILE_ROW_MAX ||
+        out_row < -CRN_TILE_ROW_MAX)
+        return false;
+    crn_tile_picture p = {static_cast<const char *>(in->data), static_cast<char *>(out->data),
+                          (int32_t)in_row, (int32_t)out_row};
+    p.in_plane = in->plane_stride * size;
+    p.in_view = crn_gpu_view_stride(in) * size;
+    p.out_plane = out->plane_stride * size;
+    p.out_view = crn_gpu_view_stride(out) * size;
+    p.planes = crn_divider_of(planes);
     p.height = in->height;
     p.columns = in->width * lanes;
     p.lanes = lanes;
+    p.size = (int32_t)size;
     p.in_aligned = alignment_of(in, views);
     p.in_aligned = p.in_aligned == 8 ? 4 : p.in_aligned;
     p.out_aligned = alignment_of(out, views);
@@ -63,7 +64,11 @@ double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *pictu
     double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
     /* A last round that is not full is shorter, but not by much. */
     rounds = rounds < 1 ? 1 : rounds < resident ? rounds : (rounds + whole) / 2;
-    return rounds * (work + 30000) * (resident == 1 ? 1.25 : resident == 4 ? 0.95 : 1);
+    return rounds * (work + 30000) *
+           (resident == 1        ? 1.25
+            : resident == 2      ? 1
+            : picture->size == 1 ? 0.95
+                                 : 1.06);
 }
 
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,

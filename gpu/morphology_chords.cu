@@ -14,8 +14,8 @@ static __device__ uint4 upright(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 static __device__ void load(const crn_chord_job &job, const crn_tile_place &place, int32_t above,
                             bool complement, uint32_t *to)
 {
-    int32_t per_row = job.loaded / 16, items = per_row * job.loaded_rows;
-    crn_divider by = crn_divider_of(per_row);
+    const crn_divider &by = job.chunks;
+    int32_t per_row = (int32_t)by.by, items = per_row * job.loaded_rows;
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t row = item / by, column = (item - row * per_row) * 16;
         int32_t rows[4], columns[4];
@@ -38,8 +38,8 @@ static __device__ void load(const crn_chord_job &job, const crn_tile_place &plac
 static __device__ void load(const crn_chord_job &job, const crn_tile_place &place, int32_t above,
                             bool complement, float *to)
 {
-    int32_t per_row = job.loaded / 4, items = per_row * job.loaded_rows;
-    crn_divider by = crn_divider_of(per_row);
+    const crn_divider &by = job.chunks;
+    int32_t per_row = (int32_t)by.by, items = per_row * job.loaded_rows;
     for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * (int32_t)blockDim.x) {
         int32_t rows[4], columns[4], places[4];
         bool there[4];
@@ -67,11 +67,11 @@ static __device__ void make_level(const crn_chord_job &job, const crn_chord_step
                                   const crn_chord_level &l, typename crn_words<T>::word *shared)
 {
     typedef crn_words<T> words;
-    crn_divider by = crn_divider_of(l.columns);
-    int32_t items = l.columns * ((step.base_rows + 3) / 4);
+    const crn_divider &by = l.columns;
+    int32_t columns = (int32_t)by.by, items = columns * ((step.base_rows + 3) / 4);
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t group = item / by, row = min(4 * group, step.base_rows - 4);
-        int32_t at = row * job.pitch + item - group * l.columns;
+        int32_t at = row * job.pitch + item - group * columns;
         const typename words::word *from = shared + l.from + at;
         typename words::word *to = shared + l.to + at;
 #pragma unroll
@@ -152,10 +152,10 @@ static __device__ void make_rhombus(const crn_chord_job &job, const crn_chord_st
                                     typename crn_words<T>::word *shared)
 {
     const int count = sizeof(T) == 1 ? CRN_CHORD_GROUP : CRN_RHOMBUS_ROWS;
-    crn_divider by = crn_divider_of(step.columns);
-    int32_t items = step.columns * ((step.rows + count - 1) / count);
+    const crn_divider &by = step.columns;
+    int32_t columns = (int32_t)by.by, items = columns * ((step.rows + count - 1) / count);
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
-        int32_t group = item / by, column = item - group * step.columns;
+        int32_t group = item / by, column = item - group * columns;
         int32_t row = min(group * count, step.rows - count);
         typename crn_words<T>::cell best[count];
         crn_rhombus_column<RADIUS>(shared + step.origin + row * job.pitch + column, job.pitch,
@@ -179,10 +179,10 @@ static __device__ void make_result(const crn_chord_job &job, const crn_chord_ste
         return;
     }
     const int count = CRN_CHORD_GROUP;
-    crn_divider by = crn_divider_of(step.columns);
-    int32_t items = step.columns * ((step.rows + count - 1) / count);
+    const crn_divider &by = step.columns;
+    int32_t columns = (int32_t)by.by, items = columns * ((step.rows + count - 1) / count);
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
-        int32_t group = item / by, column = item - group * step.columns;
+        int32_t group = item / by, column = item - group * columns;
         int32_t row = min(group * count, step.rows - count);
         typename words::cell best[count];
 #pragma unroll
@@ -197,11 +197,11 @@ static __device__ void make_result(const crn_chord_job &job, const crn_chord_ste
 static __device__ void lay_down(const crn_chord_job &job, const uint32_t *plane,
                                 const crn_tile_way &way)
 {
-    int32_t wide = job.picture.columns_at / 4, items = wide * (job.picture.rows_at / 4);
-    crn_divider by = crn_divider_of(wide);
+    const crn_divider &by = job.wide_out;
+    int32_t wide = (int32_t)by.by, items = wide * (job.picture.rows_at / 4);
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += (int32_t)blockDim.x) {
         int32_t row = item / by, x = item - row * wide;
-        crn_plane_source<uint8_t> from = {plane + row * job.pitch + 4 * x, job.pitch};
+        crn_plane_source<uint8_t> from = {plane + row * job.pitch + 4 * x, 0};
         crn_out_sink<uint8_t> to = {way.to + 4 * row * way.stride + 4 * x, way.stride, 0};
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -216,7 +216,7 @@ static __device__ crn_chord_out floats_out(const crn_tile_picture &p, const crn_
     if (p.recipe.original != 0 || p.recipe.parallel)
         return {reinterpret_cast<char *>(stage), (ptrdiff_t)p.columns_at * 4, p.rows_at,
                 p.columns_at};
-    return {place.out + place.row * p.out_row + (ptrdiff_t)place.column * 4, p.out_row,
+    return {place.out + (ptrdiff_t)place.row * p.out_row + (ptrdiff_t)place.column * 4, p.out_row,
             p.height - place.row, p.columns - place.column};
 }
 
@@ -271,7 +271,7 @@ static __device__ void make_step(const crn_chord_job &job, const crn_tile_place 
     make_result<T>(job, step, crn_words<T>::flip_of(chain), {NULL, 0, 0, 0}, shared);
     __syncthreads();
     crn_tile_off off = {place.row - job.steps[1].above, place.column - job.steps[1].left * p.lanes,
-                        step.rows, step.columns};
+                        step.rows, (int32_t)step.columns.by};
     if (chain && crn_tile_is_off<T>(p, off)) {
         crn_tile_blank<T>(p, off, shared + step.to, job.pitch);
         __syncthreads();
@@ -314,7 +314,7 @@ int crn_morphology_chords(crn_context *context, const crn_morphology_params *par
     if (!crn_chord_plan(crn_gpu_limits_of(context), &params->element, picture, type, views, &job,
                         &how))
         return -ENOTSUP;
-    int32_t planes = picture->planes * views;
+    int32_t planes = (int32_t)picture->planes.by * views;
     return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, &how)
                           : launch<float>(context, &job, planes, &how);
 }

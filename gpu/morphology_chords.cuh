@@ -20,7 +20,8 @@
 
 /* Offsets in words from where shared memory begins. */
 typedef struct crn_chord_level {
-    int32_t to, from, ahead[2], columns;
+    int32_t to, from, ahead[2];
+    crn_divider columns;
 } crn_chord_level;
 
 /* One step: what a plane holds becomes another. */
@@ -30,9 +31,10 @@ typedef struct crn_chord_step {
     int32_t level_count, chord_count;
     crn_chord_level levels[CRN_CHORD_LEVELS_MAX];
     int32_t chords[CRN_CHORDS_MAX]; /* offset * 4 + rows beyond a whole word */
-    int32_t to, rows, columns;      /* the result: rows of words */
-    int32_t base_rows;              /* of words: what the levels are made of */
-    int32_t above, left;            /* how far the element reaches, in pixels */
+    int32_t to, rows;               /* the result: rows of words */
+    crn_divider columns;
+    int32_t base_rows;   /* of words: what the levels are made of */
+    int32_t above, left; /* how far the element reaches, in pixels */
 } crn_chord_step;
 
 typedef struct crn_chord_job {
@@ -40,7 +42,8 @@ typedef struct crn_chord_job {
     crn_chord_step steps[2];
     int32_t lead, loaded, loaded_rows; /* columns, rows of words */
     int32_t pitch;
-    int32_t stage; /* where a result may stand before it goes into the picture */
+    crn_divider chunks, wide_out; /* of 16 bytes in a loaded row, of 4 columns of the result */
+    int32_t stage;                /* where a result may stand before it goes into the picture */
 } crn_chord_job;
 
 /* Where f32 go that are not for a plane: rows and columns beyond are dropped. */

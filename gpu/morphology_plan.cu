@@ -176,7 +176,7 @@ static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int3
         l->from = i == 1 ? base : (i - 1) * plane_words;
         l->ahead[0] = (length > 2 * part ? part : length - part) * lanes;
         l->ahead[1] = (length - part) * lanes;
-        l->columns = base_columns - (length - 1) * lanes;
+        l->columns = crn_divider_of(base_columns - (length - 1) * lanes);
     }
     for (int32_t i = 0; i < p->run_count; i++) {
         const run *r = &p->runs[i];
@@ -211,14 +211,15 @@ static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32
     lay_out_step(job, a, 0, 0, job->lead - shift, job->loaded, plane_words, per_word);
     crn_chord_step *first = &job->steps[0], *last = &job->steps[1];
     first->rows = middle / per_word;
-    first->columns = columns + (chain ? (b->left + b->right) * lanes : 0);
+    int32_t between = columns + (chain ? (b->left + b->right) * lanes : 0);
+    first->columns = crn_divider_of(between);
     first->base_rows = job->loaded_rows;
     first->to = planes++ * plane_words;
     if (recipe->steps == 2) {
         lay_out_step(job, b, 1, chain ? first->to : 0, chain ? shift : job->lead,
-                     chain ? first->columns : job->loaded, plane_words, per_word);
+                     chain ? between : job->loaded, plane_words, per_word);
         last->rows = rows / per_word;
-        last->columns = columns;
+        last->columns = crn_divider_of(columns);
         last->base_rows = chain ? first->rows : job->loaded_rows;
         /* A chain's second step has no use for what was loaded. */
         last->to = chain ? 0 : planes++ * plane_words;
@@ -236,7 +237,7 @@ static double work_of(const crn_chord_job *job)
     for (int32_t i = 0; i < job->picture.recipe.steps; i++) {
         const crn_chord_step *step = &job->steps[i];
         work += 3.0 * step->level_count * job->loaded * step->base_rows;
-        work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns * step->rows;
+        work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns.by * step->rows;
     }
     return work;
 }
@@ -263,6 +264,8 @@ static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_lim
         }
     if (least >= 0)
         lay_out(job, plans, size, best_rows, best_columns);
+    job->chunks = crn_divider_of(job->loaded * size / 16);
+    job->wide_out = crn_divider_of(job->picture.columns_at / 4);
     return least >= 0;
 }
 
@@ -277,6 +280,6 @@ bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
     for (int32_t i = 0; i < picture->recipe.steps; i++)
         if (!make_plan(&plans[i], element, picture->recipe.dilates[i], type == CRN_U8 ? 4 : 1))
             return false;
-    return choose_tile(ret_job, plans, limits, type == CRN_U8 ? 1 : 4, picture->planes * views,
-                       ret_launch);
+    return choose_tile(ret_job, plans, limits, type == CRN_U8 ? 1 : 4,
+                       (int32_t)picture->planes.by * views, ret_launch);
 }

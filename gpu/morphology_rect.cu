@@ -21,14 +21,19 @@ typedef struct rect_job {
     int32_t pitch;               /* of a row of words */
     int32_t pixels[2];           /* results of a step along a row, per lane */
     int32_t plane_words;
+    /* Chunks of 16 bytes in a row of what is loaded, WIDE columns in it, in the result; lines of
+     * results along a row, and those of one kind: crn_divider for all that threads share out. */
+    crn_divider chunks, wide, wide_out, lines[2], fast[2];
 } rect_job;
 
-/* P results of a line whose windows of `window` >= P begin at 0, 1, ... P - 1. */
+/* P results of a line whose windows of `window` >= P begin at 0, 1, ... P - 1. Some are read before
+ * some are written: the compiler must take it that they might be the same. */
 template <int P, typename Source, typename Sink>
 static __device__ void slide(Source &from, Sink &to, int32_t window)
 {
+    const int batch = 4;
     auto m = from.get(0);
-    decltype(m) own[P - 1];
+    decltype(m) own[P - 1], next[batch];
     own[0] = m;
 #pragma unroll
     for (int i = 1; i < P - 1; i++)
@@ -42,9 +47,15 @@ static __device__ void slide(Source &from, Sink &to, int32_t window)
         m = crn_least(m, from.get(i));
     to.put(0, crn_least(own[0], m));
 #pragma unroll
-    for (int i = 1; i < P; i++) {
-        m = crn_least(m, from.get(window - 1 + i));
-        to.put(i, i < P - 1 ? crn_least(own[i], m) : m);
+    for (int i = 1; i < P; i += batch) {
+#pragma unroll
+        for (int j = i; j < P && j < i + batch; j++)
+            next[j - i] = from.get(window - 1 + j);
+#pragma unroll
+        for (int j = i; j < P && j < i + batch; j++) {
+            m = crn_least(m, next[j - i]);
+            to.put(j, j < P - 1 ? crn_least(own[j], m) : m);
+        }
     }
 }
 
@@ -52,21 +63,18 @@ static __device__ void slide(Source &from, Sink &to, int32_t window)
 template <int P, int WINDOW, typename Source, typename Sink>
 static __device__ void slide_short(Source &from, Sink &to)
 {
-    auto a = from.get(0), b = a;
-    if (WINDOW > 2)
-        b = from.get(1);
+    auto first = from.get(0);
+    decltype(first) all[P + WINDOW - 1];
+    all[0] = first;
 #pragma unroll
-    for (int i = 0; i < P; i++) {
-        auto c = WINDOW == 1 && i == 0 ? a : from.get(i + WINDOW - 1);
-        if (WINDOW == 1)
-            to.put(i, c);
-        else if (WINDOW == 2)
-            to.put(i, crn_least(a, c));
-        else
-            to.put(i, crn_least(a, crn_least(b, c)));
-        a = WINDOW == 2 ? c : b;
-        b = c;
-    }
+    for (int i = 1; i < P + WINDOW - 1; i++)
+        all[i] = from.get(i);
+#pragma unroll
+    for (int i = 0; i < P; i++)
+        to.put(i, WINDOW == 1 ? all[i]
+                  : WINDOW == 2
+                      ? crn_least(all[i], all[i + WINDOW - 1])
+                      : crn_least(all[i], crn_least(all[i + WINDOW / 2], all[i + WINDOW - 1])));
 }
 
 template <int P, int WINDOW, typename Source, typename Sink>
@@ -80,10 +88,10 @@ static __device__ void slide_any(Source &from, Sink &to, int32_t window)
 
 /* A pass down the columns: `wide` times WIDE of them, `rows` of results. */
 template <int P, int WINDOW, typename Pass>
-static __device__ void down_by(const Pass &pass, int32_t wide, int32_t rows, int32_t window)
+static __device__ void down_by(const Pass &pass, const crn_divider &by, int32_t rows,
+                               int32_t window)
 {
-    crn_divider by = crn_divider_of(wide);
-    int32_t items = wide * ((rows + P - 1) / P);
+    int32_t wide = (int32_t)by.by, items = wide * ((rows + P - 1) / P);
     for (int32_t i = (int32_t)threadIdx.x; i < items; i += (int32_t)blockDim.x) {
         int32_t group = i / by, x = i - group * wide;
         int32_t row = min(group * P, rows - P);
@@ -94,7 +102,7 @@ static __device__ void down_by(const Pass &pass, int32_t wide, int32_t rows, int
 }
 
 template <typename Pass>
-static __device__ void down(const Pass &pass, int32_t wide, int32_t rows, int32_t window)
+static __device__ void down(const Pass &pass, const crn_divider &wide, int32_t rows, int32_t window)
 {
     if (window == 1)
         down_by<16, 1>(pass, wide, rows, window);
@@ -119,13 +127,13 @@ template <typename T> struct in_pass {
     __device__ crn_row_source<T> source(int32_t x, int32_t row) const
     {
         const int32_t words = (int32_t)(crn_words<T>::WIDE * sizeof(T) / 4);
-        return {from + row * stride + x * words, stride};
+        return {from + row * stride + x * words, 4 * stride};
     }
     __device__ crn_plane_sink<T> sink(int32_t x, int32_t row) const
     {
         crn_plane_sink<T> s;
         s.to = to + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
-        s.stride = pitch;
+        s.stride = 4 * pitch;
         return s;
     }
 };
@@ -140,7 +148,7 @@ template <typename T> struct out_pass {
     {
         crn_plane_source<T> s;
         s.from = from + row / crn_words<T>::ROWS * pitch + x * crn_words<T>::WIDE;
-        s.stride = pitch;
+        s.stride = 4 * pitch;
         return s;
     }
     __device__ crn_out_sink<T> sink(int32_t x, int32_t row) const
@@ -173,17 +181,16 @@ template <typename T, int LANES> struct along_sink {
     }
 };
 
-/* A pass along the rows: `pixels` results of every lane. Eight rows side by side, whose pitch is 4
+/* A pass along the rows: a step's results of every lane. Eight rows side by side, whose pitch is 4
  * banks, and 4 places that differ in the last 2 bits keep a warp's reads apart. */
 template <typename T, int LANES, int P, int WINDOW>
 static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
-                                typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
+                                typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
     int32_t lanes = LANES ? LANES : job.picture.lanes;
     int32_t rows = job.plane_rows / crn_words<T>::ROWS;
-    int32_t groups = (pixels + P - 1) / P, lines = lanes * groups;
-    crn_divider by_lines = crn_divider_of(lines);
-    crn_divider by_fast = crn_divider_of(lanes & 1 ? groups : lanes);
+    const crn_divider &by_lines = job.lines[step], &by_fast = job.fast[step];
+    int32_t lines = (int32_t)by_lines.by, pixels = job.pixels[step];
     int32_t items = (rows + 7) / 8 * 8 * lines;
     for (int32_t i = (int32_t)threadIdx.x; i < items; i += (int32_t)blockDim.x) {
         int32_t block = (i >> 3) / by_lines, line = (i >> 3) - block * lines;
@@ -201,32 +208,32 @@ static __device__ void along_by(const rect_job &job, const typename crn_words<T>
 
 template <typename T, int LANES>
 static __device__ void along_lanes(const rect_job &job, const typename crn_words<T>::word *from,
-                                   typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
+                                   typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
     if (job.width == 1)
-        along_by<T, LANES, 7, 1>(job, from, to, pixels, flip);
+        along_by<T, LANES, 7, 1>(job, from, to, step, flip);
     else if (job.width == 2)
-        along_by<T, LANES, 7, 2>(job, from, to, pixels, flip);
+        along_by<T, LANES, 7, 2>(job, from, to, step, flip);
     else if (job.width == 3)
-        along_by<T, LANES, 15, 3>(job, from, to, pixels, flip);
+        along_by<T, LANES, 15, 3>(job, from, to, step, flip);
     else if (job.width < 7)
-        along_by<T, LANES, 3, 0>(job, from, to, pixels, flip);
+        along_by<T, LANES, 3, 0>(job, from, to, step, flip);
     else if (job.width < 15)
-        along_by<T, LANES, 7, 0>(job, from, to, pixels, flip);
+        along_by<T, LANES, 7, 0>(job, from, to, step, flip);
     else
-        along_by<T, LANES, 15, 0>(job, from, to, pixels, flip);
+        along_by<T, LANES, 15, 0>(job, from, to, step, flip);
 }
 
 template <typename T>
 static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
-                             typename crn_words<T>::word *to, int32_t pixels, uint32_t flip)
+                             typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
     if (job.picture.lanes == 1)
-        along_lanes<T, 1>(job, from, to, pixels, flip);
+        along_lanes<T, 1>(job, from, to, step, flip);
     else if (job.picture.lanes == 3)
-        along_lanes<T, 3>(job, from, to, pixels, flip);
+        along_lanes<T, 3>(job, from, to, step, flip);
     else
-        along_lanes<T, 0>(job, from, to, pixels, flip);
+        along_lanes<T, 0>(job, from, to, step, flip);
     __syncthreads();
 }
 
@@ -235,17 +242,17 @@ template <typename T>
 static __device__ void load_inside(const rect_job &job, const char *from, bool complement,
                                    uint4 *to)
 {
-    int32_t per_row = job.loaded / crn_words<T>::CHUNK, items = per_row * job.loaded_rows;
+    const crn_divider &by = job.chunks;
+    int32_t per_row = (int32_t)by.by, items = per_row * job.loaded_rows;
     int32_t threads = (int32_t)blockDim.x;
-    crn_divider by = crn_divider_of(per_row);
     for (int32_t first = (int32_t)threadIdx.x; first < items; first += 4 * threads) {
         uint4 chunks[4];
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int32_t item = first + i * threads, row = item / by;
-            const char *at = from + row * job.picture.in_row + (item - row * per_row) * 16;
+            const char *at = from + (int64_t)row * job.picture.in_row;
             if (item < items)
-                chunks[i] = __ldg(reinterpret_cast<const uint4 *>(at));
+                chunks[i] = __ldg(reinterpret_cast<const uint4 *>(at) + (item - row * per_row));
         }
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -262,13 +269,14 @@ static __device__ void load_rows(const rect_job &job, const crn_tile_place &plac
     int32_t top = place.row - above, left = place.column - job.lead;
     if (p.in_aligned == 16 && top >= 0 && left >= 0 && top + job.loaded_rows <= p.height &&
         left + job.loaded <= p.columns) {
-        const char *from = place.in + top * p.in_row + (ptrdiff_t)left * (ptrdiff_t)sizeof(T);
+        const char *from =
+            place.in + (ptrdiff_t)top * p.in_row + (ptrdiff_t)left * (ptrdiff_t)sizeof(T);
         load_inside<T>(job, from, complement, to);
         return;
     }
     const int32_t chunk = crn_words<T>::CHUNK;
-    int32_t per_row = job.loaded / chunk, items = per_row * job.loaded_rows;
-    crn_divider by = crn_divider_of(per_row);
+    const crn_divider &by = job.chunks;
+    int32_t per_row = (int32_t)by.by, items = per_row * job.loaded_rows;
     for (int32_t first = (int32_t)threadIdx.x; first < items; first += 2 * (int32_t)blockDim.x) {
         int32_t rows[2], columns[2];
         bool there[2];
@@ -304,9 +312,9 @@ static __device__ void make_step(const rect_job &job, const crn_tile_place &plac
     __syncthreads();
     in_pass<T> pass = {reinterpret_cast<word *>(loaded), first,
                        (int32_t)(job.loaded * sizeof(T) / 4), job.pitch};
-    down(pass, job.loaded / crn_words<T>::WIDE, job.plane_rows, job.height);
+    down(pass, job.wide, job.plane_rows, job.height);
     __syncthreads();
-    along<T>(job, first + job.lead - left * lanes, to, job.pixels[0], crn_words<T>::flip_of(chain));
+    along<T>(job, first + job.lead - left * lanes, to, 0, crn_words<T>::flip_of(chain));
     crn_tile_off off = {place.row - job.above[1], place.column - job.left[1] * lanes,
                         job.plane_rows / crn_words<T>::ROWS, job.pixels[0] * lanes};
     if (chain && crn_tile_is_off<T>(job.picture, off)) {
@@ -331,11 +339,11 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
         make_step<T>(job, place, 0, shared, first, third);
     make_step<T>(job, place, parallel, shared, first, second);
     if (chain)
-        along<T>(job, second, first, job.pixels[1], 0);
+        along<T>(job, second, first, 1, 0);
     word *stage = chain ? second : first;
     out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_way_of<T>(p, place, stage),
                        crn_words<T>::flip_of(p.recipe.dilates[p.recipe.steps - 1])};
-    down(out, p.columns_at / crn_words<T>::WIDE, p.rows_at, chain ? job.height : 1);
+    down(out, job.wide_out, p.rows_at, chain ? job.height : 1);
     if (out.way.staged) {
         __syncthreads();
         crn_tile_put_staged<T>(p, place, reinterpret_cast<const uint32_t *>(stage),
@@ -410,7 +418,18 @@ static bool choose_tile(rect_job *job, const crn_gpu_limits *limits, int32_t siz
             *ret_launch = how;
         }
     *job = best;
-    return least >= 0;
+    if (least < 0)
+        return false;
+    int32_t lanes = job->picture.lanes, wide = size == 1 ? 4 : 2;
+    job->chunks = crn_divider_of(job->loaded * size / 16);
+    job->wide = crn_divider_of(job->loaded / wide);
+    job->wide_out = crn_divider_of(job->picture.columns_at / wide);
+    for (int32_t step = 0; step < 2; step++) {
+        int32_t groups = crn_gpu_blocks(job->pixels[step], results_along(job->width));
+        job->lines[step] = crn_divider_of(lanes * groups);
+        job->fast[step] = crn_divider_of(lanes & 1 ? groups : lanes);
+    }
+    return true;
 }
 
 template <typename T>
@@ -442,7 +461,7 @@ int crn_morphology_rect(crn_context *context, const crn_morphology_params *param
     }
     if (e->width > 1024 || e->height > 1024)
         return -ENOTSUP;
-    int32_t planes = picture->planes * crn_context_views(context);
+    int32_t planes = (int32_t)picture->planes.by * crn_context_views(context);
     crn_tile_launch how = {0, 0};
     if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &how))
         return -ENOTSUP;

@@ -16,16 +16,35 @@
 #include "gpu/morphology.cuh"
 
 #define CRN_TILE_THREADS_MAX 512
+#define CRN_TILE_ROW_MAX     (1 << 21) /* bytes from row to row */
 
 #define CRN_NEUTRAL_FLOAT __uint_as_float(0x7f800000u)
+
+/* n / by for n * by < 2^32, without the division. */
+typedef struct crn_divider {
+    uint32_t by, factor;
+} crn_divider;
+
+static inline __host__ __device__ crn_divider crn_divider_of(int32_t by)
+{
+    crn_divider d = {(uint32_t)by, 0xffffffffu / (uint32_t)by + 1};
+    return d;
+}
+
+static inline __device__ int32_t operator/(int32_t n, const crn_divider &d)
+{
+    return d.by == 1 ? n : (int32_t)__umulhi((uint32_t)n, d.factor);
+}
 
 /* A caller's picture and how it is cut up. Strides in bytes. */
 typedef struct crn_tile_picture {
     const char *in;
     char *out;
-    ptrdiff_t in_row, in_plane, in_view, out_row, out_plane, out_view;
-    int32_t planes; /* of a view: 1 when interleaved */
+    int32_t in_row, out_row; /* at most CRN_TILE_ROW_MAX, of either sign */
+    ptrdiff_t in_plane, in_view, out_plane, out_view;
+    crn_divider planes; /* of a view: 1 when interleaved */
     int32_t height, columns, lanes;
+    int32_t size;       /* bytes of an element */
     int32_t in_aligned; /* every row begins at a multiple of so many bytes: 16, 4, 1 */
     int32_t out_aligned;
     int32_t rows_at, columns_at; /* of a tile's result; multiples of 16 */
@@ -41,29 +60,14 @@ typedef struct crn_tile_place {
 
 static inline __device__ crn_tile_place crn_tile_place_of(const crn_tile_picture &p)
 {
-    int32_t view = (int32_t)blockIdx.z / p.planes, plane = (int32_t)blockIdx.z % p.planes;
+    int32_t view = (int32_t)blockIdx.z / p.planes;
+    int32_t plane = (int32_t)blockIdx.z - view * (int32_t)p.planes.by;
     crn_tile_place place;
     place.in = p.in + view * p.in_view + plane * p.in_plane;
     place.out = p.out + view * p.out_view + plane * p.out_plane;
     place.row = (int32_t)blockIdx.y * p.rows_at;
     place.column = (int32_t)blockIdx.x * p.columns_at;
     return place;
-}
-
-/* n / by for n * by < 2^32, without the division. */
-typedef struct crn_divider {
-    uint32_t by, factor;
-} crn_divider;
-
-static inline __device__ crn_divider crn_divider_of(int32_t by)
-{
-    crn_divider d = {(uint32_t)by, 0xffffffffu / (uint32_t)by + 1};
-    return d;
-}
-
-static inline __device__ int32_t operator/(int32_t n, const crn_divider &d)
-{
-    return d.by == 1 ? n : (int32_t)__umulhi((uint32_t)n, d.factor);
 }
 
 /* Two or four bytes' minima: see above. */
@@ -229,7 +233,7 @@ static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
     for (int i = 0; i < COUNT; i++) {
         bool inside = there[i] && rows[i] >= 0 && rows[i] < p.height;
         bool whole = inside && columns[i] >= 0 && columns[i] + most <= p.columns;
-        const char *from = in + rows[i] * p.in_row + (ptrdiff_t)columns[i] * size;
+        const char *from = in + (ptrdiff_t)rows[i] * p.in_row + (ptrdiff_t)columns[i] * size;
         chunks[i] = crn_tile_neutral<T>();
         if (whole && p.in_aligned == 16)
             chunks[i] = __ldg(reinterpret_cast<const uint4 *>(from));
@@ -244,8 +248,39 @@ static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
             chunks[i] = crn_words<T>::clean(chunks[i], complement);
         else if (inside && columns[i] < p.columns && columns[i] + most > 0)
             chunks[i] = crn_tile_gather<T>(
-                p, in + rows[i] * p.in_row + (ptrdiff_t)columns[i] * size, columns[i], complement);
+                p, in + (ptrdiff_t)rows[i] * p.in_row + (ptrdiff_t)columns[i] * size, columns[i],
+                complement);
     }
+}
+
+template <typename Word> static inline __device__ Word *crn_ahead(Word *from, int32_t bytes)
+{
+    return reinterpret_cast<Word *>(reinterpret_cast<uintptr_t>(from) + (uintptr_t)(intptr_t)bytes);
+}
+
+/* Into shared memory at once, as the compiler does not: words one by one get in each other's way.
+ */
+static inline __device__ void crn_store(uint32_t *to, uint4 v)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile(
+        "st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+        : "memory");
+#else
+    *reinterpret_cast<uint4 *>(to) = v;
+#endif
+}
+
+static inline __device__ void crn_store(float *to, float2 v)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+                 "f"(v.x), "f"(v.y)
+                 : "memory");
+#else
+    *reinterpret_cast<float2 *>(to) = v;
+#endif
 }
 
 /*
@@ -254,11 +289,11 @@ static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
  */
 template <typename T> struct crn_row_source {
     const typename crn_words<T>::word *from;
-    int32_t stride; /* words */
+    int32_t stride; /* bytes */
     __device__ typename crn_words<T>::wide get(int32_t)
     {
         typename crn_words<T>::wide v = crn_words<T>::wide_at(from);
-        from += stride;
+        from = crn_ahead(from, stride);
         return v;
     }
 };
@@ -275,7 +310,7 @@ template <> struct crn_plane_source<uint8_t> {
     {
         if ((row & 3) == 0) {
             words = *reinterpret_cast<const uint4 *>(from);
-            from += stride;
+            from = crn_ahead(from, stride);
         }
         uint32_t choice = 0x4400u + 0x1111u * (uint32_t)(row & 3);
         return {__byte_perm(words.x, words.z, choice), __byte_perm(words.y, words.w, choice)};
@@ -290,8 +325,8 @@ template <> struct crn_plane_sink<float> {
     int32_t stride;
     __device__ void put(int32_t, float2 v)
     {
-        *reinterpret_cast<float2 *>(to) = v;
-        to += stride;
+        crn_store(to, v);
+        to = crn_ahead(to, stride);
     }
 };
 
@@ -314,8 +349,8 @@ template <> struct crn_plane_sink<uint8_t> {
     {
         rows[row & 3] = v;
         if ((row & 3) == 3) {
-            *reinterpret_cast<uint4 *>(to) = crn_bytes_upright(rows);
-            to += stride;
+            crn_store(to, crn_bytes_upright(rows));
+            to = crn_ahead(to, stride);
         }
     }
 };
@@ -353,7 +388,7 @@ static __device__ crn_tile_way crn_tile_way_of(const crn_tile_picture &p,
                             place.column + p.columns_at > p.columns,
                         static_cast<char *>(stage), (ptrdiff_t)p.columns_at * size};
     if (!way.staged) {
-        way.to = place.out + place.row * p.out_row + (ptrdiff_t)place.column * size;
+        way.to = place.out + (ptrdiff_t)place.row * p.out_row + (ptrdiff_t)place.column * size;
         way.stride = p.out_row;
     }
     return way;
@@ -391,8 +426,8 @@ static __device__ void crn_tile_put_word(const crn_tile_picture &p, const crn_ti
                                          int32_t row, int32_t column, uint32_t word)
 {
     const int32_t size = (int32_t)sizeof(T), many = 4 / size;
-    const char *from = place.in + row * p.in_row + (ptrdiff_t)column * size;
-    char *to = place.out + row * p.out_row + (ptrdiff_t)column * size;
+    const char *from = place.in + (ptrdiff_t)row * p.in_row + (ptrdiff_t)column * size;
+    char *to = place.out + (ptrdiff_t)row * p.out_row + (ptrdiff_t)column * size;
     bool whole = column + many <= p.columns && p.in_aligned >= 4 && p.out_aligned >= 4;
     uint32_t original = 0;
     if (p.recipe.original != 0 && whole)
