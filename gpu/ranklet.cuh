@@ -81,7 +81,8 @@ enum { CRN_RANKLET_BYTES, CRN_RANKLET_NARROW, CRN_RANKLET_WIDE };
  * sees to so many of the values. */
 typedef struct crn_ranklet_plan {
     int32_t kind;
-    int32_t columns; /* a multiple of 32 */
+    int32_t warps;   /* of a block */
+    int32_t columns; /* a multiple of 32 for each warp that works on the same values */
     int32_t rows;
     int32_t stacks, strips; /* tiles along and down a picture */
     int32_t bins;           /* values that a block counts, an even multiple of `groups` if BYTES */
@@ -98,8 +99,7 @@ typedef struct crn_ranklet_plan {
     void *sums; /* per image AW, BW, CW of all positions, plus |quarter| |window| */
 } crn_ranklet_plan;
 
-#define CRN_RANKLET_THREADS 512
-#define CRN_RANKLET_WARPS   (CRN_RANKLET_THREADS / 32)
+#define CRN_RANKLET_WARPS_MAX 32
 
 /* False: not even one value's counts fit into a block's memory. */
 bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,

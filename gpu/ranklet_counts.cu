@@ -9,8 +9,7 @@
  */
 #include "gpu/ranklet_tile.cuh"
 
-#define WARPS CRN_RANKLET_WARPS
-#define ALL   CRN_RANKLET_ALL
+#define ALL CRN_RANKLET_ALL
 
 /* What a warp's lanes know of the parts before theirs, for window_below. */
 template <typename Code>
@@ -18,7 +17,7 @@ static __device__ __forceinline__ int32_t parts_before(const crn_ranklet_plan &p
                                                        const crn_ranklet_tile<Code> &t,
                                                        int32_t group)
 {
-    const int32_t lane = threadIdx.x % 32, of_group = WARPS / plan.groups;
+    const int32_t lane = threadIdx.x % 32, of_group = plan.warps / plan.groups;
     uint32_t mine = lane < of_group ? crn_ranklet_shared[t.parts + group * of_group + lane] : 0;
     return static_cast<int32_t>(crn_ranklet_add_lanes(mine) - mine);
 }
@@ -76,17 +75,17 @@ static __device__ __forceinline__ sums sum_narrow(int32_t left, int32_t right, i
     return s;
 }
 
-/* A row of positions, each group of values by itself: 32 positions a warp. */
+/* A row of positions, each group of values by itself. */
 template <typename Code, int KIND>
 static __device__ void sum_row(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                const crn_ranklet_tile<Code> &t)
 {
-    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int32_t across = plan.columns / 32;
-    const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups);
-    for (int32_t i = warp; i < across * plan.groups; i += WARPS) {
-        int32_t group = i / across, x = (i - group * across) * 32 + lane;
-        uint32_t q = window_below(plan, t, job.width, group, parts_before(plan, t, group), x);
+    const int32_t of_group = plan.warps / plan.groups, group = threadIdx.x / 32 / of_group;
+    const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups), lane = threadIdx.x % 32;
+    const int32_t before = parts_before(plan, t, group);
+    for (int32_t x = threadIdx.x - group * of_group * 32; x - lane < t.columns;
+         x += of_group * 32) {
+        uint32_t q = window_below(plan, t, job.width, group, before, x);
         const int32_t left = x * plan.stride + group * words;
         const int32_t right = left + job.width / 2 * plan.stride;
         sums s = KIND == CRN_RANKLET_BYTES ? sum_bytes(left, right, words, q)
@@ -104,10 +103,10 @@ template <typename Code>
 static __device__ void sum_row_wide(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                     const crn_ranklet_tile<Code> &t, int32_t y)
 {
-    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, half = job.width / 2;
+    const int32_t lane = threadIdx.x % 32, half = job.width / 2;
     const int64_t positions = static_cast<int64_t>(job.rows) * job.columns;
     const int32_t before = parts_before(plan, t, 0);
-    for (int32_t x = warp * 32 + lane; x - lane < t.columns; x += CRN_RANKLET_THREADS) {
+    for (int32_t x = threadIdx.x; x - lane < t.columns; x += plan.warps * 32) {
         uint32_t q = window_below(plan, t, job.width, 0, before, x);
         uint64_t aw = 0, bw = 0, cw = 0;
         const uint32_t *left = crn_ranklet_shared + x * plan.stride;
@@ -147,7 +146,7 @@ static __device__ void add_groups(const crn_ranklet_job &job, const crn_ranklet_
 {
     const int64_t positions = static_cast<int64_t>(job.rows) * job.columns;
     const uint32_t quarter = static_cast<uint32_t>(job.width / 2 * (job.height / 2));
-    for (int32_t x = threadIdx.x; x < t.columns; x += CRN_RANKLET_THREADS) {
+    for (int32_t x = threadIdx.x; x < t.columns; x += plan.warps * 32) {
         uint32_t of[3] = {0, 0, 0};
         for (int32_t group = 0; group < plan.groups; group++)
             for (int32_t i = 0; i < 3; i++)
@@ -195,7 +194,7 @@ run_tile(const crn_ranklet_job &job, const crn_ranklet_plan &plan, const crn_ran
 }
 
 template <typename Code, int KIND>
-static __global__ void __launch_bounds__(CRN_RANKLET_THREADS, 2)
+static __global__ void __launch_bounds__(32 * CRN_RANKLET_WARPS_MAX, 1)
     count_windows(const __grid_constant__ crn_ranklet_job job,
                   const __grid_constant__ crn_ranklet_plan plan)
 {
@@ -213,8 +212,8 @@ static int launch(crn_context *context, const crn_ranklet_job *job, const crn_ra
     int64_t blocks = static_cast<int64_t>(plan->stacks) * plan->strips * plan->blocks * job->images;
     if (r < 0 || blocks > INT32_MAX)
         return r < 0 ? r : -EINVAL;
-    count_windows<Code, KIND><<<static_cast<unsigned>(blocks), CRN_RANKLET_THREADS,
-                                plan->shared_bytes, crn_gpu_stream(context)>>>(*job, *plan);
+    count_windows<Code, KIND><<<static_cast<unsigned>(blocks), 32 * plan->warps, plan->shared_bytes,
+                                crn_gpu_stream(context)>>>(*job, *plan);
     return 0;
 }
 

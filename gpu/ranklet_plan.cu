@@ -14,34 +14,43 @@
 /* Values that the plan is made for, where only the device knows how many there are. */
 #define VALUES 256
 
-#define NARROW_GROUPS 8
-
-/* What is the cost, in a lane's instructions, of a position and value by kind; a pixel that comes
- * or goes, where it is counted and where not; a sum that is added to those of other blocks. */
-static const double value_costs[] = {5, 11, 20};
-#define COST_CHANGE 10.0
-#define COST_COLUMN 15.0
-#define COST_SUM    20.0
+/* Costs are a lane's instructions, as a profiler counted them: of a value at a position, by kind;
+ * of a position for each group of values; of a column of pixels for each group, and for each block;
+ * of a pixel that comes or goes, and per 32 words of it; of a position for each block, and for each
+ * of its groups; of what a warp does in a row anyway. */
+static const double cost_value[] = {5.5, 11.5, 18};
+#define COST_GROUP        45.0
+#define COST_GROUP_COLUMN 29.0
+#define COST_COLUMN       75.0
+#define COST_CHANGE       13.0
+#define COST_CHANGE_WORDS 7.0
+#define COST_CHANGE_WIDE  40.0
+#define COST_SUM          60.0
+#define COST_SUM_GROUP    9.0
+#define COST_WARP         (32 * 60.0)
+#define ALONE             1.2  /* how much longer a multiprocessor takes that has one block only */
+#define COST_FIRST_PIXEL  12.0 /* of a tile's first row, a pixel */
+#define COST_FIRST_WORD   32.0 /* a count */
 
 static int32_t round_up(int64_t value, int32_t to)
 {
     return static_cast<int32_t>((value + to - 1) / to * to);
 }
 
-/* Sets what follows from bins and columns. */
+/* Sets what follows from bins, groups, warps and columns. */
 static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
 {
     const bool is_wide = plan->kind == CRN_RANKLET_WIDE;
-    plan->groups = is_wide ? 1 : NARROW_GROUPS;
     plan->across = round_up(static_cast<int64_t>(plan->columns) + job->width, 32);
     plan->stride = (plan->kind == CRN_RANKLET_BYTES ? plan->bins / 2 : plan->bins) | 1;
     plan->segments = is_wide ? plan->across >> plan->segment_shift : 0;
     plan->base_stride = 2 * (plan->bins | 1);
     plan->part_shift = 5;
-    while ((CRN_RANKLET_WARPS / plan->groups) << plan->part_shift < plan->across)
+    while ((plan->warps / plan->groups) << plan->part_shift < plan->across)
         plan->part_shift++;
     size_t across = static_cast<size_t>(plan->across), groups = static_cast<size_t>(plan->groups);
-    size_t words = across * static_cast<size_t>(plan->stride) + groups * across + CRN_RANKLET_WARPS;
+    size_t words = across * (static_cast<size_t>(plan->stride) + groups);
+    words += static_cast<size_t>(plan->warps);
     if (is_wide)
         words += static_cast<size_t>(plan->segments) * static_cast<size_t>(plan->base_stride);
     else
@@ -52,17 +61,50 @@ static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
     plan->direct = plan->blocks == 1 && !job->is_u16 && !is_wide;
 }
 
-/* Of all rows of a picture's width, about. */
-static double cost_of(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
+/* Of a tile's row, all of its blocks. */
+static double row_cost(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
 {
-    double half = job->width / 2;
-    double touched = plan->kind == CRN_RANKLET_WIDE ? 5 : (job->width / 2 - 1) / 32 + 1;
-    double pixels = 3.0 * (plan->columns + job->width - 1);
-    double of_tile = static_cast<double>(VALUES) * plan->columns * value_costs[plan->kind];
-    of_tile += pixels * (half > 16 ? 32 : half) * (COST_CHANGE + 2 * touched);
-    of_tile += pixels * COST_COLUMN * plan->blocks;
-    of_tile += plan->direct ? 0 : COST_SUM * 3 * plan->columns * plan->blocks;
-    return of_tile * plan->stacks;
+    const double half = job->width / 2, blocks = plan->blocks, columns = plan->columns;
+    const double pixels = columns + job->width - 1, groups = blocks * plan->groups;
+    double change = COST_CHANGE_WIDE * 32;
+    if (plan->kind != CRN_RANKLET_WIDE)
+        change = half > 16
+                     ? 32 * (COST_CHANGE + COST_CHANGE_WORDS * ((job->width / 2 - 1) / 32 + 1))
+                     : 10 * half;
+    return columns * (VALUES * cost_value[plan->kind] + groups * (COST_GROUP + COST_SUM_GROUP) +
+                      blocks * COST_SUM) +
+           pixels * (3 * change + groups * COST_GROUP_COLUMN + blocks * COST_COLUMN) +
+           blocks * plan->warps * COST_WARP;
+}
+
+/* Of a tile's first row, all of its blocks. */
+static double first_cost(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
+{
+    return static_cast<double>(plan->blocks) * plan->across *
+           (plan->stride * COST_FIRST_WORD + job->height * COST_FIRST_PIXEL);
+}
+
+/* Sets the strips, as many as keep all multiprocessors equally busy. What a multiprocessor then
+ * does. */
+static double choose_strips(const crn_ranklet_job *job, int64_t slots, crn_ranklet_plan *plan)
+{
+    const double row = row_cost(job, plan) / plan->blocks;
+    const double first = first_cost(job, plan) / plan->blocks;
+    int64_t tiles = static_cast<int64_t>(plan->stacks) * plan->blocks * job->images;
+    double least = 0;
+    for (int64_t most = slots; most <= 3 * slots; most += slots) {
+        int64_t strips = most / tiles < job->rows ? most / tiles : job->rows;
+        strips = strips > 1 ? strips : 1;
+        int32_t rows = static_cast<int32_t>((job->rows - 1) / strips + 1);
+        int64_t waves = (tiles * strips - 1) / slots + 1;
+        double cost = static_cast<double>(waves) * (rows * row + first);
+        if (least == 0 || cost < least) {
+            least = cost;
+            plan->rows = rows;
+        }
+    }
+    plan->strips = (job->rows - 1) / plan->rows + 1;
+    return least;
 }
 
 /* The most columns, in multiples of `unit`, that fit; 0: none. */
@@ -82,53 +124,36 @@ static int32_t most_columns(const crn_ranklet_job *job, size_t shared_bytes, int
     return fits * unit;
 }
 
-/* The cheapest that fits. */
-static bool choose_bins(const crn_ranklet_job *job, size_t shared_bytes, crn_ranklet_plan *ret_plan)
+/* The cheapest that fits, if it is cheaper than *least. `per_processor` blocks share a
+ * multiprocessor: one works while the other waits. */
+static void choose(const crn_ranklet_job *job, const crn_gpu_limits *limits, int32_t per_processor,
+                   crn_ranklet_plan plan, double *least, crn_ranklet_plan *ret_plan)
 {
-    static const int32_t bins[] = {256, 128, 86, 64, 52, 43, 37, 32, 26,
-                                   22,  16,  12, 8,  6,  4,  3,  2,  1};
-    const int32_t unit =
-        ret_plan->kind == CRN_RANKLET_WIDE ? 32 : 32 * CRN_RANKLET_WARPS / NARROW_GROUPS;
-    double least = 0;
-    for (size_t i = 0; i < sizeof bins / sizeof *bins; i++) {
-        crn_ranklet_plan plan = *ret_plan;
-        plan.bins = bins[i];
-        if (plan.kind != CRN_RANKLET_WIDE && plan.bins % (2 * NARROW_GROUPS))
-            continue;
-        int32_t most = most_columns(job, shared_bytes, unit, plan);
-        if (most == 0)
-            continue;
-        int32_t stacks = (job->columns - 1) / most + 1;
-        plan.columns = round_up((job->columns - 1) / stacks + 1, unit);
-        set_sizes(job, &plan);
-        double cost = cost_of(job, &plan);
-        if (least == 0 || cost < least) {
-            least = cost;
-            *ret_plan = plan;
+    static const int32_t bins[] = {256, 128, 96, 86, 64, 52, 43, 32, 26, 22, 16, 12, 8, 6, 4, 2, 1};
+    /* The device keeps 1 KiB of each block's memory to itself. */
+    const size_t per_block = (limits->shared_bytes + 1024) / static_cast<size_t>(per_processor);
+    const int64_t slots = static_cast<int64_t>(per_processor) * limits->multiprocessors;
+    const int32_t groups_max = plan.kind == CRN_RANKLET_WIDE ? 1 : 16;
+    plan.warps = CRN_RANKLET_WARPS_MAX / per_processor;
+    for (size_t i = 0; i < sizeof bins / sizeof *bins; i++)
+        for (plan.groups = 1; plan.groups <= groups_max; plan.groups *= 2) {
+            plan.bins = bins[i];
+            if (plan.kind != CRN_RANKLET_WIDE && plan.bins % (2 * plan.groups))
+                continue;
+            const int32_t unit = plan.kind == CRN_RANKLET_WIDE ? 32 : 32 * plan.warps / plan.groups;
+            int32_t most = most_columns(job, per_block - 1024, unit, plan);
+            if (most == 0)
+                continue;
+            int32_t stacks = (job->columns - 1) / most + 1;
+            plan.columns = round_up((job->columns - 1) / stacks + 1, unit);
+            set_sizes(job, &plan);
+            double cost =
+                choose_strips(job, slots, &plan) * (per_processor == 1 ? ALONE : per_processor);
+            if (*least == 0 || cost < *least) {
+                *least = cost;
+                *ret_plan = plan;
+            }
         }
-    }
-    return least > 0;
-}
-
-/* As many strips as keep all multiprocessors equally busy: each strip begins with counting its
- * first row's windows. */
-static void choose_strips(const crn_ranklet_job *job, int64_t slots, crn_ranklet_plan *plan)
-{
-    double pixels = plan->columns + job->width - 1.0, bins = plan->bins;
-    double row = plan->columns * bins * value_costs[plan->kind] + 3 * pixels * COST_COLUMN;
-    double begin = bins * pixels * 30 + pixels * job->height * 10;
-    int64_t tiles = static_cast<int64_t>(plan->stacks) * plan->blocks * job->images;
-    double least = 0;
-    for (int32_t strips = 1; strips <= job->rows && strips <= 2 * slots; strips++) {
-        int32_t rows = (job->rows - 1) / strips + 1;
-        int64_t waves = (tiles * strips - 1) / slots + 1;
-        double cost = static_cast<double>(waves) * (rows * row + begin);
-        if (least == 0 || cost < least) {
-            least = cost;
-            plan->rows = rows;
-        }
-    }
-    plan->strips = (job->rows - 1) / plan->rows + 1;
 }
 
 bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,
@@ -146,16 +171,8 @@ bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *lim
         plan.segment_shift++;
     if (plan.kind == CRN_RANKLET_WIDE && plan.segment_shift == 0)
         return false;
-    /* Two blocks to a multiprocessor: one works while the other waits. The device keeps 1 KiB of
-     * each block's memory to itself. */
-    int64_t blocks = 2;
-    size_t half = (limits->shared_bytes + 1024) / 2 - 1024;
-    if (!choose_bins(job, half, &plan)) {
-        blocks = 1;
-        if (!choose_bins(job, limits->shared_bytes, &plan))
-            return false;
-    }
-    choose_strips(job, blocks * limits->multiprocessors, &plan);
-    *ret_plan = plan;
-    return true;
+    double least = 0;
+    choose(job, limits, 2, plan, &least, ret_plan);
+    choose(job, limits, 1, plan, &least, ret_plan);
+    return least > 0;
 }

@@ -62,7 +62,7 @@ crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_plan &plan)
     t.bases = plan.across * plan.stride;
     t.below = t.bases + plan.segments * plan.base_stride;
     t.parts = t.below + plan.groups * plan.across;
-    t.partial = t.parts + CRN_RANKLET_WARPS;
+    t.partial = t.parts + plan.warps;
     t.line = reinterpret_cast<Code *>(
         crn_ranklet_shared + t.partial +
         (plan.kind == CRN_RANKLET_WIDE ? 0 : plan.groups * 3 * plan.columns));
@@ -114,10 +114,10 @@ static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
                                                  const crn_ranklet_tile<Code> &t)
 {
     const int32_t half = job.height / 2, across = (t.pixels + 31) / 32 * 32;
-    const int32_t parts = max(CRN_RANKLET_THREADS / across, 1);
-    const int32_t part = across < CRN_RANKLET_THREADS ? threadIdx.x / across : 0;
+    const int32_t parts = max(plan.warps * 32 / across, 1);
+    const int32_t part = across < plan.warps * 32 ? threadIdx.x / across : 0;
     for (int32_t x = threadIdx.x - part * across; x < t.pixels && part < parts;
-         x += CRN_RANKLET_THREADS) {
+         x += plan.warps * 32) {
         int32_t below = 0;
 #pragma unroll 8
         for (int32_t i = part; i < job.height; i += parts) {
@@ -137,7 +137,7 @@ static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
                                                 const crn_ranklet_tile<Code> &t)
 {
     const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups);
-    for (int32_t i = threadIdx.x; i < (plan.groups - 1) * plan.across; i += CRN_RANKLET_THREADS) {
+    for (int32_t i = threadIdx.x; i < (plan.groups - 1) * plan.across; i += plan.warps * 32) {
         int32_t group = i / plan.across, x = i - group * plan.across;
         const int32_t at = x * plan.stride + group * words;
         uint32_t sum = 0;
@@ -147,7 +147,7 @@ static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
         crn_ranklet_shared[t.below + plan.across + i] = sum;
     }
     __syncthreads();
-    for (int32_t x = threadIdx.x; x < plan.across; x += CRN_RANKLET_THREADS) {
+    for (int32_t x = threadIdx.x; x < plan.across; x += plan.warps * 32) {
         uint32_t sum = 0;
         for (int32_t at = t.below + x; at < t.parts; at += plan.across)
             crn_ranklet_shared[at] = sum += crn_ranklet_shared[at];
@@ -160,7 +160,7 @@ static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
                                              const crn_ranklet_tile<Code> &t)
 {
     const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int32_t of_group = CRN_RANKLET_WARPS / plan.groups;
+    const int32_t of_group = plan.warps / plan.groups;
     const int32_t from = (warp % of_group) << plan.part_shift;
     const int32_t to = min(from + (1 << plan.part_shift), plan.across);
     uint32_t *below = crn_ranklet_shared + t.below + warp / of_group * plan.across;
@@ -231,7 +231,7 @@ template <typename Code, int KIND>
 static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                          const crn_ranklet_tile<Code> &t)
 {
-    for (int32_t i = threadIdx.x; i < t.parts; i += CRN_RANKLET_THREADS)
+    for (int32_t i = threadIdx.x; i < t.parts; i += plan.warps * 32)
         crn_ranklet_shared[i] = 0;
     __syncthreads();
     crn_ranklet_count_columns<Code, KIND>(job, plan, t);
@@ -241,7 +241,7 @@ static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_r
     __syncthreads();
     crn_ranklet_sum_below(plan, t);
     for (int32_t word = threadIdx.x / 32; word < crn_ranklet_word<KIND>(plan.bins);
-         word += CRN_RANKLET_WARPS)
+         word += plan.warps)
         crn_ranklet_make_quarters<Code, KIND>(plan, t, job.width / 2, word);
     __syncthreads();
 }
@@ -249,24 +249,12 @@ static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_r
 /* --- from row to row ----------------------------------------------------------------------------
  */
 
-/* WIDE: to the words of [from, to) and to all of a segment at once where it can. A warp. */
-static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_plan &plan,
-                                                            int32_t bases, int32_t v, int32_t from,
-                                                            int32_t to, int32_t kind)
+/* WIDE: the bases of segments [from, to). A warp. */
+static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_plan &plan,
+                                                             int32_t bases, int32_t v, int32_t from,
+                                                             int32_t to, int32_t kind)
 {
-    const int32_t lane = threadIdx.x % 32, size = 1 << plan.segment_shift;
-    const uint32_t what = crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v);
-    const int32_t whole = (from + size - 1) >> plan.segment_shift;
-    const int32_t end = to >> plan.segment_shift;
-    const int32_t head = min(whole << plan.segment_shift, to),
-                  tail = max(end << plan.segment_shift, head);
-    int32_t x = from + lane;
-    if (x < head)
-        atomicAdd(&crn_ranklet_shared[x * plan.stride + v], what);
-    x = tail + lane;
-    if (x < to)
-        atomicAdd(&crn_ranklet_shared[x * plan.stride + v], what);
-    for (int32_t j = whole + lane; j < end; j += 32) {
+    for (int32_t j = from + static_cast<int32_t>(threadIdx.x % 32); j < to; j += 32) {
         uint32_t *base = crn_ranklet_shared + bases + j * plan.base_stride + 2 * v;
         if (kind < 2)
             atomicAdd(base, kind == 0 ? ~0u : 1u);
@@ -275,22 +263,60 @@ static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_pl
     }
 }
 
-/* A column's pixel. A warp. */
-template <typename Code, int KIND>
-static __device__ __forceinline__ void
-crn_ranklet_add_pixel(const crn_ranklet_plan &plan, const crn_ranklet_tile<Code> &t, int32_t half,
-                      int32_t words, int32_t kind, int32_t v, int32_t column)
+/* WIDE: a column's pixel, in words and whole segments of [0, words). A warp. */
+static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_plan &plan,
+                                                            int32_t bases, int32_t half,
+                                                            int32_t words, int32_t kind, int32_t v,
+                                                            int32_t column)
 {
-    if (KIND == CRN_RANKLET_WIDE) {
-        crn_ranklet_add_wide(plan, t.bases, v, max(column - half + 1, 0), min(column + 1, words),
-                             kind);
+    const int32_t lane = threadIdx.x % 32, shift = plan.segment_shift, size = 1 << shift;
+    const uint32_t what = crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v);
+    const int32_t from = max(column - half + 1, 0), to = min(column + 1, words);
+    const int32_t whole = (from + size - 1) >> shift, end = to >> shift;
+    const int32_t head = min(whole << shift, to), tail = max(end << shift, head);
+    if (from + lane < head)
+        atomicAdd(&crn_ranklet_shared[(from + lane) * plan.stride + v], what);
+    if (tail + lane < to)
+        atomicAdd(&crn_ranklet_shared[(tail + lane) * plan.stride + v], what);
+    crn_ranklet_add_bases(plan, bases, v, whole, end, kind);
+}
+
+/* The same where a quarter is so many segments of 32: a lane's word lies in the first or in the
+ * last of them. */
+static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_plan &plan,
+                                                            int32_t bases, int32_t half,
+                                                            int32_t words, int32_t kind, int32_t v,
+                                                            int32_t column)
+{
+    const int32_t lane = threadIdx.x % 32, odd = (column + 1) & 31, last = (column + 1) & ~31;
+    const int32_t x = (lane < odd ? last : last - half) + lane;
+    if (odd && static_cast<uint32_t>(x) < static_cast<uint32_t>(words))
+        atomicAdd(&crn_ranklet_shared[x * plan.stride + v],
+                  crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v));
+    crn_ranklet_add_bases(plan, bases, v, max((last - half) / 32 + (odd ? 1 : 0), 0),
+                          min(last, words) / 32, kind);
+}
+
+/* NARROW and BYTES: a column's pixel. A warp. */
+template <int KIND>
+static __device__ __forceinline__ void
+crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words, int32_t kind,
+                       int32_t v, int32_t column)
+{
+    const uint32_t what = crn_ranklet_change<KIND>(kind, v);
+    const int32_t most = half - static_cast<int32_t>(threadIdx.x % 32);
+    int32_t x = column - static_cast<int32_t>(threadIdx.x % 32);
+    int32_t at = x * plan.stride + crn_ranklet_word<KIND>(v);
+    if (half % 32 == 0 && column >= half - 1 && column < words) { /* all of it */
+#pragma unroll 4
+        for (int32_t i = 0; i < half; i += 32, at -= 32 * plan.stride)
+            atomicAdd(&crn_ranklet_shared[at], what);
         return;
     }
-    const uint32_t what = crn_ranklet_change<KIND>(kind, v);
-    const int32_t word = crn_ranklet_word<KIND>(v);
-    const int32_t from = max(column - half + 1, 0), to = min(column + 1, words);
-    for (int32_t x = from + static_cast<int32_t>(threadIdx.x % 32); x < to; x += 32)
-        atomicAdd(&crn_ranklet_shared[x * plan.stride + word], what);
+#pragma unroll 1
+    for (int32_t i = 0; i < half; i += 32, x -= 32, at -= 32 * plan.stride)
+        if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) && i < most)
+            atomicAdd(&crn_ranklet_shared[at], what);
 }
 
 /* Quarters of up to 16 columns: several pixels at once. */
@@ -302,19 +328,21 @@ static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
     while (1 << shift < half)
         shift++;
     const int32_t words = t.columns + half, i = threadIdx.x & ((1 << shift) - 1);
-    const int32_t first = threadIdx.x >> shift, step = CRN_RANKLET_THREADS >> shift;
+    const int32_t first = threadIdx.x >> shift, step = plan.warps * 32 >> shift;
     if (i >= half)
         return;
+    for (int32_t column = first; column < t.pixels; column += step) {
+        int32_t x = column - i;
+        if (static_cast<uint32_t>(x) >= static_cast<uint32_t>(words))
+            continue;
 #pragma unroll
-    for (int32_t kind = 0; kind < 3; kind++)
-        for (int32_t column = first; column < t.pixels; column += step) {
+        for (int32_t kind = 0; kind < 3; kind++) {
             int32_t v = static_cast<int32_t>(t.line[kind * plan.across + column]) - t.first;
-            int32_t x = column - i;
-            if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) &&
-                static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
+            if (static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
                 atomicAdd(&crn_ranklet_shared[x * plan.stride + crn_ranklet_word<KIND>(v)],
                           crn_ranklet_change<KIND>(kind, v));
         }
+    }
 }
 
 template <typename Code, int KIND>
@@ -323,20 +351,28 @@ static __device__ void crn_ranklet_add_many(const crn_ranklet_plan &plan,
 {
     const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int32_t across = (t.pixels + 31) / 32;
+    const bool is_even = half % 32 == 0 && plan.segment_shift == 5;
     int32_t words = t.columns + half;
     if (KIND == CRN_RANKLET_WIDE) /* so that the last segment is reached over as a whole, too */
         words = min((words + 31) / 32 * 32, plan.across);
-    for (int32_t i = warp; i < 3 * across; i += CRN_RANKLET_WARPS) {
-        const int32_t kind = i / across, first = (i - kind * across) * 32, x = first + lane;
-        int32_t v = -1;
-        if (x < t.pixels)
-            v = static_cast<int32_t>(t.line[kind * plan.across + x]) - t.first;
+#pragma unroll 1
+    for (int32_t i = warp; i < 3 * across; i += plan.warps) {
+        const int32_t kind = (i >= across) + (i >= 2 * across), first = (i - kind * across) * 32;
+        const Code *line = t.line + kind * plan.across + first;
+        int32_t v = first + lane < t.pixels ? static_cast<int32_t>(line[lane]) - t.first : -1;
         uint32_t left = __ballot_sync(CRN_RANKLET_ALL,
                                       static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins));
-        for (; left; left &= left - 1) {
-            const int32_t k = __ffs(static_cast<int32_t>(left)) - 1;
-            crn_ranklet_add_pixel<Code, KIND>(plan, t, half, words, kind,
-                                              __shfl_sync(CRN_RANKLET_ALL, v, k), first + k);
+#pragma unroll 1
+        while (left) {
+            const int32_t k = 31 - __clz(static_cast<int32_t>(left));
+            left ^= 1u << k;
+            v = static_cast<int32_t>(line[k]) - t.first;
+            if (KIND != CRN_RANKLET_WIDE)
+                crn_ranklet_add_narrow<KIND>(plan, half, words, kind, v, first + k);
+            else if (is_even)
+                crn_ranklet_add_even(plan, t.bases, half, words, kind, v, first + k);
+            else
+                crn_ranklet_add_wide(plan, t.bases, half, words, kind, v, first + k);
         }
     }
 }
@@ -347,7 +383,7 @@ static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
                                                  const crn_ranklet_tile<Code> &t)
 {
     const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int32_t of_group = CRN_RANKLET_WARPS / plan.groups, group = warp / of_group;
+    const int32_t of_group = plan.warps / plan.groups, group = warp / of_group;
     const int32_t start = t.first + group * (plan.bins / plan.groups);
     const int32_t from = (warp % of_group) << plan.part_shift;
     const int32_t to = min(from + (1 << plan.part_shift), t.pixels + 1);
@@ -377,7 +413,7 @@ static __device__ void crn_ranklet_read_line(const crn_ranklet_job &job,
 {
     const Code *codes = t.codes + y * job.code_row;
     const ptrdiff_t half = job.height / 2 * job.code_row;
-    for (int32_t x = threadIdx.x; x < t.pixels; x += CRN_RANKLET_THREADS)
+    for (int32_t x = threadIdx.x; x < t.pixels; x += plan.warps * 32)
 #pragma unroll
         for (int32_t kind = 0; kind < 3; kind++)
             t.line[kind * plan.across + x] = codes[kind * half + x];
