@@ -46,13 +46,15 @@ int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, con
         in->planes > INT32_MAX / 3 / views)
         return -EINVAL;
     crn_ranklet_job job = job_of(context, params, in, out);
-    r = crn_ranklet_codes(context, in, &job);
+    const bool is_small = crn_ranklet_is_small(&job);
+    r = crn_ranklet_codes(context, in, !is_small, &job);
     crn_ranklet_plan plan;
-    if (r < 0 || crn_ranklet_small(context, &job))
-        return r < 0 ? r : crn_gpu_launched();
-    if (is_few(&job) || !crn_ranklet_plan_make(&job, limits, &plan))
+    if (r == 0 && is_small)
+        crn_ranklet_small(context, &job);
+    else if (r == 0 && (is_few(&job) || !crn_ranklet_plan_make(&job, limits, &plan)))
         r = crn_ranklet_anew(context, &job);
-    else
+    else if (r == 0)
         r = crn_ranklet_counts(context, &job, &plan);
-    return r < 0 ? r : crn_gpu_launched();
+    int launched = crn_gpu_launched();
+    return r < 0 ? r : launched;
 }

@@ -87,7 +87,10 @@ typedef struct crn_ranklet_plan {
     int32_t stacks, strips; /* tiles along and down a picture */
     int32_t bins;           /* values that a block counts, an even multiple of `groups` if BYTES */
     int32_t blocks;         /* of threads per tile */
-    int32_t groups;         /* warps that share the block's values */
+    int32_t groups;         /* parts that a block's values fall into, each some warps' */
+    int32_t group_warps;    /* how many */
+    int32_t group_words;    /* of a position, a group's */
+    int32_t lanes_shift;    /* lanes that see to a pixel that comes or goes: 1 << it */
     int32_t across;         /* columns of pixels and one more, rounded up to a multiple of 32 */
     int32_t stride;         /* words of a position: odd */
     int32_t segments;       /* WIDE: of 1 << segment_shift positions, over `across` */
@@ -105,9 +108,12 @@ typedef struct crn_ranklet_plan {
 bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,
                            crn_ranklet_plan *ret_plan);
 
-/* They launch; crn_gpu_launched tells how it went. */
-int crn_ranklet_codes(crn_context *context, const crn_image *in, crn_ranklet_job *job);
-bool crn_ranklet_small(crn_context *context, const crn_ranklet_job *job); /* false: too large */
+bool crn_ranklet_is_small(const crn_ranklet_job *job);
+
+/* They launch; crn_gpu_launched tells how it went. Sets the job's codes; where there are many
+ * values they become ranks if `ranked`. */
+int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, crn_ranklet_job *job);
+void crn_ranklet_small(crn_context *context, const crn_ranklet_job *job);
 int crn_ranklet_counts(crn_context *context, const crn_ranklet_job *job, crn_ranklet_plan *plan);
 int crn_ranklet_anew(crn_context *context, const crn_ranklet_job *job);
 void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,

@@ -98,13 +98,14 @@ static int rank(crn_context *context, const placement &in, dim3 grid, crn_rankle
     return 0;
 }
 
-int crn_ranklet_codes(crn_context *context, const crn_image *in, crn_ranklet_job *job)
+int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, crn_ranklet_job *job)
 {
     job->codes = in->data;
     job->code_row = in->row_stride;
     job->code_plane = in->plane_stride;
     job->code_view = crn_gpu_view_stride(in);
-    if (in->type == CRN_U8 && in->step == 1)
+    ranked = ranked && in->type == CRN_U16;
+    if (in->step == 1 && !ranked)
         return 0;
     int64_t pixels = static_cast<int64_t>(in->height) * in->width;
     placement from = {in->data,         in->step,       in->row_stride,
@@ -119,10 +120,13 @@ int crn_ranklet_codes(crn_context *context, const crn_image *in, crn_ranklet_job
     job->code_plane = pixels;
     dim3 grid(static_cast<unsigned>(crn_gpu_blocks(pixels, THREADS)),
               static_cast<unsigned>(job->images < IMAGES_MAX ? job->images : IMAGES_MAX));
-    if (in->type == CRN_U16)
+    if (ranked)
         return rank(context, from, grid, job);
-    gather<uint8_t>
-        <<<grid, THREADS, 0, crn_gpu_stream(context)>>>(from, NULL, static_cast<uint8_t *>(codes));
+    cudaStream_t stream = crn_gpu_stream(context);
+    if (in->type == CRN_U16)
+        gather<uint16_t><<<grid, THREADS, 0, stream>>>(from, NULL, static_cast<uint16_t *>(codes));
+    else
+        gather<uint8_t><<<grid, THREADS, 0, stream>>>(from, NULL, static_cast<uint8_t *>(codes));
     return 0;
 }
 

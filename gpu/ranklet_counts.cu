@@ -14,11 +14,10 @@
 /* What a warp's lanes know of the parts before theirs, for window_below. */
 template <typename Code>
 static __device__ __forceinline__ int32_t parts_before(const crn_ranklet_plan &plan,
-                                                       const crn_ranklet_tile<Code> &t,
-                                                       int32_t group)
+                                                       const crn_ranklet_tile<Code> &t)
 {
-    const int32_t lane = threadIdx.x % 32, of_group = plan.warps / plan.groups;
-    uint32_t mine = lane < of_group ? crn_ranklet_shared[t.parts + group * of_group + lane] : 0;
+    const int32_t lane = threadIdx.x % 32, parts = t.parts + t.group * plan.group_warps;
+    uint32_t mine = lane < plan.group_warps ? crn_ranklet_shared[parts + lane] : 0;
     return static_cast<int32_t>(crn_ranklet_add_lanes(mine) - mine);
 }
 
@@ -26,10 +25,9 @@ static __device__ __forceinline__ int32_t parts_before(const crn_ranklet_plan &p
 template <typename Code>
 static __device__ __forceinline__ uint32_t window_below(const crn_ranklet_plan &plan,
                                                         const crn_ranklet_tile<Code> &t,
-                                                        int32_t width, int32_t group,
-                                                        int32_t before, int32_t x)
+                                                        int32_t width, int32_t before, int32_t x)
 {
-    const int32_t *below = crn_ranklet_ints(t.below + group * plan.across);
+    const int32_t *below = crn_ranklet_ints(t.below + t.group * plan.across);
     int32_t first = __shfl_sync(ALL, before, x >> plan.part_shift);
     int32_t last = __shfl_sync(ALL, before, (x + width) >> plan.part_shift);
     return static_cast<uint32_t>(below[x + width] + last - below[x] - first);
@@ -80,17 +78,15 @@ template <typename Code, int KIND>
 static __device__ void sum_row(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                const crn_ranklet_tile<Code> &t)
 {
-    const int32_t of_group = plan.warps / plan.groups, group = threadIdx.x / 32 / of_group;
-    const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups), lane = threadIdx.x % 32;
-    const int32_t before = parts_before(plan, t, group);
-    for (int32_t x = threadIdx.x - group * of_group * 32; x - lane < t.columns;
-         x += of_group * 32) {
-        uint32_t q = window_below(plan, t, job.width, group, before, x);
-        const int32_t left = x * plan.stride + group * words;
+    const int32_t words = plan.group_words, lane = threadIdx.x % 32;
+    const int32_t before = parts_before(plan, t);
+    for (int32_t x = t.thread; x - lane < t.columns; x += plan.group_warps * 32) {
+        uint32_t q = window_below(plan, t, job.width, before, x);
+        const int32_t left = x * plan.stride + t.group * words;
         const int32_t right = left + job.width / 2 * plan.stride;
         sums s = KIND == CRN_RANKLET_BYTES ? sum_bytes(left, right, words, q)
                                            : sum_narrow(left, right, words, q);
-        uint32_t *to = crn_ranklet_shared + t.partial + group * 3 * plan.columns + x;
+        uint32_t *to = crn_ranklet_shared + t.partial + t.group * 3 * plan.columns + x;
         to[0] = s.aw;
         to[plan.columns] = s.bw;
         to[2 * plan.columns] = s.cw;
@@ -105,9 +101,9 @@ static __device__ void sum_row_wide(const crn_ranklet_job &job, const crn_rankle
 {
     const int32_t lane = threadIdx.x % 32, half = job.width / 2;
     const int64_t positions = static_cast<int64_t>(job.rows) * job.columns;
-    const int32_t before = parts_before(plan, t, 0);
+    const int32_t before = parts_before(plan, t);
     for (int32_t x = threadIdx.x; x - lane < t.columns; x += plan.warps * 32) {
-        uint32_t q = window_below(plan, t, job.width, 0, before, x);
+        uint32_t q = window_below(plan, t, job.width, before, x);
         uint64_t aw = 0, bw = 0, cw = 0;
         const uint32_t *left = crn_ranklet_shared + x * plan.stride;
         const uint32_t *right = left + half * plan.stride;

@@ -32,6 +32,10 @@ static const double cost_value[] = {5.5, 11.5, 18};
 #define COST_FIRST_PIXEL  12.0 /* of a tile's first row, a pixel */
 #define COST_FIRST_WORD   32.0 /* a count */
 
+/* Of a block's time: as some values are commoner than others, they do not all end together. */
+#define UNEVEN 0.4
+#define EVEN   0.1
+
 static int32_t round_up(int64_t value, int32_t to)
 {
     return static_cast<int32_t>((value + to - 1) / to * to);
@@ -43,10 +47,12 @@ static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
     const bool is_wide = plan->kind == CRN_RANKLET_WIDE;
     plan->across = round_up(static_cast<int64_t>(plan->columns) + job->width, 32);
     plan->stride = (plan->kind == CRN_RANKLET_BYTES ? plan->bins / 2 : plan->bins) | 1;
+    plan->group_warps = plan->warps / plan->groups;
+    plan->group_words = plan->bins / plan->groups / (plan->kind == CRN_RANKLET_BYTES ? 2 : 1);
     plan->segments = is_wide ? plan->across >> plan->segment_shift : 0;
     plan->base_stride = 2 * (plan->bins | 1);
     plan->part_shift = 5;
-    while ((plan->warps / plan->groups) << plan->part_shift < plan->across)
+    while (plan->group_warps << plan->part_shift < plan->across)
         plan->part_shift++;
     size_t across = static_cast<size_t>(plan->across), groups = static_cast<size_t>(plan->groups);
     size_t words = across * (static_cast<size_t>(plan->stride) + groups);
@@ -92,12 +98,14 @@ static double choose_strips(const crn_ranklet_job *job, int64_t slots, crn_rankl
     const double first = first_cost(job, plan) / plan->blocks;
     int64_t tiles = static_cast<int64_t>(plan->stacks) * plan->blocks * job->images;
     double least = 0;
-    for (int64_t most = slots; most <= 3 * slots; most += slots) {
+    for (int64_t most = slots; most <= 6 * slots; most += slots) {
         int64_t strips = most / tiles < job->rows ? most / tiles : job->rows;
         strips = strips > 1 ? strips : 1;
         int32_t rows = static_cast<int32_t>((job->rows - 1) / strips + 1);
-        int64_t waves = (tiles * strips - 1) / slots + 1;
-        double cost = static_cast<double>(waves) * (rows * row + first);
+        double waves = static_cast<double>((tiles * strips - 1) / slots + 1);
+        double uneven = static_cast<double>(tiles * strips) / static_cast<double>(slots) +
+                        (plan->blocks > 2 ? UNEVEN : EVEN);
+        double cost = (waves > uneven ? waves : uneven) * (rows * row + first);
         if (least == 0 || cost < least) {
             least = cost;
             plan->rows = rows;
@@ -138,7 +146,9 @@ static void choose(const crn_ranklet_job *job, const crn_gpu_limits *limits, int
     for (size_t i = 0; i < sizeof bins / sizeof *bins; i++)
         for (plan.groups = 1; plan.groups <= groups_max; plan.groups *= 2) {
             plan.bins = bins[i];
-            if (plan.kind != CRN_RANKLET_WIDE && plan.bins % (2 * plan.groups))
+            if (plan.kind != CRN_RANKLET_WIDE &&
+                (plan.bins % (2 * plan.groups) ||
+                 (plan.kind == CRN_RANKLET_BYTES && plan.bins % 4)))
                 continue;
             const int32_t unit = plan.kind == CRN_RANKLET_WIDE ? 32 : 32 * plan.warps / plan.groups;
             int32_t most = most_columns(job, per_block - 1024, unit, plan);
@@ -166,6 +176,8 @@ bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *lim
     plan.kind = quarter <= BYTES_QUARTER    ? CRN_RANKLET_BYTES
                 : quarter <= NARROW_QUARTER ? CRN_RANKLET_NARROW
                                             : CRN_RANKLET_WIDE;
+    while (2 << plan.lanes_shift <= job->width && plan.lanes_shift < 5)
+        plan.lanes_shift++;
     while (plan.kind == CRN_RANKLET_WIDE && plan.segment_shift < 5 &&
            ((INT64_C(2) << plan.segment_shift) - 1) * (job->height / 2) <= UINT16_MAX)
         plan.segment_shift++;

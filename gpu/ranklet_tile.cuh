@@ -28,8 +28,9 @@ template <typename Code> struct crn_ranklet_tile {
     int32_t rows, columns;
     int32_t pixels; /* columns of them */
     int32_t image;
-    int32_t first;   /* value */
-    int32_t bases;   /* WIDE: by segment, value and half */
+    int32_t first;         /* value */
+    int32_t group, thread; /* this thread's group, and its number in it */
+    int32_t bases;         /* WIDE: by segment, value and half */
     int32_t below;   /* by group: pixels below the group's values, of columns left of this one in
                         the same part */
     int32_t parts;   /* by group and part: all of that part */
@@ -59,6 +60,8 @@ crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_plan &plan)
     t.rows = min(plan.rows, job.rows - t.y);
     t.pixels = t.columns + job.width - 1;
     t.codes = crn_ranklet_image<Code>(job, t.image) + t.y * job.code_row + t.x;
+    t.group = threadIdx.x / 32 / plan.group_warps;
+    t.thread = threadIdx.x - t.group * plan.group_warps * 32;
     t.bases = plan.across * plan.stride;
     t.below = t.bases + plan.segments * plan.base_stride;
     t.parts = t.below + plan.groups * plan.across;
@@ -136,7 +139,7 @@ template <typename Code, int KIND>
 static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
                                                 const crn_ranklet_tile<Code> &t)
 {
-    const int32_t words = crn_ranklet_word<KIND>(plan.bins / plan.groups);
+    const int32_t words = plan.group_words;
     for (int32_t i = threadIdx.x; i < (plan.groups - 1) * plan.across; i += plan.warps * 32) {
         int32_t group = i / plan.across, x = i - group * plan.across;
         const int32_t at = x * plan.stride + group * words;
@@ -159,11 +162,9 @@ template <typename Code>
 static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
                                              const crn_ranklet_tile<Code> &t)
 {
-    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int32_t of_group = plan.warps / plan.groups;
-    const int32_t from = (warp % of_group) << plan.part_shift;
+    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << plan.part_shift;
     const int32_t to = min(from + (1 << plan.part_shift), plan.across);
-    uint32_t *below = crn_ranklet_shared + t.below + warp / of_group * plan.across;
+    uint32_t *below = crn_ranklet_shared + t.below + t.group * plan.across;
     uint32_t carry = 0;
     for (int32_t x = from + lane; x < to; x += 32) {
         uint32_t mine = below[x], sum = crn_ranklet_add_lanes(mine) + carry;
@@ -171,7 +172,7 @@ static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
         carry = __shfl_sync(CRN_RANKLET_ALL, sum, 31);
     }
     if (lane == 0)
-        crn_ranklet_shared[t.parts + warp] = carry;
+        crn_ranklet_shared[t.parts + threadIdx.x / 32] = carry;
 }
 
 /* What the positions of a value's segments have in common: what the columns hold that reach over
@@ -319,28 +320,29 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
             atomicAdd(&crn_ranklet_shared[at], what);
 }
 
-/* Quarters of up to 16 columns: several pixels at once. */
+/* Quarters of up to 16 columns: several pixels at once. Other blocks' values go to the word behind
+ * the position's others. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
                                            const crn_ranklet_tile<Code> &t, int32_t half)
 {
-    int32_t shift = 0;
-    while (1 << shift < half)
-        shift++;
-    const int32_t words = t.columns + half, i = threadIdx.x & ((1 << shift) - 1);
-    const int32_t first = threadIdx.x >> shift, step = plan.warps * 32 >> shift;
+    const int32_t shift = plan.lanes_shift, words = t.columns + half;
+    const int32_t i = threadIdx.x & ((1 << shift) - 1), step = plan.warps * 32 >> shift;
     if (i >= half)
         return;
-    for (int32_t column = first; column < t.pixels; column += step) {
-        int32_t x = column - i;
+#pragma unroll 1
+    for (int32_t column = threadIdx.x >> shift; column < t.pixels; column += step) {
+        const int32_t x = column - i;
         if (static_cast<uint32_t>(x) >= static_cast<uint32_t>(words))
             continue;
+        uint32_t *counts = crn_ranklet_shared + x * plan.stride;
 #pragma unroll
         for (int32_t kind = 0; kind < 3; kind++) {
-            int32_t v = static_cast<int32_t>(t.line[kind * plan.across + column]) - t.first;
-            if (static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
-                atomicAdd(&crn_ranklet_shared[x * plan.stride + crn_ranklet_word<KIND>(v)],
-                          crn_ranklet_change<KIND>(kind, v));
+            uint32_t v = static_cast<uint32_t>(t.line[kind * plan.across + column]) -
+                         static_cast<uint32_t>(t.first);
+            v = min(v, static_cast<uint32_t>(plan.bins));
+            atomicAdd(counts + crn_ranklet_word<KIND>(static_cast<int32_t>(v)),
+                      crn_ranklet_change<KIND>(kind, static_cast<int32_t>(v)));
         }
     }
 }
@@ -382,13 +384,11 @@ template <typename Code>
 static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
                                                  const crn_ranklet_tile<Code> &t)
 {
-    const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int32_t of_group = plan.warps / plan.groups, group = warp / of_group;
-    const int32_t start = t.first + group * (plan.bins / plan.groups);
-    const int32_t from = (warp % of_group) << plan.part_shift;
+    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << plan.part_shift;
+    const int32_t start = t.first + t.group * (plan.bins / plan.groups);
     const int32_t to = min(from + (1 << plan.part_shift), t.pixels + 1);
     const uint32_t left = (1u << lane) - 1;
-    int32_t *below = crn_ranklet_ints(t.below + group * plan.across);
+    int32_t *below = crn_ranklet_ints(t.below + t.group * plan.across);
     int32_t carry = 0;
     for (int32_t x = from + lane; x - lane < to; x += 32) {
         bool comes = false, goes = false;
@@ -402,7 +402,7 @@ static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
         carry += __popc(more) - __popc(less);
     }
     if (lane == 0)
-        *crn_ranklet_ints(t.parts + warp) += carry;
+        *crn_ranklet_ints(t.parts + threadIdx.x / 32) += carry;
 }
 
 /* The pixels that come and go between row y and the next. */

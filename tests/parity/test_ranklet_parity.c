@@ -413,7 +413,7 @@ static void test_cuda_views_in_a_graph_are_the_definition(void **state)
 {
     (void)state;
     enum { VIEWS = 3, PLANES = 2, HEIGHT = 61, WIDTH = 83, LIMIT_S = 20 };
-    static const crn_ranklet_params windows[] = {{2, 2}, {4, 4}, {8, 6}, {36, 40}, {82, 60}};
+    static const crn_ranklet_params windows[] = {{2, 2}, {4, 4}, {8, 8}, {36, 40}, {82, 60}};
     const crn_gpu *gpu = crn_test_cuda();
     for (int i = 0; i < 10; i++) {
         const crn_ranklet_params *params = &windows[i / 2];
