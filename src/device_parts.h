@@ -151,9 +151,9 @@ crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skippe
 int crn_slot_create(crn_device *device, crn_device_slot *slot);
 void crn_slot_free(crn_device *device, crn_device_slot *slot);
 
-/* Uploads `count` maps and launches. 0, or what failed with *ret_what saying where. */
+/* Uploads the maps of `count` views of one shape and launches. 0, or what failed with *ret_what
+ * saying where. */
 int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_plan *plan,
-                    const crn_shape *shape, const void *const *maps, int32_t count,
-                    const char **ret_what);
+                    crn_device_view *const *views, int32_t count, const char **ret_what);
 
 #endif

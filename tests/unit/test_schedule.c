@@ -211,6 +211,22 @@ static void test_only_brief_views_are_handed_out_ahead(void **state)
     expect(CRN_NEXT_RUN, 0, 4);
 }
 
+static void test_more_workers_take_more(void **state)
+{
+    (void)state;
+    open_fruit(0, NOW + 5000, 8);
+    set_cost(BRIEF + 1);
+    expect(CRN_NEXT_RUN, 0, 0);
+    expect_none();
+    crn_schedule_set_workers(schedule, 3);
+    expect(CRN_NEXT_RUN, 0, 1);
+    expect(CRN_NEXT_RUN, 0, 2);
+    expect_none();
+    crn_schedule_set_workers(schedule, 1);
+    crn_schedule_end(schedule, 0);
+    expect_none(); /* two run still */
+}
+
 static void test_hopeless_is_discarded(void **state)
 {
     (void)state;
@@ -416,6 +432,7 @@ int main(void)
         ON_ONE(test_begun_fruit_fits_at_typical_cost),
         ON_FOUR(test_rounds_count_workers_and_what_runs),
         ON_ONE(test_only_brief_views_are_handed_out_ahead),
+        ON_ONE(test_more_workers_take_more),
         ON_ONE(test_hopeless_is_discarded),
         ON_ONE(test_discard_breaks_the_fruit),
         ON_ONE(test_everything_runs_while_nothing_is_known),
