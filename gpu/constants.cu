@@ -25,10 +25,15 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
     if (count > BYTES_MAX || stand->recording)
         return NULL;
     void *host = malloc(count), *device = NULL;
+    /* Waited for on this stream: a plain copy from the caller's memory returns before the bytes
+     * have arrived, and this stream would not wait for them. */
     bool there = host && cudaMalloc(&device, count) == cudaSuccess &&
-                 cudaMemcpy(device, bytes, count, cudaMemcpyHostToDevice) == cudaSuccess;
+                 cudaMemcpyAsync(device, bytes, count, cudaMemcpyHostToDevice, stand->stream) ==
+                     cudaSuccess &&
+                 cudaStreamSynchronize(stand->stream) == cudaSuccess;
     if (there && table->count == CRN_GPU_CONSTANTS_MAX) {
-        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs. */
+        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs.
+         */
         free(table->entry[0].host);
         cudaFree(table->entry[0].device);
         memmove(&table->entry[0], &table->entry[1],
