@@ -1,21 +1,9 @@
 /* The diamond-square: launches of tiles (diamond_square.cuh). */
 #include "gpu/diamond_square_part.cuh"
 
-#include <math.h>
-
-/* Fewer rows cost more for what tiles share, more rows more shared memory; what a tile or a strip
- * makes besides its own is about so many rows. */
-#define PAIRS_MIN           8
-#define PAIRS_BESIDES       8
-#define STRIP_PAIRS_MIN     2
-#define STRIP_PAIRS_MAX     96
-#define STRIP_PAIRS_BESIDES 1
-
-/* A rectangle of more points is made from a coarser field even where its tiles are done at once. */
-#define ONE_LAUNCH_POINTS (INT64_C(520) * 520)
-
-/* A rectangle of more points is not made level by level, which takes a byte for each. */
-#define STEP_POINTS_MAX (INT64_C(1) << 28)
+/* Fewer rows cost more for what tiles share, more rows more shared memory; what a tile makes
+ * besides its own is about so many rows. */
+enum { PAIRS_MIN = 8, PAIRS_BESIDES = 8 };
 
 /* From this exponent on a field may be made from a coarser one. */
 #define EXPONENT_FROM 6
@@ -49,7 +37,6 @@ static crn_diamond_square_job job_of(const crn_diamond_square_params *params, co
     job.step = out->step;
     job.type = out->type;
     job.pairs = PAIRS_BESIDES;
-    job.aligned = out->row_stride % 4 == 0 && (uintptr_t)out->data % 16 == 0 && params->x % 4 == 0;
     return job;
 }
 
@@ -61,9 +48,9 @@ static crn_diamond_square_way way_of(const crn_diamond_square_job *job)
     return job->type == CRN_U8 ? CRN_DIAMOND_SQUARE_BYTES : CRN_DIAMOND_SQUARE_FLOATS;
 }
 
-/* What the rectangle is cut into: groups, and pairs of rows, of the last level. Returns how many.
- */
-static int32_t set_first(crn_diamond_square_job *job)
+/* Tiles of a height that leaves few multiprocessors idle in the end. true: all are done at once. */
+static bool set_tiles(const crn_context *context, crn_diamond_square_way way,
+                      crn_diamond_square_job *job)
 {
     /* A lane's word may begin 7 bytes before its points, the last bytes be the next lane's. */
     int32_t last_group = (job->x + job->width - 1 + 7) / 8;
@@ -71,23 +58,15 @@ static int32_t set_first(crn_diamond_square_job *job)
     job->first_pair = job->y / 2;
     job->tiles_across =
         crn_gpu_blocks(last_group - job->first_group + 1, CRN_DIAMOND_SQUARE_GROUPS);
-    return (job->y + job->height - 1) / 2 - job->first_pair + 1;
-}
-
-/* Tiles or strips of a height that leaves few multiprocessors idle in the end. true: all are done
- * at once. */
-static bool set_height(const crn_context *context, crn_diamond_square_way way, bool strips,
-                       int32_t pairs, crn_diamond_square_job *job)
-{
-    int32_t best_pairs = 0, most = strips ? STRIP_PAIRS_MAX : CRN_DIAMOND_SQUARE_PAIRS_MAX;
+    int32_t pairs = (job->y + job->height - 1) / 2 - job->first_pair + 1;
+    int32_t best_pairs = 0;
     int64_t best = INT64_MAX, best_waves = 0;
-    for (job->pairs = strips ? STRIP_PAIRS_MIN : PAIRS_MIN; job->pairs <= most; job->pairs++) {
-        int64_t at_once = strips ? crn_diamond_square_strips_at_once(context)
-                                 : (int64_t)crn_gpu_limits_of(context)->multiprocessors *
-                                       crn_diamond_square_tiles_at_once(context, way, job);
+    for (job->pairs = PAIRS_MIN; job->pairs <= CRN_DIAMOND_SQUARE_PAIRS_MAX; job->pairs++) {
+        int64_t at_once = (int64_t)crn_gpu_limits_of(context)->multiprocessors *
+                          crn_diamond_square_tiles_at_once(context, way, job);
         int64_t tiles = (int64_t)job->tiles_across * crn_gpu_blocks(pairs, job->pairs);
         int64_t waves = (tiles + at_once - 1) / at_once;
-        int64_t cost = waves * (job->pairs + (strips ? STRIP_PAIRS_BESIDES : PAIRS_BESIDES));
+        int64_t cost = waves * (job->pairs + PAIRS_BESIDES);
         if (cost <= best) {
             best = cost;
             best_waves = waves;
@@ -99,42 +78,22 @@ static bool set_height(const crn_context *context, crn_diamond_square_way way, b
     return best_waves == 1;
 }
 
-/* What all of it needs of the grid that is `levels` (1 or 2) before: a field's rectangle, in rows
- * of whole groups and one more. */
-static void set_from(const crn_diamond_square_job *job, int32_t levels, int32_t pairs,
-                     crn_diamond_square_params *params, crn_image *from)
+/* What all tiles need of grid exponent - 2: a field's rectangle, in rows of whole groups. */
+static void set_from(const crn_diamond_square_job *job, crn_diamond_square_params *params,
+                     crn_image *from)
 {
-    const int32_t last = 1 << (job->exponent - levels);
+    int32_t last = 1 << (job->exponent - 2);
     int32_t x = 4 * (job->first_group - 1), y = job->first_pair - 1;
     int32_t x1 = x + 4 * (CRN_DIAMOND_SQUARE_GROUPS * job->tiles_across + 1);
-    int32_t y1 = y + 1 + crn_gpu_blocks(pairs, job->pairs) * job->pairs;
-    params->exponent = job->exponent - levels;
-    params->x = crn_diamond_square_low(x, levels - 1) & ~3;
-    params->y = crn_diamond_square_low(y, levels - 1);
-    x1 = crn_diamond_square_high(x1, levels - 1);
-    y1 = crn_diamond_square_high(y1, levels - 1);
+    int32_t y1 = y + 1 + job->pairs * (job->tiles / job->tiles_across);
+    params->exponent = job->exponent - 2;
+    params->x = crn_diamond_square_low(x, 1) & ~3;
+    params->y = crn_diamond_square_low(y, 1);
+    x1 = crn_diamond_square_high(x1, 1);
+    y1 = crn_diamond_square_high(y1, 1);
     *from = crn_image_dense(NULL, CRN_F32, CRN_CHW, 1, (y1 < last ? y1 : last) - params->y + 1,
                             (x1 < last ? x1 : last) - params->x + 1);
-    from->row_stride = ((ptrdiff_t)from->width + 3) / 4 * 4 + 4;
-}
-
-static int make(crn_context *context, const crn_diamond_square_params *params, const crn_image *out,
-                int32_t slot);
-
-/* The rectangle of a coarser field that a job is made from. */
-static int make_from(crn_context *context, const crn_diamond_square_params *before, crn_image *from,
-                     int32_t slot, crn_diamond_square_job *job)
-{
-    size_t floats = (size_t)from->row_stride * (size_t)from->height;
-    from->data = crn_context_scratch(context, slot, floats * sizeof(float));
-    if (!from->data)
-        return -ENOMEM;
-    int r = make(context, before, from, slot + 1);
-    job->from = static_cast<const float *>(from->data);
-    job->from_x = before->x;
-    job->from_y = before->y;
-    job->from_stride = (int32_t)from->row_stride;
-    return r;
+    from->row_stride = ((ptrdiff_t)from->width + 3) / 4 * 4;
 }
 
 static int make(crn_context *context, const crn_diamond_square_params *params, const crn_image *out,
@@ -144,23 +103,24 @@ static int make(crn_context *context, const crn_diamond_square_params *params, c
     if (params->exponent < 3)
         return crn_diamond_square_launch_small(context, &job);
     crn_diamond_square_way way = way_of(&job);
-    int32_t pairs = set_first(&job);
-    bool at_once = set_height(context, way, false, pairs, &job);
-    bool is_large = (int64_t)out->width * out->height > ONE_LAUNCH_POINTS;
-    if ((at_once && !is_large) || params->exponent < EXPONENT_FROM)
-        return crn_diamond_square_launch(context, way, &job);
-
-    crn_diamond_square_params before = *params;
-    crn_image from;
-    int32_t levels = (int64_t)out->width * out->height > STEP_POINTS_MAX ? 2 : 1;
-    if (levels == 1)
-        set_height(context, way, true, pairs, &job);
-    set_from(&job, levels, pairs, &before, &from);
-    int r = make_from(context, &before, &from, slot, &job);
-    if (r < 0)
-        return r;
-    return levels == 1 ? crn_diamond_square_launch_step(context, way, &job)
-                       : crn_diamond_square_launch(context, way, &job);
+    bool at_once = set_tiles(context, way, &job);
+    if (!at_once && params->exponent >= EXPONENT_FROM) {
+        crn_diamond_square_params before = *params;
+        crn_image from;
+        set_from(&job, &before, &from);
+        size_t floats = (size_t)from.row_stride * (size_t)from.height;
+        from.data = crn_context_scratch(context, slot, floats * sizeof(float));
+        if (!from.data)
+            return -ENOMEM;
+        int r = make(context, &before, &from, slot + 1);
+        if (r < 0)
+            return r;
+        job.from = static_cast<const float *>(from.data);
+        job.from_x = before.x;
+        job.from_y = before.y;
+        job.from_stride = (int32_t)from.row_stride;
+    }
+    return crn_diamond_square_launch(context, way, &job);
 }
 
 int crn_diamond_square_cuda(crn_context *context, const crn_diamond_square_params *params,

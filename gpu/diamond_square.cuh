@@ -6,9 +6,7 @@
  *   diamond_square_part.cuh    which part of which grid a tile needs, and where it lies
  *   diamond_square_chain.cuh   the first levels of a tile, of few points, one after the other
  *   diamond_square_coarse.cuh  the levels between, in shared memory
- *   diamond_square_strip.cuh   the last level of a launch, by warps, and its way to the image
- *   diamond_square_tiles.cu    several levels in a launch, in shared memory
- *   diamond_square_steps.cu    one level in a launch
+ *   diamond_square_kernels.cu  the last level, and its way to the image
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 of them;
  * level l makes grid l + 1 of grid l. With G a row of grid l, D the diamonds of the level, H the
@@ -24,11 +22,10 @@
  * The x of all three is the i of their noise, four of which one Philox gives: x go in groups of
  * four, from a multiple of four on.
  *
- * Noise depends on nothing, so what a part needs of its neighbours it makes itself: of each coarser
+ * Noise depends on nothing, so a tile makes what it needs of its neighbours itself: of each coarser
  * grid half as many points a side and up to three more. A field of few tiles is one launch, each
- * tile beginning at the four corners. A larger one is made from the field of exponent - 1, which is
- * its grid exponent - 1, and so on down to one of few tiles; where that would take much memory,
- * from the field of exponent - 2, by tiles of two levels.
+ * tile beginning at the four corners. A larger one is made from the field of exponent - 2, which is
+ * its grid exponent - 2, so that its tiles have only the last two levels to do.
  */
 #ifndef CRN_GPU_DIAMOND_SQUARE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_CUH
@@ -73,23 +70,18 @@ typedef struct crn_diamond_square_job {
     crn_type type;
     int32_t first_group, first_pair; /* of the first tile */
     int32_t pairs;                   /* rows 2a of a tile */
-    int32_t tiles_across, tiles;     /* or strips */
-    bool aligned;                    /* f32: groups, to 16 bytes */
-    /* Grid exponent - 2 (tiles) or - 1 (strips), where it is there: rows of whole groups and one
-     * more from (from_y, from_x) on. */
+    int32_t tiles_across, tiles;
+    /* Grid exponent - 2, where it is there: rows of whole groups from (from_y, from_x) on. */
     const float *from;
     int32_t from_x, from_y, from_stride;
 } crn_diamond_square_job;
 
-/* The launches: all tiles of a field of exponent 3 and more; all strips of it; a smaller field. */
+/* The launches: all tiles of a field of exponent 3 and more; a smaller field. */
 int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
                               const crn_diamond_square_job *job);
-int crn_diamond_square_launch_step(crn_context *context, crn_diamond_square_way way,
-                                   const crn_diamond_square_job *job);
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job);
 
-/* Strips that the device has at once; tiles that a multiprocessor has. */
-int32_t crn_diamond_square_strips_at_once(const crn_context *context);
+/* Tiles that a multiprocessor has at once. */
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
                                          const crn_diamond_square_job *job);
 

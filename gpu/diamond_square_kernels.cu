@@ -1,0 +1,366 @@
+/* The diamond-square's last level, and its way to the image (diamond_square.cuh). */
+#include "gpu/diamond_square_coarse.cuh"
+
+#define WARP    CRN_DIAMOND_SQUARE_WARP
+#define WARPS   (CRN_DIAMOND_SQUARE_THREADS / WARP)
+#define LANES   0xffffffffu
+#define COLUMNS (8 * WARP) /* of the field, that a warp makes of two rows */
+
+/* Tiles that a multiprocessor's registers shall suffice for. */
+#define TILES_AT_ONCE 3
+
+/* A warp's walk down the last level: four x a lane. */
+typedef struct strip {
+    int32_t lane, group, level;
+    crn_diamond_square_column diamond_column, square_column;
+    bool is_left, is_right; /* the first point lies on the field's border */
+    bool is_inside;         /* wherever the lane's words begin, they lie in the rectangle */
+    int32_t column;         /* of the rectangle: the lane's first */
+    float scale;
+    int32_t stage; /* a row of floats in shared memory, of the warp */
+} strip;
+
+/* --- one element --- */
+
+/* As the definition does, half to even and saturated, but for the saturation at 0 and 255: a
+ * product by the least number there is has the rounded whole number for its bits, and a sign. */
+static __device__ __forceinline__ int32_t whole_of(float value)
+{
+    return __float_as_int(value * 0x1p-149f);
+}
+
+/* Four of them as bytes, saturated. */
+static __device__ __forceinline__ uint32_t bytes_of(float a, float b, float c, float d)
+{
+    uint32_t high, all;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(whole_of(d)), "r"(whole_of(c)));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(all)
+        : "r"(whole_of(b)), "r"(whole_of(a)), "r"(high));
+    return all;
+}
+
+static __device__ __forceinline__ void put(const crn_diamond_square_job &job, int32_t y, int32_t x,
+                                           float value)
+{
+    ptrdiff_t at = y * job.row_stride + x * job.step;
+    if (job.type == CRN_F32)
+        static_cast<float *>(job.data)[at] = value;
+    else
+        static_cast<uint8_t *>(job.data)[at] = (uint8_t)bytes_of(value, 0, 0, 0);
+}
+
+/* --- a row of the field, eight points a lane --- */
+
+/* Whole words of 8 bytes of memory: a lane's begins up to 7 bytes before its own points, with the
+ * last of the lane before. The strip's first word and what follows its last are the neighbours'. */
+static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &job, const strip &s,
+                                                 uint8_t *to, const float (&row)[8])
+{
+    uint32_t low = bytes_of(row[0], row[1], row[2], row[3]);
+    uint32_t high = bytes_of(row[4], row[5], row[6], row[7]);
+    uint32_t low_before = __shfl_up_sync(LANES, low, 1),
+             high_before = __shfl_up_sync(LANES, high, 1);
+    uint32_t early = (uint32_t)(uintptr_t)to & 7, bits = 8 * early;
+    bool is_half = early >= 4;
+    uint32_t a = is_half ? low_before : high_before, b = is_half ? high_before : low;
+    uint32_t c = is_half ? low : high;
+    uint2 word = make_uint2(__funnelshift_l(a, b, bits), __funnelshift_l(b, c, bits));
+    to -= early;
+    if (s.is_inside) {
+        *reinterpret_cast<uint2 *>(to) = word;
+    } else if (s.lane > 0) {
+        int32_t column = s.column - (int32_t)early;
+#pragma unroll 1
+        for (int e = 0; e < 8; e++, column++, to++) {
+            if (column >= 0 && column < job.width)
+                *to = (uint8_t)word.x;
+            word.x = __funnelshift_r(word.x, word.y, 8);
+            word.y >>= 8;
+        }
+    }
+}
+
+/* By way of shared memory, so that neighbouring lanes write neighbouring floats. */
+static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &job, const strip &s,
+                                                  float *to, const float (&row)[8])
+{
+    float4 *mine = reinterpret_cast<float4 *>(crn_diamond_square_shared(s.stage + 8 * s.lane));
+    mine[0] = make_float4(row[0], row[1], row[2], row[3]);
+    mine[1] = make_float4(row[4], row[5], row[6], row[7]);
+    __syncwarp();
+    int32_t column = s.column - 7 * s.lane;
+    to -= 7 * s.lane;
+#pragma unroll
+    for (int e = 0; e < 8; e++) {
+        int32_t at = WARP * e;
+        if ((e > 0 || s.lane >= 8) && (uint32_t)(column + at) < (uint32_t)job.width)
+            to[at] = *crn_diamond_square_shared(s.stage + at + s.lane);
+    }
+    __syncwarp();
+}
+
+/* `row` of the rectangle, perhaps beyond it; where its points would lie. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
+                                               int32_t row, char *to, const float (&values)[8])
+{
+    if ((uint32_t)row >= (uint32_t)job.height)
+        return;
+    if (WAY == CRN_DIAMOND_SQUARE_BYTES) {
+        put_bytes(job, s, reinterpret_cast<uint8_t *>(to), values);
+    } else if (WAY == CRN_DIAMOND_SQUARE_FLOATS) {
+        put_floats(job, s, reinterpret_cast<float *>(to), values);
+    } else {
+#pragma unroll
+        for (int e = 0; e < 8; e++)
+            if (s.lane > 0 && (uint32_t)(s.column + e) < (uint32_t)job.width)
+                put(job, row, s.column + e, values[e]);
+    }
+}
+
+/* --- the last level --- */
+
+/* Row a of grid `level`: the lane's points, and the next one's first. */
+static __device__ __forceinline__ void load_points(const strip &s, int32_t place, float (&to)[5])
+{
+    const float *row = crn_diamond_square_shared(place);
+    float4 four = *reinterpret_cast<const float4 *>(row);
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+    to[4] = __shfl_down_sync(LANES, four.x, 1);
+    if (s.lane == WARP - 1)
+        to[4] = row[4];
+}
+
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
+                                              const crn_diamond_square_column &column, int32_t j,
+                                              float (&noise)[4])
+{
+    crn_diamond_square_meet<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
+                                 s.scale, noise);
+}
+
+/* Noise becomes diamonds. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
+                                                    const float (&below)[5], float (&noise)[4])
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        noise[e] = crn_diamond_square_mean<WAY>(
+            ((above[e] + above[e + 1]) + below[e]) + below[e + 1], false, noise[e]);
+}
+
+/* Row 2a of the field. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void even_row(bool is_border, const float (&points)[5],
+                                                const float (&up)[4], const float (&down)[4],
+                                                const float (&noise)[4], float (&row)[8])
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        float sum = ((up[e] + points[e]) + points[e + 1]) + down[e];
+        row[2 * e] = points[e];
+        row[2 * e + 1] = crn_diamond_square_mean<WAY>(sum, is_border, noise[e]);
+    }
+}
+
+/* Row 2a + 1. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void odd_row(const strip &s, const float (&above)[5],
+                                               const float (&below)[5], const float (&diamonds)[4],
+                                               const float (&noise)[4], float (&row)[8])
+{
+    float left = __shfl_up_sync(LANES, diamonds[3], 1);
+    left = s.is_left ? CRN_DIAMOND_SQUARE_NOTHING : left;
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        float right = e == 0 && s.is_right ? CRN_DIAMOND_SQUARE_NOTHING : diamonds[e];
+        float sum = ((above[e] + left) + right) + below[e];
+        row[2 * e] =
+            crn_diamond_square_mean<WAY>(sum, e == 0 && (s.is_left || s.is_right), noise[e]);
+        row[2 * e + 1] = diamonds[e];
+        left = diamonds[e];
+    }
+}
+
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &job, int32_t group,
+                                                 int32_t stages)
+{
+    strip s;
+    s.lane = (int32_t)threadIdx.x % WARP;
+    s.group = group + s.lane;
+    s.level = job.exponent - 1;
+    s.scale = crn_diamond_square_scale<WAY>(job, s.level);
+    s.diamond_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_DIAMOND, s.group);
+    s.square_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_SQUARE, s.group);
+    s.is_left = s.group == 0;
+    s.is_right = 4 * s.group == 1 << s.level;
+    s.column = 8 * s.group - job.x;
+    s.is_inside = s.lane > 0 && s.column >= 7 && s.column + 8 <= job.width;
+    s.stage = stages + COLUMNS * (int32_t)(threadIdx.x / WARP);
+    return s;
+}
+
+/* Rows 2a and 2a + 1 for a from `a` to before `end`, of the points from `place` (row a - 1) on. */
+template <crn_diamond_square_way WAY>
+static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
+                                                 int32_t a, int32_t end, int32_t place)
+{
+    const int32_t last = 1 << s.level;
+    const ptrdiff_t stride = job.row_stride * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+    char *to = static_cast<char *>(job.data) + (2 * a - job.y) * stride +
+               s.column * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+    float here[5], up[4], row[8];
+    load_points(s, place + CRN_DIAMOND_SQUARE_PITCH0, here);
+    {
+        float above[5];
+        load_points(s, a > 0 ? place : place + CRN_DIAMOND_SQUARE_PITCH0, above);
+        noises<WAY>(job, s, s.diamond_column, a - 1, up);
+        add_diamonds<WAY>(above, here, up);
+    }
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        up[e] = a > 0 ? up[e] : CRN_DIAMOND_SQUARE_NOTHING;
+    place += 2 * CRN_DIAMOND_SQUARE_PITCH0;
+    int32_t rows = min(end, last);
+#pragma unroll 1
+    for (; a < rows; a++, place += CRN_DIAMOND_SQUARE_PITCH0) {
+        /* Noise waits for nothing but itself: three groups of it at a time. */
+        float below[5], down[4], between[4], beside[4];
+        noises<WAY>(job, s, s.diamond_column, a, down);
+        noises<WAY>(job, s, s.square_column, 2 * a, between);
+        noises<WAY>(job, s, s.square_column, 2 * a + 1, beside);
+        load_points(s, place, below);
+        add_diamonds<WAY>(here, below, down);
+        even_row<WAY>(a == 0, here, up, down, between, row);
+        put_row<WAY>(job, s, 2 * a - job.y, to, row);
+        odd_row<WAY>(s, here, below, down, beside, row);
+        put_row<WAY>(job, s, 2 * a + 1 - job.y, to + stride, row);
+        to += 2 * stride;
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            up[e] = down[e];
+#pragma unroll
+        for (int e = 0; e < 5; e++)
+            here[e] = below[e];
+    }
+    if (a < end) {
+        float between[4];
+        const float down[4] = {CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING,
+                               CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING};
+        noises<WAY>(job, s, s.square_column, 2 * a, between);
+        even_row<WAY>(true, here, up, down, between, row);
+        put_row<WAY>(job, s, 2 * a - job.y, to, row);
+    }
+}
+
+/* A tile's part of shared memory, but for the stages behind it. */
+static __device__ __forceinline__ crn_diamond_square_tile tile_in(int32_t pairs)
+{
+    crn_diamond_square_tile tile = {};
+    tile.coarse = crn_diamond_square_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH0;
+    tile.diamonds = tile.coarse +
+                    crn_diamond_square_coarse_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH1 +
+                    CRN_DIAMOND_SQUARE_GAP;
+    tile.chain = crn_diamond_square_floats(pairs);
+    return tile;
+}
+
+static __host__ __device__ inline int32_t floats_of(const crn_diamond_square_job &job)
+{
+    return crn_diamond_square_floats(job.pairs) +
+           (job.from ? 0 : crn_diamond_square_chain_floats(job.exponent - 1));
+}
+
+template <crn_diamond_square_way WAY>
+static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ONCE)
+    tile_kernel(const __grid_constant__ crn_diamond_square_job job)
+{
+    int32_t tile_x = (int32_t)blockIdx.x % job.tiles_across;
+    int32_t tile_y = (int32_t)blockIdx.x / job.tiles_across;
+    int32_t group = job.first_group + CRN_DIAMOND_SQUARE_GROUPS * tile_x - 1;
+    int32_t first = job.first_pair + job.pairs * tile_y;
+    crn_diamond_square_tile tile = tile_in(job.pairs);
+    tile.x0 = 4 * group;
+    tile.x1 = 4 * (group + WARP);
+    tile.y0 = first - 1;
+    tile.y1 = first + job.pairs;
+    tile.grid = job.exponent - 1;
+    crn_diamond_square_coarse<WAY>(job, tile);
+
+    strip s = strip_of<WAY>(job, group, floats_of(job));
+    int32_t warp = (int32_t)threadIdx.x / WARP;
+    int32_t last = min(first + job.pairs - 1, (job.y + job.height - 1) / 2) + 1;
+    int32_t a = first + job.pairs * warp / WARPS;
+    int32_t end = min(first + job.pairs * (warp + 1) / WARPS, last);
+    if (a < end)
+        walk_down<WAY>(job, s, a, end,
+                       tile.finest + (a - first) * CRN_DIAMOND_SQUARE_PITCH0 + 4 * s.lane);
+}
+
+/* A field of so few points that it is one tile's coarse part. */
+static __global__ void __launch_bounds__(WARP)
+    small_kernel(const __grid_constant__ crn_diamond_square_job job)
+{
+    crn_diamond_square_tile tile = tile_in(job.pairs);
+    tile.x1 = tile.y1 = 1 << job.exponent;
+    tile.grid = job.exponent;
+    crn_diamond_square_coarse<CRN_DIAMOND_SQUARE_ANY>(job, tile);
+    for (int32_t i = (int32_t)threadIdx.x; i < job.height * job.width; i += WARP) {
+        int32_t y = i / job.width, x = i % job.width;
+        put(job, y, x,
+            *crn_diamond_square_shared(tile.finest + (job.y + y) * CRN_DIAMOND_SQUARE_PITCH0 +
+                                       job.x + x));
+    }
+}
+
+/* --- launches --- */
+
+static size_t bytes_of(crn_diamond_square_way way, const crn_diamond_square_job *job)
+{
+    int32_t stages = way == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
+    return (size_t)(stages + floats_of(*job)) * sizeof(float);
+}
+
+typedef void kernel_fn(crn_diamond_square_job job);
+
+static kernel_fn *kernel_of(crn_diamond_square_way way)
+{
+    return way == CRN_DIAMOND_SQUARE_BYTES    ? tile_kernel<CRN_DIAMOND_SQUARE_BYTES>
+           : way == CRN_DIAMOND_SQUARE_FLOATS ? tile_kernel<CRN_DIAMOND_SQUARE_FLOATS>
+                                              : tile_kernel<CRN_DIAMOND_SQUARE_ANY>;
+}
+
+int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
+                              const crn_diamond_square_job *job)
+{
+    kernel_fn *kernel = kernel_of(way);
+    size_t bytes = bytes_of(way, job);
+    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(kernel), bytes);
+    if (r < 0)
+        return r;
+    kernel<<<(uint32_t)job->tiles, CRN_DIAMOND_SQUARE_THREADS, bytes, crn_gpu_stream(context)>>>(
+        *job);
+    return crn_gpu_launched();
+}
+
+int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job)
+{
+    size_t bytes = bytes_of(CRN_DIAMOND_SQUARE_ANY, job);
+    small_kernel<<<1, WARP, bytes, crn_gpu_stream(context)>>>(*job);
+    return crn_gpu_launched();
+}
+
+int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
+                                         const crn_diamond_square_job *job)
+{
+    const crn_gpu_limits *limits = crn_gpu_limits_of(context);
+    int32_t fit = (int32_t)(limits->shared_bytes / (bytes_of(way, job) + 1024));
+    return fit < 1 ? 1 : fit > TILES_AT_ONCE ? TILES_AT_ONCE : fit;
+}
