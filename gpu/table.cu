@@ -33,37 +33,16 @@ static void range_end(void)
 }
 
 static const crn_ops device_ops = {
-    "cuda",
-    crn_contours_cuda,
-    crn_morphology_cuda,
-    crn_convolve_cuda,
-    crn_haar_cuda,
-    crn_ranklet_cuda,
-    crn_diamond_square_cuda,
-    crn_widen_cuda,
+    "cuda",        crn_contours_cuda, crn_morphology_cuda,     crn_convolve_cuda,
+    crn_haar_cuda, crn_ranklet_cuda,  crn_diamond_square_cuda, crn_widen_cuda,
 };
 
 static const crn_gpu table = {
-    &device_ops,
-    count_devices,
-    crn_gpu_describe,
-    crn_gpu_context_create,
-    crn_gpu_use,
-    crn_gpu_pinned_create,
-    crn_gpu_pinned_free,
-    crn_gpu_pin,
-    crn_gpu_unpin,
-    crn_gpu_upload,
-    crn_gpu_download,
-    crn_gpu_copy,
-    crn_gpu_poll,
-    crn_gpu_mark,
-    crn_gpu_elapsed,
-    crn_gpu_record,
-    crn_gpu_recorded,
-    crn_gpu_launch,
-    crn_gpu_graph_free,
-    range_begin,
+    &device_ops,      count_devices,         crn_gpu_describe,    crn_gpu_context_create,
+    crn_gpu_use,      crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
+    crn_gpu_unpin,    crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
+    crn_gpu_poll,     crn_gpu_mark,          crn_gpu_elapsed,     crn_gpu_record,
+    crn_gpu_recorded, crn_gpu_launch,        crn_gpu_graph_free,  range_begin,
     range_end,
 };
 
