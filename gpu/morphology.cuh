@@ -2,6 +2,10 @@
  * Morphology on the device: what its files share.
  *
  *   morphology.cu           the entry: which way a picture goes
+ *   morphology_tile.cuh     tiles: how pictures are cut up, read and written
+ *   morphology_words.cuh    what a tile is between passes
+ *   morphology_rect.cu      rectangles, in one launch
+ *   morphology_chords.cu    other elements, in one launch (with morphology_plan.cu and others)
  *   morphology_general.cu   any strides, any element, pass after pass over dense copies
  *
  * Only minima are taken: a dilation is the erosion, by the reflected element, of the complement
