@@ -42,7 +42,6 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
     p.height = in->height;
     p.columns = in->width * lanes;
     p.lanes = lanes;
-    p.size = (int32_t)size;
     p.in_aligned = alignment_of(in, views);
     p.in_aligned = p.in_aligned == 8 ? 4 : p.in_aligned;
     p.out_aligned = alignment_of(out, views);
@@ -52,7 +51,7 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
 }
 
 double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
-                     double work, crn_tile_launch *launch)
+                     double work, double in_fours, crn_tile_launch *launch)
 {
     double tiles = (double)crn_gpu_blocks(picture->columns, picture->columns_at) *
                    crn_gpu_blocks(picture->height, picture->rows_at) * planes;
@@ -64,11 +63,8 @@ double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *pictu
     double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
     /* A last round that is not full is shorter, but not by much. */
     rounds = rounds < 1 ? 1 : rounds < resident ? rounds : (rounds + whole) / 2;
-    return rounds * (work + 30000) *
-           (resident == 1        ? 1.25
-            : resident == 2      ? 1
-            : picture->size == 1 ? 0.95
-                                 : 1.06);
+    /* A tile of no pixels would still wait for its passes. */
+    return rounds * (work + 15000) * (resident == 1 ? 1.25 : resident == 2 ? 1 : in_fours);
 }
 
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,

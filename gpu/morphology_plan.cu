@@ -230,7 +230,7 @@ static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32
     return (size_t)planes * (size_t)plane_words * 4;
 }
 
-/* The work in a tile, roughly in words read of which a pass over one pixel costs four. */
+/* The work in a tile: words read, two for a pass over a pixel of a rectangle. */
 static double work_of(const crn_chord_job *job)
 {
     double work = 2.0 * job->loaded * job->loaded_rows;
@@ -239,7 +239,7 @@ static double work_of(const crn_chord_job *job)
         work += 3.0 * step->level_count * job->loaded * step->base_rows;
         work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns.by * step->rows;
     }
-    return work;
+    return work / 2;
 }
 
 static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_limits *limits,
@@ -254,7 +254,7 @@ static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_lim
             crn_tile_launch how = {0, lay_out(job, plans, size, rows_of[i], columns_of[j])};
             if (how.bytes > limits->shared_bytes)
                 continue;
-            double cost = crn_tile_cost(limits, &job->picture, planes, work_of(job), &how);
+            double cost = crn_tile_cost(limits, &job->picture, planes, work_of(job), 1.06, &how);
             if (least >= 0 && cost >= least)
                 continue;
             least = cost;

@@ -37,7 +37,6 @@ typedef struct crn_tile_picture {
     ptrdiff_t in_plane, in_view, out_plane, out_view;
     crn_divider planes; /* of a view: 1 when interleaved */
     int32_t height, columns, lanes;
-    int32_t size;       /* bytes of an element */
     int32_t in_aligned; /* every row begins at a multiple of so many bytes: 16, 4, 1 */
     int32_t out_aligned;
     int32_t rows_at, columns_at; /* of a tile's result; multiples of 16 */
@@ -297,13 +296,12 @@ typedef struct crn_tile_launch {
 } crn_tile_launch;
 
 /*
- * What a picture costs in tiles with so much work (any unit) and shared memory each; how many
- * threads they should have. Blocks of few threads wait for each other less, so four of them are
- * better than two of twice as many, where that many fit; one alone has nobody to work while it
- * waits.
+ * What a picture costs in tiles with so much work (in passes over a pixel) and shared memory each;
+ * how many threads they should have. Where four blocks fit, they have half as many threads as where
+ * two do; in_fours: what that costs against two. One alone has nobody to work while it waits.
  */
 double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
-                     double work, crn_tile_launch *launch);
+                     double work, double in_fours, crn_tile_launch *launch);
 
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
