@@ -64,7 +64,7 @@ double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *pictu
     /* A last round that is not full is shorter, but not by much. */
     rounds = rounds < 1 ? 1 : rounds < resident ? rounds : (rounds + whole) / 2;
     /* A tile of no pixels would still wait for its passes. */
-    return rounds * (work + 15000) * (resident == 1 ? 1.25 : resident == 2 ? 1 : in_fours);
+    return rounds * (work + 25000) * (resident == 1 ? 1.25 : resident == 2 ? 1 : in_fours);
 }
 
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,

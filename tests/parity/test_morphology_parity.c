@@ -433,9 +433,13 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
     size_t elements = crn_image_elements(&in), bytes = elements * crn_type_bytes(in.type);
     uint8_t *pictures = malloc(VIEWS * bytes), *got = malloc(VIEWS * bytes);
     assert_true(pictures && got);
-    in.data = crn_context_scratch(device, SLOT_IN, bytes);
-    out.data = crn_context_scratch(device, SLOT_OUT, bytes);
-    assert_true(in.data && out.data);
+    /* Not always where a row of 16 bytes may begin. */
+    size_t shift = crn_random_below(random, 3) * crn_type_bytes(in.type);
+    uint8_t *from = crn_context_scratch(device, SLOT_IN, bytes + shift);
+    uint8_t *to = crn_context_scratch(device, SLOT_OUT, bytes + shift);
+    assert_true(from && to);
+    in.data = from + shift;
+    out.data = to + shift;
     crn_gpu_graph *graph = NULL;
     operators_check_result(gpu->ops->morphology(device, &c->params, &in, &out), c->what);
     operators_check_result(gpu->record(device), c->what);
