@@ -119,8 +119,8 @@ const crn_gpu_device *crn_device_about(const crn_device *device);
 
 /*
  * How long the device takes for a view of that shape, made up, from the upload to the result: the
- * median of `runs`. It must have no view. 0 or a negative errno (the device is then lost, or cannot
- * have the shape). Waits.
+ * median of `runs`; with 0 runs its thread just answers. It must have no view. 0 or a negative
+ * errno (the device is then lost, or cannot have the shape). Waits.
  */
 int crn_device_measure(crn_device *device, const crn_shape *shape, const void *maps, int32_t runs,
                        int64_t *ret_ns);

@@ -285,6 +285,9 @@ static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *req
 
 static int serve(crn_device *self, crn_device_request *request)
 {
+    request->ns = 0;
+    if (request->runs == 0)
+        return 0;
     int r = crn_plans_find(self, request->shape) ? 0 : crn_plans_prepare(self, request->shape);
     crn_plans *plans = crn_plans_find(self, request->shape);
     if (r < 0 || !plans || plans->refused)
@@ -331,6 +334,10 @@ static int set_up(crn_device *self)
 {
     const crn_gpu *gpu = self->gpu;
     int r = gpu->describe(self->number, &self->about);
+    if (r < 0)
+        return crn_error_set(&self->error, r, "device %d: %s", self->number, strerror(-r));
+    /* First, so that all that follows is asked of this device. */
+    r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
     if (r < 0)
         return crn_error_set(&self->error, r, "device %d: %s", self->number, strerror(-r));
     if (self->memory.start) {

@@ -25,6 +25,7 @@ typedef struct crn_devices {
     const char *processor; /* its operators' name */
     int32_t count;
     crn_device *device[CRN_NUMBERS_MAX];
+    int32_t number[CRN_NUMBERS_MAX]; /* as in run.devices */
     bool lost[CRN_NUMBERS_MAX];
     int32_t lanes_of[CRN_NUMBERS_MAX];
     int32_t in_service;

@@ -28,8 +28,7 @@ typedef struct bench {
     crn_config config;
     crn_engine *engine;
     crn_view views[VIEWS];
-    float *maps;
-    uint32_t given; /* bit per view that came back */
+    float *maps, *empty;
 } bench;
 
 static const char classes[] =
@@ -54,13 +53,17 @@ static void stop(bench *it)
     crn_engine_close(&it->engine);
     crn_config_done(&it->config);
     free(it->maps);
+    free(it->empty);
 }
 
 /* All views show these maps. */
 static void show(bench *it, uint32_t height, uint32_t width)
 {
     free(it->maps);
+    free(it->empty);
     it->maps = line_discs(height, width, CLASSES);
+    it->empty = calloc((size_t)height * width * CLASSES, sizeof *it->empty);
+    assert_non_null(it->empty);
     for (uint32_t i = 0; i < VIEWS; i++) {
         it->views[i].slot = i;
         it->views[i].header = (crn_view_header){.fruit = i,
@@ -170,15 +173,19 @@ static void views_that_wait_together_go_together(void **state)
     assert_int_equal(crn_engine_submit(it.engine, &it.views[0]), 0);
     while (!crn_faulty_gpu_struck())
         sched_yield();
-    for (int i = 1; i < 24; i++)
+    for (int i = 1; i < 24; i++) {
+        if (i % 3 == 0)
+            it.views[i].maps = (unsigned char *)it.empty;
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    }
     crn_faulty_gpu_let_go();
     uint32_t seen = 0;
     for (int i = 0; i < 24; i++) {
         crn_output *output = wait_for_one(&it);
         assert_int_equal(output->status, 0);
         assert_true(output->on_device);
-        assert_int_equal(output->judgement.defect_count, expected.defect_count);
+        bool empty = output->view->maps == (unsigned char *)it.empty;
+        assert_int_equal(output->judgement.defect_count, empty ? 0 : expected.defect_count);
         seen |= UINT32_C(1) << output->view->slot;
         crn_engine_release(it.engine, output);
     }
