@@ -35,7 +35,8 @@ static const char classes[] =
     "classes: [{name: ground}, {name: rot, level: 0.4}, {name: rust, level: 0.6}]\n";
 static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
 
-static void start(bench *it, const char *chain, const char *rest, const crn_gpu *gpu)
+static void start_with(bench *it, const char *chain, const char *rest, const crn_gpu *gpu,
+                       crn_device_memory memory)
 {
     char yaml[2048];
     memset(it, 0, sizeof *it);
@@ -43,9 +44,13 @@ static void start(bench *it, const char *chain, const char *rest, const crn_gpu 
     assert_int_equal(crn_config_parse("test", yaml, strlen(yaml), stderr, &it->config), 0);
     crn_config_resolve(&it->config, 2);
     crn_error error;
-    if (crn_engine_open(&it->config, gpu, (crn_device_memory){.start = NULL}, &it->engine, &error) <
-        0)
+    if (crn_engine_open(&it->config, gpu, memory, &it->engine, &error) < 0)
         fail_msg("%s", error.text);
+}
+
+static void start(bench *it, const char *chain, const char *rest, const crn_gpu *gpu)
+{
+    start_with(it, chain, rest, gpu, (crn_device_memory){.start = NULL});
 }
 
 static void stop(bench *it)
@@ -321,6 +326,32 @@ static void closing_leaves_what_is_in_flight(void **state)
     expect_all_given_back();
 }
 
+static void slots_are_pinned_where_that_can_be(void **state)
+{
+    (void)state;
+    bench it;
+    static const char rest[] = "run: {backend: cuda, devices: [0, 1], workers: 1, threads: 1}\n";
+    _Alignas(4096) static char pages[2 * 4096];
+    start_with(&it, plain_chain, rest, crn_fake_gpu(2, false),
+               (crn_device_memory){.start = pages, .bytes = sizeof pages});
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 1);
+    assert_string_equal(crn_engine_describe(it.engine), "cuda on 2 x Fake 0, 4 batches in flight, "
+                                                        "then openmp, 1 worker of 1 thread");
+    stop(&it);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 0);
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    start_with(&it, plain_chain, rest, crn_fake_gpu(2, false),
+               (crn_device_memory){.start = pages + 1, .bytes = 4096});
+    const char *log = crn_log_release(&caught);
+    assert_non_null(strstr(log, "device 0: 0 MiB of slots cannot be pinned: Invalid argument"));
+    show(&it, 20, 40);
+    run_on_device(&it, 2);
+    stop(&it);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 0);
+    expect_all_given_back();
+}
+
 static void cuda_without_a_device_is_refused(void **state)
 {
     (void)state;
@@ -378,6 +409,7 @@ int main(void)
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
+        cmocka_unit_test(slots_are_pinned_where_that_can_be),
         /* Last: a device that failed keeps what it had. */
         cmocka_unit_test(cuda_without_a_device_is_refused),
     };
