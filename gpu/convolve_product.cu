@@ -8,7 +8,7 @@
 #include "gpu/convolve_tile.cuh"
 
 extern "C" {
-#include "stages/openmp/convolve.h"
+#include "stages/serial/convolve_factor.h"
 }
 
 /* A kernel's longest side: what two factors take of the host's stack, and of shared memory. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 extern "C" {
-#include "stages/openmp/convolve.h"
+#include "stages/serial/convolve_factor.h"
 }
 
 /* A kernel that is not square costs this many multiplications more elsewhere. */

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "stages/serial/convolve.h"
+#include "stages/serial/convolve_factor.h"
 
 enum {
     SLOT_RING,

@@ -42,13 +42,6 @@ extern const crn_convolve_filters crn_convolve_filters_plain;
 extern const crn_convolve_filters crn_convolve_filters_avx2;
 extern const crn_convolve_filters crn_convolve_filters_avx512;
 
-/*
- * Is the kernel the product of a column and a row? Then writes both (height and width of them); a
- * product is 0 just where the weight is, whole numbers stay whole, and every other product is near
- * enough to its weight for the bound of ops.h.
- */
-bool crn_convolve_factor(const crn_convolve_params *params, float *column, float *row);
-
 /* Elements of rows: one plane, or all of an interleaved picture. */
 typedef struct crn_convolve_rows {
     uint8_t *data;

@@ -1,5 +1,4 @@
-/* Kernels that are the product of a column and a row. */
-#include "stages/openmp/convolve.h"
+#include "stages/serial/convolve_factor.h"
 
 #include <math.h>
 
