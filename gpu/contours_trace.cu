@@ -284,17 +284,23 @@ static __device__ uint64_t wait_for(const crn_contours_plan &plan, int32_t numbe
     return all;
 }
 
-/* A plane's bits in shared memory; what lies behind is room for segments. */
+/* A plane's bits in shared memory; what lies behind is room for segments. Its halves begin at whole
+ * groups of four words; what fills the last group up was never written, and is left alone. */
 static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_work *work)
 {
-    uint4 *here = reinterpret_cast<uint4 *>(shared_memory() + SHARED_BYTES);
-    const uint4 *there =
-        reinterpret_cast<const uint4 *>(plan.bits + (size_t)work->number * plan.plane_words);
-    for (uint32_t i = threadIdx.x; i < plan.plane_words / 4; i += blockDim.x)
-        here[i] = there[i];
+    uint32_t *here = reinterpret_cast<uint32_t *>(shared_memory() + SHARED_BYTES);
+    const uint32_t *there = plan.bits + (size_t)work->number * plan.plane_words;
+    uint32_t corners = (uint32_t)((plan.cell_rows + 1) * plan.words), whole = corners / 4 * 4;
+    for (uint32_t half = 0; half < plan.plane_words; half += plan.corner_words) {
+        for (uint32_t i = 4 * threadIdx.x; i < whole; i += 4 * blockDim.x)
+            *reinterpret_cast<uint4 *>(here + half + i) =
+                *reinterpret_cast<const uint4 *>(there + half + i);
+        if (threadIdx.x < corners - whole)
+            here[half + whole + threadIdx.x] = there[half + whole + threadIdx.x];
+    }
     __syncthreads();
-    work->bits = reinterpret_cast<uint32_t *>(here);
-    work->prefix = reinterpret_cast<uint32_t *>(here) + plan.plane_words;
+    work->bits = here;
+    work->prefix = here + plan.plane_words;
     return reinterpret_cast<char *>(work->prefix + plan.corner_words);
 }
 

@@ -106,17 +106,25 @@ static int place_on_device(host_side *side, int32_t slot, const crn_image *image
     return 0;
 }
 
-static int upload(host_side *side, const crn_image *in, crn_image *ret_placed)
+static int upload(host_side *side, int32_t slot, const crn_image *image, crn_image *ret_placed)
 {
     size_t bytes;
-    int r = place_on_device(side, SLOT_IN, in, ret_placed, &bytes);
+    int r = place_on_device(side, slot, image, ret_placed, &bytes);
     if (r < 0)
         return r;
     ptrdiff_t low, high;
-    extent_of(in, &low, &high);
-    const char *first = (const char *)in->data + low * (ptrdiff_t)crn_type_bytes(in->type);
-    return side->gpu->upload(side->device, (char *)ret_placed->data + (first - (char *)in->data),
-                             first, bytes);
+    extent_of(image, &low, &high);
+    ptrdiff_t before = low * (ptrdiff_t)crn_type_bytes(image->type);
+    return side->gpu->upload(side->device, (char *)ret_placed->data + before,
+                             (const char *)image->data + before, bytes);
+}
+
+/* Room for the result; where it has gaps, they come down again with it, so they go up first. */
+static int place_result(host_side *side, const crn_image *out, crn_image *ret_placed)
+{
+    size_t bytes;
+    return is_dense(out) ? place_on_device(side, SLOT_OUT, out, ret_placed, &bytes)
+                         : upload(side, SLOT_OUT, out, ret_placed);
 }
 
 /* The caller's gaps stay as they are: his elements one by one. */
@@ -206,14 +214,13 @@ static int run_on_images(crn_context *context, run_fn *run, const void *params, 
         return r;
     const crn_gpu *gpu = side->gpu;
     crn_image placed_in = {0}, placed_out;
-    size_t bytes;
     r = gpu->mark(side->device, MARK_BEGIN);
     if (r == 0 && in)
-        r = upload(side, in, &placed_in);
+        r = upload(side, SLOT_IN, in, &placed_in);
+    if (r == 0)
+        r = place_result(side, out, &placed_out);
     if (r == 0)
         r = gpu->mark(side->device, MARK_UPLOADED);
-    if (r == 0)
-        r = place_on_device(side, SLOT_OUT, out, &placed_out, &bytes);
     if (r == 0)
         r = run(gpu->ops, side->device, params, &placed_in, &placed_out);
     if (r == 0)
@@ -253,7 +260,7 @@ static int run_contours(host_side *side, const crn_contours_params *params, cons
     crn_image placed;
     int r = gpu->mark(side->device, MARK_BEGIN);
     if (r == 0)
-        r = upload(side, in, &placed);
+        r = upload(side, SLOT_IN, in, &placed);
     if (r == 0)
         r = gpu->mark(side->device, MARK_UPLOADED);
     if (r == 0)

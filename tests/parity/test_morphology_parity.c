@@ -431,7 +431,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
 {
     crn_image in = c->in, out = c->out, one = c->in;
     size_t elements = crn_image_elements(&in), bytes = elements * crn_type_bytes(in.type);
-    uint8_t *pictures = malloc(VIEWS * bytes), *got = malloc(VIEWS * bytes);
+    uint8_t *pictures = calloc(VIEWS, bytes), *got = malloc(VIEWS * bytes);
     assert_true(pictures && got);
     /* Not always where a row of 16 bytes may begin. */
     size_t shift = crn_random_below(random, 3) * crn_type_bytes(in.type);
@@ -441,6 +441,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
     in.data = from + shift;
     out.data = to + shift;
     crn_gpu_graph *graph = NULL;
+    operators_check_result(gpu->upload(device, in.data, pictures, VIEWS * bytes), c->what);
     operators_check_result(gpu->ops->morphology(device, &c->params, &in, &out), c->what);
     operators_check_result(gpu->record(device), c->what);
     int asked = gpu->ops->morphology(device, &c->params, &in, &out);
@@ -454,7 +455,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
         operators_check_result(gpu->upload(device, in.data, pictures, VIEWS * bytes), c->what);
         operators_check_result(gpu->launch(device, graph), c->what);
         operators_check_result(gpu->download(device, got, out.data, VIEWS * bytes), c->what);
-        operators_check_result(crn_gpu_wait(gpu, device, INT64_C(10000000000)), c->what);
+        operators_check_result(crn_gpu_wait(gpu, device, INT64_C(60000000000)), c->what);
         for (int32_t view = 0; view < VIEWS; view++) {
             one.data = pictures + (size_t)view * bytes;
             crn_morphology_openmp(operator_contexts[1], &c->params, &one, &c->out);
@@ -464,8 +465,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
         }
     }
     gpu->graph_free(&graph);
-    free(pictures);
-    free(got);
+    free(pictures), free(got);
 }
 
 static void test_recorded_cuda_views_are_the_definition(void **state)
