@@ -137,4 +137,51 @@ static int launch(const crn_convolve_task *task)
     return r < 0 ? r : 1;
 }
 
+/*
+ * PLANS says how: `of`, by side, which picture gets what: with 1 lane, with 3, with any number
+ * (little pictures too). The smallest side is `least`; 0 for one without a plan.
+ */
+template <typename T, bool PRODUCT, typename PLANS, int SIDE>
+static int launch_side(const crn_convolve_task *task)
+{
+    if constexpr (SIDE < PLANS::least) {
+        return 0;
+    } else {
+        constexpr int row = (SIDE - PLANS::least) / 2;
+        constexpr convolve_plan one = PLANS::of[row][0], three = PLANS::of[row][1],
+                                any = PLANS::of[row][2];
+        switch (is_little(task) ? 0 : task->shape.lanes) {
+        case 1:
+            return launch<T, SIDE, PRODUCT, 1, one.across, one.depth, one.blocks>(task);
+        case 3:
+            return launch<T, SIDE, PRODUCT, 3, three.across, three.depth, three.blocks>(task);
+        default:
+            return launch<T, SIDE, PRODUCT, 0, any.across, any.depth, any.blocks>(task);
+        }
+    }
+}
+
+template <typename T, bool PRODUCT, typename PLANS>
+static int launch_small(const crn_convolve_task *task)
+{
+    switch (task->kernel_width) {
+    case 3:
+        return launch_side<T, PRODUCT, PLANS, 3>(task);
+    case 5:
+        return launch_side<T, PRODUCT, PLANS, 5>(task);
+    case 7:
+        return launch_side<T, PRODUCT, PLANS, 7>(task);
+    case 9:
+        return launch_side<T, PRODUCT, PLANS, 9>(task);
+    case 11:
+        return launch_side<T, PRODUCT, PLANS, 11>(task);
+    case 13:
+        return launch_side<T, PRODUCT, PLANS, 13>(task);
+    case 15:
+        return launch_side<T, PRODUCT, PLANS, 15>(task);
+    default:
+        return 0;
+    }
+}
+
 #endif

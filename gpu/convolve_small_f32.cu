@@ -1,49 +1,23 @@
 /* Kernels in registers: floats. */
 #include "gpu/convolve_launch.cuh"
 
-/* By side, 3 to 15: with 1 lane, with 3, with any number (little pictures too). */
-static constexpr convolve_plan plans[7][3] = {
-    {{8, 1, 6}, {8, 1, 6}, {4, 1, 8}}, /* 3 */
-    {{8, 1, 5}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
-    {{8, 2, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
-    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 9 */
-    {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 11 */
-    {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 13 */
-    {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 15 */
-};
-
-template <int SIDE> static int launch_side(const crn_convolve_task *task)
+namespace
 {
-    constexpr int row = (SIDE - 3) / 2;
-    constexpr convolve_plan one = plans[row][0], three = plans[row][1], any = plans[row][2];
-    switch (is_little(task) ? 0 : task->shape.lanes) {
-    case 1:
-        return launch<float, SIDE, false, 1, one.across, one.depth, one.blocks>(task);
-    case 3:
-        return launch<float, SIDE, false, 3, three.across, three.depth, three.blocks>(task);
-    default:
-        return launch<float, SIDE, false, 0, any.across, any.depth, any.blocks>(task);
-    }
-}
+struct plans {
+    static constexpr int least = 3;
+    static constexpr convolve_plan of[7][3] = {
+        {{8, 1, 6}, {8, 1, 6}, {4, 1, 8}}, /* 3 */
+        {{8, 1, 5}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
+        {{8, 2, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
+        {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 9 */
+        {{8, 1, 3}, {8, 1, 3}, {4, 1, 3}}, /* 11 */
+        {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 13 */
+        {{8, 1, 2}, {8, 1, 2}, {4, 1, 2}}, /* 15 */
+    };
+};
+} // namespace
 
 int crn_convolve_small_f32(const crn_convolve_task *task)
 {
-    switch (task->kernel_width) {
-    case 3:
-        return launch_side<3>(task);
-    case 5:
-        return launch_side<5>(task);
-    case 7:
-        return launch_side<7>(task);
-    case 9:
-        return launch_side<9>(task);
-    case 11:
-        return launch_side<11>(task);
-    case 13:
-        return launch_side<13>(task);
-    case 15:
-        return launch_side<15>(task);
-    default:
-        return 0;
-    }
+    return launch_small<float, false, plans>(task);
 }
