@@ -328,6 +328,25 @@ void crn_config_done(crn_config *config)
         config->steps = 0;
 }
 
+int crn_config_copy(const crn_config *config, crn_config *ret_copy)
+{
+    crn_config copy = *config;
+    for (copy.steps = 0; copy.steps < config->steps; copy.steps++) {
+        const crn_step *step = &config->chain[copy.steps];
+        size_t bytes = step->settings ? step->stage->settings_bytes : 0;
+        void *settings = bytes ? malloc(bytes) : NULL;
+        if (bytes && !settings) {
+            crn_config_done(&copy);
+            return -ENOMEM;
+        }
+        if (bytes)
+            memcpy(settings, step->settings, bytes);
+        copy.chain[copy.steps].settings = settings;
+    }
+    *ret_copy = copy;
+    return 0;
+}
+
 uint32_t crn_config_textures(const crn_config *config)
 {
     uint32_t textures = 0;

@@ -84,8 +84,11 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
                      crn_config *ret_config);
 
 /* Frees the steps' settings and leaves a chain without steps; NULL and a config of zeros are fine.
- * A copied config shares its settings with the first: only one of the two is done. */
+ * A config copied by assignment shares its settings with the first: only one of the two is done. */
 void crn_config_done(crn_config *config);
+
+/* A copy with settings of its own. 0 or -ENOMEM. */
+int crn_config_copy(const crn_config *config, crn_config *ret_copy);
 
 /* The most textures (result.h) that one defect gets from the chain's steps together. */
 uint32_t crn_config_textures(const crn_config *config);

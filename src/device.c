@@ -81,6 +81,7 @@ static void free_device(crn_device *device)
     crn_ring_done(&device->out);
     if (device->done_descriptor >= 0)
         close(device->done_descriptor);
+    crn_config_done(&device->own);
     free(device);
 }
 
@@ -100,7 +101,11 @@ static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t 
     if (!device)
         return NULL;
     memset(device, 0, sizeof *device);
-    device->config = config;
+    if (crn_config_copy(config, &device->own) < 0) {
+        free(device);
+        return NULL;
+    }
+    device->config = &device->own;
     device->gpu = gpu;
     device->number = number;
     device->memory = memory;

@@ -75,6 +75,7 @@ typedef struct crn_device_request {
 } crn_device_request;
 
 struct crn_device {
+    crn_config own; /* an abandoned thread may still look at it when the line's is gone */
     const crn_config *config;
     const crn_gpu *gpu;
     int32_t number;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/config.h"
+#include "tests/support/same_config.h"
 #include "tests/unit/config_stages.h"
 
 #define GOOD "classes: [{name: rot, level: 0.5}]\nchain: [contours]\n"
@@ -197,6 +198,22 @@ static void test_bad_files_tell_all_their_faults_in_order(void **state)
     assert_true(files >= 8);
 }
 
+static void test_a_copy_stands_alone(void **state)
+{
+    (void)state;
+    static crn_config config, copy;
+    assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/good_full.yaml", stderr, &config),
+                     0);
+    assert_int_equal(crn_config_copy(&config, &copy), 0);
+    assert_true(crn_same_config(&config, &copy));
+    assert_true(config.steps > 0);
+    for (int32_t i = 0; i < config.steps; i++)
+        if (config.chain[i].settings)
+            assert_ptr_not_equal(config.chain[i].settings, copy.chain[i].settings);
+    crn_config_done(&config);
+    crn_config_done(&copy);
+}
+
 static void test_good_files_load(void **state)
 {
     (void)state;
@@ -370,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_each_fault_gives_its_line),
         cmocka_unit_test(test_bad_files_tell_all_their_faults_in_order),
         cmocka_unit_test(test_good_files_load),
+        cmocka_unit_test(test_a_copy_stands_alone),
         cmocka_unit_test(test_values_arrive_where_they_belong),
         cmocka_unit_test(test_sizes_and_lists_of_them_arrive),
         cmocka_unit_test(test_defaults_hold_where_the_file_says_nothing),
