@@ -144,7 +144,7 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
     int r = crn_contours_check(params, in, out);
     if (r < 0)
         return r;
-    if (!crn_gpu_limits_of(context) || (crn_context_views(context) > 1 && !crn_gpu_is_dense(in)))
+    if (!crn_gpu_limits_of(context) || (crn_context_views(context) > 1 && !crn_image_is_dense(in)))
         return -EINVAL;
     crn_contours_plan plan = plan_of(context, params, in, out);
     int64_t cells = (int64_t)plan.cell_rows * plan.cell_columns;

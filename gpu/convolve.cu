@@ -54,7 +54,7 @@ int crn_convolve_cuda(crn_context *context, const crn_convolve_params *params, c
     if (!context || !crn_gpu_limits_of(context))
         return -EINVAL;
     int32_t views = crn_context_views(context);
-    if (views > 1 && (!crn_gpu_is_dense(in) || !crn_gpu_is_dense(out)))
+    if (views > 1 && (!crn_image_is_dense(in) || !crn_image_is_dense(out)))
         return -EINVAL;
     bool alike = crn_image_is_interleaved(in) == crn_image_is_interleaved(out);
     if (views == 1 || alike)

@@ -62,17 +62,6 @@ static inline ptrdiff_t crn_gpu_view_stride(const crn_image *image)
     return (ptrdiff_t)crn_image_elements(image);
 }
 
-/* Dense, planar or interleaved: what several views at once must be. */
-static inline bool crn_gpu_is_dense(const crn_image *image)
-{
-    ptrdiff_t planes = image->planes, width = image->width;
-    bool planar = image->step == 1 && image->row_stride == width &&
-                  (planes == 1 || image->plane_stride == width * image->height);
-    bool interleaved =
-        image->plane_stride == 1 && image->step == planes && image->row_stride == width * planes;
-    return planar || interleaved;
-}
-
 static inline int32_t crn_gpu_blocks(int64_t work, int64_t per_block)
 {
     return (int32_t)((work + per_block - 1) / per_block);

@@ -268,7 +268,7 @@ int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn
         return r;
     if (!crn_gpu_limits_of(context))
         return -EINVAL;
-    if (crn_context_views(context) > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out)))
+    if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
         return -EINVAL;
     plan p = {};
     p.context = context;

@@ -69,16 +69,6 @@ static int side_of(crn_context *context, host_side **ret_side)
     return side->gpu->use(side->device);
 }
 
-static bool is_dense(const crn_image *image)
-{
-    crn_layout layout = image->step == 1 ? CRN_CHW : CRN_HWC;
-    crn_image dense = crn_image_dense(image->data, image->type, layout, image->planes,
-                                      image->height, image->width);
-    /* Of a single plane, where the next one would lie says nothing. */
-    return dense.step == image->step && dense.row_stride == image->row_stride &&
-           (image->planes == 1 || dense.plane_stride == image->plane_stride);
-}
-
 /* From the lowest element's index to behind the highest's. */
 static void extent_of(const crn_image *image, ptrdiff_t *ret_low, ptrdiff_t *ret_high)
 {
@@ -123,8 +113,8 @@ static int upload(host_side *side, int32_t slot, const crn_image *image, crn_ima
 static int place_result(host_side *side, const crn_image *out, crn_image *ret_placed)
 {
     size_t bytes;
-    return is_dense(out) ? place_on_device(side, SLOT_OUT, out, ret_placed, &bytes)
-                         : upload(side, SLOT_OUT, out, ret_placed);
+    return crn_image_is_dense(out) ? place_on_device(side, SLOT_OUT, out, ret_placed, &bytes)
+                                   : upload(side, SLOT_OUT, out, ret_placed);
 }
 
 /* The caller's gaps stay as they are: his elements one by one. */
@@ -147,7 +137,7 @@ static int download(host_side *side, const crn_image *placed, const crn_image *o
     size_t bytes = (size_t)((high - low) * size);
     const char *device = (const char *)placed->data + low * size;
     int r;
-    if (is_dense(out)) {
+    if (crn_image_is_dense(out)) {
         r = side->gpu->download(side->device, out->data, device, bytes);
     } else {
         if (side->rows_bytes < bytes) {
@@ -163,7 +153,7 @@ static int download(host_side *side, const crn_image *placed, const crn_image *o
         r = side->gpu->mark(side->device, MARK_DOWNLOADED);
     if (r == 0)
         r = crn_gpu_wait(side->gpu, side->device, LIMIT_NS);
-    if (r == 0 && !is_dense(out)) {
+    if (r == 0 && !crn_image_is_dense(out)) {
         crn_image rows = *out;
         rows.data = (char *)side->rows - low * size;
         scatter(&rows, out);

@@ -75,7 +75,7 @@ int crn_morphology_cuda(crn_context *context, const crn_morphology_params *param
     int r = crn_morphology_check(params, in, out);
     if (r < 0)
         return r;
-    if (crn_context_views(context) > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out)))
+    if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
         return -EINVAL;
     crn_tile_picture picture;
     r = -ENOTSUP;

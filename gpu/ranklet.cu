@@ -42,7 +42,7 @@ int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, con
         return r;
     const crn_gpu_limits *limits = crn_gpu_limits_of(context);
     int32_t views = crn_context_views(context);
-    if (!limits || (views > 1 && !(crn_gpu_is_dense(in) && crn_gpu_is_dense(out))) ||
+    if (!limits || (views > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out))) ||
         in->planes > INT32_MAX / 3 / views)
         return -EINVAL;
     crn_ranklet_job job = job_of(context, params, in, out);

@@ -181,14 +181,9 @@ bool crn_device_close(crn_device **device)
     return false;
 }
 
-static bool is_running(const crn_device *device)
-{
-    return atomic_load(&device->state) == CRN_DEVICE_RUNNING;
-}
-
 bool crn_device_has_room(const crn_device *device)
 {
-    return is_running(device) && !atomic_load(&device->preparing) &&
+    return crn_device_is_running(device) && !atomic_load(&device->preparing) &&
            crn_device_held(device) < CRN_DEVICE_VIEWS;
 }
 
@@ -198,7 +193,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
     for (int32_t i = 0; i < CRN_DEVICE_VIEWS && !place; i++)
         if (!device->views[i].used)
             place = &device->views[i];
-    if (!is_running(device))
+    if (!crn_device_is_running(device))
         return -ENODEV;
     if (!place)
         return -EAGAIN;
@@ -225,7 +220,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
 
 crn_device_view *crn_device_collect(crn_device *device)
 {
-    if (!is_running(device))
+    if (!crn_device_is_running(device))
         return NULL;
     crn_device_view *view = crn_ring_pop(&device->out);
     if (view)
@@ -286,8 +281,9 @@ int32_t crn_device_held(const crn_device *device)
 
 int64_t crn_device_wake_ns(const crn_device *device, int64_t now_ns)
 {
-    return is_running(device) && crn_device_held(device) > 0 ? now_ns + device->limit_ns / 6
-                                                             : CRN_NEVER_NS;
+    return crn_device_is_running(device) && crn_device_held(device) > 0
+               ? now_ns + device->limit_ns / 6
+               : CRN_NEVER_NS;
 }
 
 const crn_gpu_device *crn_device_about(const crn_device *device)

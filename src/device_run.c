@@ -23,15 +23,10 @@
 /* The made-up view that says whether the device works at all. */
 #define TRIAL_SIDE 32
 
-static bool is_running(const crn_device *self)
-{
-    return atomic_load(&self->state) == CRN_DEVICE_RUNNING;
-}
-
 void crn_device_lose(crn_device *device, crn_device_state state, const char *format, ...)
 {
     int running = CRN_DEVICE_RUNNING;
-    if (!is_running(device))
+    if (!crn_device_is_running(device))
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -118,13 +113,14 @@ static int64_t limit_of(const crn_device *self, const crn_plan *plan)
 
 static void look_at_slots(crn_device *self)
 {
-    for (int32_t i = 0; i < CRN_DEVICE_SLOTS && is_running(self); i++) {
+    for (int32_t i = 0; i < CRN_DEVICE_SLOTS && crn_device_is_running(self); i++) {
         crn_device_slot *slot = &self->slots[i];
         if (!slot->plan)
             continue;
         int64_t now_ns = crn_now_ns();
         int r = self->gpu->poll(slot->context[slot->batch]);
-        if (!is_running(self)) /* it came back too late: the line may have ended meanwhile */
+        if (!crn_device_is_running(
+                self)) /* it came back too late: the line may have ended meanwhile */
             return;
         if (r == 0)
             finish_batch(self, slot, now_ns);
@@ -225,7 +221,7 @@ static void wish_for(crn_device *self, const crn_shape *shape, int64_t now_ns)
 
 static void start_batches(crn_device *self)
 {
-    while (self->waiting_count > 0 && is_running(self)) {
+    while (self->waiting_count > 0 && crn_device_is_running(self)) {
         int64_t now_ns = crn_now_ns();
         crn_device_view *first = self->waiting[0];
         crn_plans *plans = crn_plans_find(self, &first->shape);
@@ -312,7 +308,7 @@ static void lose_preparing(crn_device *self, int r)
 /* With no view on the device: what may take long. */
 static void do_what_is_slow(crn_device *self)
 {
-    if (!is_running(self) || atomic_load(&self->held) > 0)
+    if (!crn_device_is_running(self) || atomic_load(&self->held) > 0)
         return;
     if (atomic_load(&self->preparing)) {
         lose_preparing(self, crn_plans_prepare(self, &self->wished));
@@ -414,7 +410,7 @@ void *crn_device_run(void *device)
         crn_device_lose(self, CRN_DEVICE_FAILED, "%.200s", self->error.text);
     atomic_store(&self->ready, true);
     sem_post(&self->answered);
-    while (is_running(self) && !atomic_load(&self->stop)) {
+    while (crn_device_is_running(self) && !atomic_load(&self->stop)) {
         atomic_store(&self->since_ns, crn_now_ns());
         take_in(self);
         look_at_slots(self);
@@ -423,13 +419,13 @@ void *crn_device_run(void *device)
         start_batches(self);
         do_what_is_slow(self);
         atomic_store(&self->since_ns, 0);
-        if (!is_running(self))
+        if (!crn_device_is_running(self))
             break;
         if (self->ring)
             ring(self);
         sleep_until_needed(self);
     }
-    if (is_running(self))
+    if (crn_device_is_running(self))
         tear_down(self);
     ring(self);
     sem_post(&self->ended);

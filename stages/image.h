@@ -79,6 +79,18 @@ static inline bool crn_image_is_interleaved(const crn_image *image)
     return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
 }
 
+/* Planar or interleaved without a gap, as crn_image_dense makes them? Where the next plane of a
+ * single one would lie says nothing. */
+static inline bool crn_image_is_dense(const crn_image *image)
+{
+    ptrdiff_t planes = image->planes, width = image->width;
+    bool planar = image->step == 1 && image->row_stride == width &&
+                  (planes == 1 || image->plane_stride == width * image->height);
+    bool interleaved =
+        image->plane_stride == 1 && image->step == planes && image->row_stride == width * planes;
+    return planar || interleaved;
+}
+
 /* binary16 to f32, exactly (subnormals, infinities and NaN included). */
 float crn_f16_to_f32(uint16_t half);
 
