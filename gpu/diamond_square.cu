@@ -118,6 +118,7 @@ static int make(crn_context *context, const crn_diamond_square_params *params, c
         job.from = static_cast<const float *>(from.data);
         job.from_x = before.x;
         job.from_y = before.y;
+        job.from_width = from.width;
         job.from_stride = (int32_t)from.row_stride;
     }
     return crn_diamond_square_launch(context, way, &job);

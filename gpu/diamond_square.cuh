@@ -73,7 +73,7 @@ typedef struct crn_diamond_square_job {
     int32_t tiles_across, tiles;
     /* Grid exponent - 2, where it is there: rows of whole groups from (from_y, from_x) on. */
     const float *from;
-    int32_t from_x, from_y, from_stride;
+    int32_t from_x, from_y, from_width, from_stride;
 } crn_diamond_square_job;
 
 /* The launches: all tiles of a field of exponent 3 and more; a smaller field. */

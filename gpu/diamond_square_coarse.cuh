@@ -152,9 +152,14 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
         int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
         const float *from = job.from + (ptrdiff_t)(to.y0 + row - job.from_y) * job.from_stride +
                             4 * group - job.from_x;
-        *reinterpret_cast<float4 *>(
-            crn_diamond_square_shared(crn_diamond_square_point(to, to.y0 + row, 4 * group))) =
-            *reinterpret_cast<const float4 *>(from);
+        float *point =
+            crn_diamond_square_shared(crn_diamond_square_point(to, to.y0 + row, 4 * group));
+        int32_t left = job.from_x + job.from_width - 4 * group;
+        if (left >= 4)
+            *reinterpret_cast<float4 *>(point) = *reinterpret_cast<const float4 *>(from);
+        else /* the last group ends where the grid does: behind that lies nothing */
+            for (int32_t e = 0; e < left; e++)
+                point[e] = from[e];
     }
     __syncthreads();
 }
