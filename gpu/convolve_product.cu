@@ -142,19 +142,6 @@ static int place_factors(product_job *job, const crn_convolve_task *task)
     return job->row ? 1 : -ENOMEM;
 }
 
-template <typename T>
-static int launch(const crn_convolve_task *task, const product_job *job, int64_t blocks)
-{
-    const void *kernel = reinterpret_cast<const void *>(filter_product<T>);
-    int r = crn_gpu_allow_shared(task->context, kernel, bytes_of(job));
-    if (r < 0)
-        return r;
-    filter_product<T>
-        <<<(uint32_t)blocks, TILE_THREADS, bytes_of(job), crn_gpu_stream(task->context)>>>(*job);
-    r = crn_gpu_launched();
-    return r < 0 ? r : 1;
-}
-
 int crn_convolve_product(const crn_convolve_task *task)
 {
     if (!is_worth_two_passes(task))
@@ -177,6 +164,8 @@ int crn_convolve_product(const crn_convolve_task *task)
     int r = place_factors(&job, task);
     if (r <= 0 || bytes_of(&job) > crn_gpu_limits_of(task->context)->shared_bytes)
         return r < 0 ? r : 0;
-    return task->type == CRN_U8 ? launch<uint8_t>(task, &job, blocks)
-                                : launch<float>(task, &job, blocks);
+    r = crn_gpu_launch(task->context,
+                       task->type == CRN_U8 ? filter_product<uint8_t> : filter_product<float>,
+                       dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
+    return r < 0 ? r : 1;
 }

@@ -120,18 +120,6 @@ static int place_weights(tile_job *job, const crn_convolve_task *task)
     return job->weights ? 0 : -ENOMEM;
 }
 
-template <typename T>
-static int launch(const crn_convolve_task *task, const tile_job *job, int64_t blocks)
-{
-    const void *kernel = reinterpret_cast<const void *>(filter_tiles<T>);
-    int r = crn_gpu_allow_shared(task->context, kernel, bytes_of(job));
-    if (r < 0)
-        return r;
-    filter_tiles<T>
-        <<<(uint32_t)blocks, TILE_THREADS, bytes_of(job), crn_gpu_stream(task->context)>>>(*job);
-    return crn_gpu_launched();
-}
-
 int crn_convolve_tiles(const crn_convolve_task *task)
 {
     tile_job job;
@@ -154,6 +142,7 @@ int crn_convolve_tiles(const crn_convolve_task *task)
         r = place_weights(&job, task);
     if (r < 0)
         return r;
-    return task->type == CRN_U8 ? launch<uint8_t>(task, &job, blocks)
-                                : launch<float>(task, &job, blocks);
+    return crn_gpu_launch(task->context,
+                          task->type == CRN_U8 ? filter_tiles<uint8_t> : filter_tiles<float>,
+                          dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
 }

@@ -56,6 +56,18 @@ int crn_gpu_launched(void);
  * than 48 KiB: it asks the driver only once per kernel, size and device. */
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes);
 
+/* Launches it with that much dynamic shared memory; 0 or a negative errno. */
+template <typename JOB>
+static inline int crn_gpu_launch(const crn_context *context, void (*kernel)(JOB), dim3 blocks,
+                                 int32_t threads, size_t shared_bytes, const JOB &job)
+{
+    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(kernel), shared_bytes);
+    if (r < 0)
+        return r;
+    kernel<<<blocks, (unsigned)threads, shared_bytes, crn_gpu_stream(context)>>>(job);
+    return crn_gpu_launched();
+}
+
 /* Elements from one view to the next. */
 static inline ptrdiff_t crn_gpu_view_stride(const crn_image *image)
 {

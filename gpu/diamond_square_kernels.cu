@@ -340,21 +340,14 @@ static kernel_fn *kernel_of(crn_diamond_square_way way)
 int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
                               const crn_diamond_square_job *job)
 {
-    kernel_fn *kernel = kernel_of(way);
-    size_t bytes = bytes_of(way, job);
-    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(kernel), bytes);
-    if (r < 0)
-        return r;
-    kernel<<<(uint32_t)job->tiles, CRN_DIAMOND_SQUARE_THREADS, bytes, crn_gpu_stream(context)>>>(
-        *job);
-    return crn_gpu_launched();
+    return crn_gpu_launch(context, kernel_of(way), dim3((unsigned)job->tiles),
+                          CRN_DIAMOND_SQUARE_THREADS, bytes_of(way, job), *job);
 }
 
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job)
 {
-    size_t bytes = bytes_of(CRN_DIAMOND_SQUARE_ANY, job);
-    small_kernel<<<1, WARP, bytes, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
+    return crn_gpu_launch(context, small_kernel, dim3(1), WARP,
+                          bytes_of(CRN_DIAMOND_SQUARE_ANY, job), *job);
 }
 
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,

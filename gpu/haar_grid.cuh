@@ -71,7 +71,25 @@ static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &squa
     q[3] = square.below ? (square.beside ? *square.d : q[2]) : q[1];
 }
 
-/* One level there: the differences to `details` (NULL: nowhere). */
+/* One level there: averages stay in the grid, `keep` has (square, its sums) for the differences. */
+template <typename KEEP>
+static __device__ __forceinline__ void
+crn_haar_grid_down(const crn_haar_job &job, const crn_haar_grid &grid, int32_t j, KEEP keep)
+{
+    int32_t count = crn_haar_squares(grid, j);
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        crn_haar_square square;
+        if (!crn_haar_square_of(job, grid, j, i, &square))
+            continue;
+        float q[4];
+        crn_haar_read(square, q);
+        crn_haar_sums(q[0], q[1], q[2], q[3]);
+        *square.a = q[0];
+        keep(square, q);
+    }
+}
+
+/* The differences to `details` (NULL: nowhere). */
 static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_haar_grid &grid,
                                              int32_t j, float *details,
                                              const crn_haar_channels &channels)
@@ -79,17 +97,9 @@ static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_
     int32_t k = grid.first + j + 1;
     ptrdiff_t down = crn_haar_halved(job.height, k) * channels.row_stride;
     ptrdiff_t right = crn_haar_halved(job.width, k) * channels.step;
-    int32_t count = crn_haar_squares(grid, j);
-    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
-        crn_haar_square square;
-        if (!crn_haar_square_of(job, grid, j, i, &square))
-            continue;
-        float q[4];
-        crn_haar_read(square, q);
-        crn_haar_sums(q[0], q[1], q[2], q[3]);
-        *square.a = q[0];
+    crn_haar_grid_down(job, grid, j, [=](const crn_haar_square &square, const float(&q)[4]) {
         if (!details || square.channel >= channels.count)
-            continue;
+            return;
         float *to = details + crn_haar_place(channels, square);
         if (square.beside)
             to[right] = q[1];
@@ -97,29 +107,22 @@ static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_
             to[down] = q[2];
         if (square.below && square.beside)
             to[down + right] = q[3];
-    }
+    });
 }
 
-/* The same, with the differences softened and left in the grid. */
+/* The differences softened and left in the grid. */
 static __device__ void crn_haar_grid_soften(const crn_haar_job &job, const crn_haar_grid &grid,
                                             int32_t j)
 {
-    int32_t count = crn_haar_squares(grid, j);
-    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
-        crn_haar_square square;
-        if (!crn_haar_square_of(job, grid, j, i, &square))
-            continue;
-        float q[4];
-        crn_haar_read(square, q);
-        crn_haar_sums(q[0], q[1], q[2], q[3]);
-        *square.a = q[0];
+    float threshold = job.threshold;
+    crn_haar_grid_down(job, grid, j, [=](const crn_haar_square &square, const float(&q)[4]) {
         if (square.beside)
-            *square.b = crn_haar_soften(q[1], job.threshold);
+            *square.b = crn_haar_soften(q[1], threshold);
         if (square.below)
-            *square.c = crn_haar_soften(q[2], job.threshold);
+            *square.c = crn_haar_soften(q[2], threshold);
         if (square.below && square.beside)
-            *square.d = crn_haar_soften(q[3], job.threshold);
-    }
+            *square.d = crn_haar_soften(q[3], threshold);
+    });
 }
 
 /* One level back, with differences from `details`, or with NULL from the grid. */

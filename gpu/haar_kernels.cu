@@ -252,6 +252,28 @@ static __device__ __forceinline__ void inverse_levels(int32_t levels, float (&bl
         inverse_levels<K - 1>(levels, block);
 }
 
+template <int N, int VEC>
+static __device__ __forceinline__ void load_average(const float *slot, float (&block)[N][N][VEC])
+{
+#pragma unroll
+    for (int v = 0; v < VEC; v++)
+        block[0][0][v] = slot[v];
+}
+
+/* A block's own levels back, and its pixels to where they belong. */
+template <int N, int VEC>
+static __device__ __forceinline__ void restore_block(const crn_haar_job &job, const tile &t,
+                                                     const spot &s, const crn_haar_view &view,
+                                                     float (&block)[N][N][VEC])
+{
+    inverse_levels<log2_of<N>::value - 1>(job.levels, block);
+    float *pixels = crn_haar_at<float>(view, s.lane, t.picture);
+    if (s.there)
+        at_reach<N, VEC>(s, [&](auto reach) {
+            store_averages<0, decltype(reach)::value>(job, s, view, pixels, block);
+        });
+}
+
 /* What the levels of the grid leave in it. */
 template <typename T, int VEC>
 static __device__ void inverse_grid(const crn_haar_job &job, const tile &t,
@@ -289,16 +311,9 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     if (job.levels > LEVELS) {
         crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
         inverse_grid<T, VEC>(job, t, grid);
-#pragma unroll
-        for (int v = 0; v < VEC; v++)
-            block[0][0][v] = slot_of(grid, t, VEC)[v];
+        load_average(slot_of(grid, t, VEC), block);
     }
-    inverse_levels<LEVELS - 1>(job.levels, block);
-    float *pixels = crn_haar_at<float>(job.pixels, s.lane, t.picture);
-    if (s.there)
-        at_reach<N, VEC>(s, [&](auto reach) {
-            store_averages<0, decltype(reach)::value>(job, s, job.pixels, pixels, block);
-        });
+    restore_block(job, t, s, job.pixels, block);
 }
 
 /* --- denoise --- */
@@ -378,16 +393,9 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
         crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
         crn_haar_store_row(slot_of(grid, t, VEC), block[0][0]);
         soften_grid<VEC>(job, t, grid);
-#pragma unroll
-        for (int v = 0; v < VEC; v++)
-            block[0][0][v] = slot_of(grid, t, VEC)[v];
+        load_average(slot_of(grid, t, VEC), block);
     }
-    inverse_levels<LEVELS - 1>(job.levels, block);
-    float *denoised = crn_haar_at<float>(job.denoised, s.lane, t.picture);
-    if (s.there)
-        at_reach<N, VEC>(s, [&](auto reach) {
-            store_averages<0, decltype(reach)::value>(job, s, job.denoised, denoised, block);
-        });
+    restore_block(job, t, s, job.denoised, block);
 }
 
 /* --- launches --- */
@@ -416,8 +424,7 @@ int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar
     int64_t ctas = (int64_t)job->tiles_across * job->tiles_down * job->lane_groups * job->views;
     if (ctas > INT32_MAX)
         return -EINVAL;
-    uint32_t threads = (uint32_t)job->lanes_per_cta << (job->across_log2 + job->down_log2);
-    size_t bytes = threads * sizeof(float) * (lane == CRN_HAAR_FOUR ? 4 : 1);
-    kernel<<<(uint32_t)ctas, threads, bytes, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
+    int32_t threads = job->lanes_per_cta << (job->across_log2 + job->down_log2);
+    size_t bytes = (size_t)threads * sizeof(float) * (lane == CRN_HAAR_FOUR ? 4 : 1);
+    return crn_gpu_launch(context, kernel, dim3((unsigned)ctas), threads, bytes, *job);
 }

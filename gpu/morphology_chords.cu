@@ -288,23 +288,6 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
         make_step<T>(job, place, step, reinterpret_cast<typename crn_words<T>::word *>(shared));
 }
 
-template <typename T>
-static int launch(crn_context *context, const crn_chord_job *job, int32_t planes,
-                  const crn_tile_launch *how)
-{
-    const crn_tile_picture *p = &job->picture;
-    int r =
-        crn_gpu_allow_shared(context, reinterpret_cast<const void *>(run_chords<T>), how->bytes);
-    if (r < 0)
-        return r;
-    dim3 blocks((unsigned)crn_gpu_blocks(p->columns, p->columns_at),
-                (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
-    if (blocks.y > 65535)
-        return -ENOTSUP;
-    run_chords<T><<<blocks, (unsigned)how->threads, how->bytes, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
-}
-
 int crn_morphology_chords(crn_context *context, const crn_morphology_params *params,
                           const crn_tile_picture *picture, crn_type type)
 {
@@ -315,6 +298,6 @@ int crn_morphology_chords(crn_context *context, const crn_morphology_params *par
                         &how))
         return -ENOTSUP;
     int32_t planes = (int32_t)picture->planes.by * views;
-    return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, &how)
-                          : launch<float>(context, &job, planes, &how);
+    return crn_tile_launch_on(context, type == CRN_U8 ? run_chords<uint8_t> : run_chords<float>,
+                              planes, how, job);
 }

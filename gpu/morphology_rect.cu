@@ -434,22 +434,6 @@ static bool choose_tile(rect_job *job, const crn_gpu_limits *limits, int32_t siz
     return true;
 }
 
-template <typename T>
-static int launch(crn_context *context, const rect_job *job, int32_t planes,
-                  const crn_tile_launch *how)
-{
-    const crn_tile_picture *p = &job->picture;
-    int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(run_rect<T>), how->bytes);
-    if (r < 0)
-        return r;
-    dim3 blocks((unsigned)crn_gpu_blocks(p->columns, p->columns_at),
-                (unsigned)crn_gpu_blocks(p->height, p->rows_at), (unsigned)planes);
-    if (blocks.y > 65535)
-        return -ENOTSUP;
-    run_rect<T><<<blocks, (unsigned)how->threads, how->bytes, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
-}
-
 int crn_morphology_rect(crn_context *context, const crn_morphology_params *params,
                         const crn_tile_picture *picture, crn_type type)
 {
@@ -467,6 +451,6 @@ int crn_morphology_rect(crn_context *context, const crn_morphology_params *param
     crn_tile_launch how = {0, 0};
     if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &how))
         return -ENOTSUP;
-    return type == CRN_U8 ? launch<uint8_t>(context, &job, planes, &how)
-                          : launch<float>(context, &job, planes, &how);
+    return crn_tile_launch_on(context, type == CRN_U8 ? run_rect<uint8_t> : run_rect<float>, planes,
+                              how, job);
 }

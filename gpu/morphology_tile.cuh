@@ -303,6 +303,19 @@ typedef struct crn_tile_launch {
 double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
                      double work, double in_fours, crn_tile_launch *launch);
 
+/* A kernel of tiles on that many planes. */
+template <typename JOB>
+static inline int crn_tile_launch_on(const crn_context *context, void (*kernel)(JOB),
+                                     int32_t planes, const crn_tile_launch &how, const JOB &job)
+{
+    const crn_tile_picture &p = job.picture;
+    dim3 blocks((unsigned)crn_gpu_blocks(p.columns, p.columns_at),
+                (unsigned)crn_gpu_blocks(p.height, p.rows_at), (unsigned)planes);
+    if (blocks.y > 65535)
+        return -ENOTSUP;
+    return crn_gpu_launch(context, kernel, blocks, how.threads, how.bytes, job);
+}
+
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
                          const crn_image *in, const crn_image *out, crn_tile_picture *ret_picture);
