@@ -89,6 +89,7 @@ typedef struct crn_ranklet_plan {
     int32_t blocks;         /* of threads per tile */
     int32_t groups;         /* parts that a block's values fall into, each some warps' */
     int32_t group_warps;    /* how many */
+    int32_t group_bins;     /* of a group */
     int32_t group_words;    /* of a position, a group's */
     int32_t lanes_shift;    /* lanes that see to a pixel that comes or goes: 1 << it */
     int32_t across;         /* columns of pixels and one more, rounded up to a multiple of 32 */

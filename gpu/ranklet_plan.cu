@@ -22,12 +22,12 @@ static const double cost_value[] = {5.5, 11.5, 18};
 #define COST_GROUP        45.0
 #define COST_GROUP_COLUMN 29.0
 #define COST_COLUMN       75.0
-#define COST_CHANGE       13.0
-#define COST_CHANGE_WORDS 7.0
+#define COST_CHANGE       22.0
+#define COST_CHANGE_WORDS 6.0
 #define COST_CHANGE_WIDE  40.0
 #define COST_SUM          60.0
 #define COST_SUM_GROUP    9.0
-#define COST_WARP         (32 * 60.0)
+#define COST_WARP         (32 * 140.0)
 #define ALONE             1.2  /* how much longer a multiprocessor takes that has one block only */
 #define COST_FIRST_PIXEL  12.0 /* of a tile's first row, a pixel */
 #define COST_FIRST_WORD   32.0 /* a count */
@@ -48,7 +48,8 @@ static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
     plan->across = round_up(static_cast<int64_t>(plan->columns) + job->width, 32);
     plan->stride = (plan->kind == CRN_RANKLET_BYTES ? plan->bins / 2 : plan->bins) | 1;
     plan->group_warps = plan->warps / plan->groups;
-    plan->group_words = plan->bins / plan->groups / (plan->kind == CRN_RANKLET_BYTES ? 2 : 1);
+    plan->group_bins = plan->bins / plan->groups;
+    plan->group_words = plan->group_bins / (plan->kind == CRN_RANKLET_BYTES ? 2 : 1);
     plan->segments = is_wide ? plan->across >> plan->segment_shift : 0;
     plan->base_stride = 2 * (plan->bins | 1);
     plan->part_shift = 5;
@@ -144,7 +145,8 @@ static void choose(const crn_ranklet_job *job, const crn_gpu_limits *limits, int
     const int32_t groups_max = plan.kind == CRN_RANKLET_WIDE ? 1 : 16;
     plan.warps = CRN_RANKLET_WARPS_MAX / per_processor;
     for (size_t i = 0; i < sizeof bins / sizeof *bins; i++)
-        for (plan.groups = 1; plan.groups <= groups_max; plan.groups *= 2) {
+        for (plan.groups = 1; plan.groups <= groups_max && plan.groups <= plan.warps;
+             plan.groups *= 2) {
             plan.bins = bins[i];
             if (plan.kind != CRN_RANKLET_WIDE &&
                 (plan.bins % (2 * plan.groups) ||
@@ -176,7 +178,7 @@ bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *lim
     plan.kind = quarter <= BYTES_QUARTER    ? CRN_RANKLET_BYTES
                 : quarter <= NARROW_QUARTER ? CRN_RANKLET_NARROW
                                             : CRN_RANKLET_WIDE;
-    while (2 << plan.lanes_shift <= job->width && plan.lanes_shift < 5)
+    while (2 << plan.lanes_shift < job->width && plan.lanes_shift < 5)
         plan.lanes_shift++;
     while (plan.kind == CRN_RANKLET_WIDE && plan.segment_shift < 5 &&
            ((INT64_C(2) << plan.segment_shift) - 1) * (job->height / 2) <= UINT16_MAX)

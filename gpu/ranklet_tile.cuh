@@ -308,6 +308,11 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
     const int32_t most = half - static_cast<int32_t>(threadIdx.x % 32);
     int32_t x = column - static_cast<int32_t>(threadIdx.x % 32);
     int32_t at = x * plan.stride + crn_ranklet_word<KIND>(v);
+    if (half <= 32) {
+        if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) && most > 0)
+            atomicAdd(&crn_ranklet_shared[at], what);
+        return;
+    }
     if (half % 32 == 0 && column >= half - 1 && column < words) { /* all of it */
 #pragma unroll 4
         for (int32_t i = 0; i < half; i += 32, at -= 32 * plan.stride)
@@ -385,7 +390,7 @@ static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
                                                  const crn_ranklet_tile<Code> &t)
 {
     const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << plan.part_shift;
-    const int32_t start = t.first + t.group * (plan.bins / plan.groups);
+    const int32_t start = t.first + t.group * plan.group_bins;
     const int32_t to = min(from + (1 << plan.part_shift), t.pixels + 1);
     const uint32_t left = (1u << lane) - 1;
     int32_t *below = crn_ranklet_ints(t.below + t.group * plan.across);
