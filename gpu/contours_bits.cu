@@ -34,6 +34,14 @@ static __device__ float level_of(const crn_contours_plan &plan, int32_t plane)
     return __double2float_rd(plan.more_levels ? plan.more_levels[plane] : plan.levels[plane]);
 }
 
+/* What follows may begin, to wait until all this is done. */
+static __device__ void let_next_begin(void)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 static __device__ void clear_control(const crn_contours_plan &plan)
 {
     size_t count = (sizeof *plan.control + (size_t)plan.numbers * sizeof *plan.control->status) / 4;
@@ -47,6 +55,7 @@ template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     make_rows_of_bits(const __grid_constant__ crn_contours_plan plan)
 {
+    let_next_begin();
     if (blockIdx.x == 0 && blockIdx.y == 0)
         clear_control(plan);
     int32_t lane = threadIdx.x % 32, rows = plan.cell_rows + 1;
@@ -97,6 +106,7 @@ template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     make_bits_of_planes(const __grid_constant__ crn_contours_plan plan)
 {
+    let_next_begin();
     if (blockIdx.x == 0)
         clear_control(plan);
     int32_t lane = threadIdx.x % 32;

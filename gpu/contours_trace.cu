@@ -1,265 +1,8 @@
 /*
- * Segments become contours: which are its ends, how long it is, where it and its points go. The
- * same steps for one block on one plane and for all blocks on many planes (EVERYBODY).
+ * From bits to contours in one launch: one block for each plane, or all blocks for many planes.
  */
+#include "gpu/contours_places.cuh"
 #include "gpu/contours_tiles.cuh"
-
-/* The segment that ends a contour, by its key. */
-static __device__ uint32_t end_of(uint32_t key)
-{
-    return key & LAST ? key & ~LAST : key - 1;
-}
-
-static __device__ int32_t plane_of(const crn_contours_plan &plan, const crn_contours_work &work,
-                                   uint32_t segment)
-{
-    size_t words = (size_t)plan.cell_rows * (size_t)plan.words;
-    int32_t low = 0;
-    for (int32_t above = work.numbers; above - low > 1;) {
-        int32_t middle = (low + above) / 2;
-        if (work.prefix[(size_t)middle * words] <= segment)
-            low = middle;
-        else
-            above = middle;
-    }
-    return low;
-}
-
-/* From here on the links' other half holds these. */
-static __device__ uint32_t *least_of(const crn_contours_work &work)
-{
-    return reinterpret_cast<uint32_t *>(work.next);
-}
-
-static __device__ uint32_t *order_of(const crn_contours_work &work)
-{
-    return least_of(work) + work.count;
-}
-
-/* How many segments with a length a contour has: in the link of the one that ends it. */
-static __device__ void set_lengths(const crn_contours_work &work, uint32_t end, uint32_t lengths)
-{
-    work.now[end].w = (work.now[end].w & MAYBE_LEAST) | lengths;
-}
-
-static __device__ uint32_t lengths_of(const uint4 &end)
-{
-    return end.w & ~MAYBE_LEAST;
-}
-
-/*
- * The end of a contour keeps, in its link, the contour's number of segments with a length in w and,
- * later, its first point in x; in least_of the least segment with a length.
- */
-template <bool EVERYBODY>
-static __device__ void measure_contours(const crn_contours_plan &plan,
-                                        const crn_contours_work &work)
-{
-    uint32_t *least = least_of(work);
-    uint32_t rank = my_rank<EVERYBODY>(), size = crew_size<EVERYBODY>();
-    for (uint32_t s = rank; s < work.count; s += size) {
-        uint32_t key = work.now[s].y, to_end = work.now[s].z;
-        if (to_end & HEAD)
-            set_lengths(work, end_of(key), to_end & ~HEAD);
-        if (key == 0 || end_of(key) != s)
-            continue;
-        least[s] = CRN_CONTOURS_NONE;
-        if (key & LAST)
-            continue;
-        uint32_t cell = work.cell[s], index = cell & ((1u << CRN_CELL_SIDE_SHIFT) - 1);
-        int32_t row = (int32_t)(index / (uint32_t)plan.cell_columns);
-        int32_t column = (int32_t)(index % (uint32_t)plan.cell_columns);
-        uint32_t side = crn_contours_cross(cell >> CRN_CELL_SIDE_SHIFT, &row, &column);
-        uint32_t after =
-            crn_contours_beginning(plan, work, plane_of(plan, work, s), row, column, side);
-        set_lengths(work, s, work.now[after].z);
-    }
-    meet<EVERYBODY>();
-    for (uint32_t s = rank; s < work.count; s += size) {
-        uint32_t key = work.now[s].y;
-        if (!(work.now[s].w & MAYBE_LEAST) || key == 0)
-            continue;
-        volatile uint32_t *at = &least[end_of(key)];
-        if (s < *at)
-            atomicMin(&least[end_of(key)], s);
-    }
-    meet<EVERYBODY>();
-}
-
-/* A contour whose least segment is s, and its points, packed; 0: there is none. */
-static __device__ uint64_t contour_at(const crn_contours_work &work, uint32_t s, uint32_t *ret_end)
-{
-    if (s >= work.count)
-        return 0;
-    uint32_t key = work.now[s].y;
-    if (key == 0 || least_of(work)[end_of(key)] != s)
-        return 0;
-    *ret_end = end_of(key);
-    return ((uint64_t)1 << CRN_CONTOURS_POINT_BITS) + lengths_of(work.now[*ret_end]) + 1;
-}
-
-static __device__ uint64_t points_of(uint64_t packed)
-{
-    return packed & (((uint64_t)1 << CRN_CONTOURS_POINT_BITS) - 1);
-}
-
-static __device__ uint64_t contours_of(uint64_t packed)
-{
-    return packed >> CRN_CONTOURS_POINT_BITS;
-}
-
-/* The contour that begins with segment s; `first`: its first point, of all. */
-static __device__ void write_contour(const crn_contours_plan &plan, const crn_contours_work &work,
-                                     uint64_t which, uint32_t first, uint32_t s)
-{
-    uint32_t key = work.now[s].y;
-    uint4 contour = make_uint4((uint32_t)(work.number + plane_of(plan, work, s)), !(key & LAST),
-                               first, lengths_of(work.now[end_of(key)]) + 1);
-    reinterpret_cast<uint4 *>(plan.contours)[which] = contour;
-}
-
-/*
- * The contour gets its place; the first that has none ends the result. `base`: before this crew.
- * All blocks together list where contours begin, to write them line by line later.
- */
-template <bool EVERYBODY>
-static __device__ void place_contour(const crn_contours_plan &plan, const crn_contours_work &work,
-                                     uint64_t at, uint64_t base, uint32_t s, uint32_t end,
-                                     crn_contours_fits *room)
-{
-    uint64_t first = points_of(at), which = contours_of(at);
-    uint32_t points = lengths_of(work.now[end]) + 1;
-    bool fits = which < plan.contour_capacity && first + points <= plan.point_capacity;
-    work.now[end].x = fits ? (uint32_t)(first - points_of(base)) : CRN_CONTOURS_NONE;
-    if (fits && EVERYBODY) {
-        plan.entries[which - contours_of(base)] = s;
-    } else if (fits) {
-        write_contour(plan, work, which, (uint32_t)first, s);
-    } else if (which <= plan.contour_capacity && first <= plan.point_capacity) {
-        plan.out->contour_count = (uint32_t)which;
-        plan.out->point_count = (uint32_t)first;
-        plan.out->truncated = true;
-        room->points = (uint32_t)(first - points_of(base));
-        room->contours = (uint32_t)(which - contours_of(base));
-        plan.control->cut = 1;
-    }
-}
-
-static __device__ uint64_t count_contours(const crn_contours_work &work, stretch my)
-{
-    uint64_t mine = 0, all;
-    uint32_t end;
-    for (uint32_t s = my.begin + threadIdx.x; s < my.end; s += blockDim.x)
-        mine += contour_at(work, s, &end);
-    scan_block(mine, &all);
-    return all;
-}
-
-template <bool EVERYBODY>
-static __device__ void place_contours(const crn_contours_plan &plan, const crn_contours_work &work,
-                                      stretch my, uint64_t before, uint64_t base,
-                                      crn_contours_fits *room)
-{
-    for (uint32_t tile = my.begin; tile < my.end; tile += blockDim.x * IN_A_ROW) {
-        uint32_t first = tile + threadIdx.x * IN_A_ROW, end[IN_A_ROW];
-        uint64_t count[IN_A_ROW], sum = 0, all;
-#pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++)
-            sum += count[i] = contour_at(work, first + i, &end[i]);
-        uint64_t at = before + scan_block(sum, &all);
-        before += all;
-#pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++) {
-            if (count[i])
-                place_contour<EVERYBODY>(plan, work, at, base, first + i, end[i], room);
-            at += count[i];
-        }
-    }
-}
-
-/* Which segment's end is which point; what the crew has not been given room for is left out. */
-template <bool EVERYBODY>
-static __device__ void order_points(const crn_contours_plan &plan, const crn_contours_work &work)
-{
-    uint32_t *order = order_of(work);
-    for (uint32_t s = my_rank<EVERYBODY>(); s < work.count; s += crew_size<EVERYBODY>()) {
-        uint4 link = work.now[s];
-        if (link.y == 0)
-            continue;
-        uint32_t end = end_of(link.y), to_end = link.z & ~HEAD;
-        uint4 whole = end == s ? link : work.now[end];
-        uint32_t lengths = lengths_of(whole), first = whole.x;
-        if (lengths == 0 || first == CRN_CONTOURS_NONE)
-            continue;
-        bool has_length = end == s ? to_end != 0 : !(link.x & NO_SIZE);
-        if (has_length)
-            order[first + (plan.reversed ? to_end - 1 : lengths - to_end + 1)] = s;
-        bool closed = !(link.y & LAST);
-        if (closed ? end == s : (link.z & HEAD) != 0)
-            order[first + (plan.reversed ? lengths : 0)] = closed ? s : HEAD | s;
-    }
-    meet<EVERYBODY>();
-}
-
-static __device__ crn_point point_of(const crn_contours_plan &plan, const crn_contours_work &work,
-                                     uint32_t entry)
-{
-    uint32_t s = entry & ~HEAD, cell = work.cell[s];
-    uint32_t index = cell & ((1u << CRN_CELL_SIDE_SHIFT) - 1), side = cell >> CRN_CELL_SIDE_SHIFT;
-    int32_t row = (int32_t)(index / (uint32_t)plan.cell_columns);
-    int32_t column = (int32_t)(index % (uint32_t)plan.cell_columns);
-    int32_t plane = plane_of(plan, work, s);
-    if (entry & HEAD) {
-        crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, column / 32);
-        uint32_t sides = crn_contours_sides(crn_contours_corners(c, column % 32), plan.high);
-        side = (sides >> 2 & 3) == side ? sides & 3 : sides >> 4 & 3;
-    }
-    int32_t number = work.number + plane;
-    return crn_contours_point(plan, crn_contours_level(plan, number),
-                              crn_contours_load_edge(plan, number, row, column, side));
-}
-
-template <bool EVERYBODY>
-static __device__ void write_points(const crn_contours_plan &plan, const crn_contours_work &work,
-                                    uint64_t base, uint32_t count)
-{
-    const uint32_t *order = order_of(work);
-    double2 *out = reinterpret_cast<double2 *>(plan.points) + points_of(base);
-    for (uint32_t i = my_rank<EVERYBODY>(); i < count; i += crew_size<EVERYBODY>()) {
-        crn_point point = point_of(plan, work, order[i]);
-        out[i] = make_double2(point.x, point.y);
-    }
-}
-
-/* What all blocks together have listed. */
-static __device__ void write_contours(const crn_contours_plan &plan, const crn_contours_work &work,
-                                      uint64_t base, uint32_t count)
-{
-    for (uint32_t i = my_rank<true>(); i < count; i += crew_size<true>()) {
-        uint32_t s = plan.entries[i], first = work.now[end_of(work.now[s].y)].x;
-        write_contour(plan, work, contours_of(base) + i, (uint32_t)points_of(base) + first, s);
-    }
-}
-
-static __device__ uint32_t least_uint(uint32_t a, uint64_t b)
-{
-    return a < b ? a : (uint32_t)b;
-}
-
-/* Is there room left behind what is packed? */
-static __device__ bool leaves_room(const crn_contours_plan &plan, uint64_t packed)
-{
-    return contours_of(packed) <= plan.contour_capacity && points_of(packed) <= plan.point_capacity;
-}
-
-static __device__ void write_counts(const crn_contours_plan &plan, uint64_t packed)
-{
-    if (!leaves_room(plan, packed))
-        return; /* who found it out has done it */
-    plan.out->contour_count = (uint32_t)contours_of(packed);
-    plan.out->point_count = (uint32_t)points_of(packed);
-    plan.out->truncated = false;
-}
 
 static __device__ void place_links(crn_contours_work *work, char *memory, size_t segments)
 {
@@ -304,58 +47,93 @@ static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_
     return reinterpret_cast<char *>(work->prefix + plan.corner_words);
 }
 
-/* SMALL: `memory` is shared, which the compiler sees. */
-template <bool SMALL>
-static __forceinline__ __device__ void
-trace_plane(const crn_contours_plan &plan, crn_contours_work work, char *memory, size_t segments)
+/* What a plane's block tells the others, and is told of those before it. */
+static __device__ uint64_t exchange(const crn_contours_plan &plan, int32_t number, uint64_t mine,
+                                    crn_contours_fits *fits)
 {
-    crn_contours_fits *room = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
-    uint64_t mine = 0;
-    place_links(&work, memory, segments);
-    if (work.count) {
-        if (SMALL)
-            run_ahead_small(plan, work);
-        else
-            run_ahead(plan, &work);
-        measure_contours<false>(plan, work);
-        mine = count_contours(work, {0, work.count});
-    }
-    volatile uint64_t *status = &plan.control->status[work.number];
+    volatile uint64_t *status = &plan.control->status[number];
     if (threadIdx.x == 0)
         *status = CRN_CONTOURS_KNOWN | mine;
-    bool last = work.number == plan.numbers - 1;
+    bool last = number == plan.numbers - 1;
     if (mine == 0 && !last)
-        return;
-    uint64_t base = wait_for(plan, work.number);
-    if (mine) {
-        if (threadIdx.x == 0)
-            room->points = leaves_room(plan, base) ? (uint32_t)points_of(mine) : 0;
-        __syncthreads();
-        place_contours<false>(plan, work, {0, work.count}, base, base, room);
-        __syncthreads();
-        order_points<false>(plan, work);
-        write_points<false>(plan, work, base, room->points);
+        return 0;
+    uint64_t base = wait_for(plan, number);
+    if (threadIdx.x == 0) {
+        fits->points = leaves_room(plan, base) ? (uint32_t)points_of(mine) : 0;
+        if (last)
+            write_counts(plan, base + mine);
     }
-    if (last && threadIdx.x == 0)
-        write_counts(plan, base + mine);
+    __syncthreads();
+    return base;
+}
+
+/* A plane with few segments, in shared memory: counted and placed in one go. */
+static __device__ void trace_small(const crn_contours_plan &plan, const crn_contours_work &work)
+{
+    crn_contours_fits *fits = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
+    run_ahead_small(plan, work);
+    measure_contours<false>(plan, work);
+    uint32_t each = (work.count + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
+    uint32_t end[SMALL_EACH];
+    uint64_t count[SMALL_EACH], sum = 0, all;
+#pragma unroll
+    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+        count[i] = i < each ? contour_at(work, first + i, &end[i]) : 0;
+        sum += count[i];
+    }
+    uint64_t at = scan_block(sum, &all), base = exchange(plan, work.number, all, fits);
+    if (all == 0)
+        return;
+    at += base;
+#pragma unroll
+    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+        if (count[i])
+            place_contour<false>(plan, work, at, base, first + i, end[i], fits);
+        at += count[i];
+    }
+    __syncthreads();
+    order_points<false>(plan, work);
+    write_points<false>(plan, work, base, fits->points);
+}
+
+/* One with many, in global memory. */
+static __device__ void trace_many(const crn_contours_plan &plan, crn_contours_work work)
+{
+    crn_contours_fits *fits = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
+    run_ahead(plan, &work);
+    measure_contours<false>(plan, work);
+    uint64_t all = count_contours(work, {0, work.count});
+    uint64_t base = exchange(plan, work.number, all, fits);
+    if (all == 0)
+        return;
+    place_contours<false>(plan, work, {0, work.count}, base, base, fits);
+    __syncthreads();
+    order_points<false>(plan, work);
+    write_points<false>(plan, work, base, fits->points);
 }
 
 /* Blocks begin in the order of their numbers, so whoever is waited for has begun. */
 static __global__ void __launch_bounds__(THREADS, 1)
     trace_planes(const __grid_constant__ crn_contours_plan plan)
 {
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize(); /* begun before the bits are made */
+#endif
     crn_contours_work work = {};
     work.number = (int32_t)blockIdx.x;
     work.numbers = 1;
     char *room = fetch_plane(plan, &work);
     number_segments<false>(plan, &work);
-    if (work.count <= plan.shared_segments)
-        trace_plane<true>(plan, work, room, plan.shared_segments);
-    else
-        trace_plane<false>(plan, work,
-                           plan.segments +
-                               (size_t)work.number * plan.segments_max * CRN_CONTOURS_SEGMENT_BYTES,
-                           plan.segments_max);
+    if (work.count <= plan.shared_segments) {
+        place_links(&work, room, plan.shared_segments);
+        trace_small(plan, work);
+    } else {
+        size_t segments = plan.segments_max;
+        place_links(&work,
+                    plan.segments + (size_t)work.number * segments * CRN_CONTOURS_SEGMENT_BYTES,
+                    segments);
+        trace_many(plan, work);
+    }
 }
 
 static uint32_t group_warps(const crn_context *context)
@@ -442,6 +220,11 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
     plan->shared_segments =
         (uint32_t)(segments < SMALL_EACH * PLANE_THREADS ? segments : SMALL_EACH * PLANE_THREADS);
     cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &early;
+    config.numAttrs = crn_gpu_limits_of(context)->capability >= 90;
     config.gridDim = dim3((unsigned)plan->numbers);
     config.blockDim = dim3(PLANE_THREADS);
     config.dynamicSmemBytes = plane_bytes(plan, plan->shared_segments);
