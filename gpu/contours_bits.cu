@@ -50,53 +50,70 @@ static __device__ void clear_control(const crn_contours_plan &plan)
         word[i] = 0;
 }
 
-/* A column of words: ROWS_AHEAD rows of one plane. */
+/* Words of a column from one plane. Outside lies 0, which is never above: with a closed border no
+ * level is less, with an open one all corners of a plane are pixels, and beside it `level` is inf.
+ */
+template <typename T, bool MASKED>
+static __device__ void make_column(const crn_contours_plan &plan, const T *data, float level,
+                                   int32_t first, int32_t x, uint32_t *to)
+{
+    bool in_row = (uint32_t)x < (uint32_t)plan.width;
+    int32_t lane = threadIdx.x % 32;
+    T value[ROWS_AHEAD];
+    bool valid[ROWS_AHEAD];
+#pragma unroll
+    for (int32_t i = 0; i < ROWS_AHEAD; i++) {
+        int32_t y = first + i + plan.origin;
+        bool inside = in_row && (uint32_t)y < (uint32_t)plan.height;
+        value[i] = inside ? data[i * plan.row_stride] : T();
+        valid[i] = !MASKED || !inside || plan.mask[(size_t)y * (size_t)plan.width + (size_t)x];
+    }
+    uint32_t bits = 0, bad = 0; /* lane i keeps the i-th word */
+#pragma unroll
+    for (int32_t i = 0; i < ROWS_AHEAD; i++) {
+        float v = widened(value[i]);
+        uint32_t above = __ballot_sync(~0u, v > level);
+        uint32_t none = __ballot_sync(~0u, v != v || !valid[i]);
+        bits = lane == i ? above : bits;
+        bad = lane == i ? none : bad;
+    }
+    if (lane < ROWS_AHEAD && first + lane <= plan.cell_rows) {
+        to += lane * plan.words;
+        to[0] = bits;
+        if (plan.lacks)
+            to[plan.corner_words] = bad;
+    }
+}
+
+/* Columns of words, each `rows` rows high, of one plane. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
-    make_rows_of_bits(const __grid_constant__ crn_contours_plan plan)
+    make_rows_of_bits(const __grid_constant__ crn_contours_plan plan, int32_t rows)
 {
     let_next_begin();
     if (blockIdx.x == 0 && blockIdx.y == 0)
         clear_control(plan);
-    int32_t lane = threadIdx.x % 32, rows = plan.cell_rows + 1;
     int32_t across = (plan.words + WARPS - 1) / WARPS, down = (int32_t)blockIdx.x / across;
     int32_t word = ((int32_t)blockIdx.x - down * across) * WARPS + (int32_t)threadIdx.x / 32;
-    int32_t x = 32 * word + lane + plan.origin, first = down * ROWS_AHEAD;
+    int32_t x = 32 * word + (int32_t)threadIdx.x % 32 + plan.origin, begin = down * rows;
     if (word >= plan.words)
         return;
-    bool in_row = (uint32_t)x < (uint32_t)plan.width;
+    int32_t end = begin + rows <= plan.cell_rows ? begin + rows : plan.cell_rows + 1;
     for (int32_t number = (int32_t)blockIdx.y; number < plan.numbers;
          number += (int32_t)gridDim.y) {
         const T *data = static_cast<const T *>(plan.data) +
-                        crn_contours_index(plan, number, first + plan.origin, x);
-        float level = level_of(plan, number % plan.planes);
-        T value[ROWS_AHEAD];
-        bool valid[ROWS_AHEAD];
-#pragma unroll
-        for (int32_t i = 0; i < ROWS_AHEAD; i++) {
-            int32_t y = first + i + plan.origin;
-            bool inside = in_row && (uint32_t)y < (uint32_t)plan.height;
-            value[i] = inside ? data[i * plan.row_stride] : T();
-            valid[i] =
-                !inside || !plan.mask || plan.mask[(size_t)y * (size_t)plan.width + (size_t)x];
-        }
-        uint32_t bits = 0, bad = 0; /* lane i keeps the i-th word */
-#pragma unroll
-        for (int32_t i = 0; i < ROWS_AHEAD; i++) {
-            int32_t y = first + i + plan.origin;
-            bool inside = in_row && (uint32_t)y < (uint32_t)plan.height;
-            float v = widened(value[i]);
-            uint32_t above = __ballot_sync(~0u, inside && v > level);
-            uint32_t none = __ballot_sync(~0u, v != v || !valid[i]);
-            bits = lane == i ? above : bits;
-            bad = lane == i ? none : bad;
-        }
-        if (lane < ROWS_AHEAD && first + lane < rows) {
-            uint32_t *at = plan.bits + (size_t)number * plan.plane_words +
-                           (uint32_t)((first + lane) * plan.words + word);
-            at[0] = bits;
-            if (plan.lacks)
-                at[plan.corner_words] = bad;
+                        crn_contours_index(plan, number, begin + plan.origin, x);
+        uint32_t *to =
+            plan.bits + (size_t)number * plan.plane_words + (uint32_t)(begin * plan.words + word);
+        float level = (uint32_t)x < (uint32_t)plan.width ? level_of(plan, number % plan.planes)
+                                                         : __int_as_float(0x7f800000);
+        for (int32_t row = begin; row < end; row += ROWS_AHEAD) {
+            if (plan.mask)
+                make_column<T, true>(plan, data, level, row, x, to);
+            else
+                make_column<T, false>(plan, data, level, row, x, to);
+            data += ROWS_AHEAD * plan.row_stride;
+            to += ROWS_AHEAD * plan.words;
         }
     }
 }
@@ -160,10 +177,14 @@ static void make_bits(const crn_context *context, const crn_contours_plan *plan)
         cudaLaunchKernelEx(&config, make_bits_of_planes<T>, *plan);
         return;
     }
-    int64_t down = (rows + ROWS_AHEAD - 1) / ROWS_AHEAD;
+    /* So high that all multiprocessors have a few blocks, and no higher than pays. */
+    int64_t words = rows * plan->words * plan->numbers,
+            blocks = 8 * crn_gpu_limits_of(context)->multiprocessors;
+    int32_t high = words / WARPS / blocks >= 4 * ROWS_AHEAD ? 4 * ROWS_AHEAD : ROWS_AHEAD;
+    int64_t down = (rows + high - 1) / high;
     config.gridDim = dim3((unsigned)(down * crn_gpu_blocks(plan->words, WARPS)),
                           (unsigned)(plan->numbers < 65535 ? plan->numbers : 65535));
-    cudaLaunchKernelEx(&config, make_rows_of_bits<T>, *plan);
+    cudaLaunchKernelEx(&config, make_rows_of_bits<T>, *plan, high);
 }
 
 int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan)

@@ -13,6 +13,7 @@ enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 typedef struct crn_contours_work {
     int32_t number, numbers;
     const uint32_t *bits; /* as in the plan */
+    bool lacks;           /* as in the plan, or better known */
     uint32_t *prefix;
     uint32_t count; /* segments */
     uint4 *now;     /* links: crn_contours_link */
@@ -60,7 +61,7 @@ static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_pl
     const uint32_t *down = up + plan.words;
     bool more = word + 1 < plan.words;
     uint32_t bad = 0, bad_right = 0;
-    if (plan.lacks) {
+    if (work.lacks) {
         bad = up[plan.corner_words] | down[plan.corner_words];
         bad_right = more ? up[plan.corner_words + 1] | down[plan.corner_words + 1] : 0;
     }
@@ -139,13 +140,15 @@ static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
     return segment;
 }
 
-/* Is there a segment in that cell at all? What begins at one side ended at the other cell's. */
+/* Is there a segment in the cell on the other side of one? Unless it was skipped. */
 static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
                                                 const crn_contours_work &work, int32_t plane,
                                                 int32_t row, int32_t column)
 {
     if (!crn_contours_is_cell(plan, row, column))
         return false;
+    if (!work.lacks)
+        return true;
     crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, column / 32);
     return c.active >> (column % 32) & 1;
 }

@@ -213,7 +213,7 @@ static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_
         uint32_t s = threadIdx.x + i * blockDim.x;
         mine[i] = s < work.count ? from[s] : make_uint2(0, SMALL_LAST);
     }
-    for (uint32_t round = 0, more = 1; more; round++) {
+    for (uint32_t span = 1; span < work.count; span *= 2) {
         bool changed = false;
 #pragma unroll
         for (uint32_t i = 0; i < SMALL_EACH; i++) {
@@ -227,7 +227,8 @@ static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_
         uint2 *done = to;
         to = from;
         from = done;
-        more = any_changed<false>(plan, round, changed);
+        if (!any_changed<false>(plan, 0, changed))
+            break;
     }
 #pragma unroll
     for (uint32_t i = 0; i < SMALL_EACH; i++) {

@@ -80,7 +80,7 @@ static __device__ tile_row read_row(const crn_contours_plan &plan, const crn_con
     uint32_t up_left = less ? at[-1] : 0, down_left = less ? at[plan.words - 1] : 0;
     uint32_t up_right = more ? at[1] : 0, down_right = more ? at[plan.words + 1] : 0;
     uint32_t bad_left = 0, bad = 0, bad_right = 0;
-    if (plan.lacks) {
+    if (work.lacks) {
         at += plan.corner_words;
         bad = at[0] | at[plan.words];
         bad_left = less ? at[-1] | at[plan.words - 1] : 0;
@@ -351,31 +351,63 @@ static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_c
     return *count;
 }
 
-/* Where contours enter tiles: until every such link knows the end of its contour; then all do. */
-static __device__ void run_through_tiles(const crn_contours_plan &plan,
-                                         const crn_contours_work &work, const uint32_t *list,
-                                         uint32_t count)
+/* Entries that a thread keeps in registers, and steps it takes before all meet again: meeting takes
+ * several times longer than a step. */
+#define ENTRIES_KEPT 2
+#define STEPS        3
+
+static __device__ bool step_on(uint4 *link, const uint4 *now)
 {
-    uint4 *now = work.now, *next = work.next;
+    bool changed = false;
+    for (uint32_t step = 0; step < STEPS && !(link->y & LAST); step++)
+        changed |= learn(link, now[link->x & ~NO_SIZE]);
+    return changed;
+}
+
+/* Where contours enter tiles: until every such link knows the end of its contour. In `work.now`. */
+static __device__ void run_entries(const crn_contours_plan &plan, const crn_contours_work &work,
+                                   const uint32_t *list, uint32_t count)
+{
+    uint4 *now = work.now, *next = work.next, mine[ENTRIES_KEPT];
+    uint32_t who[ENTRIES_KEPT];
+#pragma unroll
+    for (uint32_t i = 0; i < ENTRIES_KEPT; i++) {
+        uint32_t at = threadIdx.x + i * blockDim.x;
+        who[i] = at < count ? list[at] : CRN_CONTOURS_NONE;
+        mine[i] = at < count ? now[who[i]] : make_uint4(0, LAST, 0, 0);
+    }
     for (uint32_t round = 0, more = 1; more; round++) {
         bool changed = false;
-        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-            uint32_t s = list[i];
-            uint4 link = now[s];
-            if (!(link.y & LAST))
-                changed |= learn(&link, now[link.x & ~NO_SIZE]);
-            next[s] = link;
+#pragma unroll
+        for (uint32_t i = 0; i < ENTRIES_KEPT; i++) {
+            if (who[i] == CRN_CONTOURS_NONE)
+                break;
+            changed |= step_on(&mine[i], now);
+            next[who[i]] = mine[i];
+        }
+        for (uint32_t at = threadIdx.x + ENTRIES_KEPT * blockDim.x; at < count; at += blockDim.x) {
+            uint4 link = now[list[at]];
+            changed |= step_on(&link, now);
+            next[list[at]] = link;
         }
         uint4 *done = next;
         next = now;
         now = done;
         more = any_changed<true>(plan, round, changed);
     }
-    if (now != work.now) {
-        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-            work.now[list[i]] = now[list[i]];
-        meet<true>();
-    }
+    if (now == work.now)
+        return;
+    for (uint32_t at = threadIdx.x; at < count; at += blockDim.x)
+        work.now[list[at]] = now[list[at]];
+    meet<true>();
+}
+
+/* Then all the others learn it, each from the entry that comes next. */
+static __device__ void run_through_tiles(const crn_contours_plan &plan,
+                                         const crn_contours_work &work, const uint32_t *list,
+                                         uint32_t count)
+{
+    run_entries(plan, work, list, count);
     for (uint32_t s = my_rank<true>(); s < work.count; s += crew_size<true>()) {
         uint4 link = work.now[s];
         if (!(link.y & LAST) && learn(&link, work.now[link.x & ~NO_SIZE]))

@@ -34,14 +34,20 @@ static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_
     uint32_t *here = reinterpret_cast<uint32_t *>(shared_memory() + SHARED_BYTES);
     const uint32_t *there = plan.bits + (size_t)work->number * plan.plane_words;
     uint32_t corners = (uint32_t)((plan.cell_rows + 1) * plan.words), whole = corners / 4 * 4;
+    uint32_t lacking = 0; /* corners without a value: the other half */
     for (uint32_t half = 0; half < plan.plane_words; half += plan.corner_words) {
-        for (uint32_t i = 4 * threadIdx.x; i < whole; i += 4 * blockDim.x)
-            *reinterpret_cast<uint4 *>(here + half + i) =
-                *reinterpret_cast<const uint4 *>(there + half + i);
-        if (threadIdx.x < corners - whole)
-            here[half + whole + threadIdx.x] = there[half + whole + threadIdx.x];
+        for (uint32_t i = 4 * threadIdx.x; i < whole; i += 4 * blockDim.x) {
+            uint4 words = *reinterpret_cast<const uint4 *>(there + half + i);
+            *reinterpret_cast<uint4 *>(here + half + i) = words;
+            lacking |= half ? words.x | words.y | words.z | words.w : 0;
+        }
+        if (threadIdx.x < corners - whole) {
+            uint32_t word = there[half + whole + threadIdx.x];
+            here[half + whole + threadIdx.x] = word;
+            lacking |= half ? word : 0;
+        }
     }
-    __syncthreads();
+    work->lacks = __syncthreads_or(lacking != 0);
     work->bits = here;
     work->prefix = here + plan.plane_words;
     return reinterpret_cast<char *>(work->prefix + plan.corner_words);
@@ -170,6 +176,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     crn_contours_work work = {};
     work.number = plan.first;
     work.numbers = plan.count;
+    work.lacks = plan.lacks;
     work.bits = plan.bits + (size_t)plan.first * plan.plane_words;
     work.prefix = plan.prefix;
     place_links(&work, plan.segments, plan.segments_max);
