@@ -131,13 +131,17 @@ static void no_fruit_is_lost_with_a_device(void **state)
     lose_at_any_call(crn_fake_gpu(1, false), 6);
 }
 
-static void one_of_two_devices_is_lost(void **state)
+static void lose_one_of_two(const crn_gpu *gpu)
 {
-    (void)state;
-    const crn_gpu *gpu = crn_fake_gpu(2, false);
     lose(gpu, "[0, 1]", CRN_GPU_FAILS_ONCE, true, 30);
     lose(gpu, "[0, 1]", CRN_GPU_STUCK, true, 30);
     lose(gpu, "[0, 1]", CRN_GPU_VANISHES, true, 10);
+}
+
+static void one_of_two_devices_is_lost(void **state)
+{
+    (void)state;
+    lose_one_of_two(crn_fake_gpu(2, false));
 }
 
 /* With another number than its own in front of it nothing serves: the line says so, and runs. */
@@ -162,6 +166,12 @@ static void no_fruit_is_lost_with_a_gpu(void **state)
     lose_at_any_call(crn_test_cuda(), 8);
 }
 
+static void one_of_two_gpus_is_lost(void **state)
+{
+    (void)state;
+    lose_one_of_two(crn_test_several_cuda());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +179,7 @@ int main(void)
         cmocka_unit_test(one_of_two_devices_is_lost),
         cmocka_unit_test(auto_goes_on_without_a_device),
         cmocka_unit_test(no_fruit_is_lost_with_a_gpu),
+        cmocka_unit_test(one_of_two_gpus_is_lost),
     };
     return cmocka_run_group_tests(tests, judge_on_processor, free_expected);
 }

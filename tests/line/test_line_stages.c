@@ -112,6 +112,12 @@ static void cuda_judges_alike(void **state)
     judge_on(crn_test_cuda(), "[0]");
 }
 
+static void several_cuda_devices_judge_alike(void **state)
+{
+    (void)state;
+    judge_on(crn_test_several_cuda(), "[1, 0]");
+}
+
 int main(int argc, char **argv)
 {
     /* Threads that wait busily would take the other line's processors; the OpenMP library has read
@@ -122,6 +128,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(serial_and_openmp_judge_alike),
         cmocka_unit_test(devices_judge_alike),
         cmocka_unit_test(cuda_judges_alike),
+        cmocka_unit_test(several_cuda_devices_judge_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

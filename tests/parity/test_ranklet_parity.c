@@ -384,28 +384,36 @@ static void test_cuda_sums_at_their_limits_fit(void **state)
 }
 
 /* All windows of the pyramid, square and not, on pictures cut into many tiles. */
+/* All powers of two that fit, largest first. CRN_CASES: so many pyramids, of these the first. */
 static void test_cuda_pyramid_is_the_definition(void **state)
 {
     (void)state;
     const crn_ops *cuda = crn_test_cuda_ops();
-    static const int32_t sizes[][2] = {{257, 257}, {256, 256}, {95, 511}, {511, 95}, {700, 1030}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int32_t square = 0; square < 2; square++) {
-            int32_t height = 2, width = 2;
-            while (2 * height <= sizes[i][0])
-                height *= 2;
-            while (2 * width <= sizes[i][1])
-                width *= 2;
-            if (square)
-                height = width = height < width ? height : width;
-            for (; height >= 2 && width >= 2; height /= 2, width /= 2) {
-                parity_case c;
-                crn_ranklet_params params = {width, height};
-                make_openmp_case(2 * i + (uint64_t)width, sizes[i][0], sizes[i][1], &params, &c);
-                check_cuda(cuda, &c);
-                free_case(&c);
-            }
+    static const struct {
+        int32_t height, width;
+        bool square; /* windows; else as long as the picture allows on either side */
+    } pyramids[] = {{513, 530, true}, {257, 257, true},   {95, 511, false},
+                    {95, 511, true},  {511, 95, false},   {511, 95, true},
+                    {256, 256, true}, {700, 1030, false}, {700, 1030, true}};
+    const uint32_t count = sizeof pyramids / sizeof *pyramids;
+    uint32_t most = crn_random_cases(count);
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        crn_ranklet_params params = {2, 2};
+        while (2 * params.height <= pyramids[i].height)
+            params.height *= 2;
+        while (2 * params.width <= pyramids[i].width)
+            params.width *= 2;
+        if (pyramids[i].square)
+            params.height = params.width =
+                params.height < params.width ? params.height : params.width;
+        for (; params.height >= 2 && params.width >= 2; params.height /= 2, params.width /= 2) {
+            parity_case c;
+            make_openmp_case(2 * i + (uint64_t)params.width, pyramids[i].height, pyramids[i].width,
+                             &params, &c);
+            check_cuda(cuda, &c);
+            free_case(&c);
         }
+    }
 }
 
 /* Several views at once, and a graph of that, with other pictures each time. */

@@ -33,3 +33,13 @@ const crn_gpu *crn_test_cuda(void)
         leave_out(why);
     return gpu;
 }
+
+const crn_gpu *crn_test_several_cuda(void)
+{
+    const crn_gpu *gpu = crn_test_cuda();
+    if (gpu->count() < 2) {
+        print_message("skipped: one device\n");
+        skip();
+    }
+    return gpu;
+}

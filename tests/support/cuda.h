@@ -11,4 +11,7 @@ const crn_ops *crn_test_cuda_ops(void);
 /* The devices, likewise. */
 const crn_gpu *crn_test_cuda(void);
 
+/* Two or more. With one the running test is skipped, whatever CRN_REQUIRE_GPU says. */
+const crn_gpu *crn_test_several_cuda(void);
+
 #endif
