@@ -118,7 +118,7 @@ static void part_sent(void *data, void *waiting)
 static void copy_sent(void *data, void *waiting)
 {
     free(data);
-    part_sent(data, waiting);
+    part_sent(NULL, waiting);
 }
 
 /* A message over the view's bytes where they last as long as the run, else over a copy. */
