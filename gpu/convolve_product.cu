@@ -164,8 +164,8 @@ int crn_convolve_product(const crn_convolve_task *task)
     int r = place_factors(&job, task);
     if (r <= 0 || bytes_of(&job) > crn_gpu_limits_of(task->context)->shared_bytes)
         return r < 0 ? r : 0;
-    r = crn_gpu_launch(task->context,
-                       task->type == CRN_U8 ? filter_product<uint8_t> : filter_product<float>,
-                       dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
+    r = crn_gpu_launch_kernel(
+        task->context, task->type == CRN_U8 ? filter_product<uint8_t> : filter_product<float>,
+        dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
     return r < 0 ? r : 1;
 }

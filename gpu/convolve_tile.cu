@@ -142,7 +142,7 @@ int crn_convolve_tiles(const crn_convolve_task *task)
         r = place_weights(&job, task);
     if (r < 0)
         return r;
-    return crn_gpu_launch(task->context,
-                          task->type == CRN_U8 ? filter_tiles<uint8_t> : filter_tiles<float>,
-                          dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
+    return crn_gpu_launch_kernel(task->context,
+                                 task->type == CRN_U8 ? filter_tiles<uint8_t> : filter_tiles<float>,
+                                 dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
 }

@@ -58,8 +58,9 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
 
 /* Launches it with that much dynamic shared memory; 0 or a negative errno. */
 template <typename JOB>
-static inline int crn_gpu_launch(const crn_context *context, void (*kernel)(JOB), dim3 blocks,
-                                 int32_t threads, size_t shared_bytes, const JOB &job)
+static inline int crn_gpu_launch_kernel(const crn_context *context, void (*kernel)(JOB),
+                                        dim3 blocks, int32_t threads, size_t shared_bytes,
+                                        const JOB &job)
 {
     int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(kernel), shared_bytes);
     if (r < 0)

@@ -340,14 +340,14 @@ static kernel_fn *kernel_of(crn_diamond_square_way way)
 int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
                               const crn_diamond_square_job *job)
 {
-    return crn_gpu_launch(context, kernel_of(way), dim3((unsigned)job->tiles),
-                          CRN_DIAMOND_SQUARE_THREADS, bytes_of(way, job), *job);
+    return crn_gpu_launch_kernel(context, kernel_of(way), dim3((unsigned)job->tiles),
+                                 CRN_DIAMOND_SQUARE_THREADS, bytes_of(way, job), *job);
 }
 
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job)
 {
-    return crn_gpu_launch(context, small_kernel, dim3(1), WARP,
-                          bytes_of(CRN_DIAMOND_SQUARE_ANY, job), *job);
+    return crn_gpu_launch_kernel(context, small_kernel, dim3(1), WARP,
+                                 bytes_of(CRN_DIAMOND_SQUARE_ANY, job), *job);
 }
 
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,

@@ -426,5 +426,5 @@ int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar
         return -EINVAL;
     int32_t threads = job->lanes_per_cta << (job->across_log2 + job->down_log2);
     size_t bytes = (size_t)threads * sizeof(float) * (lane == CRN_HAAR_FOUR ? 4 : 1);
-    return crn_gpu_launch(context, kernel, dim3((unsigned)ctas), threads, bytes, *job);
+    return crn_gpu_launch_kernel(context, kernel, dim3((unsigned)ctas), threads, bytes, *job);
 }

@@ -313,7 +313,7 @@ static inline int crn_tile_launch_on(const crn_context *context, void (*kernel)(
                 (unsigned)crn_gpu_blocks(p.height, p.rows_at), (unsigned)planes);
     if (blocks.y > 65535)
         return -ENOTSUP;
-    return crn_gpu_launch(context, kernel, blocks, how.threads, how.bytes, job);
+    return crn_gpu_launch_kernel(context, kernel, blocks, how.threads, how.bytes, job);
 }
 
 /* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
