@@ -9,14 +9,16 @@
 
 /* Waves of 62 pixels in 4096 x 4096 have 0.9 million segments. */
 const crn_gpu_row crn_gpu_rows[] = {
-    {"contours frame f32, device to host", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, FRAME, 60, 0,
-     0.040},
-    {"contours frame f32, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60, 0,
-     0.110},
-    {"contours frame u8, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60, 0,
-     0.070},
+    {"contours frame f32, device to host", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, FRAME, 60,
+     CRN_BORDER_OPEN, 0.040},
+    {"contours frame f32, closed border", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, FRAME, 60,
+     CRN_BORDER_CLOSED, 0.040},
+    {"contours frame f32, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_F32, FRAME, 60,
+     CRN_BORDER_OPEN, 0.110},
+    {"contours frame u8, host to host", CRN_GPU_CONTOURS, CRN_GPU_FROM_HOST, CRN_U8, FRAME, 60,
+     CRN_BORDER_OPEN, 0.070},
     {"contours smooth f32 4096x4096", CRN_GPU_CONTOURS, CRN_GPU_TO_HOST, CRN_F32, 1, 4096, 4096, 62,
-     0, 1.5},
+     CRN_BORDER_OPEN, 1.5},
     {"opening u8 RGB 1920x2560, rect 3", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
      CRN_ELEMENT_RECT, 3, 0.025},
     {"opening u8 RGB 1920x2560, rect 11", CRN_GPU_OPENING, CRN_GPU_ON_DEVICE, CRN_U8, 3, PHOTO,
@@ -106,7 +108,7 @@ int crn_gpu_ask_on(const crn_gpu_work *work, const crn_gpu_place *place)
         CRN_OPEN, {.shape = (crn_element_shape)row->a, .width = row->b, .height = row->b}};
     crn_convolve_params dense = {work->weights, row->b, row->b, CRN_CONVOLVE_REPLICATE};
     crn_haar_params haar = {.direction = (crn_haar_direction)row->a, .levels = row->b};
-    crn_contours_params contours = {.levels = work->levels};
+    crn_contours_params contours = {.levels = work->levels, .border = (crn_border)row->b};
     crn_diamond_square_params field = {.exponent = row->a, .seed = 1, .roughness = 0.5};
     switch (row->task) {
     case CRN_GPU_CONTOURS:
