@@ -6,15 +6,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zmq.h>
 
 #include "tests/support/cuda.h"
+#include "tests/support/decode.h"
 #include "tests/support/every_stage.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/faulty_gpu.h"
+#include "tests/support/peer.h"
 #include "tests/support/random.h"
 
 #define FRUITS EVERY_STAGE_SHOWN
@@ -144,6 +149,46 @@ static void one_of_two_devices_is_lost(void **state)
     lose_one_of_two(crn_fake_gpu(2, false));
 }
 
+/* The status, which comes once a second, says so before long. */
+static void wait_for_state(void *viewer, crn_peer_message *message, const char *state)
+{
+    for (int told = 0; told < 20; told++) {
+        const msgpack_object *said =
+            crn_decoded_field(crn_peer_receive_map(viewer, message), "state");
+        assert_string_equal(message->topic, "status");
+        if (said->via.str.size == strlen(state) &&
+            memcmp(said->via.str.ptr, state, strlen(state)) == 0)
+            return;
+    }
+    fail_msg("20 times the state was another than '%s'", state);
+}
+
+static void viewers_are_told(void **state)
+{
+    (void)state;
+    line_fixture line;
+    every_stage_start(&line,
+                      &(every_stage_settings){.backend = "cuda",
+                                              .workers = 1,
+                                              .threads = 1,
+                                              .gpu = crn_faulty_gpu(crn_fake_gpu(1, false))});
+    char endpoint[128];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/viewers", line.folder);
+    void *viewer = crn_peer_connect(line.zmq, ZMQ_SUB, false, endpoint);
+    assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "status", 6), 0);
+    crn_peer_message *message = crn_peer_message_new();
+    uint32_t round = judge_until_warm(&line, 4);
+    wait_for_state(viewer, message, "running");
+    crn_faulty_gpu_set(CRN_GPU_VANISHES, 0);
+    while (!crn_faulty_gpu_struck())
+        judge_round(&line, &round);
+    wait_for_state(viewer, message, "degraded");
+    crn_peer_message_free(message);
+    zmq_close(viewer);
+    line_stop(&line);
+    assert_int_equal(line.metrics.engine.lost, 1);
+}
+
 /* With another number than its own in front of it nothing serves: the line says so, and runs. */
 static void auto_goes_on_without_a_device(void **state)
 {
@@ -177,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_fruit_is_lost_with_a_device),
         cmocka_unit_test(one_of_two_devices_is_lost),
+        cmocka_unit_test(viewers_are_told),
         cmocka_unit_test(auto_goes_on_without_a_device),
         cmocka_unit_test(no_fruit_is_lost_with_a_gpu),
         cmocka_unit_test(one_of_two_gpus_is_lost),
