@@ -32,8 +32,9 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
                      cudaSuccess &&
                  cudaStreamSynchronize(stand->stream) == cudaSuccess;
     if (there && table->count == CRN_GPU_CONSTANTS_MAX) {
-        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs.
-         */
+        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs,
+         * and graphs that know the address are void. */
+        crn_context_moved(context);
         free(table->entry[0].host);
         cudaFree(table->entry[0].device);
         memmove(&table->entry[0], &table->entry[1],

@@ -92,8 +92,12 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
             break;
     if (i < stand->allowed_count && stand->allowed[i].bytes >= bytes)
         return 0;
-    cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    /* What is allowed is the device's, for all contexts: another one may rely on more. */
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error == cudaSuccess && (size_t)attributes.maxDynamicSharedSizeBytes < bytes)
+        error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess)
         return crn_gpu_launched();
     if (i == CRN_GPU_ALLOWED_MAX)

@@ -53,7 +53,7 @@ int crn_gpu_errno(cudaError_t error);
 int crn_gpu_launched(void);
 
 /* Lets a kernel have that much dynamic shared memory; to be called before each launch with more
- * than 48 KiB: it asks the driver only once per kernel, size and device. */
+ * than 48 KiB: it asks the driver only once per kernel, context and larger size. */
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes);
 
 /* Launches it with that much dynamic shared memory; 0 or a negative errno. */

@@ -28,7 +28,7 @@ typedef struct crn_gpu_stand {
     struct {
         const void *kernel;
         size_t bytes;
-    } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared */
+    } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared: at least so many bytes */
     int32_t allowed_count;
 } crn_gpu_stand;
 

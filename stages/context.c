@@ -94,6 +94,11 @@ uint32_t crn_context_moves(const crn_context *context)
     return context->moves;
 }
 
+void crn_context_moved(crn_context *context)
+{
+    context->moves++;
+}
+
 void *crn_context_owner(const crn_context *context, const crn_context_home *home)
 {
     return context->home == home ? context->owner : NULL;
@@ -122,7 +127,7 @@ void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
     if (context->scratch[slot].memory) {
         context->home->give(context->owner, context->scratch[slot].memory,
                             context->scratch[slot].bytes);
-        context->moves++;
+        crn_context_moved(context);
     }
     context->scratch[slot].bytes = 0;
     context->scratch[slot].memory = context->home->take(context->owner, bytes);

@@ -32,6 +32,9 @@ int32_t crn_context_views(const crn_context *context);
  * the last time is void. */
 uint32_t crn_context_moves(const crn_context *context);
 
+/* Counts as such a move: for a home that gives other memory back which is remembered. */
+void crn_context_moved(crn_context *context);
+
 /* What somebody keeps with a context, freed with it: where the operators of a device, asked with a
  * context of the CPU, keep theirs. NULL until something is attached. */
 void *crn_context_attached(const crn_context *context);

@@ -76,6 +76,8 @@ static void test_what_grows_gives_first_and_counts_as_moved(void **state)
     assert_int_equal(home.taken_bytes, 0);
     assert_int_equal(crn_context_moves(context), 2);
     assert_non_null(crn_context_scratch(context, 5, 10)); /* and it can be had again */
+    crn_context_moved(context);
+    assert_int_equal(crn_context_moves(context), 3);
     crn_context_free(&context);
     assert_int_equal(home.taken_bytes, 0);
 }
