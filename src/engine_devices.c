@@ -193,6 +193,9 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
         return true;
     size_t bytes = crn_shape_bytes(shape);
     bool on_device = crn_choice_is_device(&devices->processor_cost, &devices->device_cost, bytes);
+    /* Shapes without end are forgotten and decided on again: not a line in the log each time. */
+    if (devices->way_count == CRN_ENGINE_SHAPES)
+        return on_device;
     char text[CRN_SHAPE_TEXT];
     crn_log(
         CRN_LOG_INFO, "auto: views of %s go to %s: by what was measured %.3f ms, %s %.3f ms",
@@ -208,13 +211,14 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
 
 static crn_shape_way *add_way(crn_devices *devices, const crn_shape *shape)
 {
+    bool on_device = decide(devices, shape);
     crn_shape_way *way = &devices->ways[devices->way_next];
     devices->way_next = (devices->way_next + 1) % CRN_ENGINE_SHAPES;
     if (devices->way_count < CRN_ENGINE_SHAPES)
         devices->way_count++;
     else
         devices->ways_on_device -= way->on_device;
-    *way = (crn_shape_way){.shape = *shape, .on_device = decide(devices, shape)};
+    *way = (crn_shape_way){.shape = *shape, .on_device = on_device};
     devices->ways_on_device += way->on_device;
     return way;
 }
