@@ -14,10 +14,15 @@
 
 #include "tests/support/decode.h"
 
-#define HEIGHT   47
-#define WIDTH    90
-#define CLASSES  3
-#define ELEMENTS (HEIGHT * WIDTH * CLASSES)
+#define CLASSES 3
+
+/* Each view has a size of its own, as cameras have: what one of them needs of a device must not be
+ * taken from another. */
+static const struct {
+    int32_t height, width;
+} sizes[EVERY_STAGE_VIEWS] = {{47, 90}, {71, 150}, {32, 211}};
+
+#define PIXELS_MAX (71 * 150)
 
 /*
  * Maps of whole 256ths under this kernel have sums that a float holds exactly, so that the order of
@@ -47,38 +52,49 @@ static uint8_t level_of(float disc, uint32_t seed)
     return (uint8_t)(disc * 180 + (float)noise);
 }
 
+/* Interleaved. */
+static void draw(int view, uint64_t show, uint8_t levels[PIXELS_MAX * CLASSES])
+{
+    int32_t height = sizes[view].height, width = sizes[view].width;
+    float *discs = line_discs((uint32_t)height, (uint32_t)width, CLASSES);
+    for (int32_t i = 0; i < height * width * CLASSES; i++)
+        levels[i] = level_of(discs[i], (uint32_t)i + (uint32_t)show);
+    free(discs);
+}
+
+/* As binary16: a whole number below 2^8 over 2^8. */
+static uint16_t half_of(uint8_t level)
+{
+    int exponent = level ? 31 - __builtin_clz(level) : 0;
+    return level ? (uint16_t)((exponent - 8 + 15) << 10 | ((level << (10 - exponent)) & 0x3ff)) : 0;
+}
+
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
 {
     uint64_t show = fruit % EVERY_STAGE_SHOWN;
-    static float maps[ELEMENTS];
-    static uint16_t halves[ELEMENTS];
-    static uint8_t planar[ELEMENTS], grey[HEIGHT * WIDTH];
-    float *discs = line_discs(HEIGHT, WIDTH, CLASSES);
-    for (int i = 0; i < ELEMENTS; i++) {
-        uint8_t level = level_of(discs[i], (uint32_t)i + (uint32_t)show);
-        maps[i] = (float)level / 256;
-        planar[i % CLASSES * HEIGHT * WIDTH + i / CLASSES] = level;
-        /* As binary16: a whole number below 2^8 over 2^8. */
-        int exponent = level ? 31 - __builtin_clz(level) : 0;
-        halves[i] =
-            level ? (uint16_t)((exponent - 8 + 15) << 10 | ((level << (10 - exponent)) & 0x3ff))
-                  : 0;
-    }
-    free(discs);
-    for (int i = 0; i < HEIGHT * WIDTH; i++)
+    static uint8_t levels[PIXELS_MAX * CLASSES], planar[PIXELS_MAX * CLASSES], grey[PIXELS_MAX];
+    static float maps[PIXELS_MAX * CLASSES];
+    static uint16_t halves[PIXELS_MAX * CLASSES];
+    static const void *const bytes[] = {maps, planar, halves};
+    static const crn_type types[] = {CRN_F32, CRN_U8, CRN_F16};
+    for (int32_t i = 0; i < PIXELS_MAX; i++)
         grey[i] = (uint8_t)(((uint32_t)i + (uint32_t)show) * UINT32_C(2246822519) >> 24);
-    const void *photograph = show % 2 ? grey : NULL;
-    crn_view_header header = line_header(line, fruit, 0, 3, HEIGHT, WIDTH);
-    header.lane = lane;
-    line_send(line, header, maps, grey);
-    header.view = 1;
-    header.type = CRN_U8;
-    header.layout = CRN_CHW;
-    line_send(line, header, planar, photograph);
-    header.view = 2;
-    header.type = CRN_F16;
-    header.layout = CRN_HWC;
-    line_send(line, header, halves, photograph);
+    for (int view = 0; view < EVERY_STAGE_VIEWS; view++) {
+        int32_t pixels = sizes[view].height * sizes[view].width;
+        draw(view, show, levels);
+        for (int32_t i = 0; i < pixels * CLASSES; i++) {
+            maps[i] = (float)levels[i] / 256;
+            planar[i % CLASSES * pixels + i / CLASSES] = levels[i];
+            halves[i] = half_of(levels[i]);
+        }
+        crn_view_header header =
+            line_header(line, fruit, (uint16_t)view, EVERY_STAGE_VIEWS,
+                        (uint32_t)sizes[view].height, (uint32_t)sizes[view].width);
+        header.lane = lane;
+        header.type = types[view];
+        header.layout = types[view] == CRN_U8 ? CRN_CHW : CRN_HWC;
+        line_send(line, header, bytes[view], view == 0 || show % 2 ? grey : NULL);
+    }
 }
 
 static void unpack(const verdict_bytes *verdict, msgpack_unpacked *ret_unpacked)

@@ -27,9 +27,9 @@ typedef struct verdict_bytes {
 
 void every_stage_start(line_fixture *line, const every_stage_settings *settings);
 
-/* Three views: f32 with a photograph, u8 planar, f16; the photograph comes with every other fruit's
- * other views, too. There are EVERY_STAGE_SHOWN of them: what they show is the fruit's number,
- * modulo that. */
+/* Three views, each of another size: f32 with a photograph, u8 planar, f16; the photograph comes
+ * with every other fruit's other views, too. There are EVERY_STAGE_SHOWN of them: what they show is
+ * the fruit's number, modulo that. */
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane);
 
 /* The next verdict; one must come. */
