@@ -374,6 +374,11 @@ static bool stop_asked(const crn_line *line)
     return read(line->stop_descriptor, &count, sizeof count) > 0;
 }
 
+static bool is_over(const crn_line *line)
+{
+    return line->stopping && crn_fruits_open(line->fruits) == 0;
+}
+
 int crn_line_run(crn_line *line, crn_error *error)
 {
     crn_priority_raise();
@@ -383,7 +388,7 @@ int crn_line_run(crn_line *line, crn_error *error)
                 : "; no right to real-time scheduling, so workers step back instead");
     line->watch_ns = crn_now_ns() + WATCH_NS;
     line->report_ns = crn_now_ns() + REPORT_NS;
-    while (!line->stopping || crn_fruits_open(line->fruits) > 0) {
+    while (!is_over(line)) {
         bool more = false;
         if (!line->stopping) {
             int r = receive_round(line, &more);
@@ -404,7 +409,7 @@ int crn_line_run(crn_line *line, crn_error *error)
         int r = watch(line, crn_now_ns(), error);
         if (r < 0)
             return r;
-        if (!more)
+        if (!more && !is_over(line))
             wait_for_work(line);
     }
     return 0;
