@@ -1,7 +1,8 @@
 /* Elements other than rectangles: what the host works out (morphology_chords.cuh). */
 #include "gpu/morphology_chords.cuh"
 
-#define SIDE_MAX 64 /* of an element */
+#define SIDE_MAX        64        /* of an element */
+#define PLANE_WORDS_MAX (1 << 24) /* more than any block has */
 
 /* Runs and levels, before a tile's layout makes offsets of them. In pixels. */
 typedef struct run {
@@ -187,7 +188,7 @@ static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int3
     }
 }
 
-/* Bytes of shared memory. */
+/* Bytes of shared memory; SIZE_MAX: more than can be. */
 static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32_t rows,
                       int32_t columns)
 {
@@ -205,6 +206,9 @@ static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32
     int32_t middle = crn_round_up(rows + (chain ? b->above + b->below : 0), per_word);
     int32_t reach = chain ? a->above + a->below : b->above + b->below;
     job->loaded_rows = crn_round_up(middle + reach, per_word) / per_word;
+    /* Of thousands of lanes the reach alone may be more than a block's memory, and than counts. */
+    if ((int64_t)job->loaded_rows * job->pitch > PLANE_WORDS_MAX)
+        return SIZE_MAX;
     int32_t plane_words = crn_round_up(job->loaded_rows * job->pitch, 4);
     int32_t levels = greater(a->level_count, b->level_count), planes = levels + 1;
     int32_t shift = chain ? b->left * lanes : 0;

@@ -409,6 +409,8 @@ static void test_large_cuda_picture_is_the_definition(void **state)
         {CRN_U8, CRN_CHW, 1, 4097, 4095, CRN_GRADIENT, {CRN_ELEMENT_DISK, 301, 299, NULL, NULL}},
         {CRN_F32, CRN_HWC, 2, 700, 4097, CRN_TOPHAT, {CRN_ELEMENT_RECT, 1001, 4095, NULL, NULL}},
         {CRN_U8, CRN_HWC, 12, 95, 511, CRN_BLACKHAT, {CRN_ELEMENT_CROSS, 31, 40, NULL, NULL}},
+        /* So many lanes that a tile's words are 2^32 and a few. */
+        {CRN_F32, CRN_HWC, 1 << 19, 1, 1, CRN_OPEN, {CRN_ELEMENT_CROSS, 33, 33, NULL, NULL}},
     };
     crn_test_cuda_ops();
     crn_random random = {crn_random_seed()};
