@@ -13,13 +13,20 @@
 
 enum { SLOT_FIRST, SLOT_SECOND, SLOT_THIRD, SLOT_LEVELS, SLOT_RUNS, SLOT_COUNTS };
 
+/* The next of a thread's share, `by` further on; sides may be as long as numbers reach. */
+static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
+{
+    return (uint32_t)(end - from) > by ? from + (int32_t)by : end;
+}
+
 /* The pixels of dense planes: every thread goes over its share. */
 #define EACH_PIXEL(field, s, y, x)                                                                 \
-    for (int32_t s = (int32_t)blockIdx.z; s < (field).planes; s += (int32_t)gridDim.z)             \
+    for (int32_t s = (int32_t)blockIdx.z; s < (field).planes;                                      \
+         s = onward(s, gridDim.z, (field).planes))                                                 \
         for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y); y < (field).height;      \
-             y += (int32_t)gridDim.y * THREADS_Y)                                                  \
+             y = onward(y, gridDim.y * THREADS_Y, (field).height))                                 \
             for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x); x < (field).width;   \
-                 x += (int32_t)gridDim.x * THREADS_X)
+                 x = onward(x, gridDim.x * THREADS_X, (field).width))
 
 typedef struct field {
     int32_t planes, height, width; /* planes: of all views */
