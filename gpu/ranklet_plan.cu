@@ -53,7 +53,7 @@ static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
     plan->segments = is_wide ? plan->across >> plan->segment_shift : 0;
     plan->base_stride = 2 * (plan->bins | 1);
     plan->part_shift = 5;
-    while (plan->group_warps << plan->part_shift < plan->across)
+    while (static_cast<int64_t>(plan->group_warps) << plan->part_shift < plan->across)
         plan->part_shift++;
     size_t across = static_cast<size_t>(plan->across), groups = static_cast<size_t>(plan->groups);
     size_t words = across * (static_cast<size_t>(plan->stride) + groups);
