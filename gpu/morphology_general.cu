@@ -139,7 +139,7 @@ static __global__ void double_level(field f, const T *from, T *to, bool down, in
     {
         int64_t i = at(f, s, y, x);
         T v = from[i];
-        if (down ? y + ahead < f.height : x + ahead < f.width)
+        if (ahead < (down ? f.height - y : f.width - x))
             v = least(v, from[i + (int64_t)ahead * (down ? f.width : 1)]);
         to[i] = v;
     }
@@ -162,8 +162,8 @@ static __global__ void window(field f, const T *levels, int64_t apart, T *to, bo
 {
     EACH_PIXEL(f, s, y, x)
     {
-        int32_t p = down ? y : x;
-        int32_t first = max(0, p + begin), end = min(down ? f.height : f.width, p + begin + length);
+        int32_t p = down ? y : x, room = down ? f.height - y : f.width - x;
+        int32_t first = max(0, p + min(begin, room)), end = p + min(begin + length, room);
         T v;
         set_neutral(&v);
         if (first < end) {
@@ -181,6 +181,7 @@ static __global__ void merge_runs(field f, const T *levels, int64_t apart, run_l
     {
         T best;
         set_neutral(&best);
+        int32_t room = f.width - x;
         for (int32_t j = 0; j < list.rows; j++) {
             int32_t dy = j - list.anchor_y;
             int32_t from_y = list.reflect ? y - dy : y + dy;
@@ -188,7 +189,8 @@ static __global__ void merge_runs(field f, const T *levels, int64_t apart, run_l
                 continue;
             const run *runs = list.runs + (int64_t)j * list.most;
             for (int32_t i = 0; i < list.counts[j]; i++) {
-                int32_t first = max(0, x + runs[i].begin), end = min(f.width, x + runs[i].end);
+                int32_t first = max(0, x + min((int32_t)runs[i].begin, room));
+                int32_t end = x + min((int32_t)runs[i].end, room);
                 if (first < end)
                     best = least(
                         best, least_of_run(levels, apart, at(f, s, from_y, first), end - first, 1));
