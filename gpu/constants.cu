@@ -15,13 +15,24 @@ void crn_gpu_constants_free(crn_gpu_constant_table *table)
     table->count = 0;
 }
 
+/* What is asked for again goes last: the first has to go when the table is full, and a launch that
+ * is given several arrays must not lose one of them to the next. */
+static const void *make_last(crn_gpu_constant_table *table, int32_t i)
+{
+    crn_gpu_constant found = table->entry[i];
+    memmove(&table->entry[i], &table->entry[i + 1],
+            (size_t)(table->count - i - 1) * sizeof table->entry[0]);
+    table->entry[table->count - 1] = found;
+    return found.device;
+}
+
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count)
 {
     crn_gpu_stand *stand = crn_gpu_stand_of(context);
     crn_gpu_constant_table *table = &stand->constants;
     for (int32_t i = 0; i < table->count; i++)
         if (table->entry[i].bytes == count && memcmp(table->entry[i].host, bytes, count) == 0)
-            return table->entry[i].device;
+            return make_last(table, i);
     if (count > BYTES_MAX || stand->recording)
         return NULL;
     void *host = malloc(count), *device = NULL;

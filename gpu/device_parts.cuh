@@ -8,11 +8,14 @@
 #define CRN_GPU_CONSTANTS_MAX 64
 
 /* The caller's bytes that lie on the device. */
+typedef struct crn_gpu_constant {
+    void *host, *device;
+    size_t bytes;
+} crn_gpu_constant;
+
+/* The longest unused first. */
 typedef struct crn_gpu_constant_table {
-    struct {
-        void *host, *device;
-        size_t bytes;
-    } entry[CRN_GPU_CONSTANTS_MAX];
+    crn_gpu_constant entry[CRN_GPU_CONSTANTS_MAX];
     int32_t count;
 } crn_gpu_constant_table;
 
