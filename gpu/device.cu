@@ -1,6 +1,7 @@
 /* Devices, and what stands behind a context on one: a stream, memory, moments. */
 #include "gpu/device_parts.cuh"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,21 @@ cudaStream_t crn_gpu_stream(const crn_context *context)
     return crn_gpu_stand_of(context)->stream;
 }
 
+/* What is allowed is the device's, for all contexts: another one, of another thread perhaps, may
+ * rely on more. */
+static cudaError_t raise_shared(const void *kernel, size_t bytes)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error == cudaSuccess && (size_t)attributes.maxDynamicSharedSizeBytes < bytes)
+        error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    pthread_mutex_unlock(&one_at_a_time);
+    return error;
+}
+
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes)
 {
     crn_gpu_stand *stand = crn_gpu_stand_of(context);
@@ -92,12 +108,7 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
             break;
     if (i < stand->allowed_count && stand->allowed[i].bytes >= bytes)
         return 0;
-    /* What is allowed is the device's, for all contexts: another one may rely on more. */
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-    if (error == cudaSuccess && (size_t)attributes.maxDynamicSharedSizeBytes < bytes)
-        error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaError_t error = raise_shared(kernel, bytes);
     if (error != cudaSuccess)
         return crn_gpu_launched();
     if (i == CRN_GPU_ALLOWED_MAX)
