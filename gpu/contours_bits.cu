@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0)
         clear_control(plan);
     int32_t lane = threadIdx.x % 32;
-    uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / 32;
+    uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32; /* threads may be more than 2^32 */
     uint32_t rows = (uint32_t)plan.cell_rows + 1, row_of_all = warp / (uint32_t)plan.words;
     uint32_t word = warp - row_of_all * (uint32_t)plan.words, view = row_of_all / rows;
     uint32_t row = row_of_all - view * rows;
