@@ -248,22 +248,36 @@ static void forget(crn_device *device, crn_plans *plans)
     memset(plans, 0, sizeof *plans);
 }
 
-/* The graphs of other shapes whose memory a larger one has moved. */
+/* The graphs of a shape whose memory another one has moved. It is forgotten where they cannot be
+ * had: seen as new the next time. */
+static int make_shape_again(crn_device *device, crn_plans *plans)
+{
+    void *empty = calloc(1, crn_shape_bytes(&plans->shape));
+    int r = empty ? make_plans(device, plans, true, empty) : -ENOMEM;
+    free(empty);
+    if (r < 0 && !is_refusal(r))
+        return r;
+    if (r < 0 || any_stale(device, plans))
+        forget(device, plans);
+    return 0;
+}
+
+/* Twice: where memory was given back and there was no more, the larger of these shapes take it anew
+ * and move that of the smaller ones, once. */
 static int make_again(crn_device *device)
 {
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
-        crn_plans *plans = &device->shapes[i];
+    for (int32_t i = 0; i < 2 * CRN_DEVICE_SHAPES; i++) {
+        crn_plans *plans = &device->shapes[i % CRN_DEVICE_SHAPES];
         if (!plans->used || plans->refused || !any_stale(device, plans))
             continue;
-        void *empty = calloc(1, crn_shape_bytes(&plans->shape));
-        int r = empty ? make_plans(device, plans, true, empty) : -ENOMEM;
-        free(empty);
-        if (r < 0 && !is_refusal(r))
+        int r = make_shape_again(device, plans);
+        if (r < 0)
             return r;
-        /* It is seen as new the next time. */
-        if (r < 0 || any_stale(device, plans))
-            forget(device, plans);
     }
+    /* No graph of what is void may be launched. */
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
+        if (any_stale(device, &device->shapes[i]) && !device->shapes[i].refused)
+            forget(device, &device->shapes[i]);
     return 0;
 }
 

@@ -51,11 +51,14 @@ typedef struct stand {
 crn_fake_gpu_use crn_fake_gpu_used;
 static int32_t device_count;
 static bool only_f32;
+static _Atomic size_t most_bytes;
 
 static void *take(void *owner, size_t bytes)
 {
     const stand *it = owner;
-    return it->recording ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (it->recording || bytes > atomic_load(&most_bytes))
+        return NULL;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static void give(void *owner, void *memory, size_t bytes)
@@ -420,7 +423,13 @@ const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)
 {
     device_count = devices;
     only_f32 = f32_only;
+    crn_fake_gpu_limit(SIZE_MAX);
     atomic_store(&crn_fake_gpu_used.launches, 0);
     atomic_store(&crn_fake_gpu_used.batched, 0);
     return &table;
+}
+
+void crn_fake_gpu_limit(size_t bytes)
+{
+    atomic_store(&most_bytes, bytes);
 }

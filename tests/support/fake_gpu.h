@@ -23,4 +23,7 @@ extern crn_fake_gpu_use crn_fake_gpu_used;
  * lack memory for a shape. One table at a time. */
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only);
 
+/* From now on a context gets no more than this at once; the next table gives any amount again. */
+void crn_fake_gpu_limit(size_t bytes);
+
 #endif

@@ -250,6 +250,38 @@ static void what_a_device_cannot_have_is_told_once(void **state)
     expect_all_given_back();
 }
 
+/* Its memory was given back before there proved to be no more; what the others take instead moves
+ * each time a larger one is made again. */
+static void a_shape_too_large_spoils_no_smaller_one(void **state)
+{
+    (void)state;
+    bench it;
+    crn_caught_log caught;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_fake_gpu(1, false));
+    show(&it, 40, 60);
+    run_on_device(&it, 2);
+    show(&it, 60, 90);
+    run_on_device(&it, 2);
+    crn_fake_gpu_limit(2000000);
+    show(&it, 400, 600);
+    crn_log_catch(&caught);
+    const crn_engine_stats *stats = crn_engine_get_stats(it.engine);
+    uint64_t asked;
+    do {
+        asked = stats->device_new;
+        run_views(&it, 8, NULL);
+    } while (stats->device_new != asked || stats->processor < 64);
+    assert_non_null(strstr(crn_log_release(&caught), "device 0 cannot have views of 400x600x3"));
+    show(&it, 40, 60);
+    uint64_t before = stats->processor;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(judgement_of(&it).defect_count, 2);
+    assert_int_equal(stats->processor, before);
+    stop(&it);
+    expect_all_given_back();
+}
+
 static void more_contours_than_have_room_run_on_the_processor(void **state)
 {
     (void)state;
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(views_that_wait_together_go_together),
         cmocka_unit_test(a_larger_shape_spoils_no_smaller_one),
         cmocka_unit_test(what_a_device_cannot_have_is_told_once),
+        cmocka_unit_test(a_shape_too_large_spoils_no_smaller_one),
         cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
         cmocka_unit_test(cancelled_views_come_back_alone),
