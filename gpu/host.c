@@ -296,8 +296,10 @@ static int contours_on_host(crn_context *context, const crn_contours_params *par
         }
         if (r < 0)
             return r;
-        points = again ? least(8 * points, out->point_capacity) : points;
-        contours = again ? least(8 * contours, out->contour_capacity) : contours;
+        if (again && points < out->point_capacity)
+            points = least(8 * points, out->point_capacity);
+        if (again && contours < out->contour_capacity)
+            contours = least(8 * contours, out->contour_capacity);
     }
     if (r < 0)
         return r;

@@ -270,6 +270,8 @@ static int use(crn_context *context)
 
 static void *pinned_create(size_t bytes)
 {
+    if (bytes == 0)
+        return NULL; /* as cudaHostAlloc */
     atomic_fetch_add(&crn_fake_gpu_used.pinned, 1);
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }

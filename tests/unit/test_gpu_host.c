@@ -1,0 +1,105 @@
+/* The operators on host images over a device's table: room for contours, memory that is short. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/fake_gpu.h"
+
+enum { SIDE = 220, POINTS = 1000000, CONTOURS = 100000 };
+
+static const crn_gpu *gpu;
+
+/* Instead of the library's: the device that is not there. */
+const crn_gpu *crn_gpu_get(const char **ret_why)
+{
+    *ret_why = "no test has made one";
+    return gpu;
+}
+
+static uint8_t picture[SIDE * SIDE];
+static crn_point points[POINTS];
+static crn_contour contours[CONTOURS];
+static const double level = 0.5;
+static const crn_contours_params params = {.levels = &level, .border = CRN_BORDER_CLOSED};
+
+/* Every other pixel of every other row: more contours than there is room for at first. */
+static crn_image many_dots(void)
+{
+    for (int i = 0; i < SIDE * SIDE; i++)
+        picture[i] = i % SIDE % 2 == 0 && i / SIDE % 2 == 0;
+    return crn_image_dense(picture, CRN_U8, CRN_CHW, 1, SIDE, SIDE);
+}
+
+static crn_contours room(uint32_t point_capacity, uint32_t contour_capacity)
+{
+    return (crn_contours){.points = points,
+                          .contours = contours,
+                          .point_capacity = point_capacity,
+                          .contour_capacity = contour_capacity};
+}
+
+static void expect_all_given_back(void)
+{
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.contexts), 0);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned), 0);
+}
+
+static void room_for_contours_grows_with_the_callers(void **state)
+{
+    (void)state;
+    const char *why;
+    gpu = crn_fake_gpu(1, false);
+    const crn_ops *ops = crn_gpu_ops(&why);
+    crn_context *context;
+    crn_image in = many_dots();
+    assert_int_equal(crn_context_create(1, &context), 0);
+    static const uint32_t rooms[][2] = {{POINTS, CONTOURS}, {0, CONTOURS},     {POINTS, 0}, {0, 0},
+                                        {70, CONTOURS},     {POINTS, CONTOURS}};
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        if (i == 1) { /* from the beginning */
+            crn_context_free(&context);
+            assert_int_equal(crn_context_create(1, &context), 0);
+        }
+        crn_contours wanted = room(rooms[i][0], rooms[i][1]), out = wanted;
+        assert_int_equal(crn_contours_serial(context, &params, &in, &wanted), 0);
+        assert_int_equal(ops->contours(context, &params, &in, &out), 0);
+        assert_int_equal(out.contour_count, wanted.contour_count);
+        assert_int_equal(out.point_count, wanted.point_count);
+        assert_int_equal(out.truncated, wanted.truncated);
+    }
+    crn_context_free(&context);
+    expect_all_given_back();
+}
+
+static void memory_that_is_short_is_asked_for_again(void **state)
+{
+    (void)state;
+    const char *why;
+    gpu = crn_fake_gpu(1, false);
+    const crn_ops *ops = crn_gpu_ops(&why);
+    crn_context *context;
+    crn_image in = many_dots();
+    assert_int_equal(crn_context_create(1, &context), 0);
+    crn_contours out = room(POINTS, CONTOURS);
+    crn_fake_gpu_limit(SIDE * SIDE - 1);
+    assert_int_equal(ops->contours(context, &params, &in, &out), -ENOMEM);
+    crn_fake_gpu_limit(SIDE * SIDE);
+    assert_int_equal(ops->contours(context, &params, &in, &out), 0);
+    assert_int_equal(out.contour_count, SIDE * SIDE / 4);
+    crn_context_free(&context);
+    expect_all_given_back();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(room_for_contours_grows_with_the_callers),
+        cmocka_unit_test(memory_that_is_short_is_asked_for_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
