@@ -171,7 +171,8 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
 bool crn_devices_close(crn_devices *devices)
 {
     bool all = true;
-    for (int32_t i = 0; i < devices->count; i++)
+    /* The first last: what it has pinned the others may still read. */
+    for (int32_t i = devices->count - 1; i >= 0; i--)
         all &= crn_device_close(&devices->device[i]);
     free(devices->lanes);
     devices->lanes = NULL;

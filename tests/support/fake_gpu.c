@@ -294,6 +294,8 @@ static int pin(void *memory, size_t bytes)
 static void unpin(void *memory)
 {
     (void)memory;
+    if (atomic_load(&crn_fake_gpu_used.contexts) > 0)
+        atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
     atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);
 }
 
@@ -426,6 +428,7 @@ const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)
     device_count = devices;
     only_f32 = f32_only;
     crn_fake_gpu_limit(SIZE_MAX);
+    atomic_store(&crn_fake_gpu_used.unpinned_early, 0);
     atomic_store(&crn_fake_gpu_used.launches, 0);
     atomic_store(&crn_fake_gpu_used.batched, 0);
     return &table;

@@ -13,8 +13,9 @@
 /* What is there now; all 0 when everything was given back. */
 typedef struct crn_fake_gpu_use {
     atomic_int contexts, graphs, pinned, pins;
-    atomic_int launches; /* of all time */
-    atomic_int batched;  /* views in them */
+    atomic_int unpinned_early; /* of all time: while there still was a context, which may read it */
+    atomic_int launches;       /* of all time */
+    atomic_int batched;        /* views in them */
 } crn_fake_gpu_use;
 
 extern crn_fake_gpu_use crn_fake_gpu_used;

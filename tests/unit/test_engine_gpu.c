@@ -371,6 +371,7 @@ static void slots_are_pinned_where_that_can_be(void **state)
                                                         "then openmp, 1 worker of 1 thread");
     stop(&it);
     assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 0);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.unpinned_early), 0);
     crn_caught_log caught;
     crn_log_catch(&caught);
     start_with(&it, plain_chain, rest, crn_fake_gpu(2, false),
