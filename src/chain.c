@@ -70,6 +70,13 @@ void crn_chain_free(crn_chain **chain)
 void crn_recent_add(crn_recent *recent, int64_t ns)
 {
     recent->ns[recent->count++ % CRN_RECENT] = ns;
+    recent->left_out = 0;
+}
+
+void crn_recent_leave_out(crn_recent *recent)
+{
+    if (++recent->left_out >= CRN_RECENT)
+        recent->count = recent->left_out = 0;
 }
 
 int64_t crn_recent_p99_ns(const crn_recent *recent)
@@ -110,10 +117,14 @@ static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects
 }
 
 /* Whether the step is to be left out: decided before it starts. */
-static bool must_skip(const crn_chain *chain, int32_t step, const crn_view *view, int64_t now_ns)
+static bool must_skip(crn_chain *chain, int32_t step, const crn_view *view, int64_t now_ns)
 {
-    return chain->config->chain[step].optional &&
-           view->deadline_ns - now_ns < crn_recent_p99_ns(&chain->recent[step]);
+    crn_recent *recent = &chain->recent[step];
+    if (!chain->config->chain[step].optional ||
+        view->deadline_ns - now_ns >= crn_recent_p99_ns(recent))
+        return false;
+    crn_recent_leave_out(recent);
+    return true;
 }
 
 static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,

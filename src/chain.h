@@ -17,11 +17,17 @@ typedef struct crn_chain crn_chain;
 
 /* What a step cost of late; starts zeroed. */
 typedef struct crn_recent {
-    uint32_t count; /* of all time */
+    uint32_t count;    /* ever, or since they were forgotten */
+    uint32_t left_out; /* how often in a row */
     int64_t ns[CRN_RECENT];
 } crn_recent;
 
 void crn_recent_add(crn_recent *recent, int64_t ns);
+
+/* The step was left out for what it cost of late. After CRN_RECENT times in a row that is
+ * forgotten, so that it runs and is measured: an estimate that nothing could correct any more, made
+ * while the machine was held up, would leave the step out for good. */
+void crn_recent_leave_out(crn_recent *recent);
 
 /* The 99th percentile: with fewer than 200 of them, the second largest at most. */
 int64_t crn_recent_p99_ns(const crn_recent *recent);

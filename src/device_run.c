@@ -197,6 +197,9 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
         slot->views[i] = self->waiting[indices[i]];
         drop_waiting(self, indices[i]);
     }
+    for (int32_t i = 0; slot->skipped >> i; i++)
+        if (slot->skipped & UINT32_C(1) << i)
+            crn_recent_leave_out(&self->recent[i]);
     slot->begun_ns = crn_now_ns();
     int r = crn_slot_launch(self, slot, batch, plan, slot->views, count, &what);
     if (r < 0) {

@@ -160,6 +160,29 @@ static void an_optional_step_is_skipped_when_its_recent_p99_does_not_fit(void **
     crn_chain_free(&chain);
 }
 
+/* Once it was held up for longer than any view has time: it must not be left out for good. */
+static void a_step_that_was_held_up_once_runs_again(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_a, &stage_b);
+    config.chain[1].optional = true;
+    crn_judgement judgement;
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
+    assert_int_equal(judgement.skipped, 0);
+    int left_out = -1;
+    do {
+        trace[0] = '\0';
+        assert_int_equal(run(chain, CRN_NS_PER_MS / 2, &judgement), 0);
+        left_out++;
+    } while (judgement.skipped && left_out < 10000);
+    assert_int_equal(left_out, CRN_RECENT);
+    /* What it cost is known again. */
+    trace[0] = '\0';
+    assert_int_equal(run(chain, CRN_NS_PER_MS / 2, &judgement), 0);
+    assert_int_equal(judgement.skipped, 2);
+    crn_chain_free(&chain);
+}
+
 /* Takes note of the contours that it is given. */
 static uint32_t finished_contours;
 static int32_t finished_planes[4];
@@ -286,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_stage_may_lack_either_half),
         cmocka_unit_test(a_failing_stage_fails_the_view),
         cmocka_unit_test(an_optional_step_is_skipped_when_its_recent_p99_does_not_fit),
+        cmocka_unit_test(a_step_that_was_held_up_once_runs_again),
         cmocka_unit_test(each_view_of_a_batch_gets_its_contours),
         cmocka_unit_test(a_batch_that_was_cut_serves_the_views_before_the_cut),
         cmocka_unit_test(what_was_left_out_is_not_finished),

@@ -322,6 +322,46 @@ static void an_optional_step_is_left_out_on_the_device(void **state)
     stop(&it);
 }
 
+/* The device's thread stands still for so long in its `after`-th call from now, which one view
+ * makes it ask. */
+static void hold_up(bench *it, int32_t after, int64_t held_ns)
+{
+    crn_faulty_gpu_set(CRN_GPU_STUCK, after);
+    assert_int_equal(crn_engine_submit(it->engine, &it->views[0]), 0);
+    while (!crn_faulty_gpu_struck())
+        sched_yield();
+    int64_t until_ns = crn_now_ns() + held_ns;
+    while (crn_now_ns() < until_ns)
+        sched_yield();
+    crn_faulty_gpu_let_go();
+    crn_output *output = wait_for_one(it);
+    assert_int_equal(output->status, 0);
+    crn_engine_release(it->engine, output);
+}
+
+static void a_step_that_was_held_up_once_comes_back(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n",
+          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    /* Choosing the device, the upload, the launch; of the looks, the one behind the first moment.
+     */
+    hold_up(&it, 5, 400 * CRN_NS_PER_MS);
+    int left_out = -1;
+    crn_judgement judgement;
+    do {
+        it.views[0].deadline_ns = crn_now_ns() + 200 * CRN_NS_PER_MS;
+        judgement = judgement_of(&it);
+        left_out++;
+    } while (judgement.skipped && left_out < 1000);
+    assert_in_range(left_out, 1, 999);
+    stop(&it);
+    expect_all_given_back();
+}
+
 static void cancelled_views_come_back_alone(void **state)
 {
     (void)state;
@@ -440,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_shape_too_large_spoils_no_smaller_one),
         cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
+        cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
