@@ -345,7 +345,9 @@ crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skippe
     int32_t mask = device->optional && skipped;
     for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
         crn_plan *plan = &plans->plan[mask][batch][slot];
-        if (1 << batch <= count && plan->graph) {
+        const crn_context *context = device->slots[slot].context[batch];
+        /* What is void would work on memory that was given back. */
+        if (1 << batch <= count && plan->graph && plan->moves == crn_context_moves(context)) {
             *ret_batch = batch;
             return plan;
         }
