@@ -56,7 +56,8 @@ struct crn_device_slot {
     uint32_t skipped;
     int32_t batch, count; /* count = 1 << batch */
     crn_device_view *views[CRN_DEVICE_BATCH_MAX];
-    int64_t begun_ns, look_ns; /* look_ns: when to ask whether it is done */
+    int64_t begun_ns, launched_ns;
+    int64_t look_ns; /* when to ask whether it is done */
 };
 
 typedef enum crn_device_state {

@@ -126,9 +126,9 @@ static void look_at_slots(crn_device *self)
             finish_batch(self, slot, now_ns);
         else if (r != -EAGAIN)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch failed: %s", strerror(-r));
-        else if (now_ns - slot->begun_ns > limit_of(self, slot->plan))
+        else if (now_ns - slot->launched_ns > limit_of(self, slot->plan))
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
-                            (now_ns - slot->begun_ns) / CRN_NS_PER_MS);
+                            (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
         else if (now_ns >= slot->look_ns)
             slot->look_ns = now_ns + LOOK_NS;
     }
@@ -207,6 +207,8 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
         return;
     }
     slot->plan = plan;
+    /* This thread may have been stopped from outside meanwhile, which is not the device's fault. */
+    slot->launched_ns = crn_now_ns();
     slot->batch = batch;
     slot->count = count;
     slot->look_ns = slot->begun_ns + plan->expected_ns * LOOK_EIGHTHS / 8;

@@ -35,12 +35,16 @@ static const char classes[] =
     "classes: [{name: ground}, {name: rot, level: 0.4}, {name: rust, level: 0.6}]\n";
 static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
 
+/* A quarter of it is a device's limit. */
+static int budget_ms = 20000;
+
 static void start_with(bench *it, const char *chain, const char *rest, const crn_gpu *gpu,
                        crn_device_memory memory)
 {
     char yaml[2048];
     memset(it, 0, sizeof *it);
-    snprintf(yaml, sizeof yaml, "%s%s%slatency: {budget_ms: 20000}\n", classes, chain, rest);
+    snprintf(yaml, sizeof yaml, "%s%s%slatency: {budget_ms: %d}\n", classes, chain, rest,
+             budget_ms);
     assert_int_equal(crn_config_parse("test", yaml, strlen(yaml), stderr, &it->config), 0);
     crn_config_resolve(&it->config, 2);
     crn_error error;
@@ -362,6 +366,26 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     expect_all_given_back();
 }
 
+/* As when the process is stopped there: the batch itself has only begun. */
+static void a_launch_that_was_held_up_loses_no_device(void **state)
+{
+    (void)state;
+    bench it;
+    budget_ms = 1200;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    uint64_t before = crn_engine_get_stats(it.engine)->device;
+    /* Choosing the device, the upload, the launch. */
+    hold_up(&it, 2, 700 * CRN_NS_PER_MS);
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1);
+    stop(&it);
+    budget_ms = 20000;
+    expect_all_given_back();
+}
+
 static void cancelled_views_come_back_alone(void **state)
 {
     (void)state;
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
         cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
+        cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
