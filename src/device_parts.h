@@ -103,8 +103,9 @@ struct crn_device {
     atomic_int state;             /* crn_device_state, RUNNING once left never again */
     atomic_bool ready;            /* set up, or not: `status` */
     atomic_bool stop, asked;      /* asked: `request` waits */
-    _Atomic int64_t since_ns;     /* since when the device's thread is at its work; 0: it sleeps */
-    char why[3][256];             /* by state, each written by the thread that makes it so */
+    _Atomic int64_t
+        since_ns; /* since when the device's thread is in a call, or at its work; 0: it sleeps */
+    char why[3][256]; /* by state, each written by the thread that makes it so */
 
     /* The submitting thread's. */
     _Alignas(64) crn_device_view views[CRN_DEVICE_VIEWS];

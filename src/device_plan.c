@@ -97,12 +97,14 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
 }
 
 /* One view's maps to its place, in a range of its own on a profiler's time line. */
-static int upload(const crn_device *device, crn_context *context, void *received,
+static int upload(crn_device *device, crn_context *context, void *received,
                   const crn_device_view *view, size_t bytes)
 {
     char name[96];
     snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
              view->fruit, view->index);
+    /* Each is a call of its own: from memory that could not be pinned it takes long. */
+    atomic_store(&device->since_ns, crn_now_ns());
     device->gpu->range_begin(name);
     int r = device->gpu->upload(context, received, view->maps, bytes);
     device->gpu->range_end();
@@ -124,6 +126,7 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, co
     }
     if (r == 0) {
         *ret_what = "a launch";
+        atomic_store(&device->since_ns, crn_now_ns());
         r = gpu->launch(context, plan->graph);
     }
     return r;

@@ -14,6 +14,8 @@ typedef enum crn_gpu_fault {
     CRN_GPU_HANGS,      /* from then on nothing is ever done: poll says -EAGAIN for ever */
     CRN_GPU_STUCK,      /* that call does not come back before crn_faulty_gpu_let_go */
     CRN_GPU_VANISHES,   /* that call and all later ones say -ENODEV */
+    /* From now on an upload takes 10 ms, as from memory that is not pinned. */
+    CRN_GPU_SLOW_UPLOADS,
 } crn_gpu_fault;
 
 extern const char *const crn_gpu_fault_names[];

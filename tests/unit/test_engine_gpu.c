@@ -386,6 +386,33 @@ static void a_launch_that_was_held_up_loses_no_device(void **state)
     expect_all_given_back();
 }
 
+/* Together they take several times as long as a call may; somebody looks all the while. */
+static void many_slow_calls_lose_no_device(void **state)
+{
+    (void)state;
+    bench it;
+    budget_ms = 320;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    crn_faulty_gpu_set(CRN_GPU_SLOW_UPLOADS, 0);
+    for (int i = 0; i < VIEWS; i++)
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    for (int i = 0; i < VIEWS;) {
+        sched_yield();
+        crn_output *output = crn_engine_collect(it.engine);
+        if (!output)
+            continue;
+        crn_engine_release(it.engine, output);
+        i++;
+    }
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
+    stop(&it);
+    budget_ms = 20000;
+    expect_all_given_back();
+}
+
 static void cancelled_views_come_back_alone(void **state)
 {
     (void)state;
@@ -506,6 +533,7 @@ int main(void)
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
         cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
         cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
+        cmocka_unit_test(many_slow_calls_lose_no_device),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
