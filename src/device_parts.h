@@ -117,6 +117,7 @@ struct crn_device {
     crn_plans shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
+    int64_t ended_ns; /* when a batch was seen to have ended last */
     crn_recent recent[CRN_STAGES_MAX];
     crn_shape wished; /* while preparing */
     bool ring;        /* something was put into `out` since the eventfd was rung last */

@@ -81,6 +81,7 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         return;
     }
     crn_plan *plan = slot->plan;
+    self->ended_ns = now_ns;
     plan->expected_ns += (now_ns - slot->begun_ns - plan->expected_ns) / 4;
     slot->plan = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
@@ -111,6 +112,14 @@ static int64_t limit_of(const crn_device *self, const crn_plan *plan)
     return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
 }
 
+/* One that waits for those before it is not stuck: they end one after the other. */
+static bool is_stuck(const crn_device *self, const crn_device_slot *slot, int64_t now_ns)
+{
+    int64_t limit_ns = limit_of(self, slot->plan);
+    int64_t turn_ns = self->ended_ns > slot->launched_ns ? self->ended_ns : slot->launched_ns;
+    return now_ns - turn_ns > limit_ns || now_ns - slot->launched_ns > CRN_DEVICE_SLOTS * limit_ns;
+}
+
 static void look_at_slots(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS && crn_device_is_running(self); i++) {
@@ -126,7 +135,7 @@ static void look_at_slots(crn_device *self)
             finish_batch(self, slot, now_ns);
         else if (r != -EAGAIN)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch failed: %s", strerror(-r));
-        else if (now_ns - slot->launched_ns > limit_of(self, slot->plan))
+        else if (is_stuck(self, slot, now_ns))
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
                             (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
         else if (now_ns >= slot->look_ns)

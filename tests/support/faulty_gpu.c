@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",       "hangs",
-                                           "stuck", "vanishes",   "slow uploads"};
+#include "src/base/clock.h"
+
+const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",        "hangs",
+                                           "stuck", "vanishes",   "slow uploads", "busy"};
 
 static const crn_gpu *inner;
 static crn_gpu table;
@@ -24,7 +26,7 @@ static int strike(void)
     if (kind == CRN_GPU_SOUND)
         return 0;
     int before = atomic_fetch_sub(&left, 1);
-    if (before > 0 || kind == CRN_GPU_SLOW_UPLOADS)
+    if (before > 0 || kind >= CRN_GPU_SLOW_UPLOADS)
         return 0;
     atomic_store(&struck, true);
     if (before == 0 && kind == CRN_GPU_STUCK)
@@ -95,15 +97,45 @@ static int download(crn_context *context, void *host, const void *device, size_t
     FAULTY(download(context, host, device, bytes));
 }
 
+/* Of a busy device, by context, its thread's: until when it is at the batch asked for last. */
+#define BUSY_NS  (50 * CRN_NS_PER_MS)
+#define BUSY_MAX 64
+static struct {
+    const crn_context *context;
+    int64_t until_ns;
+} busy[BUSY_MAX];
+static int64_t busy_until_ns;
+
+static void be_busy(const crn_context *context)
+{
+    int64_t now_ns = crn_now_ns();
+    int32_t i = 0;
+    while (i < BUSY_MAX - 1 && busy[i].context && busy[i].context != context)
+        i++;
+    busy_until_ns = (busy_until_ns > now_ns ? busy_until_ns : now_ns) + BUSY_NS;
+    busy[i].context = context;
+    busy[i].until_ns = busy_until_ns;
+}
+
+static bool is_busy(const crn_context *context)
+{
+    for (int32_t i = 0; i < BUSY_MAX; i++)
+        if (busy[i].context == context)
+            return crn_now_ns() < busy[i].until_ns;
+    return false;
+}
+
 static int poll_one(crn_context *context)
 {
     int r = strike();
+    if (atomic_load(&fault) == CRN_GPU_BUSY && is_busy(context))
+        return -EAGAIN;
     if (r == 0 && atomic_load(&fault) == CRN_GPU_HANGS && atomic_load(&struck))
         return -EAGAIN;
     if (r == 0)
         r = inner->poll(context);
-    /* What was asked for has run beside the slow uploads. */
-    while (r == -EAGAIN && atomic_load(&fault) == CRN_GPU_SLOW_UPLOADS)
+    /* What was asked for has run beside. */
+    while (r == -EAGAIN && atomic_load(&fault) >= CRN_GPU_SLOW_UPLOADS)
         r = inner->poll(context);
     return r;
 }
@@ -142,6 +174,8 @@ static int recorded(crn_context *context, crn_gpu_graph **ret_graph)
 static int launch(crn_context *context, crn_gpu_graph *graph)
 {
     atomic_fetch_add(&batches, uploaded);
+    if (atomic_load(&fault) == CRN_GPU_BUSY)
+        be_busy(context);
     uploaded = false;
     FAULTY(launch(context, graph));
 }

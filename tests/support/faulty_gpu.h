@@ -16,6 +16,8 @@ typedef enum crn_gpu_fault {
     CRN_GPU_VANISHES,   /* that call and all later ones say -ENODEV */
     /* From now on an upload takes 10 ms, as from memory that is not pinned. */
     CRN_GPU_SLOW_UPLOADS,
+    /* From now on a batch takes 50 ms, one after the other. */
+    CRN_GPU_BUSY,
 } crn_gpu_fault;
 
 extern const char *const crn_gpu_fault_names[];

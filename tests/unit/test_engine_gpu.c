@@ -386,17 +386,16 @@ static void a_launch_that_was_held_up_loses_no_device(void **state)
     expect_all_given_back();
 }
 
-/* Together they take several times as long as a call may; somebody looks all the while. */
-static void many_slow_calls_lose_no_device(void **state)
+/* As many views as the device takes, while somebody looks all the time. */
+static void run_all_with(crn_gpu_fault fault)
 {
-    (void)state;
     bench it;
     budget_ms = 320;
     start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
           crn_faulty_gpu(crn_fake_gpu(1, false)));
     show(&it, 20, 40);
     run_on_device(&it, 1);
-    crn_faulty_gpu_set(CRN_GPU_SLOW_UPLOADS, 0);
+    crn_faulty_gpu_set(fault, 0);
     for (int i = 0; i < VIEWS; i++)
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
     for (int i = 0; i < VIEWS;) {
@@ -411,6 +410,20 @@ static void many_slow_calls_lose_no_device(void **state)
     stop(&it);
     budget_ms = 20000;
     expect_all_given_back();
+}
+
+/* Together they take several times as long as a call may. */
+static void many_slow_calls_lose_no_device(void **state)
+{
+    (void)state;
+    run_all_with(CRN_GPU_SLOW_UPLOADS);
+}
+
+/* The last of the batches ends after twice the time that one may take. */
+static void a_busy_device_is_not_lost(void **state)
+{
+    (void)state;
+    run_all_with(CRN_GPU_BUSY);
 }
 
 static void cancelled_views_come_back_alone(void **state)
@@ -534,6 +547,7 @@ int main(void)
         cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
         cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
         cmocka_unit_test(many_slow_calls_lose_no_device),
+        cmocka_unit_test(a_busy_device_is_not_lost),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
