@@ -50,6 +50,7 @@ struct crn_line {
     int stop_descriptor;
     bool stopping;
     int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
+    int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
     uint64_t deadlines_ignored, results_full;
 };
 
@@ -325,13 +326,19 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
 {
     if (now_ns < line->watch_ns)
         return 0;
+    /* Where this thread comes late the process was stopped, and the workers with it: they have
+     * their time anew. */
+    if (now_ns - line->watch_ns > WATCH_NS)
+        line->stopped_ns = now_ns;
     line->watch_ns = now_ns + WATCH_NS;
     if (now_ns >= line->report_ns) {
         line->report_ns = now_ns + REPORT_NS;
         crn_metrics metrics = crn_line_metrics(line);
         crn_metrics_log(&metrics);
     }
-    return crn_engine_check(line->engine, now_ns, WORKER_LIMIT_NS, error);
+    bool long_enough = now_ns - line->stopped_ns > WORKER_LIMIT_NS;
+    return crn_engine_check(line->engine, now_ns, long_enough ? WORKER_LIMIT_NS : CRN_NEVER_NS,
+                            error);
 }
 
 /* Sleeps until a message, an ended view, a signal to stop, or the next moment something falls due.
