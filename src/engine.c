@@ -251,7 +251,9 @@ static void collect_from_devices(crn_engine *engine)
             }
             if (from->status == -ENOTSUP)
                 crn_devices_refuse(devices, &from->shape);
-            engine->stats.device_new++;
+            /* A cancelled one is left alone, wherever it goes. */
+            engine->stats.device_new +=
+                !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
             make_ready(engine, from->view, NULL);
             crn_device_release(from);
         }
