@@ -134,6 +134,8 @@ static int open_one(crn_devices *devices, const crn_gpu *gpu, int64_t number,
                             &devices->device[devices->count], error);
     if (r == 0)
         devices->number[devices->count++] = (int32_t)number;
+    else
+        devices->left_out |= pinned.start != NULL;
     return r;
 }
 
@@ -159,7 +161,7 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
         if (measured < 0) {
             crn_log(CRN_LOG_WARNING, "auto: cannot measure the devices: %s; they are left out",
                     strerror(-measured));
-            crn_devices_close(devices);
+            devices->left_out |= !crn_devices_close(devices);
         }
     }
     devices->in_service = devices->count;
@@ -170,8 +172,8 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
 
 bool crn_devices_close(crn_devices *devices)
 {
-    bool all = true;
-    /* The first last: what it has pinned the others may still read. */
+    bool all = !devices->left_out;
+    /* The first one last: what it has pinned the others may still read. */
     for (int32_t i = devices->count - 1; i >= 0; i--)
         all &= crn_device_close(&devices->device[i]);
     free(devices->lanes);

@@ -29,7 +29,8 @@ typedef struct crn_devices {
     bool lost[CRN_NUMBERS_MAX];
     int32_t lanes_of[CRN_NUMBERS_MAX];
     int32_t in_service;
-    bool choose; /* by cost, else every shape goes to a device */
+    bool left_out; /* one that may still look at `memory`, or has it pinned */
+    bool choose;   /* by cost, else every shape goes to a device */
     crn_cost processor_cost, device_cost;
     crn_shape_way ways[CRN_ENGINE_SHAPES];
     int32_t way_count, way_next, ways_on_device;

@@ -472,6 +472,22 @@ static void closing_leaves_what_is_in_flight(void **state)
     expect_all_given_back();
 }
 
+/* One that is left out keeps what it has pinned. */
+static void memory_that_a_device_left_pinned_must_stay(void **state)
+{
+    (void)state;
+    bench it;
+    _Alignas(4096) static char pages[2 * 4096];
+    const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(1, false));
+    crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 30);
+    start_with(&it, plain_chain, "run: {backend: auto, workers: 1, threads: 1}\n", gpu,
+               (crn_device_memory){.start = pages, .bytes = sizeof pages});
+    assert_int_equal(crn_engine_get_stats(it.engine)->devices, 0);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 1);
+    assert_false(crn_engine_close(&it.engine));
+    stop(&it);
+}
+
 static void slots_are_pinned_where_that_can_be(void **state)
 {
     (void)state;
@@ -563,6 +579,7 @@ int main(void)
         cmocka_unit_test(auto_says_which_and_why),
         cmocka_unit_test(slots_are_pinned_where_that_can_be),
         /* Last: a device that failed keeps what it had. */
+        cmocka_unit_test(memory_that_a_device_left_pinned_must_stay),
         cmocka_unit_test(cuda_without_a_device_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
