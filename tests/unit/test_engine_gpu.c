@@ -1,148 +1,11 @@
 /* The engine with devices in front of its workers: what goes where, and that it makes no
  * difference. */
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "src/base/clock.h"
 #include "src/base/log.h"
-#include "src/engine.h"
 #include "tests/support/caught_log.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/faulty_gpu.h"
-#include "tests/support/line_fixture.h"
-
-#define CLASSES 3
-#define VIEWS   CRN_DEVICE_VIEWS
-
-typedef struct bench {
-    crn_config config;
-    crn_engine *engine;
-    crn_view views[VIEWS];
-    float *maps, *empty;
-} bench;
-
-static const char classes[] =
-    "classes: [{name: ground}, {name: rot, level: 0.4}, {name: rust, level: 0.6}]\n";
-static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
-
-/* A quarter of it is a device's limit. */
-static int budget_ms = 20000;
-
-static void start_with(bench *it, const char *chain, const char *rest, const crn_gpu *gpu,
-                       crn_device_memory memory)
-{
-    char yaml[2048];
-    memset(it, 0, sizeof *it);
-    snprintf(yaml, sizeof yaml, "%s%s%slatency: {budget_ms: %d}\n", classes, chain, rest,
-             budget_ms);
-    assert_int_equal(crn_config_parse("test", yaml, strlen(yaml), stderr, &it->config), 0);
-    crn_config_resolve(&it->config, 2);
-    crn_error error;
-    if (crn_engine_open(&it->config, gpu, memory, &it->engine, &error) < 0)
-        fail_msg("%s", error.text);
-}
-
-static void start(bench *it, const char *chain, const char *rest, const crn_gpu *gpu)
-{
-    start_with(it, chain, rest, gpu, (crn_device_memory){.start = NULL});
-}
-
-static void stop(bench *it)
-{
-    crn_engine_close(&it->engine);
-    crn_config_done(&it->config);
-    free(it->maps);
-    free(it->empty);
-}
-
-/* All views show these maps. */
-static void show(bench *it, uint32_t height, uint32_t width)
-{
-    free(it->maps);
-    free(it->empty);
-    it->maps = line_discs(height, width, CLASSES);
-    it->empty = calloc((size_t)height * width * CLASSES, sizeof *it->empty);
-    assert_non_null(it->empty);
-    for (uint32_t i = 0; i < VIEWS; i++) {
-        it->views[i].slot = i;
-        it->views[i].header = (crn_view_header){.fruit = i,
-                                                .lane = i,
-                                                .height = height,
-                                                .width = width,
-                                                .channels = CLASSES,
-                                                .type = CRN_F32,
-                                                .layout = CRN_HWC};
-        it->views[i].maps = (unsigned char *)it->maps;
-        it->views[i].deadline_ns = CRN_NEVER_NS;
-        atomic_store(&it->views[i].cancelled, false);
-    }
-}
-
-static crn_output *wait_for_one(bench *it)
-{
-    for (;;) {
-        crn_engine_rearm(it->engine);
-        crn_output *output = crn_engine_collect(it->engine);
-        if (output)
-            return output;
-        struct pollfd polled = {.fd = crn_engine_descriptor(it->engine), .events = POLLIN};
-        assert_int_equal(poll(&polled, 1, 60000), 1);
-    }
-}
-
-/* Sends the first `count` views and waits for them; their judgements must all be `expected`'s. */
-static void run_views(bench *it, int count, const crn_judgement *expected)
-{
-    uint32_t seen = 0;
-    for (int i = 0; i < count; i++)
-        while (crn_engine_submit(it->engine, &it->views[i]) != 0)
-            crn_engine_release(it->engine, wait_for_one(it)), seen++;
-    while (seen++ < (uint32_t)count) {
-        crn_output *output = wait_for_one(it);
-        assert_int_equal(output->status, 0);
-        if (expected) {
-            assert_int_equal(output->judgement.defect_count, expected->defect_count);
-            assert_int_equal(output->judgement.truncated, expected->truncated);
-        }
-        crn_engine_release(it->engine, output);
-    }
-}
-
-/* One view after the other until the device has run so many. */
-static void run_on_device(bench *it, uint64_t views)
-{
-    const crn_engine_stats *stats = crn_engine_get_stats(it->engine);
-    uint64_t begun = stats->device;
-    while (stats->device - begun < views)
-        run_views(it, 1, NULL);
-}
-
-static crn_judgement judgement_of(bench *it)
-{
-    assert_int_equal(crn_engine_submit(it->engine, &it->views[0]), 0);
-    crn_output *output = wait_for_one(it);
-    assert_int_equal(output->status, 0);
-    crn_judgement judgement = output->judgement;
-    crn_engine_release(it->engine, output);
-    return judgement;
-}
-
-static void expect_all_given_back(void)
-{
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.contexts), 0);
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.graphs), 0);
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned), 0);
-}
+#include "tests/unit/engine_bench.h"
 
 static void a_new_shape_goes_to_the_processor_first(void **state)
 {
@@ -326,106 +189,6 @@ static void an_optional_step_is_left_out_on_the_device(void **state)
     stop(&it);
 }
 
-/* The device's thread stands still for so long in its `after`-th call from now, which one view
- * makes it ask. */
-static void hold_up(bench *it, int32_t after, int64_t held_ns)
-{
-    crn_faulty_gpu_set(CRN_GPU_STUCK, after);
-    assert_int_equal(crn_engine_submit(it->engine, &it->views[0]), 0);
-    while (!crn_faulty_gpu_struck())
-        sched_yield();
-    int64_t until_ns = crn_now_ns() + held_ns;
-    while (crn_now_ns() < until_ns)
-        sched_yield();
-    crn_faulty_gpu_let_go();
-    crn_output *output = wait_for_one(it);
-    assert_int_equal(output->status, 0);
-    crn_engine_release(it->engine, output);
-}
-
-static void a_step_that_was_held_up_once_comes_back(void **state)
-{
-    (void)state;
-    bench it;
-    start(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n",
-          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
-    /* Choosing the device, the upload, the launch; of the looks, the one behind the first moment.
-     */
-    hold_up(&it, 5, 400 * CRN_NS_PER_MS);
-    int left_out = -1;
-    crn_judgement judgement;
-    do {
-        it.views[0].deadline_ns = crn_now_ns() + 200 * CRN_NS_PER_MS;
-        judgement = judgement_of(&it);
-        left_out++;
-    } while (judgement.skipped && left_out < 1000);
-    assert_in_range(left_out, 1, 999);
-    stop(&it);
-    expect_all_given_back();
-}
-
-/* As when the process is stopped there: the batch itself has only begun. */
-static void a_launch_that_was_held_up_loses_no_device(void **state)
-{
-    (void)state;
-    bench it;
-    budget_ms = 1200;
-    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
-          crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
-    uint64_t before = crn_engine_get_stats(it.engine)->device;
-    /* Choosing the device, the upload, the launch. */
-    hold_up(&it, 2, 700 * CRN_NS_PER_MS);
-    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
-    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1);
-    stop(&it);
-    budget_ms = 20000;
-    expect_all_given_back();
-}
-
-/* As many views as the device takes, while somebody looks all the time. */
-static void run_all_with(crn_gpu_fault fault)
-{
-    bench it;
-    budget_ms = 320;
-    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
-          crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
-    crn_faulty_gpu_set(fault, 0);
-    for (int i = 0; i < VIEWS; i++)
-        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
-    for (int i = 0; i < VIEWS;) {
-        sched_yield();
-        crn_output *output = crn_engine_collect(it.engine);
-        if (!output)
-            continue;
-        crn_engine_release(it.engine, output);
-        i++;
-    }
-    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
-    stop(&it);
-    budget_ms = 20000;
-    expect_all_given_back();
-}
-
-/* Together they take several times as long as a call may. */
-static void many_slow_calls_lose_no_device(void **state)
-{
-    (void)state;
-    run_all_with(CRN_GPU_SLOW_UPLOADS);
-}
-
-/* The last of the batches ends after twice the time that one may take. */
-static void a_busy_device_is_not_lost(void **state)
-{
-    (void)state;
-    run_all_with(CRN_GPU_BUSY);
-}
-
 static void cancelled_views_come_back_alone(void **state)
 {
     (void)state;
@@ -522,7 +285,7 @@ static void cuda_without_a_device_is_refused(void **state)
     const char *yaml = "run: {backend: cuda, devices: [0, 2], workers: 1, threads: 1}\n";
     char text[1024];
     memset(&it, 0, sizeof it);
-    snprintf(text, sizeof text, "%s%s%s", classes, plain_chain, yaml);
+    snprintf(text, sizeof text, "%s%s%s", bench_classes, plain_chain, yaml);
     assert_int_equal(crn_config_parse("test", text, strlen(text), stderr, &it.config), 0);
     crn_config_resolve(&it.config, 2);
     crn_device_memory none = {.start = NULL};
@@ -570,10 +333,6 @@ int main(void)
         cmocka_unit_test(a_shape_too_large_spoils_no_smaller_one),
         cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
-        cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
-        cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
-        cmocka_unit_test(many_slow_calls_lose_no_device),
-        cmocka_unit_test(a_busy_device_is_not_lost),
         cmocka_unit_test(cancelled_views_come_back_alone),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),

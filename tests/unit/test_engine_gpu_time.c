@@ -1,0 +1,115 @@
+/* An engine whose device is slow, busy or held up from outside: nothing is lost for that. */
+#include <sched.h>
+
+#include "tests/unit/engine_bench.h"
+
+/* The device's thread stands still for so long in its `after`-th call from now, which one view
+ * makes it ask. */
+static void hold_up(bench *it, int32_t after, int64_t held_ns)
+{
+    crn_faulty_gpu_set(CRN_GPU_STUCK, after);
+    assert_int_equal(crn_engine_submit(it->engine, &it->views[0]), 0);
+    while (!crn_faulty_gpu_struck())
+        sched_yield();
+    int64_t until_ns = crn_now_ns() + held_ns;
+    while (crn_now_ns() < until_ns)
+        sched_yield();
+    crn_faulty_gpu_let_go();
+    crn_output *output = wait_for_one(it);
+    assert_int_equal(output->status, 0);
+    crn_engine_release(it->engine, output);
+}
+
+static void a_step_that_was_held_up_once_comes_back(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n",
+          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    /* Choosing the device, the upload, the launch; of the looks, the one behind the first moment.
+     */
+    hold_up(&it, 5, 400 * CRN_NS_PER_MS);
+    int left_out = -1;
+    crn_judgement judgement;
+    do {
+        it.views[0].deadline_ns = crn_now_ns() + 200 * CRN_NS_PER_MS;
+        judgement = judgement_of(&it);
+        left_out++;
+    } while (judgement.skipped && left_out < 1000);
+    assert_in_range(left_out, 1, 999);
+    stop(&it);
+    expect_all_given_back();
+}
+
+/* As when the process is stopped there: the batch itself has only begun. */
+static void a_launch_that_was_held_up_loses_no_device(void **state)
+{
+    (void)state;
+    bench it;
+    budget_ms = 1200;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    uint64_t before = crn_engine_get_stats(it.engine)->device;
+    /* Choosing the device, the upload, the launch. */
+    hold_up(&it, 2, 700 * CRN_NS_PER_MS);
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1);
+    stop(&it);
+    budget_ms = 20000;
+    expect_all_given_back();
+}
+
+/* As many views as the device takes, while somebody looks all the time. */
+static void run_all_with(crn_gpu_fault fault)
+{
+    bench it;
+    budget_ms = 320;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    crn_faulty_gpu_set(fault, 0);
+    for (int i = 0; i < VIEWS; i++)
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+    for (int i = 0; i < VIEWS;) {
+        sched_yield();
+        crn_output *output = crn_engine_collect(it.engine);
+        if (!output)
+            continue;
+        crn_engine_release(it.engine, output);
+        i++;
+    }
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
+    stop(&it);
+    budget_ms = 20000;
+    expect_all_given_back();
+}
+
+/* Together they take several times as long as a call may. */
+static void many_slow_calls_lose_no_device(void **state)
+{
+    (void)state;
+    run_all_with(CRN_GPU_SLOW_UPLOADS);
+}
+
+/* The last of the batches ends after twice the time that one may take. */
+static void a_busy_device_is_not_lost(void **state)
+{
+    (void)state;
+    run_all_with(CRN_GPU_BUSY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
+        cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
+        cmocka_unit_test(many_slow_calls_lose_no_device),
+        cmocka_unit_test(a_busy_device_is_not_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
