@@ -219,15 +219,6 @@ bool crn_contours_planes_fit(const crn_context *context, const crn_contours_plan
     return plane_bytes(plan, 0) <= (shared < 49152 ? shared : 49152);
 }
 
-/* Does the code that this device runs wait by itself? What was built for older ones and made ready
- * for a newer one (CRN_CUDA_ARCHITECTURES) does not, and must not begin early there. */
-static bool waits_for_bits(void)
-{
-    cudaFuncAttributes built = {};
-    cudaError_t error = cudaFuncGetAttributes(&built, reinterpret_cast<const void *>(trace_planes));
-    return error == cudaSuccess && built.ptxVersion >= 90;
-}
-
 int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *plan)
 {
     size_t room = crn_gpu_limits_of(context)->shared_bytes - plane_bytes(plan, 0);
@@ -240,7 +231,7 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &early;
-    config.numAttrs = waits_for_bits();
+    config.numAttrs = crn_gpu_limits_of(context)->capability >= 90;
     config.gridDim = dim3((unsigned)plan->numbers);
     config.blockDim = dim3(PLANE_THREADS);
     config.dynamicSmemBytes = plane_bytes(plan, plan->shared_segments);

@@ -120,14 +120,23 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
     return 0;
 }
 
+/* Any kernel tells which architecture this device's code was built for (CRN_CUDA_ARCHITECTURES). */
+static __global__ void nothing(void) {}
+
+/* Of the device that is the thread's. */
 static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
 {
     cudaDeviceProp properties;
+    cudaFuncAttributes built;
     cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&built, nothing);
     if (error != cudaSuccess)
         return crn_gpu_launched();
     ret_limits->device = device;
     ret_limits->capability = 10 * properties.major + properties.minor;
+    if (built.ptxVersion < ret_limits->capability)
+        ret_limits->capability = built.ptxVersion;
     ret_limits->multiprocessors = properties.multiProcessorCount;
     ret_limits->shared_bytes = properties.sharedMemPerBlockOptin;
     ret_limits->l2_bytes = (size_t)properties.l2CacheSize;

@@ -27,7 +27,8 @@ extern "C" {
 /* What can differ from device to device. */
 typedef struct crn_gpu_limits {
     int32_t device;     /* its number */
-    int32_t capability; /* 90: Hopper's own instructions may be used */
+    int32_t capability; /* the device's, or the code's that it runs where that was built for less;
+                           90: Hopper's own instructions are in it */
     int32_t multiprocessors;
     size_t shared_bytes; /* most shared memory of a block, after crn_gpu_allow_shared */
     size_t l2_bytes;
