@@ -68,6 +68,15 @@ static void views_that_wait_together_go_together(void **state)
     expect_all_given_back();
 }
 
+/* Right judgements, none of them the processor's. */
+static void judge_on_device_alone(bench *it)
+{
+    uint64_t before = crn_engine_get_stats(it->engine)->processor;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(judgement_of(it).defect_count, 2);
+    assert_int_equal(crn_engine_get_stats(it->engine)->processor, before);
+}
+
 static void a_larger_shape_spoils_no_smaller_one(void **state)
 {
     (void)state;
@@ -79,12 +88,20 @@ static void a_larger_shape_spoils_no_smaller_one(void **state)
     show(&it, 50, 90);
     run_on_device(&it, 2);
     show(&it, 20, 40);
-    uint64_t before = crn_engine_get_stats(it.engine)->processor;
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(judgement_of(&it).defect_count, 2);
-    assert_int_equal(crn_engine_get_stats(it.engine)->processor, before);
+    judge_on_device_alone(&it);
     stop(&it);
     expect_all_given_back();
+}
+
+/* The device is asked again until it has said that it cannot have them; then none goes there. */
+static void run_until_refused(bench *it)
+{
+    const crn_engine_stats *stats = crn_engine_get_stats(it->engine);
+    uint64_t asked;
+    do {
+        asked = stats->device_new;
+        run_views(it, 8, NULL);
+    } while (stats->device_new != asked || stats->processor < 64);
 }
 
 static void what_a_device_cannot_have_is_told_once(void **state)
@@ -98,18 +115,12 @@ static void what_a_device_cannot_have_is_told_once(void **state)
     for (int i = 0; i < VIEWS; i++)
         it.views[i].header.type = CRN_U8;
     crn_log_catch(&caught);
-    const crn_engine_stats *stats = crn_engine_get_stats(it.engine);
-    /* The device is asked again until it has said so. */
-    uint64_t asked;
-    do {
-        asked = stats->device_new;
-        run_views(&it, 8, NULL);
-    } while (stats->device_new != asked || stats->processor < 64);
+    run_until_refused(&it);
     const char *log = crn_log_release(&caught);
     const char *told = strstr(log, "device 0 cannot have views of 20x40x3 u8 HWC: Cannot allocate");
     assert_non_null(told);
     assert_null(strstr(told + strlen("device 0 cannot have"), "cannot have"));
-    assert_int_equal(stats->device, 0);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, 0);
     /* Others still go there. */
     show(&it, 20, 40);
     run_on_device(&it, 1);
@@ -133,18 +144,10 @@ static void a_shape_too_large_spoils_no_smaller_one(void **state)
     crn_fake_gpu_limit(2000000);
     show(&it, 400, 600);
     crn_log_catch(&caught);
-    const crn_engine_stats *stats = crn_engine_get_stats(it.engine);
-    uint64_t asked;
-    do {
-        asked = stats->device_new;
-        run_views(&it, 8, NULL);
-    } while (stats->device_new != asked || stats->processor < 64);
+    run_until_refused(&it);
     assert_non_null(strstr(crn_log_release(&caught), "device 0 cannot have views of 400x600x3"));
     show(&it, 40, 60);
-    uint64_t before = stats->processor;
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(judgement_of(&it).defect_count, 2);
-    assert_int_equal(stats->processor, before);
+    judge_on_device_alone(&it);
     stop(&it);
     expect_all_given_back();
 }

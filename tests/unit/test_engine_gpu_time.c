@@ -3,6 +3,15 @@
 
 #include "tests/unit/engine_bench.h"
 
+/* With a device that can be made to fail, and has run a view. */
+static void start_warm(bench *it, const char *chain)
+{
+    start(it, chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(it, 20, 40);
+    run_on_device(it, 1);
+}
+
 /* The device's thread stands still for so long in its `after`-th call from now, which one view
  * makes it ask. */
 static void hold_up(bench *it, int32_t after, int64_t held_ns)
@@ -24,10 +33,7 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
 {
     (void)state;
     bench it;
-    start(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n",
-          "run: {backend: cuda, workers: 1, threads: 1}\n", crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
+    start_warm(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n");
     /* Choosing the device, the upload, the launch; of the looks, the one behind the first moment.
      */
     hold_up(&it, 5, 400 * CRN_NS_PER_MS);
@@ -49,10 +55,7 @@ static void a_launch_that_was_held_up_loses_no_device(void **state)
     (void)state;
     bench it;
     budget_ms = 1200;
-    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
-          crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
+    start_warm(&it, plain_chain);
     uint64_t before = crn_engine_get_stats(it.engine)->device;
     /* Choosing the device, the upload, the launch. */
     hold_up(&it, 2, 700 * CRN_NS_PER_MS);
@@ -68,10 +71,7 @@ static void run_all_with(crn_gpu_fault fault)
 {
     bench it;
     budget_ms = 320;
-    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
-          crn_faulty_gpu(crn_fake_gpu(1, false)));
-    show(&it, 20, 40);
-    run_on_device(&it, 1);
+    start_warm(&it, plain_chain);
     crn_faulty_gpu_set(fault, 0);
     for (int i = 0; i < VIEWS; i++)
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
