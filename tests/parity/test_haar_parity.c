@@ -353,7 +353,7 @@ static void run_views(cuda_views *v, crn_random *random, crn_gpu_graph *graph)
                   : v->gpu->ops->haar(v->context, &v->params, &v->in, &v->out);
     operators_check_result(r, v->what);
     assert_int_equal(v->gpu->download(v->context, got.data, v->out.data, bytes * sizeof(float)), 0);
-    operators_check_result(crn_gpu_wait(v->gpu, v->context, INT64_C(60000000000)), v->what);
+    operators_check_result(crn_test_gpu_wait(v->gpu, v->context), v->what);
     for (int32_t view = 0; view < v->views; view++) {
         crn_image one = in, of = got;
         one.data = (char *)in.data + (size_t)view * elements * size;

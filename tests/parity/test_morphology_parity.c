@@ -455,7 +455,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, parity_case *c, c
         operators_check_result(gpu->upload(device, in.data, pictures, VIEWS * bytes), c->what);
         operators_check_result(gpu->launch(device, graph), c->what);
         operators_check_result(gpu->download(device, got, out.data, VIEWS * bytes), c->what);
-        operators_check_result(crn_gpu_wait(gpu, device, INT64_C(60000000000)), c->what);
+        operators_check_result(crn_test_gpu_wait(gpu, device), c->what);
         for (int32_t view = 0; view < VIEWS; view++) {
             one.data = pictures + (size_t)view * bytes;
             crn_morphology_openmp(operator_contexts[1], &c->params, &one, &c->out);

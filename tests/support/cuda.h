@@ -14,4 +14,7 @@ const crn_gpu *crn_test_cuda(void);
 /* Two or more. With one the running test is skipped, whatever CRN_REQUIRE_GPU says. */
 const crn_gpu *crn_test_several_cuda(void);
 
+/* Waits until the context has done all, however long a sanitizer makes that: 0, or what failed. */
+int crn_test_gpu_wait(const crn_gpu *gpu, crn_context *context);
+
 #endif
