@@ -78,7 +78,7 @@ class Report:
         lines += [line.format(*map(str, row)) for row in rows]
         self.say("\n".join(lines + (["", note] if note else [])))
 
-    def figure(self, name, panels, width=4.2, height=3.4, columns=3):
+    def figure(self, name, panels, width=4.2, height=3.7, columns=3):
         """A picture of several panels, each drawn by a function of its axes."""
         columns = min(columns, len(panels))
         lines = -(-len(panels) // columns)
@@ -88,8 +88,12 @@ class Report:
         for axis, draw in zip(axes.flat, panels):
             draw(axis)
             axis.grid(alpha=.3, which="both", linewidth=.5)
-            if axis.get_legend_handles_labels()[0]:
-                axis.legend(fontsize=7)
+            names = axis.get_legend_handles_labels()[1]
+            across = len(names) if len(names) < 5 else 3
+            if names:  # above the panel, where it hides nothing
+                axis.legend(fontsize=7, frameon=False, ncols=across, handlelength=1.5, columnspacing=1,
+                            loc="lower center", bbox_to_anchor=(.5, .98))
+                axis.set_title(axis.get_title(), fontsize=9, pad=6 + 11 * -(-len(names) // across))
         figure.tight_layout()
         path = self.folder / f"{name}.png"
         figure.savefig(path, dpi=110)
@@ -123,7 +127,6 @@ def curves(title, x_label, y_label, series, log=True):
             axis.set_xscale("log", base=2)
             axis.set_yscale("log")
         axis.set(title=title, xlabel=x_label, ylabel=y_label)
-        axis.title.set_fontsize(9)
     return draw
 
 
@@ -136,5 +139,4 @@ def bars(title, y_label, names, parts):
             below += heights
         axis.tick_params(axis="x", labelsize=6, labelrotation=90 if max(map(len, names)) > 4 else 0)
         axis.set(title=title, ylabel=y_label)
-        axis.title.set_fontsize(9)
     return draw
