@@ -139,7 +139,6 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
         ret_limits->capability = built.ptxVersion;
     ret_limits->multiprocessors = properties.multiProcessorCount;
     ret_limits->shared_bytes = properties.sharedMemPerBlockOptin;
-    ret_limits->l2_bytes = (size_t)properties.l2CacheSize;
     return 0;
 }
 

@@ -31,7 +31,6 @@ typedef struct crn_gpu_limits {
                            90: Hopper's own instructions are in it */
     int32_t multiprocessors;
     size_t shared_bytes; /* most shared memory of a block, after crn_gpu_allow_shared */
-    size_t l2_bytes;
 } crn_gpu_limits;
 
 /* NULL: the context is no device's (an operator then returns -EINVAL). */

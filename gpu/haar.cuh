@@ -65,8 +65,6 @@ int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar
 int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_haar_job *job);
 
-#ifdef __CUDACC__
-
 /* ceil(size / 2^k) */
 static __host__ __device__ inline int32_t crn_haar_halved(int32_t size, int32_t k)
 {
@@ -116,5 +114,4 @@ static __device__ __forceinline__ T *crn_haar_at(const crn_haar_view &view, int3
     return static_cast<T *>(view.data) + lane * view.lane_stride + picture * view.view_stride;
 }
 
-#endif
 #endif

@@ -8,7 +8,6 @@
 #define THREADS_X       32
 #define THREADS_Y       8
 #define CHUNK           (4u << 20)        /* what crn_gpu_constants takes at once */
-#define LEVELS_MAX      13                /* 2^0 to 2^12 */
 #define LEVEL_BYTES_MAX ((size_t)1 << 30) /* of all levels together, as far as one plane allows */
 
 enum { SLOT_FIRST, SLOT_SECOND, SLOT_THIRD, SLOT_LEVELS, SLOT_RUNS, SLOT_COUNTS };

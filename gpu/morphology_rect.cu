@@ -8,8 +8,6 @@
  */
 #include "gpu/morphology_tile.cuh"
 
-#define TILE_ROWS_LEAST 16
-
 /* The passes over one tile. Lengths of lines in words where nothing else is said. */
 typedef struct rect_job {
     crn_tile_picture picture;
