@@ -140,7 +140,6 @@ int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number
         return crn_error_set(error, r, "device %d: cannot start its thread: %s", number,
                              strerror(-r));
     }
-    device->started = true;
     if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || !atomic_load(&device->ready)) {
         crn_device_lose(device, CRN_DEVICE_ABANDONED, "it does not answer");
         crn_error_set(error, -ETIMEDOUT, "device %d: it does not answer", number);

@@ -87,7 +87,6 @@ struct crn_device {
     int64_t limit_ns;    /* for a call, and for a batch in flight */
     uint32_t optional;   /* steps that may be left out on the device */
     pthread_t thread;
-    bool started;
     sem_t work;     /* something may have to be done */
     sem_t answered; /* the thread has set itself up, or served a request */
     sem_t ended;
