@@ -13,10 +13,9 @@
 #include "stages/picture_parts.h"
 #include "stages/tiff_faults.h"
 
-#define STRIP_BYTES    (1 << 20)
-#define CLASSIC_BYTES  UINT64_C(4200000000) /* of pixels; the rest, to 2^32, is for directories */
-#define SAMPLES_MAX    UINT16_MAX
-#define PAGE_SAY_BYTES 64
+#define STRIP_BYTES   (1 << 20)
+#define CLASSIC_BYTES UINT64_C(4200000000) /* of pixels; the rest, to 2^32, is for directories */
+#define SAMPLES_MAX   UINT16_MAX
 
 struct crn_picture_writer {
     crn_new_file part;

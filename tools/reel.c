@@ -241,7 +241,7 @@ int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn
 int crn_reel_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
                   crn_reel *ret_reel, crn_error *error)
 {
-    crn_reel reel = {.paths = paths, .files = files};
+    crn_reel reel = {.paths = paths};
     int r = 0;
     for (int i = 0; i < files && !r; i++)
         r = scan_file(tool, &reel, i, error);

@@ -34,7 +34,6 @@ typedef struct crn_reel {
     bool in_memory;
 
     char **paths; /* the caller's */
-    int files;
     crn_reel_lane *lanes;
     uint32_t lane_count;
     uint64_t *epochs;
