@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTES_MAX (4u << 20)
-
 void crn_gpu_constants_free(crn_gpu_constant_table *table)
 {
     for (int32_t i = 0; i < table->count; i++) {
@@ -33,7 +31,7 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
     for (int32_t i = 0; i < table->count; i++)
         if (table->entry[i].bytes == count && memcmp(table->entry[i].host, bytes, count) == 0)
             return make_last(table, i);
-    if (count > BYTES_MAX || stand->recording)
+    if (count > CRN_GPU_CONSTANT_BYTES_MAX || stand->recording)
         return NULL;
     void *host = malloc(count), *device = NULL;
     /* Waited for on this stream: a plain copy from the caller's memory returns before the bytes

@@ -22,9 +22,6 @@ enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_ENTRIES, SLOT_MASK };
 /* Larger planes are all blocks' together. */
 #define PLANE_CELLS ((int64_t)1 << 17)
 
-/* What crn_gpu_constants takes. */
-#define CONSTANTS_MAX ((size_t)4 << 20)
-
 /* Scratch memory is given per view; this much is needed for all together. */
 static void *take(crn_context *context, int32_t slot, size_t bytes)
 {
@@ -32,14 +29,14 @@ static void *take(crn_context *context, int32_t slot, size_t bytes)
     return crn_context_scratch(context, slot, (bytes + views - 1) / views);
 }
 
-/* A mask too large for that is uploaded again and again. A graph would read the caller's. */
+/* A mask too large for constants is uploaded again and again. A graph would read the caller's. */
 static int place_mask(crn_context *context, const crn_contours_params *params,
                       crn_contours_plan *plan)
 {
     size_t bytes = (size_t)plan->height * (size_t)plan->width;
     if (!params->mask)
         return 0;
-    if (bytes <= CONSTANTS_MAX) {
+    if (bytes <= CRN_GPU_CONSTANT_BYTES_MAX) {
         plan->mask = static_cast<const uint8_t *>(crn_gpu_constants(context, params->mask, bytes));
         return plan->mask ? 0 : -ENOMEM;
     }

@@ -38,11 +38,14 @@ const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context);
 
 cudaStream_t crn_gpu_stream(const crn_context *context);
 
+/* What crn_gpu_constants takes at once. */
+#define CRN_GPU_CONSTANT_BYTES_MAX ((size_t)4 << 20)
+
 /*
- * The caller's bytes (kernel weights, an element's chords, levels) on the device, uploaded when
- * they are seen for the first time and found by their content from then on. At most 4 MiB. NULL
- * when memory is short. What fits is better passed as the kernel's own argument, which is free: up
- * to about 1 KiB.
+ * The caller's bytes (kernel weights, an element's pixels, levels) on the device, uploaded, and
+ * waited for, when they are seen for the first time and found by their content from then on. NULL
+ * when they are more than CRN_GPU_CONSTANT_BYTES_MAX or memory is short. What fits is better passed
+ * as the kernel's own argument, which is free: up to about 1 KiB.
  */
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count);
 

@@ -7,7 +7,6 @@
 
 #define THREADS_X       32
 #define THREADS_Y       8
-#define CHUNK           (4u << 20)        /* what crn_gpu_constants takes at once */
 #define LEVEL_BYTES_MAX ((size_t)1 << 30) /* of all levels together, as far as one plane allows */
 
 enum { SLOT_FIRST, SLOT_SECOND, SLOT_THIRD, SLOT_LEVELS, SLOT_RUNS, SLOT_COUNTS };
@@ -336,7 +335,7 @@ static void erode_rect(const work *w, bool reflect, const T *from, T *to, T *lev
 static int32_t rows_at_once(const crn_element *e)
 {
     size_t row = (size_t)e->width * (e->heights ? sizeof(float) : 1);
-    return lesser(e->height, (int32_t)(CHUNK / row));
+    return lesser(e->height, (int32_t)(CRN_GPU_CONSTANT_BYTES_MAX / row));
 }
 
 /* The element's rows from `first` on; their arrays on the device. */
