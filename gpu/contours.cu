@@ -151,10 +151,10 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
     r = place_levels(context, params, &plan);
     if (r == 0)
         r = place_mask(context, params, &plan);
-    /* Blocks that work alone count all points of all planes in 32 bits. */
     plan.lacks = plan.mask || plan.type == CRN_F16 || plan.type == CRN_F32;
     plan.corner_words = (uint32_t)((plan.cell_rows + 1) * plan.words + 3) / 4 * 4;
     plan.plane_words = (plan.lacks ? 2 : 1) * plan.corner_words;
+    /* Blocks that work alone count all points of all planes in 32 bits. */
     bool alone = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &plan) &&
                  4 * cells * plan.numbers <= UINT32_MAX;
     if (r == 0)

@@ -50,13 +50,15 @@ int crn_convolve_small_f32(const crn_convolve_task *task);
 int crn_convolve_small_product_u8(const crn_convolve_task *task);
 int crn_convolve_small_product_f32(const crn_convolve_task *task);
 
-/* Kernels that are a column times a row, in two passes over a tile; the same results. */
+/* Kernels that are a column times a row, in two passes over a tile. Returns what
+ * crn_convolve_small does. */
 int crn_convolve_product(const crn_convolve_task *task);
 
 /* Any kernel, any strides: tiles in shared memory. 0 or a negative errno. */
 int crn_convolve_tiles(const crn_convolve_task *task);
 
-/* The row (or column) of a picture of `size` that stands at `index` outside of it; -1: zeros do. */
+/* What crn_convolve_source is on the host: the row (or column) of a picture of `size` that stands
+ * at `index` outside of it; -1: zeros do. */
 static __device__ __noinline__ int32_t crn_convolve_outside(int32_t border, int64_t index,
                                                             int32_t size)
 {

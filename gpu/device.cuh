@@ -3,11 +3,12 @@
  *
  * An operator here is an extern "C" function of the type in ops.h over device images. It checks its
  * arguments as its twins do (crn_<operator>_check), takes scratch memory with crn_context_scratch
- * (slots 0 to 15), launches on crn_gpu_stream and returns: it never waits, and with a shape that it
- * has seen before it does nothing but launch kernels and copies, so that a graph can be recorded of
- * it. It works on crn_context_views pictures at once, in one launch where it works on one in one
- * launch; view v of an image begins crn_gpu_view_stride elements after view v - 1. With one view
- * images have any strides, with more they are dense (-EINVAL else).
+ * (slots 0 to 15), launches on crn_gpu_stream and returns. With a shape that it has not seen before
+ * it may take memory and upload constants, which waits; later it does nothing but launch kernels
+ * and copies, so that a graph can be recorded of it. It works on crn_context_views pictures at
+ * once, in one launch where it works on one in one launch; view v of an image begins
+ * crn_gpu_view_stride elements after view v - 1. With one view images have any strides, with more
+ * they are dense (-EINVAL else).
  */
 #ifndef CRN_GPU_DEVICE_CUH
 #define CRN_GPU_DEVICE_CUH

@@ -1,4 +1,5 @@
-/* What device.cu, transfer.cu, graph.cu and constants.cu share, and operators have no use for. */
+/* What device.cu, transfer.cu, graph.cu, constants.cu and table.cu share, and operators have no use
+ * for. */
 #ifndef CRN_GPU_DEVICE_PARTS_CUH
 #define CRN_GPU_DEVICE_PARTS_CUH
 

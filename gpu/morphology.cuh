@@ -8,11 +8,10 @@
  *   morphology_chords.cu    other elements, in one launch (with morphology_plan.cu and others)
  *   morphology_general.cu   any strides, any element, pass after pass over dense copies
  *
- * Only minima are taken: a dilation is the erosion, by the reflected element, of the complement
- * (255
- * - v, or -v), complemented. So the neutral value, which stands where the picture ends and for NaN,
- * is 255 or +inf everywhere. The sign of a zero has no influence on anything but itself, so that -0
- * becomes +0 where results are written, and only there.
+ * Only minima are taken: a dilation is the erosion, by the reflected element, of the complement (of
+ * v: 255 - v, or -v), complemented. So the neutral value, which stands where the picture ends and
+ * for NaN, is 255 or +inf everywhere. The sign of a zero has no influence on anything but itself,
+ * so that -0 becomes +0 where results are written, and only there.
  */
 #ifndef CRN_GPU_MORPHOLOGY_CUH
 #define CRN_GPU_MORPHOLOGY_CUH
