@@ -70,11 +70,11 @@ double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *pictu
 int crn_morphology_cuda(crn_context *context, const crn_morphology_params *params,
                         const crn_image *in, crn_image *out)
 {
-    if (!crn_gpu_limits_of(context))
-        return -EINVAL;
     int r = crn_morphology_check(params, in, out);
     if (r < 0)
         return r;
+    if (!crn_gpu_limits_of(context))
+        return -EINVAL;
     if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
         return -EINVAL;
     crn_tile_picture picture;
