@@ -1,6 +1,10 @@
 /* Elements other than rectangles: what the host works out (morphology_chords.cuh). */
 #include "gpu/morphology_chords.cuh"
 
+extern "C" {
+#include "stages/element.h"
+}
+
 #define SIDE_MAX        64        /* of an element */
 #define PLANE_WORDS_MAX (1 << 24) /* more than any block has */
 
@@ -24,24 +28,6 @@ static int32_t greater(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* (x - (W - 1) / 2 and so on as in ops.h.) */
-static bool has(const crn_element *e, int32_t x, int32_t y)
-{
-    int32_t across = e->width - 1, down = e->height - 1;
-    int32_t from_x = 2 * (x - e->width / 2) * down, from_y = 2 * (y - e->height / 2) * across;
-    switch (e->shape) {
-    case CRN_ELEMENT_RECT:
-        return true;
-    case CRN_ELEMENT_DISK:
-        return (int64_t)from_x * from_x + (int64_t)from_y * from_y <=
-               (int64_t)(across * down) * (across * down);
-    case CRN_ELEMENT_CROSS:
-        return x == e->width / 2 || y == e->height / 2;
-    default:
-        return e->members[(size_t)y * (size_t)e->width + (size_t)x] != 0;
-    }
-}
-
 static bool add_run(plan *p, const crn_element *e, bool reflect, int32_t y, int32_t first,
                     int32_t end)
 {
@@ -63,7 +49,7 @@ static bool find_runs(plan *p, const crn_element *e, bool reflect)
     for (int32_t y = 0; y < e->height; y++)
         for (int32_t x = 0; x < e->width; x++) {
             int32_t first = x;
-            while (x < e->width && has(e, x, y))
+            while (x < e->width && crn_element_has(e, x, y))
                 x++;
             if (x > first && !add_run(p, e, reflect, y, first, x))
                 return false;
@@ -206,7 +192,8 @@ static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32
     int32_t middle = crn_round_up(rows + (chain ? b->above + b->below : 0), per_word);
     int32_t reach = chain ? a->above + a->below : b->above + b->below;
     job->loaded_rows = crn_round_up(middle + reach, per_word) / per_word;
-    /* Of thousands of lanes the reach alone may be more than a block's memory, and than counts. */
+    /* Of thousands of lanes the reach alone may be more than a block's memory, and than counts
+     * reach. */
     if ((int64_t)job->loaded_rows * job->pitch > PLANE_WORDS_MAX)
         return SIZE_MAX;
     int32_t plane_words = crn_round_up(job->loaded_rows * job->pitch, 4);
