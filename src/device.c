@@ -172,7 +172,7 @@ bool crn_device_close(crn_device **device)
         crn_device_lose(self, CRN_DEVICE_ABANDONED, "it does not end");
         pthread_detach(self->thread);
     }
-    if (atomic_load(&self->state) == CRN_DEVICE_RUNNING) {
+    if (crn_device_is_running(self)) {
         free_device(self);
         return true;
     }

@@ -37,7 +37,7 @@ crn_shape crn_shape_of(const crn_view_header *header);
 bool crn_shape_same(const crn_shape *a, const crn_shape *b);
 size_t crn_shape_bytes(const crn_shape *shape);
 
-/* "95x511x12 f32": height, width, classes. */
+/* "95x511x12 f32 HWC": height, width, classes. */
 #define CRN_SHAPE_TEXT 64
 const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT]);
 

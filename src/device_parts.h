@@ -68,9 +68,9 @@ typedef enum crn_device_state {
 
 /* A made-up view to be timed. */
 typedef struct crn_device_request {
-    const crn_shape *shape; /* NULL: nothing is asked */
+    const crn_shape *shape;
     const void *maps;
-    int32_t runs;
+    int32_t runs; /* 0: it just answers, and looks at neither */
     int64_t ns;
     int status;
 } crn_device_request;
@@ -84,7 +84,7 @@ struct crn_device {
     crn_device_memory memory;
     bool pinned;
     int done_descriptor; /* one of its own, so that an abandoned thread rings nobody else's bell */
-    int64_t limit_ns;    /* for a call, and for a batch in flight */
+    int64_t limit_ns;    /* for a call; for a batch in flight at least */
     uint32_t optional;   /* steps that may be left out on the device */
     pthread_t thread;
     sem_t work;     /* something may have to be done */
@@ -102,8 +102,8 @@ struct crn_device {
     atomic_int state;             /* crn_device_state, RUNNING once left never again */
     atomic_bool ready;            /* set up, or not: `status` */
     atomic_bool stop, asked;      /* asked: `request` waits */
-    _Atomic int64_t
-        since_ns; /* since when the device's thread is in a call, or at its work; 0: it sleeps */
+    /* Since when the device's thread is in a call, or at its work; 0: it sleeps. */
+    _Atomic int64_t since_ns;
     char why[3][256]; /* by state, each written by the thread that makes it so */
 
     /* The submitting thread's. */

@@ -90,7 +90,7 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
         if (r == 0)
             r = gpu->mark(context, i + 1);
         /* A call that came back too late: the line may have ended meanwhile. */
-        if (atomic_load(&device->state) != CRN_DEVICE_RUNNING)
+        if (!crn_device_is_running(device))
             r = -ENODEV;
     }
     return r;

@@ -128,8 +128,8 @@ static void look_at_slots(crn_device *self)
             continue;
         int64_t now_ns = crn_now_ns();
         int r = self->gpu->poll(slot->context[slot->batch]);
-        if (!crn_device_is_running(
-                self)) /* it came back too late: the line may have ended meanwhile */
+        /* A call that came back too late: the line may have ended meanwhile. */
+        if (!crn_device_is_running(self))
             return;
         if (r == 0)
             finish_batch(self, slot, now_ns);

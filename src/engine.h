@@ -65,8 +65,8 @@ int crn_engine_check(const crn_engine *engine, int64_t now_ns, int64_t limit_ns,
 
 const crn_engine_stats *crn_engine_get_stats(const crn_engine *engine);
 
-/* "openmp, 1 worker of 1 thread", "cuda on NVIDIA H200, 4 slots in flight, then openmp, ...": what
- * runs, for the log. */
+/* "openmp, 1 worker of 1 thread", "cuda on NVIDIA H200, 4 batches in flight, then openmp, ...":
+ * what runs, for the log. */
 const char *crn_engine_describe(const crn_engine *engine);
 
 /* Bytes that the engine reserves, for the memory that --check tells. */
