@@ -1,5 +1,4 @@
 /* The two lists of a line's file: the classes, and the chain of stages. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

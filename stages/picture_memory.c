@@ -1,7 +1,5 @@
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stages/picture_parts.h"

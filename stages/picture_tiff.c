@@ -6,12 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "stages/tiff_faults.h"
 
 #include "stages/picture_tiff.h"
+#include "stages/tiff_faults.h"
 
 #define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
 

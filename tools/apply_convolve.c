@@ -1,7 +1,5 @@
 /* cernita-apply convolve. */
-#include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "stages/kernel.h"

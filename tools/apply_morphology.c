@@ -1,7 +1,6 @@
 /* cernita-apply morphology. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "stages/element.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stages/backend.h"
 #include "tools/bench.h"
 #include "tools/bench_gpu.h"
 #include "tools/bench_npy.h"

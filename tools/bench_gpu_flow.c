@@ -1,7 +1,5 @@
 /* Many views in flight: what `cernita-bench gpu` calls sustained. */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "src/base/clock.h"
 #include "tools/bench_gpu.h"

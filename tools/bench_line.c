@@ -4,7 +4,6 @@
  * what it carries, and how it behaves at twice that.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 /* cernita-bench: how fast the operators are, and what the line adds to moving the bytes. */
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/bench.h"

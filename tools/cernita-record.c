@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include "src/base/clock.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include "src/base/clock.h"

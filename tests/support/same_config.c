@@ -1,6 +1,5 @@
 #include "tests/support/same_config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 size_t crn_param_bytes(crn_param_type type)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "src/base/log.h"
 #include "tests/support/caught_log.h"
 #include "tests/unit/engine_bench.h"
 

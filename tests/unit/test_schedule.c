@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/base/clock.h"
 #include "src/schedule.h"
 
 #define NOW   1000 /* the tests' unit is one ns */
