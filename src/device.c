@@ -47,9 +47,8 @@ size_t crn_shape_bytes(const crn_shape *shape)
 
 const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT])
 {
-    static const char *const types[] = {"?", "u8", "f16", "f32", "u16"};
     snprintf(text, CRN_SHAPE_TEXT, "%dx%dx%d %s %s", shape->height, shape->width, shape->channels,
-             types[shape->type], shape->layout == CRN_CHW ? "CHW" : "HWC");
+             crn_type_say(shape->type), shape->layout == CRN_CHW ? "CHW" : "HWC");
     return text;
 }
 

@@ -2,6 +2,15 @@
 
 #include <string.h>
 
+const char *crn_type_say(crn_type type)
+{
+    return type == CRN_U8    ? "u8"
+           : type == CRN_U16 ? "u16"
+           : type == CRN_F16 ? "f16"
+           : type == CRN_F32 ? "f32"
+                             : "no type";
+}
+
 float crn_f16_to_f32(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000u) << 16;

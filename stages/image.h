@@ -38,6 +38,9 @@ static inline size_t crn_type_bytes(crn_type type)
     return type == CRN_U8 ? 1 : type == CRN_F16 || type == CRN_U16 ? 2 : type == CRN_F32 ? 4 : 0;
 }
 
+/* "u8", "u16", "f16", "f32"; "no type" for a number that is none. Static. */
+const char *crn_type_say(crn_type type);
+
 /* An image over dense memory in the given layout. The memory stays the caller's. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
                                         int32_t planes, int32_t height, int32_t width)

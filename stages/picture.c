@@ -14,15 +14,6 @@
 /* --- shapes and memory --------------------------------------------------------------------------
  */
 
-const char *crn_type_say(crn_type type)
-{
-    return type == CRN_U8    ? "u8"
-           : type == CRN_U16 ? "u16"
-           : type == CRN_F16 ? "f16"
-           : type == CRN_F32 ? "f32"
-                             : "no type";
-}
-
 void crn_picture_clean(char *text)
 {
     for (char *c = text; *c; c++)

@@ -29,8 +29,6 @@ void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t
 /* One element's address. */
 void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
-const char *crn_type_say(crn_type type);
-
 /* Makes one printable line of what a library says about a file. */
 void crn_picture_clean(char *text);
 

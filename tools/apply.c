@@ -217,16 +217,8 @@ int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t
                          "%s: would take %s of memory (%s for %d x %d x %d %s, %s for the result "
                          "and the work), and %s are there; take a smaller picture",
                          path, crn_bytes_say(input + more_bytes, all), crn_bytes_say(input, own),
-                         image->planes, image->height, image->width,
-                         crn_apply_type_name(image->type), crn_bytes_say(more_bytes, more),
-                         crn_bytes_say(available, have));
-}
-
-const char *crn_apply_type_name(crn_type type)
-{
-    static const char *const names[] = {
-        [CRN_U8] = "u8", [CRN_F16] = "f16", [CRN_F32] = "f32", [CRN_U16] = "u16"};
-    return crn_type_bytes(type) ? names[type] : "?";
+                         image->planes, image->height, image->width, crn_type_say(image->type),
+                         crn_bytes_say(more_bytes, more), crn_bytes_say(available, have));
 }
 
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
@@ -251,5 +243,5 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
                          "%s: the %s backend cannot work on %d planes of %d x %d %s in this way "
                          "(%s); try --backend serial",
                          path, apply->ops->name, image->planes, image->width, image->height,
-                         crn_apply_type_name(image->type), strerror(-r));
+                         crn_type_say(image->type), strerror(-r));
 }

@@ -92,9 +92,6 @@ uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);
 int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t more_bytes,
                            crn_error *error);
 
-/* "u8", "u16", "f16", "f32". */
-const char *crn_apply_type_name(crn_type type);
-
 /* --- faults --------------------------------------------------------------------------------------
  */
 

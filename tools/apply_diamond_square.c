@@ -95,8 +95,8 @@ static int check_memory(const crn_apply *apply, const settings *set, const char 
     return crn_error_set(error, -ENOMEM,
                          "%s: a field of %d x %d %s takes %s of memory, and %s are there; take a "
                          "smaller --exponent",
-                         out, side, side, crn_apply_type_name(set->type),
-                         crn_bytes_say(bytes, need), crn_bytes_say(available, have));
+                         out, side, side, crn_type_say(set->type), crn_bytes_say(bytes, need),
+                         crn_bytes_say(available, have));
 }
 
 /* Band by band, which is the same field, so that there is something to tell meanwhile. The serial

@@ -83,7 +83,7 @@ static int check_picture(const crn_apply *apply, settings *set, const char *in, 
         return crn_error_set(error, -EINVAL,
                              "%s: is %s; ranklets are made of u8 and u16 pictures, so write it as "
                              "one of these first",
-                             in, crn_apply_type_name(image->type));
+                             in, crn_type_say(image->type));
     if (set->pyramid)
         crn_windows_pyramid(image->width, image->height, set->square, &set->windows);
     if (!set->windows.count)
