@@ -238,6 +238,9 @@ typedef struct crn_ranklet_params {
     int32_t width, height; /* of the window: even, from 2, at most the picture's */
 } crn_ranklet_params;
 
+/* Most pixels of half a window: the number of pairs fits into 63 bits. */
+#define CRN_RANKLET_HALF_MAX INT64_C(3037000499)
+
 /* in: u8 or u16, any strides, h x w. out: f32, any strides, 3 planes (vertical, horizontal,
  * diagonal) for each of `in`, (h - window height + 1) x (w - window width + 1): an element a
  * position, that of the window's top left pixel. */

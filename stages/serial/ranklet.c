@@ -20,6 +20,8 @@ int crn_ranklet_check(const crn_ranklet_params *params, const crn_image *in, con
         return -EINVAL;
     if (params->height < 2 || params->height % 2 || params->height > in->height)
         return -EINVAL;
+    if ((int64_t)params->width * params->height / 2 > CRN_RANKLET_HALF_MAX)
+        return -EINVAL;
     if (out->type != CRN_F32 || out->planes != 3 * in->planes ||
         out->height != in->height - params->height + 1 ||
         out->width != in->width - params->width + 1)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "stages/serial/ranklet.h"
 #include "tests/support/operator_tests.h"
 
 #define SIDE_MAX 64
@@ -256,6 +257,26 @@ static void test_nonsense_is_refused(void **state)
     assert_refused(&params, &good, &out);
 }
 
+/* Nothing is read: only the sizes say that the pairs of a window cannot be counted in 63 bits. */
+static void test_a_window_of_too_many_pairs_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        crn_ranklet_params params;
+        int result;
+    } cases[] = {{{77000, 78000}, 0},
+                 {{77936, 77934}, 0},
+                 {{77936, 77936}, -EINVAL},
+                 {{80000, 80000}, -EINVAL},
+                 {{1 << 20, 1 << 20}, -EINVAL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const crn_ranklet_params *p = &cases[i].params;
+        crn_image in = crn_image_dense(one.values, CRN_U8, CRN_CHW, 1, p->height, p->width);
+        crn_image out = crn_image_dense(one.out, CRN_F32, CRN_CHW, 3, 1, 1);
+        assert_int_equal(crn_ranklet_check(p, &in, &out), cases[i].result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_none_is_beyond_one),
         cmocka_unit_test(test_known_windows),
         cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_a_window_of_too_many_pairs_is_refused),
     };
     return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
 }
