@@ -17,6 +17,8 @@ int crn_gpu_errno(cudaError_t error)
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
         return -EINVAL;
+    case cudaErrorHostMemoryAlreadyRegistered:
+        return -EALREADY;
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
     case cudaErrorInsufficientDriver:

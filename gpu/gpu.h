@@ -47,7 +47,7 @@ typedef struct crn_gpu {
     /* Memory of the host that devices read and write: whole, or memory that is there already. */
     void *(*pinned_create)(size_t bytes); /* 64-byte aligned; NULL: there is none */
     void (*pinned_free)(void *memory);
-    int (*pin)(void *memory, size_t bytes); /* whole pages */
+    int (*pin)(void *memory, size_t bytes); /* whole pages; -EALREADY: it is, for all devices */
     void (*unpin)(void *memory);
 
     int (*upload)(crn_context *context, void *device, const void *host, size_t bytes);

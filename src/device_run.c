@@ -352,7 +352,7 @@ static int set_up(crn_device *self)
     if (self->memory.start) {
         r = gpu->pin(self->memory.start, self->memory.bytes);
         self->pinned = r == 0;
-        if (r < 0)
+        if (r < 0 && r != -EALREADY) /* by one that was left out since */
             crn_log(CRN_LOG_WARNING,
                     "device %d: %zu MiB of slots cannot be pinned: %s; uploads take longer; lower "
                     "limits.view_mib or limits.slots",

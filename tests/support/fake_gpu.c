@@ -52,6 +52,7 @@ crn_fake_gpu_use crn_fake_gpu_used;
 static int32_t device_count;
 static bool only_f32;
 static _Atomic size_t most_bytes;
+static void *_Atomic pinned_at;
 
 static void *take(void *owner, size_t bytes)
 {
@@ -287,6 +288,8 @@ static int pin(void *memory, size_t bytes)
 {
     if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
         return -EINVAL;
+    if (atomic_exchange(&pinned_at, memory) == memory)
+        return -EALREADY; /* as cudaHostRegister */
     atomic_fetch_add(&crn_fake_gpu_used.pins, 1);
     return 0;
 }
@@ -294,6 +297,7 @@ static int pin(void *memory, size_t bytes)
 static void unpin(void *memory)
 {
     (void)memory;
+    atomic_store(&pinned_at, NULL);
     if (atomic_load(&crn_fake_gpu_used.contexts) > 0)
         atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
     atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);

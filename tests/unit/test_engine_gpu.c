@@ -253,6 +253,27 @@ static void memory_that_a_device_left_pinned_must_stay(void **state)
     stop(&it);
 }
 
+static void what_a_device_left_pinned_serves_the_next(void **state)
+{
+    (void)state;
+    bench it;
+    _Alignas(4096) static char pages[2 * 4096];
+    int pins = atomic_load(&crn_fake_gpu_used.pins); /* those that must stay */
+    const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(2, false));
+    crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 30);
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    start_with(&it, plain_chain, "run: {backend: auto, devices: [0, 1], workers: 1, threads: 1}\n",
+               gpu, (crn_device_memory){.start = pages, .bytes = sizeof pages});
+    const char *log = crn_log_release(&caught);
+    assert_non_null(strstr(log, "device 0: cannot run the chain"));
+    assert_null(strstr(log, "cannot be pinned"));
+    assert_int_equal(crn_engine_get_stats(it.engine)->devices, 1);
+    assert_false(crn_engine_close(&it.engine));
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), pins + 1);
+    stop(&it);
+}
+
 static void slots_are_pinned_where_that_can_be(void **state)
 {
     (void)state;
@@ -341,6 +362,7 @@ int main(void)
         cmocka_unit_test(slots_are_pinned_where_that_can_be),
         /* Last: a device that failed keeps what it had. */
         cmocka_unit_test(memory_that_a_device_left_pinned_must_stay),
+        cmocka_unit_test(what_a_device_left_pinned_serves_the_next),
         cmocka_unit_test(cuda_without_a_device_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
