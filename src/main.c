@@ -79,6 +79,14 @@ static void set_up_signals(void)
         sigaction(crashes[i], &crash, NULL);
 }
 
+/* Once the line ends there is nothing left to ask: it is about to be freed. */
+static void ignore_further_stops(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGTERM, &ignore, NULL);
+    sigaction(SIGINT, &ignore, NULL);
+}
+
 static int parse_backend(const char *name, int32_t *ret_backend)
 {
     for (int32_t i = 0; crn_backend_names[i]; i++) {
@@ -171,6 +179,7 @@ static int run(const crn_config *config)
         crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
         _exit(EXIT_RUNTIME);
     }
+    ignore_further_stops();
     crn_line_close(&running_line);
     crn_log(CRN_LOG_INFO, "stopped");
     return EXIT_SUCCESS;

@@ -137,6 +137,22 @@ static void it_ends_with_0_on_sigterm_and_sigint(void **state)
     }
 }
 
+/* Its line is gone by then; it has yet to end. */
+static void asked_again_when_it_has_stopped_it_ends_with_0(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        process daemon;
+        start_line(&daemon);
+        kill(daemon.pid, SIGTERM);
+        read_until(&daemon, "stopped");
+        kill(daemon.pid, SIGTERM);
+        int status = end_of(&daemon);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 static void a_worker_that_crashes_takes_it_down_with_a_message(void **state)
 {
     (void)state;
@@ -230,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_ends_with_0_on_sigterm_and_sigint),
+        cmocka_unit_test(asked_again_when_it_has_stopped_it_ends_with_0),
         cmocka_unit_test(a_worker_that_crashes_takes_it_down_with_a_message),
         cmocka_unit_test(a_second_daemon_cannot_steal_the_endpoint),
         cmocka_unit_test(bad_configuration_ends_with_78),
