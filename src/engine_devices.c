@@ -226,15 +226,16 @@ static crn_shape_way *add_way(crn_devices *devices, const crn_shape *shape)
     return way;
 }
 
-/* The lane's, given at its first view: the one with the fewest lanes. */
+/* The lane's, given at its first view: of those in service, of which there is one at least, the one
+ * with the fewest lanes. */
 static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
 {
     for (int32_t i = 0; i < devices->lane_count; i++)
         if (devices->lanes[i].lane == lane)
             return devices->lanes[i].device;
-    int32_t fewest = 0;
-    for (int32_t i = 1; i < devices->count; i++)
-        if (devices->lanes_of[i] < devices->lanes_of[fewest])
+    int32_t fewest = -1;
+    for (int32_t i = 0; i < devices->count; i++)
+        if (!devices->lost[i] && (fewest < 0 || devices->lanes_of[i] < devices->lanes_of[fewest]))
             fewest = i;
     /* The line lets no more lanes in than there are places. */
     if (devices->lane_count < devices->config->limits.lanes) {

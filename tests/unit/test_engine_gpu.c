@@ -327,6 +327,36 @@ static void cuda_without_a_device_is_refused(void **state)
     crn_config_done(&it.config);
 }
 
+/* Whether one of these views, each on a lane of its own, ran on a device. */
+static bool runs_on_device(bench *it, int view)
+{
+    assert_int_equal(crn_engine_submit(it->engine, &it->views[view]), 0);
+    crn_output *output = wait_for_one(it);
+    assert_int_equal(output->status, 0);
+    bool on_device = output->on_device;
+    crn_engine_release(it->engine, output);
+    return on_device;
+}
+
+/* With one lane on each, the next would be the first one's, which is lost. */
+static void a_lane_that_comes_later_gets_a_device_that_works(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, devices: [0, 1], workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(2, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 0);
+    while (crn_engine_get_stats(it.engine)->lost == 0)
+        runs_on_device(&it, 0);
+    while (!runs_on_device(&it, 1))
+        continue;
+    assert_true(runs_on_device(&it, 2));
+    assert_false(runs_on_device(&it, 0));
+    stop(&it);
+}
+
 static void auto_says_which_and_why(void **state)
 {
     (void)state;
@@ -361,6 +391,7 @@ int main(void)
         cmocka_unit_test(auto_says_which_and_why),
         cmocka_unit_test(slots_are_pinned_where_that_can_be),
         /* Last: a device that failed keeps what it had. */
+        cmocka_unit_test(a_lane_that_comes_later_gets_a_device_that_works),
         cmocka_unit_test(memory_that_a_device_left_pinned_must_stay),
         cmocka_unit_test(what_a_device_left_pinned_serves_the_next),
         cmocka_unit_test(cuda_without_a_device_is_refused),
