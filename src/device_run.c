@@ -71,6 +71,17 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
     return 0;
 }
 
+/* How long a batch may take: several times what it took of late, but with time left for the
+ * processor. */
+static int64_t limit_of(const crn_device *self, const crn_plan *plan)
+{
+    int64_t limit_ns = 8 * plan->expected_ns;
+    int64_t most_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
+    if (limit_ns > most_ns)
+        limit_ns = most_ns;
+    return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
+}
+
 static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns)
 {
     int64_t stage_ns[CRN_STAGES_MAX];
@@ -81,7 +92,9 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     }
     crn_plan *plan = slot->plan;
     self->ended_ns = now_ns;
-    plan->expected_ns += (now_ns - slot->begun_ns - plan->expected_ns) / 4;
+    /* What takes longer than it may was held up from outside: the next is looked at in time. */
+    int64_t took_ns = now_ns - slot->begun_ns, limit_ns = limit_of(self, plan);
+    plan->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - plan->expected_ns) / 4;
     slot->plan = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
     for (int32_t i = 0; i < slot->count; i++) {
@@ -98,17 +111,6 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     /* The first one's finish renumbers planes, so all are found before. */
     for (int32_t i = 0; i < slot->count; i++)
         give_back(self, slot->views[i], 0);
-}
-
-/* How long a batch may take: several times what it took of late, but with time left for the
- * processor. */
-static int64_t limit_of(const crn_device *self, const crn_plan *plan)
-{
-    int64_t limit_ns = 8 * plan->expected_ns;
-    int64_t most_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
-    if (limit_ns > most_ns)
-        limit_ns = most_ns;
-    return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
 }
 
 /* One that waits for those before it is not stuck: they end one after the other. */

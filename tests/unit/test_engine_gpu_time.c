@@ -66,6 +66,25 @@ static void a_launch_that_was_held_up_loses_no_device(void **state)
     expect_all_given_back();
 }
 
+/* What a batch took of late says when to look at the next. */
+static void a_batch_that_was_held_up_holds_up_none_after_it(void **state)
+{
+    (void)state;
+    bench it;
+    budget_ms = 1200;
+    start_warm(&it, plain_chain);
+    uint64_t before = crn_engine_get_stats(it.engine)->device;
+    /* A look after seven eighths of a quarter of this would be one after more than half the budget.
+     */
+    hold_up(&it, 2, 3200 * CRN_NS_PER_MS);
+    judgement_of(&it);
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 2);
+    stop(&it);
+    budget_ms = 20000;
+    expect_all_given_back();
+}
+
 /* As many views as the device takes, while somebody looks all the time. */
 static void run_all_with(crn_gpu_fault fault)
 {
@@ -108,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_was_held_up_once_comes_back),
         cmocka_unit_test(a_launch_that_was_held_up_loses_no_device),
+        cmocka_unit_test(a_batch_that_was_held_up_holds_up_none_after_it),
         cmocka_unit_test(many_slow_calls_lose_no_device),
         cmocka_unit_test(a_busy_device_is_not_lost),
     };
