@@ -293,7 +293,7 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
                        int64_t *ret_ns)
 {
     device->request =
-        (crn_device_request){.shape = shape, .maps = maps, .runs = runs, .status = -ETIMEDOUT};
+        (crn_device_request){.shape = *shape, .maps = maps, .runs = runs, .status = -ETIMEDOUT};
     atomic_store(&device->asked, true);
     sem_post(&device->work);
     if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || atomic_load(&device->asked)) {

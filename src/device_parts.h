@@ -68,7 +68,7 @@ typedef enum crn_device_state {
 
 /* A made-up view to be timed. */
 typedef struct crn_device_request {
-    const crn_shape *shape;
+    crn_shape shape; /* a copy, for the asker may have gone when the thread comes back */
     const void *maps;
     int32_t runs; /* 0: it just answers, and looks at neither */
     int64_t ns;

@@ -275,7 +275,7 @@ static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *req
     crn_device_slot *slot = &self->slots[0];
     int32_t batch = 0;
     crn_plan *plan = crn_plans_choose(self, plans, 0, 0, 1, &batch);
-    crn_device_view made_up = {.shape = *request->shape, .maps = maps}, *view = &made_up;
+    crn_device_view made_up = {.shape = request->shape, .maps = maps}, *view = &made_up;
     int64_t took_ns[32];
     int32_t runs = request->runs < 32 ? request->runs : 32;
     if (!plan || runs < 1)
@@ -299,11 +299,11 @@ static int serve(crn_device *self, crn_device_request *request)
     request->ns = 0;
     if (request->runs == 0)
         return 0;
-    int r = crn_plans_find(self, request->shape) ? 0 : crn_plans_prepare(self, request->shape);
-    crn_plans *plans = crn_plans_find(self, request->shape);
+    int r = crn_plans_find(self, &request->shape) ? 0 : crn_plans_prepare(self, &request->shape);
+    crn_plans *plans = crn_plans_find(self, &request->shape);
     if (r < 0 || !plans || plans->refused)
         return r < 0 ? r : -ENOTSUP;
-    size_t bytes = crn_shape_bytes(request->shape);
+    size_t bytes = crn_shape_bytes(&request->shape);
     void *pinned = self->gpu->pinned_create(bytes);
     if (!pinned)
         return -ENOMEM;
