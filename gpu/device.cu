@@ -19,6 +19,12 @@ int crn_gpu_errno(cudaError_t error)
         return -EINVAL;
     case cudaErrorHostMemoryAlreadyRegistered:
         return -EALREADY;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidPtx:
+    case cudaErrorJitCompilerNotFound:
+        return -ENOEXEC;
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
     case cudaErrorInsufficientDriver:

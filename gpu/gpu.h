@@ -40,7 +40,7 @@ typedef struct crn_gpu {
     int (*describe)(int32_t device, crn_gpu_device *ret_device);
 
     /* A context (free: crn_context_free) with a stream of its own, for so many views at once. It
-     * is the calling thread's. */
+     * is the calling thread's. -ENOEXEC: this build has no code for the device. */
     int (*context_create)(int32_t device, int32_t views, crn_context **ret_context);
     int (*use)(crn_context *context);
 
@@ -79,6 +79,10 @@ typedef struct crn_gpu {
 /* The devices of this machine; NULL when this build or this machine has none, with *ret_why saying
  * why (static). */
 const crn_gpu *crn_gpu_get(const char **ret_why);
+
+/* A negative errno of these functions in words, with the cure where it has one of its own (static,
+ * or strerror's). */
+const char *crn_gpu_say(int error);
 
 /* Polls until all is done: 0, what failed, or -ETIMEDOUT. Waits busily for the first 50 us, then
  * sleeps between looks. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/gpu.h"
+#include "stages/serial/contours.h"
 
 /* What is asked of one device in a row never takes this long. */
 #define LIMIT_NS INT64_C(60000000000)
@@ -217,7 +218,7 @@ static int run_on_images(crn_context *context, run_fn *run, const void *params, 
         r = gpu->mark(side->device, MARK_RAN);
     if (r == 0)
         r = download(side, &placed_out, out);
-    else
+    if (r < 0)
         crn_gpu_wait(gpu, side->device, LIMIT_NS); /* nothing of the caller's is read any more */
     return r == 0 ? read_times(side) : r;
 }
@@ -271,10 +272,11 @@ static uint32_t least(uint64_t a, uint64_t b)
 static int contours_on_host(crn_context *context, const crn_contours_params *params,
                             const crn_image *in, crn_contours *out)
 {
-    if (!has_elements(in))
-        return -EINVAL;
+    int r = crn_contours_check(params, in, out);
+    if (r < 0)
+        return r;
     host_side *side;
-    int r = side_of(context, &side);
+    r = side_of(context, &side);
     uint64_t points = POINTS_FIRST, contours = CONTOURS_FIRST;
     if (r == 0 && side->contours) {
         points = side->contours->point_capacity;

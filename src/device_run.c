@@ -345,12 +345,11 @@ static int set_up(crn_device *self)
 {
     const crn_gpu *gpu = self->gpu;
     int r = gpu->describe(self->number, &self->about);
-    if (r < 0)
-        return crn_error_set(&self->error, r, "device %d: %s", self->number, strerror(-r));
     /* First, so that all that follows is asked of this device. */
-    r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
+    if (r == 0)
+        r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
     if (r < 0)
-        return crn_error_set(&self->error, r, "device %d: %s", self->number, strerror(-r));
+        return crn_error_set(&self->error, r, "device %d: %s", self->number, crn_gpu_say(r));
     if (self->memory.start) {
         r = gpu->pin(self->memory.start, self->memory.bytes);
         self->pinned = r == 0;

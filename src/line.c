@@ -133,12 +133,13 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     return 0;
 }
 
-void crn_line_close(crn_line **line)
+bool crn_line_close(crn_line **line)
 {
     if (!*line)
-        return;
+        return true;
     crn_ingest_close(&(*line)->ingest);
-    if (!crn_engine_close(&(*line)->engine))
+    bool ended = crn_engine_close(&(*line)->engine);
+    if (!ended)
         crn_pool_abandon(&(*line)->pool);
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
@@ -152,6 +153,7 @@ void crn_line_close(crn_line **line)
         close((*line)->stop_descriptor);
     free(*line);
     *line = NULL;
+    return ended;
 }
 
 void crn_line_stop(crn_line *line)

@@ -32,8 +32,8 @@ int crn_line_run(crn_line *line, crn_error *error);
 void crn_line_stop(crn_line *line);
 
 /* Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees, nulls; NULL is
- * fine. */
-void crn_line_close(crn_line **line);
+ * fine. False: a device that was lost may still be at work, and with it a thread. */
+bool crn_line_close(crn_line **line);
 
 /* Every counter, as of now; for the thread that runs the line, or once it returned. */
 crn_metrics crn_line_metrics(const crn_line *line);

@@ -180,8 +180,10 @@ static int run(const crn_config *config)
         _exit(EXIT_RUNTIME);
     }
     ignore_further_stops();
-    crn_line_close(&running_line);
+    bool ended = crn_line_close(&running_line);
     crn_log(CRN_LOG_INFO, "stopped");
+    if (!ended)
+        _exit(EXIT_SUCCESS); /* else the driver, as it leaves, would wait for the device */
     return EXIT_SUCCESS;
 }
 

@@ -225,9 +225,9 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
                       crn_error *error)
 {
     bool on_device = apply->backend == CRN_BACKEND_CUDA;
-    if (on_device && (r == -EIO || r == -ENODEV || r == -ETIMEDOUT))
+    if (on_device && (r == -EIO || r == -ENODEV || r == -ETIMEDOUT || r == -ENOEXEC))
         return crn_error_set(error, r, "%s: the device failed (%s); try --backend openmp", path,
-                             strerror(-r));
+                             crn_gpu_say(r));
     if (on_device && r == -ENOMEM)
         return crn_error_set(error, r,
                              "%s: no memory for the work on %d x %d pixels, on the device or here; "

@@ -128,7 +128,7 @@ static void say_fault(const request *asked, const crn_gpu_row *row, int r)
     const char *why = r == -ENOSYS    ? "not there yet"
                       : r == -ENOSPC  ? "the results had no room"
                       : r == -EBADMSG ? "differs from openmp's result"
-                                      : strerror(-r);
+                                      : crn_gpu_say(r);
     if (asked->json)
         printf("{\"row\":\"%s\",\"error\":\"%s\"}\n", row->name, why);
     else
@@ -320,7 +320,7 @@ int crn_bench_gpu(int argc, char **argv)
     }
     int r = print_head(&asked);
     int status =
-        r < 0 ? crn_tool_fail(&tool, "the device fails: %s", strerror(-r)) : bench_rows(&asked);
+        r < 0 ? crn_tool_fail(&tool, "the device fails: %s", crn_gpu_say(r)) : bench_rows(&asked);
     free(asked.frame.data);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -95,11 +96,52 @@ static void memory_that_is_short_is_asked_for_again(void **state)
     expect_all_given_back();
 }
 
+/* Before anything of it is looked at. */
+static void what_serial_refuses_is_refused(void **state)
+{
+    (void)state;
+    const char *why;
+    gpu = crn_fake_gpu(1, false);
+    const crn_ops *ops = crn_gpu_ops(&why);
+    crn_context *context;
+    crn_image in = many_dots(), flat = in;
+    flat.height = 0;
+    crn_contours out = room(POINTS, CONTOURS), nowhere = out;
+    nowhere.points = NULL;
+    assert_int_equal(crn_context_create(1, &context), 0);
+    struct {
+        const crn_contours_params *params;
+        const crn_image *in;
+        crn_contours *out;
+    } cases[] = {{NULL, &in, &out},
+                 {&params, NULL, &out},
+                 {&params, &flat, &out},
+                 {&params, &in, NULL},
+                 {&params, &in, &nowhere}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(crn_contours_serial(context, cases[i].params, cases[i].in, cases[i].out),
+                         -EINVAL);
+        assert_int_equal(ops->contours(context, cases[i].params, cases[i].in, cases[i].out),
+                         -EINVAL);
+    }
+    crn_context_free(&context);
+    expect_all_given_back();
+}
+
+static void errors_are_told_with_their_cure(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(crn_gpu_say(-ENOEXEC), "CRN_CUDA_ARCHITECTURES"));
+    assert_string_equal(crn_gpu_say(-ENOMEM), strerror(ENOMEM));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_for_contours_grows_with_the_callers),
         cmocka_unit_test(memory_that_is_short_is_asked_for_again),
+        cmocka_unit_test(what_serial_refuses_is_refused),
+        cmocka_unit_test(errors_are_told_with_their_cure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,14 @@
+/* What devices' errors mean to whoever runs the machine. */
+#include <errno.h>
+#include <string.h>
+
+#include "gpu/gpu.h"
+
+const char *crn_gpu_say(int error)
+{
+    if (error == -ENOEXEC)
+        return "this build has no code for it; build with -DCRN_CUDA_ARCHITECTURES=native there, "
+               "or "
+               "with the default";
+    return strerror(-error);
+}
