@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -70,6 +71,28 @@ typedef struct message {
     bool delivered;
 } message;
 
+/* Whether tcp://HOST:PORT begins with one of the hosts. */
+static bool has_host(const char *endpoint, const char *const *hosts)
+{
+    for (; *hosts; hosts++)
+        if (strncmp(endpoint + strlen("tcp://"), *hosts, strlen(*hosts)) == 0)
+            return true;
+    return false;
+}
+
+/* Whether what goes out would come in again: a loop that fills the disk. */
+static bool is_loop(const char *from, const char *to)
+{
+    static const char *const all[] = {"*:", "0.0.0.0:", NULL};
+    static const char *const own[] = {"127.", "localhost:", "*:", "0.0.0.0:", NULL};
+    if (strcmp(from, to) == 0)
+        return true;
+    if (strncmp(from, "tcp://", 6) != 0 || strncmp(to, "tcp://", 6) != 0)
+        return false;
+    return strcmp(strrchr(from, ':'), strrchr(to, ':')) == 0 && has_host(from, all) &&
+           has_host(to, own);
+}
+
 static void read_options(int argc, char **argv, plan *p)
 {
     const char *text = NULL;
@@ -96,6 +119,11 @@ static void read_options(int argc, char **argv, plan *p)
     }
     if (!p->from || !p->dir)
         crn_usage_error(&tool, "--%s is missing", p->from ? "dir" : "from");
+    if (p->to && is_loop(p->from, p->to))
+        crn_usage_error(&tool,
+                        "--to %s is --from, so views would go round for ever; name another "
+                        "port, where the line listens",
+                        p->to);
 }
 
 /* --- one message ---------------------------------------------------------------------------------

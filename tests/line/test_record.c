@@ -263,6 +263,9 @@ static void what_goes_wrong_is_one_line(void **state)
     start("--from nowhere");
     assert_int_equal(finish(0), 1);
     assert_non_null(strstr(output, "nowhere"));
+    start("--from tcp://0.0.0.0:5599 --to tcp://127.0.0.1:5599"); /* to itself, for ever */
+    assert_int_equal(finish(0), 2);
+    assert_non_null(strstr(output, "--to tcp://127.0.0.1:5599 is --from"));
     start("--queue 0");
     assert_int_equal(finish(0), 2);
     assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
