@@ -61,12 +61,18 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
                        (unsigned)parser->problem_value);
         return -EINVAL;
     }
-    /* A tab where only spaces may stand is a usual cause. */
+    /* Usual causes: a tab where only spaces may stand, "key:value", keys in other columns than
+     * their neighbours. The parser may notice lines later. */
     const yaml_mark_t *mark = &parser->problem_mark;
-    bool tab = character_at(bytes, length, mark->index) == '\t';
-    crn_faults_add(b->faults, place_of(mark), "not YAML: %s%s%s%s", problem,
-                   parser->context ? " " : "", parser->context ? parser->context : "",
-                   tab ? ", spaces instead of the tab meant" : "");
+    const char *context = parser->context ? parser->context : "", *cure = "";
+    if (character_at(bytes, length, mark->index) == '\t')
+        cure = ", spaces instead of the tab meant";
+    else if (strstr(context, "block") || strstr(problem, "expected ':'") ||
+             strstr(problem, "mapping values"))
+        cure = ", one 'key: value' a line and keys that belong together in one column meant, "
+               "here and above";
+    crn_faults_add(b->faults, place_of(mark), "not YAML: %s%s%s%s", problem, *context ? " " : "",
+                   context, cure);
     return -EINVAL;
 }
 

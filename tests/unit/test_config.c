@@ -18,6 +18,8 @@
 #include "tests/unit/config_stages.h"
 
 #define GOOD "classes: [{name: rot, level: 0.5}]\nchain: [contours]\n"
+#define YAML_CURE                                                                                  \
+    "one 'key: value' a line and keys that belong together in one column meant, here and above\n"
 
 typedef struct fault_case {
     const char *bytes;
@@ -91,7 +93,13 @@ static const fault_case cases[] = {
     {.bytes = "limits: {lanes: 3\n",
      .faults = "f:2:1: not YAML: did not find expected ',' or '}' while parsing a flow mapping\n"},
     {.bytes = "limits: 1: 2\n",
-     .faults = "f:1:10: not YAML: mapping values are not allowed in this context\n"},
+     .faults = "f:1:10: not YAML: mapping values are not allowed in this context, " YAML_CURE},
+    {.bytes = GOOD "limits:\n  lanes: 3\n slots: 4\n",
+     .faults =
+         "f:5:2: not YAML: did not find expected key while parsing a block mapping, " YAML_CURE},
+    {.bytes = GOOD "limits:\n  lanes: 3\n  slots:4\n  views: 4\n",
+     .faults =
+         "f:6:3: not YAML: could not find expected ':' while scanning a simple key, " YAML_CURE},
     {.bytes = "classes: *x\n" GOOD,
      .faults = "f:1:10: an alias (*...) is not taken, the value itself meant\n"
                "f:2:1: 'classes' again, first on line 1, one meant\n"},
