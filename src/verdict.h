@@ -1,6 +1,37 @@
 /*
  * A fruit and its results as bytes: the verdict, in MessagePack or JSON. No sockets.
  *
+ * Every message on the sockets has two parts: the topic `fruit/<lane>` and one map (MessagePack, or
+ * JSON where the file says so). Units are in the keys' names; ns are on CLOCK_REALTIME.
+ *
+ *   v                 1
+ *   run               text: this start of the daemon
+ *   lane, epoch, fruit                    as its views said
+ *   sequence          of the lane's verdicts, from 0 with each run: a gap is a lost verdict
+ *   stale             true: sent after its deadline
+ *   encoder, captured_ns                  of the lowest view received
+ *   published_ns      when it was packed
+ *   verdict           "complete", "partial" or "late"
+ *   views_expected    what the views' header said, 0: unknown
+ *   views_received, views_judged
+ *   skipped           [text]: optional steps that some view went without
+ *   truncated         true: a limit cut the defects
+ *   budget_ms         latency.budget_ms
+ *   latency_ms        {queue, a key per step (a second of a kind is "haar_2"), total}: the longest
+ *                     of the judged views' each; total is from the fruit's close to the packing
+ *   totals            {class: {count, area_px}} for every class with a level, over all views: count
+ *                     leaves holes out, area_px takes theirs off
+ *   defects           [{view, class, level, closed, hole, parent, area_px, perimeter_px,
+ *                     bbox: [x0, y0, x1, y1], centroid: [x, y], mean_probability, xy, ranklet}],
+ *                     view by view; stages/README.md says what each means
+ *     parent          index in this list, -1: none
+ *     xy              the outline: a bin of little-endian f32 x, y pairs, in JSON [[x, y], ...]
+ *     ranklet         only where a ranklet step ran for that view
+ *
+ * Once a second viewers also get the topic `status` (publish.c): {v, run, state, published_ns,
+ * lanes: [{lane, sequence}] with the last verdict's sequence or null, verdicts, sent, stale,
+ * dropped, waiting, graders, possibly_lost, viewers}, as crn_publish_stats counts them.
+ *
  * Everything that packing needs is reserved when the packer is created; a verdict allocates nothing
  * once the emitter's buffer has grown to the largest one.
  */

@@ -8,6 +8,12 @@
  *  60 u16 view      62 u16 views         64 u32 height      68 u32 width       72 u32 channels
  *  76 u8 dtype      77 u8 layout         78 u16 reserved    80 u64 class_set   88 u64 payload_bytes
  *  96 32 bytes reserved
+ *
+ * flags: 1 an intensity part follows. dtype: 1 u8 (p = v/255), 2 f16, 3 f32. layout: 1 CHW, 2 HWC.
+ * class_set: FNV-1a 64 of the class names in channel order with '\n' between; 0: unchecked.
+ * sequence: +1 with every view of a lane, sent or not; epoch: another with every start of the
+ * sender. deadline_ns: when the verdict must be out; more than 10 s from now it is taken for a
+ * wrong clock's, ignored and counted (deadline_ignored).
  */
 #ifndef CRN_WIRE_H
 #define CRN_WIRE_H
