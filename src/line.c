@@ -1,6 +1,7 @@
 #include "src/line.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ struct crn_line {
     int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
     int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
     uint64_t deadlines_ignored, results_full;
+    crn_log_gate failed_gate;
 };
 
 static size_t store_bytes(const crn_config *config)
@@ -218,6 +220,23 @@ static void take_in(crn_line *line, const crn_view_header *header, int64_t now_n
     crn_fruits_queue(line->fruits, ticket, view->slot);
 }
 
+static void log_failure(crn_line *line, const crn_output *output)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&line->failed_gate, crn_now_ns(), &held))
+        return;
+    const crn_view_header *header = &output->view->header;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_ERROR,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32
+            " x %" PRIu32 " x %" PRIu32 " as H x W x C; its fruit is judged without it%s%s",
+            header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
+            header->height, header->width, header->channels,
+            output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory"
+                                      : "",
+            crn_log_held(held, more));
+}
+
 /* Views that ended: their results into the store, their slots back. */
 static void collect(crn_line *line)
 {
@@ -232,6 +251,8 @@ static void collect(crn_line *line)
             judgement.truncated = true;
             line->results_full++;
         }
+        if (output->status < 0 && output->status != -ECANCELED)
+            log_failure(line, output);
         crn_view *view = output->view;
         bool wanted =
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL);

@@ -1,4 +1,5 @@
 /* The whole line over its sockets: views in, exactly one verdict per fruit out. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,8 @@
 #include <cmocka.h>
 
 #include "src/base/clock.h"
+#include "stages/stage.h"
+#include "tests/support/caught_log.h"
 #include "tests/support/line_fixture.h"
 
 #define HEIGHT 48
@@ -134,6 +137,36 @@ static void a_deadline_already_past_is_answered_at_once(void **state)
     free(maps);
 }
 
+static int fail_for_want_of_memory(const void *settings, crn_job *job)
+{
+    (void)settings;
+    (void)job;
+    return -ENOMEM;
+}
+
+static void a_chain_that_fails_is_answered_and_told_why(void **state)
+{
+    (void)state;
+    static const crn_stage stage = {
+        .name = "fails", .kind = CRN_STAGE_CONTOURS, .enqueue = fail_for_want_of_memory};
+    line_fixture line;
+    line_start(&line, yaml);
+    line.config.chain[0].stage = &stage; /* no view has come yet */
+    float *maps = line_discs(HEIGHT, WIDTH, 3);
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    line_send(&line, line_header(&line, 7, 0, 1, HEIGHT, WIDTH), maps, NULL);
+    seen_verdict verdict;
+    bool answered = line_receive(&line, FIXTURE_PATIENCE_MS, &verdict);
+    const char *told = crn_log_release(&caught);
+    assert_true(answered);
+    assert_string_equal(verdict.verdict, "late");
+    assert_non_null(strstr(told, "lane 0, fruit 7, view 0: the chain failed: Cannot allocate"));
+    line_stop(&line);
+    assert_int_equal(line.metrics.fruits.failed, 1);
+    free(maps);
+}
+
 /* Far more than the line can carry: nothing waits unseen, each fruit that was heard of is answered
  * exactly once. */
 static void a_flood_is_answered_fruit_by_fruit(void **state)
@@ -210,6 +243,7 @@ int main(void)
         cmocka_unit_test(types_layouts_and_intensity_come_through),
         cmocka_unit_test(missing_views_make_it_partial_in_time),
         cmocka_unit_test(a_deadline_already_past_is_answered_at_once),
+        cmocka_unit_test(a_chain_that_fails_is_answered_and_told_why),
         cmocka_unit_test(a_flood_is_answered_fruit_by_fruit),
         cmocka_unit_test(open_fruits_are_judged_at_the_end),
     };
