@@ -158,6 +158,10 @@ def tell_memory():
 
 def main():
     only, fine = tuple(sys.argv[1:]), True
+    works = [row[0] for row in rows()]
+    for name in only:
+        if not any(work.startswith(name) for work in works):
+            sys.exit(f"bench_operators.py: no work begins with '{name}'; there are: {'; '.join(works)}")
     print(f"{'work':42}{'peer ms':>10}{'ours ms':>10}{'ratio':>8}{'bar':>7}  met   {'2 threads':>9}{'S(2)':>6}  met")
     for work, bar, large, make in rows():
         if only and not work.startswith(only):
