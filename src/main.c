@@ -109,8 +109,8 @@ static int parse_options(int argc, char **argv, options *ret_options)
         {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
     };
     options given = {.config_path = NULL};
-    int option;
-    while ((option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
+    int option, reading = optind;
+    while ((option = getopt_long(argc, argv, ":c:h", long_options, NULL)) != -1) {
         switch (option) {
         case 'c':
             given.config_path = optarg;
@@ -134,8 +134,12 @@ static int parse_options(int argc, char **argv, options *ret_options)
             puts("cernitad " CRN_VERSION);
             return 1 + EXIT_SUCCESS;
         default:
+            fprintf(stderr, "cernitad: %s %s; see cernitad --help\n",
+                    argv[optind > reading ? optind - 1 : reading],
+                    option == ':' ? "needs a value" : "is no option, or takes no value");
             return 1 + EXIT_CONFIG;
         }
+        reading = optind;
     }
     if (optind < argc || !given.config_path) {
         fprintf(stderr, "cernitad: %s%s; see cernitad --help\n",

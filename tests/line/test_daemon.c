@@ -206,6 +206,31 @@ static void bad_configuration_ends_with_78(void **state)
     }
 }
 
+static void a_wrong_command_line_is_one_line_with_78(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *const arguments[4];
+        const char *said;
+    } cases[] = {
+        {{"cernitad", "--bakend", "cuda"}, "cernitad: --bakend is no option"},
+        {{"cernitad", "--check=3"}, "cernitad: --check=3 is no option, or takes no value"},
+        {{"cernitad", "--check", "-xh"}, "cernitad: -xh is no option"},
+        {{"cernitad", "--check", "--config"}, "cernitad: --config needs a value; see"},
+        {{"cernitad", "--check", "line.yaml"}, "cernitad: unexpected argument line.yaml"},
+        {{"cernitad", "--check"}, "cernitad: --config FILE is missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        process daemon;
+        start(&daemon, cases[i].arguments);
+        int status = end_of(&daemon);
+        assert_int_equal(WEXITSTATUS(status), 78);
+        if (strncmp(daemon.text, cases[i].said, strlen(cases[i].said)) != 0)
+            fail_msg("'%s' does not begin: %s", cases[i].said, daemon.text);
+        assert_ptr_equal(strchr(daemon.text, '\n'), daemon.text + strlen(daemon.text) - 1);
+    }
+}
+
 static void check_and_print_config_agree(void **state)
 {
     (void)state;
@@ -250,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_crashes_takes_it_down_with_a_message),
         cmocka_unit_test(a_second_daemon_cannot_steal_the_endpoint),
         cmocka_unit_test(bad_configuration_ends_with_78),
+        cmocka_unit_test(a_wrong_command_line_is_one_line_with_78),
         cmocka_unit_test(check_and_print_config_agree),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
