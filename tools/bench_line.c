@@ -214,6 +214,9 @@ int crn_bench_line(int argc, char **argv)
     if (crn_config_load(config, stderr, &given.config) < 0)
         return CRN_EXIT_FAILED;
     given.config.run.backend = crn_option_choice(&tool, "backend", backend, crn_backend_names);
+    const char *why = "";
+    if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
+        return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto", backend, why);
     crn_error error;
     if (crn_frames_load(given.recording, 32, &given.frames, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);

@@ -143,6 +143,10 @@ static void without_a_device_it_is_said(void **state)
     assert_non_null(strstr(apply_output, why));
     assert_int_equal(bench("operators --backend cuda"), 1);
     assert_non_null(strstr(apply_output, why));
+    assert_int_equal(bench("line --recording none.tif --backend cuda --config " CRN_TEST_DATA
+                           "/../config/line.yaml"),
+                     1);
+    assert_non_null(strstr(apply_output, why));
 }
 
 /* A .npy file, version 1.0, of that header and so many bytes of floats 0, 1, 2… */
