@@ -150,8 +150,9 @@ static void a_chain_that_fails_is_answered_and_told_why(void **state)
     static const crn_stage stage = {
         .name = "fails", .kind = CRN_STAGE_CONTOURS, .enqueue = fail_for_want_of_memory};
     line_fixture line;
-    line_start(&line, yaml);
-    line.config.chain[0].stage = &stage; /* no view has come yet */
+    line_configure(&line, yaml);
+    line.config.chain[0].stage = &stage;
+    line_run(&line, NULL);
     float *maps = line_discs(HEIGHT, WIDTH, 3);
     crn_caught_log caught;
     crn_log_catch(&caught);

@@ -40,7 +40,7 @@ void line_start(line_fixture *fixture, const char *yaml)
     line_start_on(fixture, yaml, crn_gpu_get(&no_gpu));
 }
 
-void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu)
+void line_configure(line_fixture *fixture, const char *yaml)
 {
     memset(fixture, 0, sizeof *fixture);
     strcpy(fixture->folder, "/tmp/cernita-test-XXXXXX");
@@ -60,12 +60,22 @@ void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu)
     assert_int_equal(crn_config_load(path, stderr, &fixture->config), 0);
     crn_config_resolve(&fixture->config, 2);
     crn_log_set_level((crn_log_level)fixture->config.log.level);
+}
+
+void line_run(line_fixture *fixture, const crn_gpu *gpu)
+{
     if (crn_line_open(&fixture->config, gpu, &fixture->line, &fixture->error) < 0)
         fail_msg("%s", fixture->error.text);
     assert_int_equal(pthread_create(&fixture->thread, NULL, run_line, fixture), 0);
     fixture->zmq = zmq_ctx_new();
     fixture->grader = connect_socket(fixture, ZMQ_PULL, "grader");
     fixture->sender = connect_socket(fixture, ZMQ_PUSH, "in");
+}
+
+void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu)
+{
+    line_configure(fixture, yaml);
+    line_run(fixture, gpu);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)

@@ -43,6 +43,10 @@ void line_start(line_fixture *fixture, const char *yaml);
 /* The same with these devices, NULL for none; line_start takes the machine's. */
 void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu);
 
+/* The same in two steps, between which the configuration may be changed. */
+void line_configure(line_fixture *fixture, const char *yaml);
+void line_run(line_fixture *fixture, const crn_gpu *gpu);
+
 /* Stops the line, joins it, keeps its metrics, frees everything; asserts that it ended with 0. */
 void line_stop(line_fixture *fixture);
 
