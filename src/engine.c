@@ -234,7 +234,8 @@ static void watch_devices(crn_engine *engine)
         engine->stats.lost++;
         take_over(engine, devices->device[i]);
         crn_log(CRN_LOG_WARNING, "device %d lost: %s; its lanes go on with %s until restart",
-                devices->number[i], why, devices->processor);
+                devices->number[i], why,
+                devices->in_service ? "the other devices" : devices->processor);
     }
 }
 

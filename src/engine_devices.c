@@ -226,21 +226,30 @@ static crn_shape_way *add_way(crn_devices *devices, const crn_shape *shape)
     return way;
 }
 
-/* The lane's, given at its first view: of those in service, of which there is one at least, the one
- * with the fewest lanes. */
-static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
+/* Of those in service, of which there is one at least, the one with the fewest lanes. */
+static int32_t device_with_fewest_lanes(const crn_devices *devices)
 {
-    for (int32_t i = 0; i < devices->lane_count; i++)
-        if (devices->lanes[i].lane == lane)
-            return devices->lanes[i].device;
     int32_t fewest = -1;
     for (int32_t i = 0; i < devices->count; i++)
         if (!devices->lost[i] && (fewest < 0 || devices->lanes_of[i] < devices->lanes_of[fewest]))
             fewest = i;
+    return fewest;
+}
+
+/* The lane's, given at its first view, or anew when that device is lost. */
+static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
+{
+    int32_t at = 0;
+    while (at < devices->lane_count && devices->lanes[at].lane != lane)
+        at++;
+    if (at < devices->lane_count && !devices->lost[devices->lanes[at].device])
+        return devices->lanes[at].device;
+    int32_t fewest = device_with_fewest_lanes(devices);
     /* The line lets no more lanes in than there are places. */
-    if (devices->lane_count < devices->config->limits.lanes) {
-        devices->lanes[devices->lane_count++] = (crn_lane_way){.lane = lane, .device = fewest};
+    if (at < devices->config->limits.lanes) {
+        devices->lanes[at] = (crn_lane_way){.lane = lane, .device = fewest};
         devices->lanes_of[fewest]++;
+        devices->lane_count += at == devices->lane_count;
     }
     return fewest;
 }
@@ -256,7 +265,7 @@ crn_device *crn_devices_way(crn_devices *devices, const crn_view *view)
     if (!way->on_device)
         return NULL;
     int32_t device = devices->count > 1 ? device_of_lane(devices, view->header.lane) : 0;
-    return devices->lost[device] ? NULL : devices->device[device];
+    return devices->device[device];
 }
 
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape)
