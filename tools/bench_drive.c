@@ -14,6 +14,9 @@
 /* After the last view, so long without any answer means that no more will come. */
 #define SILENCE_MS 3000
 
+/* How often to look whether a peer that takes nothing is still there. */
+#define LOOK_MS 200
+
 typedef struct answer {
     int64_t arrived_ns;
     zmq_msg_t message;
@@ -131,8 +134,10 @@ static void wait_until(int64_t when_ns)
         continue;
 }
 
-static void send_view(void *socket, const crn_recorded_view *view, uint64_t number, uint64_t fruit,
-                      uint16_t index, uint16_t views, uint64_t epoch)
+/* 0, or -ECHILD: the peer has ended. */
+static int send_view(const crn_peer *peer, void *socket, const crn_recorded_view *view,
+                     uint64_t number, uint64_t fruit, uint16_t index, uint16_t views,
+                     uint64_t epoch)
 {
     crn_view_header header = view->header;
     header.sequence = number;
@@ -146,20 +151,25 @@ static void send_view(void *socket, const crn_recorded_view *view, uint64_t numb
     header.captured_ns = (uint64_t)crn_realtime_ns();
     unsigned char bytes[CRN_WIRE_HEADER_BYTES];
     crn_wire_pack(&header, bytes);
-    zmq_send(socket, bytes, sizeof bytes, ZMQ_SNDMORE);
+    while (zmq_send(socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0)
+        if (crn_peer_has_ended(peer))
+            return -ECHILD;
     zmq_msg_t tensor;
     zmq_msg_init_data(&tensor, (void *)(uintptr_t)view->maps, header.payload_bytes, no_free, NULL);
-    zmq_msg_send(&tensor, socket, 0);
+    if (zmq_msg_send(&tensor, socket, 0) < 0)
+        zmq_msg_close(&tensor); /* its receiver left; the next view tells */
+    return 0;
 }
 
-static void send_fruits(drive *self, double rate, crn_drive_result *result)
+static int send_fruits(drive *self, double rate, crn_drive_result *result)
 {
     const crn_frames *frames = self->frames;
     void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
-    int high_water_mark = 4, linger_ms = 10000, one = 1;
+    int high_water_mark = 4, linger_ms = 10000, one = 1, look_ms = LOOK_MS, r = 0;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &look_ms, sizeof look_ms);
     zmq_connect(socket, self->peer->in);
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
@@ -167,8 +177,8 @@ static void send_fruits(drive *self, double rate, crn_drive_result *result)
         crn_now_ns() + 300 * CRN_NS_PER_MS; /* sockets have found each other by then */
     int64_t cpu_ns = 0, counted_ns = start_ns;
     wait_until(start_ns);
-    for (uint64_t fruit = 0; fruit < self->fruits; fruit++) {
-        for (uint32_t view = 0; view < frames->views; view++, number++) {
+    for (uint64_t fruit = 0; fruit < self->fruits && r == 0; fruit++) {
+        for (uint32_t view = 0; view < frames->views && r == 0; view++, number++) {
             int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)number);
             int64_t now_ns = crn_now_ns();
             if (due_ns > now_ns)
@@ -177,8 +187,8 @@ static void send_fruits(drive *self, double rate, crn_drive_result *result)
                      (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
                 result->behind_ms = (double)(now_ns - due_ns) / 1e6;
             self->sent_ns[fruit] = crn_now_ns();
-            send_view(socket, &frames->view[number % frames->count], number, fruit, (uint16_t)view,
-                      (uint16_t)frames->views, epoch);
+            r = send_view(self->peer, socket, &frames->view[number % frames->count], number, fruit,
+                          (uint16_t)view, (uint16_t)frames->views, epoch);
         }
         if (fruit + 1 == CRN_DRIVE_WARM_UP) {
             counted_ns = crn_now_ns();
@@ -192,6 +202,7 @@ static void send_fruits(drive *self, double rate, crn_drive_result *result)
     result->cpu_ms_per_fruit =
         (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)result->sent;
     zmq_close(socket);
+    return r;
 }
 
 /* The fruit an answer is about; verdicts are counted by kind, the receiver's bare ids as complete.
@@ -299,11 +310,12 @@ int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, d
     if (self.zmq && self.sent_ns && self.answers)
         r = -pthread_create(&collector, NULL, collect_answers, &self);
     if (r == 0) {
-        send_fruits(&self, rate, &result);
+        r = send_fruits(&self, rate, &result);
         atomic_store(&self.all_sent, true);
         pthread_join(collector, NULL);
         result.fruits_per_s = (double)result.sent / result.seconds;
-        r = evaluate(&self, &result);
+        int evaluated = evaluate(&self, &result);
+        r = r < 0 ? r : evaluated;
     }
     if (self.zmq)
         zmq_ctx_term(self.zmq);

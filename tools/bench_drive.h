@@ -33,7 +33,7 @@ typedef struct crn_drive_result {
 /*
  * Sends `fruits` fruits, `rate` a second (0: flat out), views evenly spread, after
  * CRN_DRIVE_WARM_UP more that are not counted: memory is touched for the first time then. 0 or
- * negative errno.
+ * negative errno; -ECHILD: the peer has ended meanwhile.
  */
 #define CRN_DRIVE_WARM_UP 10
 int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,

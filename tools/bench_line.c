@@ -3,6 +3,7 @@
  * sockets, with the same views, one after the other in the same run: what the line adds to a fruit,
  * what it carries, and how it behaves at twice that.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -222,5 +223,8 @@ int crn_bench_line(int argc, char **argv)
         return crn_tool_fail(&tool, "%s", error.text);
     int r = run_all(&given);
     crn_frames_free(&given.frames);
+    if (r == -ECHILD)
+        return crn_tool_fail(&tool, "the daemon, or the receiver, ended before it had all views; "
+                                    "cernitad with this configuration says why");
     return r < 0 ? crn_tool_fail(&tool, "%s", strerror(-r)) : 0;
 }

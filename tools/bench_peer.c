@@ -95,6 +95,13 @@ int crn_peer_start_receiver(crn_peer *peer)
     return start(peer, "cernita-bench", arguments);
 }
 
+bool crn_peer_has_ended(const crn_peer *peer)
+{
+    siginfo_t about = {0};
+    int r = waitid(P_PID, (id_t)peer->pid, &about, WEXITED | WNOHANG | WNOWAIT);
+    return r < 0 || about.si_pid == peer->pid;
+}
+
 void crn_peer_stop(crn_peer *peer)
 {
     if (peer->pid > 0) {

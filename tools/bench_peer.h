@@ -23,6 +23,9 @@ typedef struct crn_peer {
 int crn_peer_start_daemon(crn_peer *peer, const crn_config *config);
 int crn_peer_start_receiver(crn_peer *peer);
 
+/* Whether it has ended by itself, as when it cannot start. */
+bool crn_peer_has_ended(const crn_peer *peer);
+
 /* SIGTERM, waits, removes its folder. */
 void crn_peer_stop(crn_peer *peer);
 

@@ -149,6 +149,19 @@ static void without_a_device_it_is_said(void **state)
     assert_non_null(strstr(apply_output, why));
 }
 
+static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
+{
+    (void)state;
+    apply_write_text("unable.yaml", "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                                    "chain: [contours: {border: closed}]\n"
+                                    "record: {dir: /nowhere/at/all}\n");
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
+        0);
+    assert_int_equal(bench("line --recording one.tif --config unable.yaml --seconds 1"), 1);
+    assert_non_null(strstr(apply_output, "ended before it had all views"));
+}
+
 /* A .npy file, version 1.0, of that header and so many bytes of floats 0, 1, 2… */
 static void write_npy(const char *header, size_t count)
 {
@@ -237,6 +250,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(operators_on_a_device_have_parts, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(without_a_device_it_is_said, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
+                                        apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
 #ifdef BINDINGS_LOAD
