@@ -91,7 +91,10 @@ def main():
     classes = options.classes.split(",")
     rng = np.random.default_rng(options.lane)
     if options.files:
-        pool = [(np.load(name), None) for name in options.files]
+        try:
+            pool = [(np.load(name), None) for name in options.files]
+        except (OSError, ValueError) as fault:
+            sys.exit(f"sender.py: {fault}; files of numpy.save are expected")
     else:
         pool = [make_view(rng, len(classes)) for _ in range(4 * options.views)]
     for maps, _ in pool:
