@@ -49,40 +49,37 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     expect_all_given_back();
 }
 
-/* As when the process is stopped there: the batch itself has only begun. */
-static void a_launch_that_was_held_up_loses_no_device(void **state)
+/* The device's thread is held up in choosing the device, the upload or the launch of a view, as
+ * when the process is stopped there; the device has that view and those after it. */
+static void hold_up_and_go_on(int64_t held_ns, uint64_t after)
 {
-    (void)state;
     bench it;
     budget_ms = 1200;
     start_warm(&it, plain_chain);
     uint64_t before = crn_engine_get_stats(it.engine)->device;
-    /* Choosing the device, the upload, the launch. */
-    hold_up(&it, 2, 700 * CRN_NS_PER_MS);
+    hold_up(&it, 2, held_ns);
+    for (uint64_t i = 0; i < after; i++)
+        judgement_of(&it);
     assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
-    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1);
+    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 1 + after);
     stop(&it);
     budget_ms = 20000;
     expect_all_given_back();
 }
 
-/* What a batch took of late says when to look at the next. */
+/* The batch itself has only begun. */
+static void a_launch_that_was_held_up_loses_no_device(void **state)
+{
+    (void)state;
+    hold_up_and_go_on(700 * CRN_NS_PER_MS, 0);
+}
+
+/* What a batch took of late says when to look at the next: after seven eighths of a quarter of this
+ * would be after more than half the budget. */
 static void a_batch_that_was_held_up_holds_up_none_after_it(void **state)
 {
     (void)state;
-    bench it;
-    budget_ms = 1200;
-    start_warm(&it, plain_chain);
-    uint64_t before = crn_engine_get_stats(it.engine)->device;
-    /* A look after seven eighths of a quarter of this would be one after more than half the budget.
-     */
-    hold_up(&it, 2, 3200 * CRN_NS_PER_MS);
-    judgement_of(&it);
-    assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
-    assert_int_equal(crn_engine_get_stats(it.engine)->device, before + 2);
-    stop(&it);
-    budget_ms = 20000;
-    expect_all_given_back();
+    hold_up_and_go_on(3200 * CRN_NS_PER_MS, 1);
 }
 
 /* As many views as the device takes, while somebody looks all the time. */

@@ -44,8 +44,19 @@ static crn_contours room(uint32_t point_capacity, uint32_t contour_capacity)
                           .contour_capacity = contour_capacity};
 }
 
-static void expect_all_given_back(void)
+/* The operators over a made-up device, and a context for them. */
+static const crn_ops *begin(crn_context **ret_context)
 {
+    const char *why;
+    gpu = crn_fake_gpu(1, false);
+    assert_int_equal(crn_context_create(1, ret_context), 0);
+    return crn_gpu_ops(&why);
+}
+
+/* With the context all that it had of the device is given back. */
+static void end(crn_context **context)
+{
+    crn_context_free(context);
     assert_int_equal(atomic_load(&crn_fake_gpu_used.contexts), 0);
     assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned), 0);
 }
@@ -53,12 +64,9 @@ static void expect_all_given_back(void)
 static void room_for_contours_grows_with_the_callers(void **state)
 {
     (void)state;
-    const char *why;
-    gpu = crn_fake_gpu(1, false);
-    const crn_ops *ops = crn_gpu_ops(&why);
     crn_context *context;
+    const crn_ops *ops = begin(&context);
     crn_image in = many_dots();
-    assert_int_equal(crn_context_create(1, &context), 0);
     static const uint32_t rooms[][2] = {{POINTS, CONTOURS}, {0, CONTOURS},     {POINTS, 0}, {0, 0},
                                         {70, CONTOURS},     {POINTS, CONTOURS}};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
@@ -73,42 +81,34 @@ static void room_for_contours_grows_with_the_callers(void **state)
         assert_int_equal(out.point_count, wanted.point_count);
         assert_int_equal(out.truncated, wanted.truncated);
     }
-    crn_context_free(&context);
-    expect_all_given_back();
+    end(&context);
 }
 
 static void memory_that_is_short_is_asked_for_again(void **state)
 {
     (void)state;
-    const char *why;
-    gpu = crn_fake_gpu(1, false);
-    const crn_ops *ops = crn_gpu_ops(&why);
     crn_context *context;
+    const crn_ops *ops = begin(&context);
     crn_image in = many_dots();
-    assert_int_equal(crn_context_create(1, &context), 0);
     crn_contours out = room(POINTS, CONTOURS);
     crn_fake_gpu_limit(SIDE * SIDE - 1);
     assert_int_equal(ops->contours(context, &params, &in, &out), -ENOMEM);
     crn_fake_gpu_limit(SIDE * SIDE);
     assert_int_equal(ops->contours(context, &params, &in, &out), 0);
     assert_int_equal(out.contour_count, SIDE * SIDE / 4);
-    crn_context_free(&context);
-    expect_all_given_back();
+    end(&context);
 }
 
 /* Before anything of it is looked at. */
 static void what_serial_refuses_is_refused(void **state)
 {
     (void)state;
-    const char *why;
-    gpu = crn_fake_gpu(1, false);
-    const crn_ops *ops = crn_gpu_ops(&why);
     crn_context *context;
+    const crn_ops *ops = begin(&context);
     crn_image in = many_dots(), flat = in;
     flat.height = 0;
     crn_contours out = room(POINTS, CONTOURS), nowhere = out;
     nowhere.points = NULL;
-    assert_int_equal(crn_context_create(1, &context), 0);
     struct {
         const crn_contours_params *params;
         const crn_image *in;
@@ -124,8 +124,7 @@ static void what_serial_refuses_is_refused(void **state)
         assert_int_equal(ops->contours(context, cases[i].params, cases[i].in, cases[i].out),
                          -EINVAL);
     }
-    crn_context_free(&context);
-    expect_all_given_back();
+    end(&context);
 }
 
 static void errors_are_told_with_their_cure(void **state)
