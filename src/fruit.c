@@ -11,6 +11,18 @@
 #define BRIEF_SHARE 16                 /* a view is brief below this part of the budget */
 #define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
 
+const char *const crn_view_reason_names[CRN_REASONS] = {
+    [CRN_REASON_NONE] = "",
+    [CRN_REASON_NO_SLOT] = "no_slot",
+    [CRN_REASON_DISCARDED] = "discarded",
+    [CRN_REASON_UNFINISHED] = "unfinished",
+    [CRN_REASON_FAILED] = "failed",
+    [CRN_REASON_DEVICE_LOST] = "device_lost",
+    [CRN_REASON_NOT_FINITE] = "not_finite",
+    [CRN_REASON_OUT_OF_RANGE] = "out_of_range",
+    [CRN_REASON_MASK_VALUES] = "mask_values",
+};
+
 const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
 
 struct crn_fruits {
@@ -270,6 +282,12 @@ static void finish_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn
     settle(fruits, place);
 }
 
+static void lose_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_reason reason)
+{
+    place->views[view].reason = reason;
+    finish_view(fruits, place, view, CRN_VIEW_LOST);
+}
+
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
 {
     uint32_t number, view;
@@ -279,7 +297,7 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
     crn_place *place = crn_places_at(fruits->places, number);
     fruits->stats.no_slot++;
     *ret_slot = place->views[view].slot;
-    finish_view(fruits, place, view, CRN_VIEW_LOST);
+    lose_view(fruits, place, view, CRN_REASON_NO_SLOT);
     return true;
 }
 
@@ -301,7 +319,7 @@ void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
     fruits->stats.no_slot++;
     crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (place)
-        finish_view(fruits, place, ticket.view, CRN_VIEW_LOST);
+        lose_view(fruits, place, ticket.view, CRN_REASON_NO_SLOT);
 }
 
 crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
@@ -319,12 +337,20 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
         *ret_deadline_ns = place->fruit.deadline_ns - fruits->rules.guard_ns;
     } else {
         fruits->stats.discarded++;
-        finish_view(fruits, place, view, CRN_VIEW_LOST);
+        lose_view(fruits, place, view, CRN_REASON_DISCARDED);
     }
     return next;
 }
 
-bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement)
+void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values)
+{
+    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
+    if (place)
+        place->views[ticket.view].values = *values;
+}
+
+bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
+                     crn_view_reason reason)
 {
     crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
     crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
@@ -332,14 +358,16 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
         fruits->stats.unfinished++;
         return false;
     }
-    if (judgement) {
-        place->views[ticket.view].judgement = *judgement;
-        place->fruit.judged++;
-        fruits->stats.judged++;
-    } else {
-        fruits->stats.failed++;
+    if (!judgement) {
+        fruits->stats.unfinished += reason == CRN_REASON_UNFINISHED;
+        fruits->stats.failed += reason != CRN_REASON_UNFINISHED;
+        lose_view(fruits, place, ticket.view, reason);
+        return true;
     }
-    finish_view(fruits, place, ticket.view, judgement ? CRN_VIEW_JUDGED : CRN_VIEW_LOST);
+    place->views[ticket.view].judgement = *judgement;
+    place->fruit.judged++;
+    fruits->stats.judged++;
+    finish_view(fruits, place, ticket.view, CRN_VIEW_JUDGED);
     return true;
 }
 
@@ -355,7 +383,7 @@ crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
     for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {
         if (view->state != CRN_VIEW_JUDGED)
             continue;
-        if (view->judgement.skipped || view->judgement.truncated)
+        if (view->judgement.skipped || view->judgement.truncated || view->values.reason)
             return CRN_VERDICT_PARTIAL;
         seen++;
     }

@@ -69,6 +69,8 @@ typedef struct crn_judgement {
 
 typedef struct crn_fruit_view {
     crn_view_state state;
+    crn_view_reason reason;  /* why it is lost */
+    crn_value_fault values;  /* once queued: a view with a fault is judged, but never whole */
     uint32_t slot;           /* while queued or running */
     crn_judgement judgement; /* when judged */
 } crn_fruit_view;
@@ -100,7 +102,7 @@ typedef struct crn_fruit_stats {
     uint64_t no_slot;    /* views lost for want of a slot, evicted ones included */
     uint64_t discarded;  /* queued views given up: they could not finish in time, or their fruit was
                             judged */
-    uint64_t unfinished; /* views that ended after their fruit was judged */
+    uint64_t unfinished; /* views whose time ran out: given up, or ended after their verdict */
     uint64_t failed;     /* views whose chain reported an error */
     uint64_t forced;     /* fruits judged early because open_fruits was reached */
 } crn_fruit_stats;
@@ -158,6 +160,9 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
  * slot stays the caller's. */
 bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot);
 
+/* What the check of a queued view's values found. */
+void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values);
+
 /* The view got no slot. */
 void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket);
 
@@ -171,11 +176,13 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
                          uint32_t *ret_slot, int64_t *ret_deadline_ns);
 
 /*
- * The engine gave a view back: judged (judgement non-NULL) or failed (NULL). False: its fruit was
- * judged meanwhile, and the result is the caller's to give back. A cost_ns above 0 enters the
- * recent costs either way.
+ * The engine gave a view back: judged (judgement non-NULL), or lost for `reason` (UNFINISHED,
+ * FAILED, DEVICE_LOST; not looked at where there is a judgement). False: its fruit was judged
+ * meanwhile, and the result is the caller's to give back. A cost_ns above 0 enters the recent costs
+ * either way.
  */
-bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement);
+bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
+                     crn_view_reason reason);
 
 /* A fruit that must be judged now, earliest deadline first; NULL: none. It stays until
  * crn_fruits_judge. */

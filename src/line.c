@@ -254,8 +254,8 @@ static void collect(crn_line *line)
         if (output->status < 0 && output->status != -ECANCELED)
             log_failure(line, output);
         crn_view *view = output->view;
-        bool wanted =
-            crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL);
+        bool wanted = crn_fruits_done(line->fruits, view->ticket,
+                                      output->status == 0 ? &judgement : NULL, CRN_REASON_FAILED);
         if (!wanted && output->status == 0)
             crn_store_give(line->store, judgement.result);
         crn_engine_release(line->engine, output);

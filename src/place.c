@@ -194,7 +194,7 @@ crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, u
         return NULL;
     places->free = place->newer;
     for (uint32_t v = 0; v < places->views_each; v++)
-        place->views[v].state = CRN_VIEW_ABSENT;
+        place->views[v] = (crn_fruit_view){.state = CRN_VIEW_ABSENT};
     *place = (crn_place){
         .fruit = {.lane = lane, .epoch = epoch, .fruit = fruit, .views = place->views},
         .views = place->views,

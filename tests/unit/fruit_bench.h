@@ -98,7 +98,7 @@ static inline crn_ticket begin(void)
 
 static inline bool end(crn_ticket ticket)
 {
-    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * MS});
+    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * MS}, CRN_REASON_NONE);
 }
 
 /* Everything queued begins and ends. */
