@@ -12,7 +12,7 @@ struct crn_backlog {
     size_t bytes, max_bytes;
     int64_t doubt_ns;
     int64_t sent_ns[SENDS_REMEMBERED]; /* ring */
-    uint64_t sent;                     /* since a grader last left */
+    uint64_t sent;                     /* since a grader last left, but for those counted */
     int64_t blocked_from_ns, blocked_to_ns;
 };
 
@@ -87,10 +87,11 @@ crn_waiting *crn_backlog_front(crn_backlog *backlog)
     return backlog->count > 0 ? &backlog->ring[backlog->first] : NULL;
 }
 
-void crn_backlog_sent(crn_backlog *backlog, int64_t now_ns)
+void crn_backlog_sent(crn_backlog *backlog, bool counted, int64_t now_ns)
 {
     pop(backlog);
-    backlog->sent_ns[backlog->sent++ % SENDS_REMEMBERED] = now_ns;
+    if (!counted)
+        backlog->sent_ns[backlog->sent++ % SENDS_REMEMBERED] = now_ns;
 }
 
 void crn_backlog_blocked(crn_backlog *backlog, int64_t now_ns)

@@ -6,6 +6,7 @@
 #ifndef CRN_BACKLOG_H
 #define CRN_BACKLOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,8 +37,9 @@ size_t crn_backlog_push(crn_backlog *backlog, crn_waiting *item);
 /* The oldest; NULL: nothing waits. */
 crn_waiting *crn_backlog_front(crn_backlog *backlog);
 
-/* libzmq took the oldest one's message. */
-void crn_backlog_sent(crn_backlog *backlog, int64_t now_ns);
+/* libzmq took the oldest one's message. counted: the caller has counted it as possibly lost, so
+ * that take_doubtful leaves it out. */
+void crn_backlog_sent(crn_backlog *backlog, bool counted, int64_t now_ns);
 
 /* A grader is there and libzmq takes nothing more for it. */
 void crn_backlog_blocked(crn_backlog *backlog, int64_t now_ns);

@@ -225,12 +225,12 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
         char topic[TOPIC_BYTES];
         write_topic(topic, first->lane);
         if (send_message(grader->socket, topic, &first->body)) {
-            crn_backlog_sent(publish->backlog, now_ns);
+            /* libzmq reports a departure a moment before it lets go of the peer. */
+            bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
+            crn_backlog_sent(publish->backlog, doubtful, now_ns);
             publish->stats.sent++;
             publish->stats.stale += stale;
-            /* libzmq tells of a departure a moment before it lets go of the peer. */
-            publish->stats.possibly_lost +=
-                publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
+            publish->stats.possibly_lost += doubtful;
         } else if (errno != EINTR) {
             if (publish->stats.graders > 0)
                 crn_backlog_blocked(publish->backlog, now_ns);

@@ -51,7 +51,8 @@ typedef struct crn_publish_stats {
     uint64_t grader_connects, grader_disconnects;
     uint64_t extra_graders; /* connects while another grader was there */
     /* Of `sent`, those that may not have reached a grader that left: sent CRN_PUBLISH_DOUBT_NS or
-     * less before it was seen to leave, or while or shortly before it was not reading. */
+     * less before it was seen to leave, or while or shortly before it was not reading. And those
+     * that libzmq took while no grader was left. Each counts once. */
     uint64_t possibly_lost;
     uint64_t viewers;              /* connected now */
     uint64_t refused;              /* connections to either socket that spoke no ZeroMQ, or the

@@ -22,12 +22,12 @@ static size_t push(crn_backlog *backlog, uint32_t number, size_t bytes)
 }
 
 /* libzmq takes the oldest one's message, which leaves an empty one. */
-static void send_front(crn_backlog *backlog, int64_t now_ns)
+static void send_front(crn_backlog *backlog, bool counted, int64_t now_ns)
 {
     zmq_msg_t taken;
     zmq_msg_init(&taken);
     zmq_msg_move(&taken, &crn_backlog_front(backlog)->body);
-    crn_backlog_sent(backlog, now_ns);
+    crn_backlog_sent(backlog, counted, now_ns);
     zmq_msg_close(&taken);
 }
 
@@ -57,7 +57,7 @@ static void test_a_full_one_drops_its_oldest(void **state)
     assert_int_equal(crn_backlog_count(backlog), 3);
     for (uint32_t number = 3; number <= 5; number++) {
         expect_front(backlog, number, 100);
-        send_front(backlog, 0);
+        send_front(backlog, false, 0);
     }
     assert_null(crn_backlog_front(backlog));
     crn_backlog_free(&backlog);
@@ -77,7 +77,7 @@ static void test_bytes_are_bounded_too(void **state)
     expect_front(backlog, 3, 200);
     assert_int_equal(push(backlog, 5, 5000), 2); /* one is always kept, however large */
     expect_front(backlog, 5, 5000);
-    send_front(backlog, 0);
+    send_front(backlog, false, 0);
     /* What was sent no longer counts. */
     assert_int_equal(push(backlog, 6, 1000), 0);
     expect_front(backlog, 6, 1000);
@@ -88,7 +88,7 @@ static void send_many(crn_backlog *backlog, uint32_t count, int64_t now_ns)
 {
     for (uint32_t i = 0; i < count; i++) {
         push(backlog, 1, 1);
-        send_front(backlog, now_ns);
+        send_front(backlog, false, now_ns);
     }
 }
 
@@ -105,6 +105,22 @@ static void test_recent_sends_are_doubtful_once(void **state)
     assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 0);
     send_many(backlog, 4, 2000);
     assert_int_equal(crn_backlog_take_doubtful(backlog, 3001), 0);
+    crn_backlog_free(&backlog);
+}
+
+/* What was counted when it was sent, between two graders, is not counted again with the next. */
+static void test_what_is_counted_already_is_left_out(void **state)
+{
+    (void)state;
+    crn_backlog *backlog = NULL;
+    assert_int_equal(crn_backlog_create(3, 1000, DOUBT_NS, &backlog), 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        push(backlog, i, 1);
+        send_front(backlog, i % 2 == 0, 1500);
+    }
+    assert_int_equal(crn_backlog_count(backlog), 0);
+    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 2);
+    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 0);
     crn_backlog_free(&backlog);
 }
 
@@ -152,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_a_full_one_drops_its_oldest),
         cmocka_unit_test(test_bytes_are_bounded_too),
         cmocka_unit_test(test_recent_sends_are_doubtful_once),
+        cmocka_unit_test(test_what_is_counted_already_is_left_out),
         cmocka_unit_test(test_what_a_stuck_grader_got_is_doubtful),
         cmocka_unit_test(test_more_sends_than_remembered_are_all_doubtful),
         cmocka_unit_test(test_no_place_is_refused),

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,45 @@ static void test_a_grader_that_leaves_and_returns(void **state)
     assert_int_equal(crn_publishing_stats(f)->dropped, 0);
     assert_true(missing <= crn_publishing_stats(f)->possibly_lost);
     crn_peer_message_free(m);
+}
+
+typedef struct churn {
+    void *zmq;
+    const char *endpoint;
+    atomic_bool over, ended;
+} churn;
+
+static void *come_and_go(void *argument)
+{
+    churn *it = argument;
+    crn_peer_message *m = crn_peer_message_new();
+    while (!it->over) {
+        void *grader = crn_peer_connect(it->zmq, ZMQ_PULL, false, it->endpoint);
+        crn_peer_receive(grader, m);
+        zmq_close(grader);
+    }
+    crn_peer_message_free(m);
+    it->ended = true;
+    return NULL;
+}
+
+/* The clock stands still, so once no grader is there every verdict sent is in doubt: once, also
+ * those that libzmq took between two graders. */
+static void test_what_is_lost_between_graders_is_counted_once(void **state)
+{
+    crn_publishing *f = *state;
+    enum { DEPARTURES = 200 };
+    crn_publishing_open(f);
+    churn coming = {.zmq = f->zmq, .endpoint = crn_publish_endpoint(f->publish, CRN_OUTLET_GRADER)};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, come_and_go, &coming), 0);
+    while (!coming.ended) { /* a grader stays until it has a verdict */
+        crn_publishing_give(f);
+        coming.over = crn_publishing_stats(f)->grader_disconnects >= DEPARTURES;
+    }
+    pthread_join(thread, NULL);
+    crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
+    assert_int_equal(crn_publishing_stats(f)->possibly_lost, crn_publishing_stats(f)->sent);
 }
 
 static void test_a_second_grader_is_alarmed(void **state)
@@ -362,6 +402,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_full_queue_drops_its_oldest, crn_publishing_set_up,
                                         crn_publishing_tear_down),
         cmocka_unit_test_setup_teardown(test_a_grader_that_leaves_and_returns,
+                                        crn_publishing_set_up, crn_publishing_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_lost_between_graders_is_counted_once,
                                         crn_publishing_set_up, crn_publishing_tear_down),
         cmocka_unit_test_setup_teardown(test_a_second_grader_is_alarmed, crn_publishing_set_up,
                                         crn_publishing_tear_down),
