@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -48,7 +49,8 @@ struct crn_line {
     crn_store *store;
     crn_publish *publish;
     crn_recorder *recorder; /* NULL: nothing is recorded */
-    int stop_descriptor;
+    int stop_descriptor;    /* readable: stop_wanted or hung_up was set */
+    atomic_bool stop_wanted, hung_up;
     bool stopping;
     int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
     int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
@@ -158,12 +160,23 @@ bool crn_line_close(crn_line **line)
     return ended;
 }
 
-void crn_line_stop(crn_line *line)
+static void notify(crn_line *line, atomic_bool *what)
 {
     uint64_t one = 1;
+    atomic_store(what, true);
     /* The counter cannot overflow, so the write cannot fail. */
     if (write(line->stop_descriptor, &one, sizeof one) < 0)
         return;
+}
+
+void crn_line_stop(crn_line *line)
+{
+    notify(line, &line->stop_wanted);
+}
+
+void crn_line_hang_up(crn_line *line)
+{
+    notify(line, &line->hung_up);
 }
 
 /* The header's deadline on CLOCK_MONOTONIC. */
@@ -379,8 +392,7 @@ static void wait_for_work(crn_line *line)
     for (int i = 0; i < found; i++)
         polled[count++] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
     polled[count++] = (struct pollfd){.fd = crn_engine_descriptor(line->engine), .events = POLLIN};
-    if (!line->stopping)
-        polled[count++] = (struct pollfd){.fd = line->stop_descriptor, .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = line->stop_descriptor, .events = POLLIN};
     int64_t wake_ns = crn_fruits_wake_ns(line->fruits);
     int64_t publish_ns = crn_publish_wake_ns(line->publish);
     if (publish_ns < wake_ns)
@@ -398,10 +410,22 @@ static void wait_for_work(crn_line *line)
     (void)ppoll(polled, count, &timeout, NULL);
 }
 
-static bool stop_asked(const crn_line *line)
+/* What signals asked for. */
+static void read_requests(crn_line *line)
 {
     uint64_t count;
-    return read(line->stop_descriptor, &count, sizeof count) > 0;
+    if (read(line->stop_descriptor, &count, sizeof count) < 0)
+        return;
+    if (atomic_exchange(&line->hung_up, false))
+        crn_log(CRN_LOG_WARNING, "SIGHUP ignored: settings are read at start; restart the daemon "
+                                 "to change them");
+    if (!atomic_load(&line->stop_wanted) || line->stopping)
+        return;
+    int64_t now_ns = crn_now_ns();
+    line->stopping = true;
+    crn_fruits_end(line->fruits, now_ns, now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
+    crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
+            crn_fruits_open(line->fruits));
 }
 
 static bool is_over(const crn_line *line)
@@ -425,14 +449,7 @@ int crn_line_run(crn_line *line, crn_error *error)
             if (r < 0)
                 return crn_error_set(error, r, "ingest: cannot receive: %s", strerror(-r));
         }
-        if (!line->stopping && stop_asked(line)) {
-            int64_t now_ns = crn_now_ns();
-            line->stopping = true;
-            crn_fruits_end(line->fruits, now_ns,
-                           now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
-            crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
-                    crn_fruits_open(line->fruits));
-        }
+        read_requests(line);
         keep_up(line);
         crn_ingest_service(line->ingest);
         crn_publish_service(line->publish, state_word(line), crn_now_ns());

@@ -31,6 +31,10 @@ int crn_line_run(crn_line *line, crn_error *error);
 /* Asks a running line to stop; safe in a signal handler and from any thread. */
 void crn_line_stop(crn_line *line);
 
+/* Tells a running line of a SIGHUP, which it logs and ignores: settings are read at the start
+ * alone. Safe where crn_line_stop is. */
+void crn_line_hang_up(crn_line *line);
+
 /* Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees, nulls; NULL is
  * fine. False: a device that was lost may still be at work, and with it a thread. */
 bool crn_line_close(crn_line **line);

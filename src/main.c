@@ -44,10 +44,12 @@ typedef struct options {
 
 static crn_line *running_line; /* for the signal handler */
 
-static void ask_to_stop(int signal_number)
+static void ask_line(int signal_number)
 {
-    (void)signal_number;
-    crn_line_stop(running_line);
+    if (signal_number == SIGHUP)
+        crn_line_hang_up(running_line);
+    else
+        crn_line_stop(running_line);
 }
 
 /* A thread that crashes takes the process down; this says which one before the default action
@@ -65,11 +67,25 @@ static void tell_crash(int signal_number)
     raise(signal_number); /* SA_RESETHAND: the default action now */
 }
 
+/* SIGTERM, SIGINT and SIGHUP; true: they wait. Called before there are threads, which inherit it.
+ */
+static void block_signals(bool block)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
+}
+
+/* From here on the line answers signals, those first that came while it was opened. */
 static void set_up_signals(void)
 {
-    struct sigaction stop = {.sa_handler = ask_to_stop};
-    sigaction(SIGTERM, &stop, NULL);
-    sigaction(SIGINT, &stop, NULL);
+    struct sigaction ask = {.sa_handler = ask_line};
+    sigaction(SIGTERM, &ask, NULL);
+    sigaction(SIGINT, &ask, NULL);
+    sigaction(SIGHUP, &ask, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
     struct sigaction crash = {.sa_handler = tell_crash,
@@ -77,14 +93,7 @@ static void set_up_signals(void)
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         sigaction(crashes[i], &crash, NULL);
-}
-
-/* Once the line ends there is nothing left to ask: it is about to be freed. */
-static void ignore_further_stops(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGTERM, &ignore, NULL);
-    sigaction(SIGINT, &ignore, NULL);
+    block_signals(false);
 }
 
 static int parse_backend(const char *name, int32_t *ret_backend)
@@ -183,7 +192,7 @@ static int run(const crn_config *config)
         crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
         _exit(EXIT_RUNTIME);
     }
-    ignore_further_stops();
+    block_signals(true); /* the line is about to be freed: there is nothing left to ask */
     bool ended = crn_line_close(&running_line);
     crn_log(CRN_LOG_INFO, "stopped");
     if (!ended)
@@ -224,10 +233,13 @@ static int serve(const options *given, char **argv, crn_config *config)
 int main(int argc, char **argv)
 {
     options given;
+    block_signals(true); /* first of all: a terminal may close, or a stop come, at any time */
     prctl(PR_SET_NAME, "cernitad", 0, 0, 0);
     int r = parse_options(argc, argv, &given);
     if (r > 0)
         return r - 1;
+    if (given.check || given.print_config)
+        block_signals(false);
     static crn_config config;
     if (crn_config_load(given.config_path, stderr, &config) < 0)
         return EXIT_CONFIG;

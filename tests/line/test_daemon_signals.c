@@ -1,0 +1,156 @@
+/* What signals do to cernitad, also those that come before its line is open; and the unit that
+ * starts it again. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/daemon.h"
+
+static char folder[64];
+
+static void expect_clean_end(daemon_process *daemon)
+{
+    int status = daemon_end(daemon);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_non_null(strstr(daemon->text, "stopped"));
+}
+
+static void it_ignores_sighup_with_a_log_line(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    daemon_start_line(&daemon, folder);
+    for (int i = 0; i < 2; i++) {
+        daemon.text[0] = '\0';
+        kill(daemon.pid, SIGHUP);
+        daemon_read_until(&daemon, "SIGHUP ignored: settings are read at start; restart the "
+                                   "daemon to change them");
+    }
+    kill(daemon.pid, SIGTERM);
+    expect_clean_end(&daemon);
+}
+
+/* Until the program has passed the first lines of its main, where it takes its name. */
+static void wait_for_name(pid_t pid, const char *wanted)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    while (strcmp(name, wanted) != 0) {
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(name, sizeof name, file));
+        name[strcspn(name, "\n")] = '\0';
+        fclose(file);
+    }
+}
+
+static void signals_during_its_start_wait_for_the_line(void **state)
+{
+    (void)state;
+    char path[128], program[128];
+    daemon_good_config(folder, path);
+    snprintf(program, sizeof program, "%s/early", folder);
+    assert_int_equal(symlink(CRN_BIN "/cernitad", program), 0);
+    const char *const arguments[] = {"early", "--config", path, NULL};
+    for (int i = 0; i < 10; i++) {
+        daemon_process daemon;
+        daemon_start_as(&daemon, program, arguments, NULL);
+        wait_for_name(daemon.pid, "cernitad");
+        kill(daemon.pid, SIGHUP);
+        kill(daemon.pid, i % 2 ? SIGTERM : SIGINT);
+        expect_clean_end(&daemon);
+        assert_non_null(strstr(daemon.text, "SIGHUP ignored"));
+    }
+}
+
+/* As whoever starts it may have done it: the signals stay usable. */
+static void block_stop(void)
+{
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
+static void a_signal_mask_that_it_inherits_does_not_matter(void **state)
+{
+    (void)state;
+    char path[128];
+    daemon_good_config(folder, path);
+    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    daemon_process daemon;
+    daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, block_stop);
+    daemon_read_until(&daemon, "ready:");
+    kill(daemon.pid, SIGTERM);
+    expect_clean_end(&daemon);
+}
+
+/* The value of a key of the unit; fails where it stands not exactly once. */
+static void read_unit(const char *key, char ret_value[64])
+{
+    FILE *unit = fopen(CRN_TEST_DATA "/../systemd/cernitad.service", "r");
+    assert_non_null(unit);
+    char line[512];
+    int found = 0;
+    size_t length = strlen(key);
+    while (fgets(line, sizeof line, unit)) {
+        if (strncmp(line, key, length) != 0 || line[length] != '=')
+            continue;
+        found++;
+        snprintf(ret_value, 64, "%.63s", line + length + 1);
+        ret_value[strcspn(ret_value, "\n")] = '\0';
+    }
+    fclose(unit);
+    assert_int_equal(found, 1);
+}
+
+static void the_unit_restarts_it_always_but_for_a_bad_configuration(void **state)
+{
+    (void)state;
+    char path[128], value[64];
+    daemon_write_config(folder, "bad.yaml", "classes: []\n", path);
+    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    daemon_process daemon;
+    daemon_start(&daemon, arguments);
+    int status = daemon_end(&daemon);
+    assert_true(WIFEXITED(status));
+    read_unit("RestartPreventExitStatus", value);
+    assert_int_equal(atoi(value), WEXITSTATUS(status));
+    read_unit("Restart", value);
+    assert_string_equal(value, "always");
+    read_unit("StartLimitIntervalSec", value); /* however often it has failed */
+    assert_string_equal(value, "0");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return daemon_make_folder(folder);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return daemon_remove_folder(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_ignores_sighup_with_a_log_line),
+        cmocka_unit_test(signals_during_its_start_wait_for_the_line),
+        cmocka_unit_test(a_signal_mask_that_it_inherits_does_not_matter),
+        cmocka_unit_test(the_unit_restarts_it_always_but_for_a_bad_configuration),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
