@@ -33,6 +33,7 @@ typedef struct crn_socket_settings {
     char bind[CRN_TEXT_BYTES];
     int32_t format; /* crn_format */
     int64_t high_water_mark;
+    int64_t alive_ms; /* of the grader's; 0: no word without a verdict */
 } crn_socket_settings;
 
 typedef struct crn_config {

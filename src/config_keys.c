@@ -174,6 +174,13 @@ static const crn_param grader[] = {
      .min = 1,
      .max = 100000,
      .help = "verdicts that wait for an absent grader; past it the oldest is dropped"},
+    {.key = "alive_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.grader.alive_ms),
+     .fallback = "0",
+     .min = 0,
+     .max = 60000,
+     .help = "after so long without a verdict the grader gets the topic alive instead; 0: never"},
     {0}};
 
 static const crn_param viewers[] = {

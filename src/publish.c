@@ -12,11 +12,13 @@
 #include "src/base/log.h"
 #include "src/emit.h"
 #include "src/endpoint.h"
+#include "src/status.h"
 #include "src/verdict.h"
 
 /* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */
 #define TOPIC_BYTES 32
 
+#define ALIVE_TOPIC      "alive"
 #define STATUS_TOPIC     "status"
 #define STATUS_PERIOD_NS CRN_NS_PER_S
 
@@ -48,6 +50,7 @@ struct crn_publish {
     crn_backlog *backlog;   /* of the grader */
     uint64_t subscriptions; /* alive */
     int64_t next_status_ns;
+    int64_t heard_ns; /* when the grader was last sent a verdict or alive, or that was tried */
     crn_log_gate dropped, came, extra, left, bare;
     crn_publish_stats stats;
 };
@@ -228,6 +231,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
             /* libzmq reports a departure a moment before it lets go of the peer. */
             bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
             crn_backlog_sent(publish->backlog, doubtful, now_ns);
+            publish->heard_ns = now_ns;
             publish->stats.sent++;
             publish->stats.stale += stale;
             publish->stats.possibly_lost += doubtful;
@@ -361,63 +365,51 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
     settle(publish, now_ns);
 }
 
-static void emit_lanes(crn_emit *emit, crn_lanes *lanes)
+/* Packs what `pack` says of the daemon, in the socket's format, and sends it unless that would have
+ * to wait. */
+static void send_about(crn_publish *publish, crn_outlet which, const char *topic,
+                       crn_status_packer *pack, const char *state)
 {
-    int32_t count = crn_lanes_count(lanes);
-    crn_emit_text(emit, "lanes");
-    crn_emit_array(emit, (uint32_t)count);
-    for (int32_t i = 0; i < count; i++) {
-        const crn_lane *lane = crn_lanes_at(lanes, i);
-        uint64_t verdicts = crn_lane_verdicts(lane);
-        crn_emit_map(emit, 2);
-        crn_emit_pair_unsigned(emit, "lane", crn_lane_number(lane));
-        crn_emit_text(emit, "sequence");
-        if (verdicts > 0)
-            crn_emit_unsigned(emit, verdicts - 1);
-        else
-            crn_emit_null(emit);
-        crn_emit_map_end(emit);
-    }
-    crn_emit_array_end(emit);
-}
-
-static void send_status(crn_publish *publish, const char *state)
-{
-    const out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
-    const crn_publish_stats *stats = &publish->stats;
-    crn_emit *emit = publish->emits[viewers->format];
-    crn_emit_begin(emit);
-    crn_emit_map(emit, 13);
-    crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
-    crn_emit_pair_text(emit, "run", publish->run);
-    crn_emit_pair_text(emit, "state", state);
-    crn_emit_pair_unsigned(emit, "published_ns", (uint64_t)crn_realtime_ns());
-    emit_lanes(emit, publish->lanes);
-    crn_emit_pair_unsigned(emit, "verdicts", stats->verdicts);
-    crn_emit_pair_unsigned(emit, "sent", stats->sent);
-    crn_emit_pair_unsigned(emit, "stale", stats->stale);
-    crn_emit_pair_unsigned(emit, "dropped", stats->dropped);
-    crn_emit_pair_unsigned(emit, "waiting", crn_backlog_count(publish->backlog));
-    crn_emit_pair_unsigned(emit, "graders", stats->graders);
-    crn_emit_pair_unsigned(emit, "possibly_lost", stats->possibly_lost);
-    crn_emit_pair_unsigned(emit, "viewers", stats->viewers);
-    crn_emit_map_end(emit);
+    const out_socket *out = &publish->sockets[which];
+    crn_emit *emit = publish->emits[out->format];
+    crn_status status = {
+        .run = publish->run,
+        .state = state,
+        .published_ns = (uint64_t)crn_realtime_ns(),
+        .alive_ms = publish->config->publish.grader.alive_ms,
+        .lanes = publish->lanes,
+        .publish = &publish->stats,
+    };
     const unsigned char *bytes;
     size_t size;
     zmq_msg_t body;
-    if (crn_emit_end(emit, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
+    if (pack(emit, &status, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
         return;
     memcpy(zmq_msg_data(&body), bytes, size);
-    send_message(viewers->socket, STATUS_TOPIC, &body);
+    send_message(out->socket, topic, &body);
     zmq_msg_close(&body);
+}
+
+/* Only while no verdict waits: what a grader hears last must not be older than what it still gets.
+ * One that is absent or reads too slowly misses it. */
+static void send_alive(crn_publish *publish, const char *state, int64_t now_ns)
+{
+    int64_t alive_ns = publish->config->publish.grader.alive_ms * CRN_NS_PER_MS;
+    if (alive_ns == 0 || now_ns < publish->heard_ns + alive_ns)
+        return;
+    publish->heard_ns = now_ns;
+    if (!crn_backlog_front(publish->backlog))
+        send_about(publish, CRN_OUTLET_GRADER, ALIVE_TOPIC, crn_status_pack_alive, state);
 }
 
 void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns)
 {
     if (now_ns >= publish->next_status_ns) {
-        send_status(publish, state);
+        publish->stats.waiting = crn_backlog_count(publish->backlog);
+        send_about(publish, CRN_OUTLET_VIEWERS, STATUS_TOPIC, crn_status_pack, state);
         publish->next_status_ns = now_ns + STATUS_PERIOD_NS;
     }
+    send_alive(publish, state, now_ns);
     settle(publish, now_ns);
 }
 
@@ -432,7 +424,11 @@ int64_t crn_publish_wake_ns(const crn_publish *publish)
 {
     bool unread =
         publish->sockets[CRN_OUTLET_GRADER].unread || publish->sockets[CRN_OUTLET_VIEWERS].unread;
-    return unread ? 0 : publish->next_status_ns;
+    if (unread)
+        return 0;
+    int64_t alive_ns = publish->config->publish.grader.alive_ms * CRN_NS_PER_MS;
+    int64_t next_alive_ns = alive_ns ? publish->heard_ns + alive_ns : CRN_NEVER_NS;
+    return next_alive_ns < publish->next_status_ns ? next_alive_ns : publish->next_status_ns;
 }
 
 const crn_publish_stats *crn_publish_get_stats(const crn_publish *publish)

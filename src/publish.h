@@ -2,8 +2,13 @@
  * Verdicts out: PUSH to the one grader, XPUB to any number of viewers. The only outbound sockets.
  * Owned and used by one thread; no call waits, but for close.
  *
- * Every message has two parts: the topic (`fruit/<lane>`; on the viewers' socket also `status`) and
- * the verdict or the status, in the socket's own format.
+ * Every message has two parts: the topic (`fruit/<lane>`; on the viewers' socket also `status`, on
+ * the grader's `alive`) and the verdict, or what status.h says, in the socket's own format. Further
+ * topics may come: readers pass over those that they do not know.
+ *
+ * `alive` goes to the grader after publish.grader.alive_ms without a verdict, so that it can tell a
+ * quiet belt from a dead line, and sees the loss of a last verdict. Only while no verdict waits for
+ * it, and only if libzmq takes it at once: it is never kept, and has no sequence of its own.
  *
  * With no grader, or one that does not keep up, verdicts wait in a queue of
  * publish.grader.high_water_mark (and CRN_PUBLISH_QUEUE_BYTES); a full one drops its oldest. They

@@ -28,9 +28,8 @@
  *     xy              the outline: a bin of little-endian f32 x, y pairs, in JSON [[x, y], ...]
  *     ranklet         only where a ranklet step ran for that view
  *
- * Once a second viewers also get the topic `status` (publish.c): {v, run, state, published_ns,
- * lanes: [{lane, sequence}] with the last verdict's sequence or null, verdicts, sent, stale,
- * dropped, waiting, graders, possibly_lost, viewers}, as crn_publish_stats counts them.
+ * Viewers also get the topic `status`, the grader `alive`: status.h. Readers pass over topics that
+ * they do not know.
  *
  * Everything that packing needs is reserved when the packer is created; a verdict allocates nothing
  * once the emitter's buffer has grown to the largest one.

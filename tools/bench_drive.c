@@ -14,6 +14,8 @@
 /* After the last view, so long without any answer means that no more will come. */
 #define SILENCE_MS 3000
 
+#define ANSWER_TOPIC "fruit/"
+
 /* How often to look whether a peer that takes nothing is still there. */
 #define LOOK_MS 200
 
@@ -88,6 +90,25 @@ void crn_frames_free(crn_frames *frames)
     frames->view = NULL;
 }
 
+/* Reads one message; true: it was an answer. Other topics (`alive`) are passed over. */
+static bool take_answer(drive *self, void *socket)
+{
+    zmq_msg_t topic;
+    zmq_msg_init(&topic);
+    bool is_answer = zmq_msg_recv(&topic, socket, 0) >= (int)strlen(ANSWER_TOPIC) &&
+                     memcmp(zmq_msg_data(&topic), ANSWER_TOPIC, strlen(ANSWER_TOPIC)) == 0;
+    zmq_msg_close(&topic);
+    answer *one = &self->answers[self->answer_count];
+    zmq_msg_init(&one->message);
+    zmq_msg_recv(&one->message, socket, 0);
+    one->arrived_ns = crn_now_ns();
+    if (is_answer)
+        self->answer_count++;
+    else
+        zmq_msg_close(&one->message);
+    return is_answer;
+}
+
 /* The collecting thread: stamps what arrives and leaves reading it for later, so as not to disturb.
  */
 static void *collect_answers(void *argument)
@@ -101,27 +122,18 @@ static void *collect_answers(void *argument)
     int64_t silent_since_ns = 0;
     while (self->answer_count < 2 * self->fruits) {
         zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-        if (zmq_poll(&item, 1, 100) <= 0) {
-            bool all_sent = atomic_load(&self->all_sent);
-            if (all_sent && self->answer_count >= self->fruits)
-                break;
-            if (!all_sent)
-                continue;
-            if (silent_since_ns == 0)
-                silent_since_ns = crn_now_ns();
-            if (crn_now_ns() - silent_since_ns > SILENCE_MS * CRN_NS_PER_MS)
-                break;
+        if (zmq_poll(&item, 1, 100) > 0 && take_answer(self, socket)) {
+            silent_since_ns = 0;
             continue;
         }
-        silent_since_ns = 0;
-        zmq_msg_t topic;
-        zmq_msg_init(&topic);
-        zmq_msg_recv(&topic, socket, 0);
-        zmq_msg_close(&topic);
-        answer *one = &self->answers[self->answer_count++];
-        zmq_msg_init(&one->message);
-        zmq_msg_recv(&one->message, socket, 0);
-        one->arrived_ns = crn_now_ns();
+        if (!atomic_load(&self->all_sent))
+            continue;
+        if (self->answer_count >= self->fruits)
+            break;
+        if (silent_since_ns == 0)
+            silent_since_ns = crn_now_ns();
+        if (crn_now_ns() - silent_since_ns > SILENCE_MS * CRN_NS_PER_MS)
+            break;
     }
     zmq_close(socket);
     return NULL;

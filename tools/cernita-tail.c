@@ -319,15 +319,19 @@ static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
     return 1;
 }
 
-/* A message that cannot be read is said, at most once a second, and passed over. */
+/* A message that cannot be read is said, at most once a second, and passed over; so are, without a
+ * word, topics that this version does not know. */
 static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
 {
+    bool is_verdict = strncmp(topic, "fruit/", 6) == 0;
+    /* What the grader gets says of the daemon what the viewers' status does. */
+    if (!is_verdict && strcmp(topic, "status") != 0 && strcmp(topic, "alive") != 0)
+        return 0;
     crn_packed packed;
     crn_error error = {""};
     int r = crn_packed_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
     if (!r) {
-        r = strcmp(topic, "status") ? handle_verdict(t, &packed, &error)
-                                    : handle_status(t, &packed, &error);
+        r = is_verdict ? handle_verdict(t, &packed, &error) : handle_status(t, &packed, &error);
         crn_packed_done(&packed);
     }
     uint64_t held;

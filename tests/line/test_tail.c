@@ -154,6 +154,29 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     expect_end(f, 0);
 }
 
+/* At the grader's socket: `alive` shows a verdict lost after which none came, and nothing is said
+ * of topics that a later version may bring. */
+static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --count 2");
+    static const char alive[] =
+        "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"published_ns\":1,\"alive_ms\":100,"
+        "\"lanes\":[{\"lane\":3,\"sequence\":%d},{\"lane\":4,\"sequence\":null}]}";
+    char text[256];
+    send_verdict(f, "a", 3, 6);
+    snprintf(text, sizeof text, alive, 6);
+    send_text(f, "alive", text);
+    send_text(f, "weather", "\xc1");
+    snprintf(text, sizeof text, alive, 7);
+    send_text(f, "alive", text);
+    send_verdict(f, "a", 3, 8);
+    expect_verdict(f, 3, 6);
+    expect_line(f, "lane 3: 1 verdict lost (sequence 7)\n");
+    expect_verdict(f, 3, 8);
+    expect_end(f, 0);
+}
+
 static void json_is_a_line_a_verdict(void **state)
 {
     fixture *f = *state;
@@ -226,6 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(alive_is_no_verdict_and_other_topics_are_passed_over,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),

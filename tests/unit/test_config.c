@@ -276,6 +276,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_string_equal(c.publish.grader.bind, "tcp://[::1]:6000");
     assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.grader.high_water_mark, 100000);
+    assert_int_equal(c.publish.grader.alive_ms, 60000);
     assert_string_equal(c.publish.viewers.bind, "ipc:///run/cernita/viewers");
     assert_int_equal(c.publish.viewers.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.viewers.high_water_mark, 1);

@@ -1,0 +1,36 @@
+/*
+ * What the daemon says about itself, as bytes. No sockets, no clock, nothing of its own to keep.
+ *
+ * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, verdicts,
+ * sent, stale, dropped, waiting, graders, possibly_lost, viewers}; the counts are those of
+ * crn_publish_stats. `lanes`: [{lane, sequence}] with the last verdict's sequence, null before the
+ * first.
+ *
+ * Topic `alive`, to the grader after publish.grader.alive_ms without a verdict: {v, run, state,
+ * published_ns, alive_ms, lanes}, `lanes` as above.
+ */
+#ifndef CRN_STATUS_H
+#define CRN_STATUS_H
+
+#include "src/emit.h"
+#include "src/lane.h"
+#include "src/publish.h"
+
+/* What goes into either; all pointers are the caller's. */
+typedef struct crn_status {
+    const char *run;       /* id of the daemon's start */
+    const char *state;     /* its word for itself */
+    uint64_t published_ns; /* CLOCK_REALTIME */
+    int64_t alive_ms;
+    crn_lanes *lanes;
+    const crn_publish_stats *publish;
+} crn_status;
+
+/* Packs one message; the bytes are the emitter's until it begins again. 0, -ENOMEM. */
+typedef int crn_status_packer(crn_emit *emit, const crn_status *status,
+                              const unsigned char **ret_bytes, size_t *ret_size);
+
+crn_status_packer crn_status_pack;       /* topic `status` */
+crn_status_packer crn_status_pack_alive; /* topic `alive` */
+
+#endif
