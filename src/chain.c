@@ -189,7 +189,7 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
         r = run_finishes(chain, view, true, &job, &judgement);
     if (r < 0)
         return r;
-    judgement.cost_ns = crn_now_ns() - start_ns;
+    judgement.run_ns = judgement.cost_ns = crn_now_ns() - start_ns;
     judgement.defect_count = defects->defect_count;
     judgement.truncated = defects->truncated;
     *ret_judgement = judgement;
@@ -255,7 +255,9 @@ int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued 
         return r;
     /* With the waiting in between: of so many views at once as the devices take, that is what one
      * costs. */
-    judgement.cost_ns = crn_now_ns() - done->submitted_ns;
+    int64_t end_ns = crn_now_ns();
+    judgement.run_ns = end_ns - done->begun_ns;
+    judgement.cost_ns = end_ns - done->submitted_ns;
     judgement.defect_count = defects->defect_count;
     judgement.truncated = defects->truncated;
     *ret_judgement = judgement;

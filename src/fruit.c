@@ -203,7 +203,12 @@ static void credit(crn_fruits *fruits, crn_place *place, const crn_view_header *
 {
     crn_fruit *fruit = &place->fruit;
     close_by_time(fruits, place, now_ns);
-    place->views[header->view].state = CRN_VIEW_ARRIVED;
+    place->views[header->view] = (crn_fruit_view){
+        .state = CRN_VIEW_ARRIVED,
+        .captured_ns = header->captured_ns,
+        .encoder = header->encoder,
+        .received_ns = now_ns,
+    };
     place->pending |= UINT64_C(1) << header->view;
     fruit->received++;
     if (header->view < place->lowest) {
@@ -282,22 +287,25 @@ static void finish_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn
     settle(fruits, place);
 }
 
-static void lose_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_reason reason)
+static void lose_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_reason reason,
+                      int64_t now_ns)
 {
     place->views[view].reason = reason;
+    place->views[view].lost_ns = now_ns;
     finish_view(fruits, place, view, CRN_VIEW_LOST);
 }
 
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
 {
     uint32_t number, view;
-    if (!find_ticket(fruits, ticket, CRN_VIEW_ARRIVED) ||
-        !crn_schedule_evict(fruits->schedule, ticket.fruit, &number, &view))
+    const crn_place *arrived = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    if (!arrived || !crn_schedule_evict(fruits->schedule, ticket.fruit, &number, &view))
         return false;
     crn_place *place = crn_places_at(fruits->places, number);
     fruits->stats.no_slot++;
     *ret_slot = place->views[view].slot;
-    lose_view(fruits, place, view, CRN_REASON_NO_SLOT);
+    /* It makes room for a view that has just come. */
+    lose_view(fruits, place, view, CRN_REASON_NO_SLOT, arrived->views[ticket.view].received_ns);
     return true;
 }
 
@@ -319,7 +327,8 @@ void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
     fruits->stats.no_slot++;
     crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (place)
-        lose_view(fruits, place, ticket.view, CRN_REASON_NO_SLOT);
+        lose_view(fruits, place, ticket.view, CRN_REASON_NO_SLOT,
+                  place->views[ticket.view].received_ns);
 }
 
 crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
@@ -334,10 +343,11 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
     *ret_slot = place->views[view].slot;
     if (next == CRN_NEXT_RUN) {
         place->views[view].state = CRN_VIEW_RUNNING;
+        place->views[view].begun_ns = now_ns;
         *ret_deadline_ns = place->fruit.deadline_ns - fruits->rules.guard_ns;
     } else {
         fruits->stats.discarded++;
-        lose_view(fruits, place, view, CRN_REASON_DISCARDED);
+        lose_view(fruits, place, view, CRN_REASON_DISCARDED, now_ns);
     }
     return next;
 }
@@ -350,7 +360,7 @@ void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_valu
 }
 
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
-                     crn_view_reason reason)
+                     crn_view_reason reason, int64_t now_ns)
 {
     crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
     crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
@@ -361,7 +371,7 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
     if (!judgement) {
         fruits->stats.unfinished += reason == CRN_REASON_UNFINISHED;
         fruits->stats.failed += reason != CRN_REASON_UNFINISHED;
-        lose_view(fruits, place, ticket.view, reason);
+        lose_view(fruits, place, ticket.view, reason, now_ns);
         return true;
     }
     place->views[ticket.view].judgement = *judgement;

@@ -59,18 +59,24 @@ typedef enum crn_view_state {
 /* What the engine says of a view it finished. */
 typedef struct crn_judgement {
     int64_t queue_ns;                 /* from reception to its start */
-    int64_t cost_ns;                  /* from its start to its end */
+    int64_t run_ns;                   /* from its start to its end, waits between halves included */
+    int64_t cost_ns;                  /* what it cost the machine; see schedule.h */
     int64_t stage_ns[CRN_STAGES_MAX]; /* one per step of the chain; 0 for a skipped one */
     uint32_t skipped;                 /* bit per step of the chain */
     uint32_t defect_count;
     uint32_t result; /* handle in the store of results, which whoever judges the fruit gives back */
     bool truncated;
+    bool on_device; /* its enqueue halves ran on a device */
 } crn_judgement;
 
 typedef struct crn_fruit_view {
     crn_view_state state;
-    crn_view_reason reason;  /* why it is lost */
-    crn_value_fault values;  /* once queued: a view with a fault is judged, but never whole */
+    crn_view_reason reason;        /* why it is lost */
+    crn_value_fault values;        /* once queued: a view with a fault is judged, but never whole */
+    uint64_t captured_ns, encoder; /* of its header; as the following, once it is received */
+    int64_t received_ns;
+    int64_t begun_ns;        /* when it was handed to the engine; 0: it was not */
+    int64_t lost_ns;         /* when it was lost; 0: it was not */
     uint32_t slot;           /* while queued or running */
     crn_judgement judgement; /* when judged */
 } crn_fruit_view;
@@ -182,7 +188,7 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
  * either way.
  */
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
-                     crn_view_reason reason);
+                     crn_view_reason reason, int64_t now_ns);
 
 /* A fruit that must be judged now, earliest deadline first; NULL: none. It stays until
  * crn_fruits_judge. */

@@ -250,6 +250,13 @@ static void log_failure(crn_line *line, const crn_output *output)
             crn_log_held(held, more));
 }
 
+/* Why a view that came back with this status is lost. */
+static crn_view_reason reason_of(int status)
+{
+    bool out_of_time = status == -ETIME || status == -ECANCELED;
+    return out_of_time ? CRN_REASON_UNFINISHED : CRN_REASON_FAILED;
+}
+
 /* Views that ended: their results into the store, their slots back. */
 static void collect(crn_line *line)
 {
@@ -257,6 +264,7 @@ static void collect(crn_line *line)
     crn_output *output;
     while ((output = crn_engine_collect(line->engine))) {
         crn_judgement judgement = output->judgement;
+        judgement.on_device = output->on_device;
         if (output->status == 0 &&
             crn_store_put(line->store, &output->defects, &judgement.result) < 0) {
             judgement.result = CRN_STORE_NONE;
@@ -264,11 +272,12 @@ static void collect(crn_line *line)
             judgement.truncated = true;
             line->results_full++;
         }
-        if (output->status < 0 && output->status != -ECANCELED)
+        if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             log_failure(line, output);
         crn_view *view = output->view;
-        bool wanted = crn_fruits_done(line->fruits, view->ticket,
-                                      output->status == 0 ? &judgement : NULL, CRN_REASON_FAILED);
+        bool wanted =
+            crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
+                            reason_of(output->status), crn_now_ns());
         if (!wanted && output->status == 0)
             crn_store_give(line->store, judgement.result);
         crn_engine_release(line->engine, output);

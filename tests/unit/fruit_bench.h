@@ -98,7 +98,8 @@ static inline crn_ticket begin(void)
 
 static inline bool end(crn_ticket ticket)
 {
-    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * MS}, CRN_REASON_NONE);
+    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * MS}, CRN_REASON_NONE,
+                           now_ns);
 }
 
 /* Everything queued begins and ends. */

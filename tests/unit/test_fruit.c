@@ -284,7 +284,7 @@ static void test_what_makes_a_verdict(void **state)
         arrive(i, 1, 2, NEVER);
         assert_true(end(begin()));
         crn_ticket last = begin();
-        assert_true(crn_fruits_done(fruits, last, &cases[i].judgement, CRN_REASON_NONE));
+        assert_true(crn_fruits_done(fruits, last, &cases[i].judgement, CRN_REASON_NONE, now_ns));
         assert_int_equal(expect_due(i)->views[1].judgement.defect_count,
                          cases[i].judgement.defect_count);
         judge(i, cases[i].verdict);
@@ -305,7 +305,7 @@ static void test_failed_and_lost_views_make_it_partial_or_late(void **state)
             run_all();
         } else {
             arrive(fruit, 0, 2, NEVER);
-            assert_true(crn_fruits_done(fruits, begin(), NULL, CRN_REASON_FAILED));
+            assert_true(crn_fruits_done(fruits, begin(), NULL, CRN_REASON_FAILED, now_ns));
         }
         assert_int_equal(arrive_as(header_of(1, 1, fruit, 1, 2), NEVER, &ticket),
                          CRN_ARRIVAL_WANTED);
@@ -314,7 +314,7 @@ static void test_failed_and_lost_views_make_it_partial_or_late(void **state)
             crn_fruits_lose(fruits, ticket);
         } else {
             assert_true(crn_fruits_queue(fruits, ticket, 0));
-            assert_true(crn_fruits_done(fruits, begin(), NULL, CRN_REASON_FAILED));
+            assert_true(crn_fruits_done(fruits, begin(), NULL, CRN_REASON_FAILED, now_ns));
         }
         judge(fruit, one_is_judged ? CRN_VERDICT_PARTIAL : CRN_VERDICT_LATE);
     }
@@ -366,7 +366,7 @@ static void test_a_failure_after_the_verdict_is_unfinished(void **state)
     now_ns += BUDGET - GUARD;
     judge(1, CRN_VERDICT_LATE);
     expect_sums(1);
-    assert_false(crn_fruits_done(fruits, running, NULL, CRN_REASON_FAILED));
+    assert_false(crn_fruits_done(fruits, running, NULL, CRN_REASON_FAILED, now_ns));
     assert_int_equal(crn_fruits_get_stats(fruits)->unfinished, 1);
     assert_int_equal(crn_fruits_get_stats(fruits)->failed, 0);
     expect_sums(0);

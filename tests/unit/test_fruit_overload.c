@@ -123,7 +123,8 @@ static int64_t ends_ns(const worker *one)
 static void drop_first(line *l, worker *one, bool judged)
 {
     crn_judgement judgement = {.cost_ns = one->views[0].cost_ns};
-    crn_fruits_done(l->fruits, one->views[0].ticket, judged ? &judgement : NULL, CRN_REASON_FAILED);
+    crn_fruits_done(l->fruits, one->views[0].ticket, judged ? &judgement : NULL, CRN_REASON_FAILED,
+                    l->now_ns);
     give_slot(l, one->views[0].slot);
     one->count--;
     memmove(&one->views[0], &one->views[1], sizeof one->views - sizeof one->views[0]);

@@ -284,8 +284,8 @@ static void view_ends(world *w)
     w->running[which] = w->running[--w->running_count];
     crn_judgement judgement = {.cost_ns = (1 + draw(w, 20)) * MS / 2, .skipped = !draw(w, 20)};
     bool fails = draw(w, 10) == 0;
-    bool taken =
-        crn_fruits_done(w->fruits, ending.ticket, fails ? NULL : &judgement, CRN_REASON_FAILED);
+    bool taken = crn_fruits_done(w->fruits, ending.ticket, fails ? NULL : &judgement,
+                                 CRN_REASON_FAILED, w->now_ns);
     size_t at = find_order(w, ending.order);
     assert_int_equal(taken, at != NO_FRUIT);
     give_slot(w, ending.slot);
