@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "src/base/regular_file.h"
 #include "src/config_parts.h"
 
 #define PATH_BYTES 128
@@ -275,42 +277,41 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
     return r;
 }
 
-/* The whole file; the caller frees *ret_bytes. 0 or negative errno. */
-static int read_file(const char *path, char **ret_bytes, size_t *ret_length)
+/* The whole file; the caller frees *ret_bytes. 0 or negative errno with one line in *error. */
+static int read_file(const char *path, char **ret_bytes, size_t *ret_length, crn_error *error)
 {
-    int r = 0;
+    size_t length = 0;
+    ssize_t got = 1;
+    int fd = crn_regular_open(path, error);
+    if (fd < 0)
+        return fd;
     char *bytes = malloc(CRN_CONFIG_BYTES_MAX + 1);
-    FILE *file = fopen(path, "rbe");
-    if (!bytes || !file) {
-        r = bytes ? -errno : -ENOMEM;
-        goto fail;
+    while (bytes && got && length <= CRN_CONFIG_BYTES_MAX) {
+        got = read(fd, bytes + length, CRN_CONFIG_BYTES_MAX + 1 - length);
+        if (got < 0)
+            break;
+        length += (size_t)got;
     }
-    size_t length = fread(bytes, 1, CRN_CONFIG_BYTES_MAX + 1, file);
-    if (ferror(file))
-        r = errno ? -errno : -EIO;
-    else if (length > CRN_CONFIG_BYTES_MAX)
-        r = -EFBIG;
-    if (r < 0)
-        goto fail;
-    fclose(file);
+    int r = !bytes ? -ENOMEM : got < 0 ? -errno : length > CRN_CONFIG_BYTES_MAX ? -EFBIG : 0;
+    close(fd);
+    if (r < 0) {
+        free(bytes);
+        return crn_error_set(error, r, "%s: cannot be read: %s", path, strerror(-r));
+    }
     *ret_bytes = bytes;
     *ret_length = length;
     return 0;
-fail:
-    if (file)
-        fclose(file);
-    free(bytes);
-    return r;
 }
 
 int crn_config_load(const char *path, FILE *faults, crn_config *ret_config)
 {
     char *bytes = NULL;
     size_t length = 0;
-    int r = read_file(path, &bytes, &length);
+    crn_error error;
+    int r = read_file(path, &bytes, &length, &error);
     if (r < 0) {
         if (faults)
-            fprintf(faults, "%s: cannot be read: %s\n", path, strerror(-r));
+            fprintf(faults, "%s\n", error.text);
         return r;
     }
     r = crn_config_parse(path, bytes, length, faults, ret_config);

@@ -1,16 +1,16 @@
 /* The faults of one file, and how they show values and guess names. */
 #include "src/config_parts.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "src/base/nearest.h"
 
 /* A file with more faults is no line file; the rest is only counted. */
 #define FAULTS_MAX 1000
 
 #define SHOWN_MAX 60 /* bytes of a value that a fault shows */
-#define WORD_MAX  64 /* bytes of a word that is compared */
 
 void crn_faults_add(crn_faults *faults, crn_place place, const char *format, ...)
 {
@@ -131,51 +131,9 @@ crn_shown crn_show(const char *text, size_t length, char mark)
     return shown;
 }
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, drop, change or swap with their neighbour (optimal string alignment), case
- * apart. */
-static int distance(const char *a, const char *b)
-{
-    size_t length = strlen(b);
-    int before[WORD_MAX + 1] = {0}, above[WORD_MAX + 1], row[WORD_MAX + 1];
-    for (size_t j = 0; j <= length; j++)
-        above[j] = (int)j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        row[0] = (int)i;
-        for (size_t j = 1; j <= length; j++) {
-            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
-            row[j] = least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
-                y == tolower((unsigned char)a[i - 2]))
-                row[j] = least(row[j], before[j - 2] + 1);
-        }
-        memcpy(before, above, sizeof before);
-        memcpy(above, row, sizeof above);
-    }
-    return above[length];
-}
-
 const char *crn_names_nearest(const crn_names *names, const char *word)
 {
-    size_t length = strlen(word);
-    if (!length || length > WORD_MAX)
-        return NULL;
-    const char *nearest = NULL;
-    int nearest_distance = (int)(length + 2) / 3 + 1;
-    for (int32_t i = 0; i < names->count; i++) {
-        if (strlen(names->item[i]) > WORD_MAX)
-            continue;
-        int d = distance(word, names->item[i]);
-        if (d < nearest_distance) {
-            nearest = names->item[i];
-            nearest_distance = d;
-        }
-    }
-    return nearest;
+    return crn_nearest(word, names->item, (size_t)names->count);
 }
 
 void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes)

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
+#include "src/base/arguments.h"
 #include "src/base/log.h"
+#include "src/base/standard.h"
 #include "src/config.h"
 #include "src/line.h"
 #include "src/memory.h"
@@ -108,18 +110,25 @@ static int parse_backend(const char *name, int32_t *ret_backend)
     return -EINVAL;
 }
 
+static const char short_options[] = "c:h";
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},  {"check", no_argument, NULL, 'k'},
+    {"print-config", no_argument, NULL, 'p'},  {"reference", no_argument, NULL, 'r'},
+    {"backend", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
+};
+
 /* 0: go on with *ret_options; positive: exit with status - 1. */
 static int parse_options(int argc, char **argv, options *ret_options)
 {
-    static const struct option long_options[] = {
-        {"config", required_argument, NULL, 'c'},  {"check", no_argument, NULL, 'k'},
-        {"print-config", no_argument, NULL, 'p'},  {"reference", no_argument, NULL, 'r'},
-        {"backend", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
-    };
+    crn_error error;
+    if (crn_arguments_check("cernitad", argv, short_options, long_options, &error) < 0) {
+        fprintf(stderr, "cernitad: %s\n", error.text);
+        return 1 + EXIT_CONFIG;
+    }
     options given = {.config_path = NULL};
-    int option, reading = optind;
-    while ((option = getopt_long(argc, argv, ":c:h", long_options, NULL)) != -1) {
+    int option;
+    while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
         switch (option) {
         case 'c':
             given.config_path = optarg;
@@ -142,13 +151,7 @@ static int parse_options(int argc, char **argv, options *ret_options)
         case 'v':
             puts("cernitad " CRN_VERSION);
             return 1 + EXIT_SUCCESS;
-        default:
-            fprintf(stderr, "cernitad: %s %s; see cernitad --help\n",
-                    argv[optind > reading ? optind - 1 : reading],
-                    option == ':' ? "needs a value" : "is no option, or takes no value");
-            return 1 + EXIT_CONFIG;
         }
-        reading = optind;
     }
     if (optind < argc || !given.config_path) {
         fprintf(stderr, "cernitad: %s%s; see cernitad --help\n",
@@ -234,6 +237,7 @@ int main(int argc, char **argv)
 {
     options given;
     block_signals(true); /* first of all: a terminal may close, or a stop come, at any time */
+    crn_standard_streams("cernitad");
     prctl(PR_SET_NAME, "cernitad", 0, 0, 0);
     int r = parse_options(argc, argv, &given);
     if (r > 0)

@@ -5,7 +5,6 @@
 #include "src/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/regular_file.h"
 #include "src/recording_format.h"
 #include "stages/tiff_faults.h"
 
@@ -379,17 +379,17 @@ int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_
     crn_recording_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return crn_error_set(error, r, "%s: no memory", path);
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
     reader->path = strdup(path);
-    if (reader->fd < 0 || fstat(reader->fd, &about) < 0) {
-        r = crn_error_set(error, -errno, "%s: cannot open: %s", path, strerror(errno));
+    reader->fd = crn_regular_open(path, error);
+    if (reader->fd < 0) {
+        r = reader->fd;
         goto fail;
     }
-    if (!reader->path) {
+    if (!reader->path || fstat(reader->fd, &about) < 0) {
         crn_error_set(error, r, "%s: no memory", path);
         goto fail;
     }
-    reader->size = S_ISREG(about.st_mode) ? (uint64_t)about.st_size : 0;
+    reader->size = (uint64_t)about.st_size;
     if (read_at(reader, reader->header, HEADER_BYTES, 0) < HEADER_BYTES ||
         memcmp(reader->header, start, sizeof start)) {
         r = crn_error_set(error, -EBADMSG, "%s: is no recording: not a little-endian BigTIFF",

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/regular_file.h"
+
 #define HEADER_MAX 4096
 #define SIDE_MAX   65536
 
@@ -52,11 +54,10 @@ int crn_npy_read(const char *path, crn_image *ret_image, crn_error *error)
     int32_t shape[3];
     float *values = NULL;
     int r = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        r = -errno;
-        return crn_error_set(error, r, "%s: cannot be opened: %s", path, strerror(-r));
-    }
+    int fd = crn_regular_open(path, error);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+    if (!file)
+        return fd < 0 ? fd : crn_error_set(error, -ENOMEM, "%s: no memory to read it", path);
     if (read_header(file, text) < 0 || read_shape(text, shape) < 0) {
         r = crn_error_set(error, -EINVAL,
                           "%s: is no .npy file of float32 in C order, H x W x C; write it with "

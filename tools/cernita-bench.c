@@ -1,6 +1,7 @@
 /* cernita-bench: how fast the operators are, and what the line adds to moving the bytes. */
 #include <string.h>
 
+#include "src/base/standard.h"
 #include "tools/bench.h"
 
 static const crn_tool tool = {
@@ -18,6 +19,7 @@ static const crn_tool tool = {
 
 int main(int argc, char **argv)
 {
+    crn_standard_streams("cernita-bench");
     if (argc > 1 && strcmp(argv[1], "operators") == 0)
         return crn_bench_operators(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "gpu") == 0)

@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/log.h"
+#include "src/base/standard.h"
 #include "src/endpoint.h"
 #include "src/recorder.h"
 #include "tools/options.h"
@@ -295,6 +296,7 @@ static crn_recorder_stats close_relay(relay *r)
 
 int main(int argc, char **argv)
 {
+    crn_standard_streams("cernita-record");
     plan p = {.segment_bytes = UINT64_C(2048) << 20, .queue_bytes = UINT64_C(256) << 20};
     read_options(argc, argv, &p);
     relay r = {.plan = &p, .signals = -1};

@@ -13,6 +13,7 @@
 #include <zmq.h>
 
 #include "src/base/clock.h"
+#include "src/base/standard.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/reel.h"
@@ -341,6 +342,7 @@ static void report(const replay *r)
 
 int main(int argc, char **argv)
 {
+    crn_standard_streams("cernita-replay");
     plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
     read_options(argc, argv, &p);
     prctl(PR_SET_TIMERSLACK, 1UL); /* waits end when they should */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/base/standard.h"
 #include "src/recording.h"
 #include "src/recording_format.h"
 #include "stages/classes.h"
@@ -240,6 +241,7 @@ static int make_recording(const plan *p, const char *path, crn_error *error)
 
 int main(int argc, char **argv)
 {
+    crn_standard_streams("cernita-synth");
     plan p = {.seed = 1,
               .views = 4,
               .classes = CRN_SCENE_CLASSES,

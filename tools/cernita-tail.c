@@ -12,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/log.h"
+#include "src/base/standard.h"
 #include "tools/decode.h"
 #include "tools/follow.h"
 #include "tools/latency.h"
@@ -432,6 +433,7 @@ static int conclude(tail *t, crn_error *error)
 
 int main(int argc, char **argv)
 {
+    crn_standard_streams("cernita-tail");
     settings set;
     read_options(argc, argv, &set);
     struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting ends at once */

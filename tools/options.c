@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arguments.h"
 #include "tools/progress.h"
 
 #define OPTIONS_MAX  32
@@ -76,7 +77,7 @@ static void print_help(const crn_tool *tool)
         print_row(option->name, option->value, option->help);
     print_row("help", NULL, "this text");
     print_row("version", NULL, "the version");
-    printf("\nexit status: 0 done, 1 failed, 2 asked wrongly\n");
+    printf("\nexit status: 0 success, 1 failure, 2 usage error\n");
 }
 
 static void check_operands(const crn_tool *tool, int argc, char **argv)
@@ -90,6 +91,16 @@ static void check_operands(const crn_tool *tool, int argc, char **argv)
         crn_usage_error(tool, "an operand is missing: expected %s", tool->operands);
 }
 
+/* Before the first option is read: later argv is permuted. */
+static void check_arguments(const crn_tool *tool, char **argv, const struct option *rows)
+{
+    crn_error error;
+    if (optind > 1 || crn_arguments_check(tool->name, argv, "", rows, &error) == 0)
+        return;
+    crn_tool_note(tool, "%s", error.text);
+    exit(CRN_EXIT_USAGE);
+}
+
 int crn_options_next(const crn_tool *tool, int argc, char **argv, const char **ret_value)
 {
     struct option rows[OPTIONS_MAX + 3] = {0};
@@ -101,9 +112,8 @@ int crn_options_next(const crn_tool *tool, int argc, char **argv, const char **r
     rows[count] = (struct option){"help", no_argument, NULL, CODE_HELP};
     rows[count + 1] = (struct option){"version", no_argument, NULL, CODE_VERSION};
 
-    int reading = optind < 1 ? 1 : optind;
-    int code = getopt_long(argc, argv, ":", rows, NULL);
-    const char *wrong = argv[optind > reading ? optind - 1 : reading];
+    check_arguments(tool, argv, rows);
+    int code = getopt_long(argc, argv, "", rows, NULL);
     switch (code) {
     case -1:
         check_operands(tool, argc, argv);
@@ -114,12 +124,6 @@ int crn_options_next(const crn_tool *tool, int argc, char **argv, const char **r
     case CODE_VERSION:
         printf("%s %s\n", tool->name, CRN_VERSION);
         exit(0);
-    case ':':
-        crn_usage_error(tool, "%s needs a value", wrong);
-    case '?':
-        if (optopt > 0 && optopt <= count)
-            crn_usage_error(tool, "--%s takes no value", rows[optopt - 1].name);
-        crn_usage_error(tool, "'%s' is no option of this tool", wrong);
     default:
         *ret_value = optarg;
         return code - 1;

@@ -2,7 +2,7 @@
  * Command lines, in one style for all tools: long options from a table, --help and --version made
  * from it, and faults as one line `tool: what is wrong; what to do`.
  *
- * Exit codes: 0 done, 1 failed while working, 2 asked wrongly.
+ * Exit codes: 0 success, 1 failure, 2 usage error. Options must be written in full.
  */
 #ifndef CRN_OPTIONS_H
 #define CRN_OPTIONS_H

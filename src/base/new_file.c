@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/regular_file.h"
+
 #define NAMES_MAX       1000
 #define PROC_PATH_BYTES 32
 
@@ -73,7 +75,8 @@ static int find_target(crn_new_file *file, crn_error *error)
     if (there && S_ISDIR(status.st_mode))
         return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", file->path);
     if (there && !S_ISREG(status.st_mode))
-        return crn_error_set(error, -EEXIST, "%s: is there, and is no ordinary file", file->path);
+        return crn_error_set(error, -EEXIST, "%s: is %s, not a regular file; name another",
+                             file->path, crn_file_kind(status.st_mode));
     file->target = there ? realpath(file->path, NULL) : strdup(file->path);
     if (!file->target)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its path", file->path);

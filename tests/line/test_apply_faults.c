@@ -83,7 +83,7 @@ static void the_command_line(void **state)
          "cernita-apply --help\n",
          NULL},
         {"sharpen in out", 2, NULL, "'sharpen' is no operator; contours, morphology, convolve"},
-        {"--threads 2 haar", 2, NULL, "'--threads' is no option of this tool"},
+        {"--threads 2 haar", 2, NULL, "unknown option '--threads'; see cernita-apply --help"},
         {"haar grey.png out.tif", 2, "cernita-apply haar: --levels is missing" SEE("haar"), NULL},
         {"haar --levels 2 grey.png", 2, NULL, "an operand is missing: expected IN OUT"},
         {"haar --levels 2 grey.png out.tif more", 2, NULL, "'more' is one operand too many"},

@@ -344,7 +344,7 @@ static void test_what_cannot_be_read_gives_one_line(void **state)
     unlink(path);
     fclose(out);
     assert_string_equal(text, "/nowhere/line.yaml: cannot be read: No such file or directory\n"
-                              "/: cannot be read: Is a directory\n");
+                              "/: cannot be read: it is a folder, a regular file is needed\n");
     free(text);
 }
 

@@ -319,7 +319,7 @@ static void what_is_no_recording_is_refused(void **state)
                   (const unsigned char *)"fruit: apricot, and more text than a header", 43);
     assert_int_equal(crn_recording_open(recorded_path, &reader, &error), -EBADMSG);
     assert_non_null(strstr(error.text, recorded_path));
-    assert_int_equal(crn_recording_open(recorded_folder, &reader, &error), -EBADMSG);
+    assert_int_equal(crn_recording_open(recorded_folder, &reader, &error), -EISDIR);
     assert_null(reader);
 }
 
