@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/base/error.h"
 #include "src/base/param.h"
 #include "stages/classes.h"
 #include "stages/stage.h"
@@ -67,6 +68,7 @@ typedef struct crn_config {
     struct {
         int32_t level; /* crn_log_level */
     } log;
+    uint64_t hash; /* for the verdicts: crn_config_hash, by whoever starts the line */
 } crn_config;
 
 /* A larger file is no line file. */
@@ -103,6 +105,14 @@ void crn_config_resolve(crn_config *config, int32_t cores);
 /* The settings in full, defaults included, as a YAML file that crn_config_load reads back to the
  * same settings. */
 void crn_config_print(const crn_config *config, FILE *out);
+
+/*
+ * FNV-1a 64 of what crn_config_print prints, followed by the bytes of the files that the settings
+ * name (kernels, elements) in the order in which they name them. Before crn_config_resolve, which
+ * puts this machine's numbers in the place of zeros. 0; -ENOMEM; or why a file could not be read
+ * again, with its name in *error.
+ */
+int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error);
 
 /* The reference of all keys as a Markdown table (key, default, range or choices, meaning), stages
  * included. */

@@ -212,6 +212,11 @@ static int serve(const options *given, char **argv, crn_config *config)
         crn_config_print(config, stdout);
         return EXIT_SUCCESS;
     }
+    crn_error error;
+    if (crn_config_hash(config, &config->hash, &error) < 0) {
+        fprintf(stderr, "cernitad: %s\n", error.text);
+        return EXIT_CONFIG;
+    }
     crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
     if (config->run.threads > 1)
         make_openmp_passive(argv);

@@ -1,18 +1,16 @@
 #include "stages/classes.h"
 
-static uint64_t fnv1a(uint64_t hash, unsigned char byte)
-{
-    return (hash ^ byte) * UINT64_C(0x100000001b3);
-}
+#include <string.h>
+
+#include "src/base/fnv.h"
 
 uint64_t crn_classes_hash(const crn_classes *classes)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = CRN_FNV1A_START;
     for (int32_t i = 0; i < classes->count; i++) {
         if (i)
-            hash = fnv1a(hash, '\n');
-        for (const char *c = classes->name[i]; *c; c++)
-            hash = fnv1a(hash, (unsigned char)*c);
+            hash = crn_fnv1a(hash, "\n", 1);
+        hash = crn_fnv1a(hash, classes->name[i], strlen(classes->name[i]));
     }
     return hash;
 }

@@ -15,6 +15,7 @@ static const crn_param params[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(convolve_settings, kernel),
      .fallback = "gaussian",
+     .names = crn_kernel_names,
      .help = "blur, gaussian, sharpen, edge, emboss, sobel-x, sobel-y, or the path of a file: rows "
              "of numbers, or a picture"},
     {.key = "size",

@@ -22,6 +22,7 @@ static const crn_param params[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(morphology_settings, element),
      .fallback = "disk",
+     .names = crn_element_shape_names,
      .help = "rect, disk, cross, or the path of a picture whose pixels other than 0 are the "
              "element"},
     {.key = "size",

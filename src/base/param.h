@@ -63,6 +63,9 @@ typedef struct crn_param {
     const char *fallback;
     double min, max; /* INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
     const char *const *choices; /* CHOICE: NULL-ended */
+    /* TEXT: NULL-ended; any other text is the path of a file, which prepare reads. NULL: the text
+     * is not a file's. */
+    const char *const *names;
     const char *help; /* one clause, without a full stop; units in it where the key has none */
 } crn_param;
 

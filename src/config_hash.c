@@ -1,0 +1,64 @@
+/* A number for the settings, by which verdicts of different settings are told apart. */
+#include "src/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/fnv.h"
+#include "stages/names.h"
+
+#define READ_BYTES 16384
+
+static int hash_print(const crn_config *config, uint64_t *hash)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return -ENOMEM;
+    crn_config_print(config, out);
+    bool whole = !ferror(out);
+    if (fclose(out) != 0 || !whole) {
+        free(text);
+        return -ENOMEM;
+    }
+    *hash = crn_fnv1a(*hash, text, size);
+    free(text);
+    return 0;
+}
+
+static int hash_file(const char *path, uint64_t *hash)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return -errno;
+    unsigned char bytes[READ_BYTES];
+    size_t count;
+    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
+        *hash = crn_fnv1a(*hash, bytes, count);
+    int r = ferror(file) ? -EIO : 0;
+    fclose(file);
+    return r;
+}
+
+int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error)
+{
+    uint64_t hash = CRN_FNV1A_START;
+    int r = hash_print(config, &hash);
+    if (r < 0)
+        return crn_error_set(error, r, "no memory to print the settings");
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        for (const crn_param *row = step->stage->params; row && row->key; row++) {
+            const char *text = (const char *)step->settings + row->offset;
+            if (!row->names || crn_name_find(row->names, text) >= 0)
+                continue;
+            r = hash_file(text, &hash);
+            if (r < 0)
+                return crn_error_set(error, r, "%s: cannot be read again: %s", text, strerror(-r));
+        }
+    }
+    *ret_hash = hash;
+    return 0;
+}
