@@ -14,9 +14,7 @@
 #include "src/endpoint.h"
 #include "src/status.h"
 #include "src/verdict.h"
-
-/* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */
-#define TOPIC_BYTES 32
+#include "src/viewers.h"
 
 #define ALIVE_TOPIC      "alive"
 #define STATUS_TOPIC     "status"
@@ -26,64 +24,65 @@
 #define GRADER_SEND_MESSAGES 8
 #define GRADER_SEND_BYTES    65536
 
-/* Viewers only ever send subscriptions. */
-#define SUBSCRIPTION_BYTES 1024
+/* A grader sends nothing. */
+#define GRADER_RECEIVE_BYTES 256
 
-/* Events and subscriptions read in one go, so that a storm of them never holds the caller. */
+/* Events read in one go, so that a storm of them never holds the caller. */
 #define READS_AT_ONCE 256
-
-typedef struct out_socket {
-    crn_endpoint *endpoint;
-    void *socket; /* the endpoint's */
-    crn_format format;
-    bool unread; /* more events or subscriptions than one go reads */
-    crn_log_gate refused;
-} out_socket;
 
 struct crn_publish {
     const crn_config *config;
     crn_lanes *lanes;
     char run[17];
-    out_socket sockets[CRN_OUTLETS];
+    crn_endpoint *grader;
+    void *socket; /* the grader's */
+    bool unread;  /* more events than one go reads */
+    crn_viewers *viewers;
+    crn_format formats[CRN_OUTLETS];
     crn_emit *emits[CRN_FORMAT_JSON + 1]; /* by format, those in use */
     crn_verdict *packer;
-    crn_backlog *backlog;   /* of the grader */
-    uint64_t subscriptions; /* alive */
+    crn_backlog *backlog; /* of the grader */
     int64_t next_status_ns;
     int64_t heard_ns; /* when the grader was last sent a verdict or alive, or that was tried */
-    crn_log_gate dropped, came, extra, left, bare;
+    crn_log_gate dropped, came, extra, left, bare, refused;
+    uint64_t refused_graders;
     crn_publish_stats stats;
 };
 
-static int open_outlet(crn_publish *publish, void *zmq, crn_outlet which, crn_error *error)
+static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
 {
-    bool grader = which == CRN_OUTLET_GRADER;
-    const crn_config *config = publish->config;
-    const crn_socket_settings *settings =
-        grader ? &config->publish.grader : &config->publish.viewers;
-    const char *key = grader ? "publish.grader.bind" : "publish.viewers.bind";
-    out_socket *out = &publish->sockets[which];
-    out->format = (crn_format)settings->format;
-    if (!publish->emits[out->format] &&
-        crn_emit_create(out->format, &publish->emits[out->format]) < 0)
-        return crn_error_set(error, -ENOMEM, "%s: no memory for packing", key);
-    int r = crn_endpoint_open(zmq, grader ? ZMQ_PUSH : ZMQ_XPUB, key, &out->endpoint, error);
+    static const char key[] = "publish.grader.bind";
+    const crn_socket_settings *settings = &publish->config->publish.grader;
+    int r = crn_endpoint_open(zmq, ZMQ_PUSH, key, &publish->grader, error);
     if (r < 0)
         return r;
-    out->socket = crn_endpoint_socket(out->endpoint);
+    publish->socket = crn_endpoint_socket(publish->grader);
     int64_t messages = settings->high_water_mark;
-    if (grader && messages > GRADER_SEND_MESSAGES)
+    if (messages > GRADER_SEND_MESSAGES)
         messages = GRADER_SEND_MESSAGES;
-    r = crn_endpoint_set(out->endpoint, ZMQ_SNDHWM, (int)messages);
-    if (r == 0 && grader)
-        r = crn_endpoint_set(out->endpoint, ZMQ_SNDBUF, GRADER_SEND_BYTES);
-    int64_t longest = SUBSCRIPTION_BYTES;
-    if (r == 0 && zmq_setsockopt(out->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
+    r = crn_endpoint_set(publish->grader, ZMQ_SNDHWM, (int)messages);
+    if (r == 0)
+        r = crn_endpoint_set(publish->grader, ZMQ_SNDBUF, GRADER_SEND_BYTES);
+    int64_t longest = GRADER_RECEIVE_BYTES;
+    if (r == 0 && zmq_setsockopt(publish->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
     if (r < 0)
         return crn_error_set(error, r, "%s: an option of the socket was refused: %s", key,
                              zmq_strerror(-r));
-    return crn_endpoint_bind(out->endpoint, settings->bind, error);
+    return crn_endpoint_bind(publish->grader, settings->bind, error);
+}
+
+static int create_emits(crn_publish *publish)
+{
+    publish->formats[CRN_OUTLET_GRADER] = (crn_format)publish->config->publish.grader.format;
+    publish->formats[CRN_OUTLET_VIEWERS] = (crn_format)publish->config->publish.viewers.format;
+    int r = 0;
+    for (crn_outlet which = 0; which < CRN_OUTLETS && r == 0; which++) {
+        crn_format format = publish->formats[which];
+        if (!publish->emits[format])
+            r = crn_emit_create(format, &publish->emits[format]);
+    }
+    return r;
 }
 
 int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
@@ -100,6 +99,8 @@ int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
                                &publish->backlog);
     if (r == 0)
         r = crn_verdict_create(config, &publish->packer);
+    if (r == 0)
+        r = create_emits(publish);
     if (r < 0) {
         crn_error_set(error, r,
                       "publish: no memory for packing and %" PRId64 " waiting verdicts: lower "
@@ -107,11 +108,11 @@ int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
                       waiting);
         goto fail;
     }
-    for (crn_outlet which = 0; which < CRN_OUTLETS; which++) {
-        r = open_outlet(publish, zmq, which, error);
-        if (r < 0)
-            goto fail;
-    }
+    r = open_grader(publish, zmq, error);
+    if (r == 0)
+        r = crn_viewers_open(config, &publish->viewers, error);
+    if (r < 0)
+        goto fail;
     *ret_publish = publish;
     return 0;
 
@@ -136,9 +137,9 @@ static bool send_message(void *socket, const char *topic, zmq_msg_t *body)
            zmq_msg_send(body, socket, ZMQ_DONTWAIT) >= 0;
 }
 
-static void write_topic(char topic[TOPIC_BYTES], uint32_t lane)
+static void write_topic(char topic[CRN_TOPIC_BYTES], uint32_t lane)
 {
-    snprintf(topic, TOPIC_BYTES, "fruit/%" PRIu32, lane);
+    snprintf(topic, CRN_TOPIC_BYTES, "fruit/%" PRIu32, lane);
 }
 
 static void grader_came(crn_publish *publish, int64_t now_ns)
@@ -179,55 +180,43 @@ static void grader_left(crn_publish *publish, int64_t now_ns)
                 crn_log_held(held, more));
 }
 
-static void count_viewer(crn_publish *publish, crn_endpoint_event_kind kind)
+static void read_events(crn_publish *publish, int64_t now_ns)
 {
-    if (kind == CRN_ENDPOINT_CONNECTED)
-        publish->stats.viewers++;
-    else if (kind == CRN_ENDPOINT_DISCONNECTED && publish->stats.viewers > 0)
-        publish->stats.viewers--;
-}
-
-static void read_events(crn_publish *publish, crn_outlet which, int64_t now_ns)
-{
-    out_socket *out = &publish->sockets[which];
     crn_endpoint_event_kind kind;
     int reads = 0;
-    while (reads < READS_AT_ONCE && crn_endpoint_event(out->endpoint, &kind)) {
+    while (reads < READS_AT_ONCE && crn_endpoint_event(publish->grader, &kind)) {
         reads++;
         uint64_t held;
         char more[CRN_LOG_HELD_BYTES];
-        if (kind == CRN_ENDPOINT_REFUSED) {
-            publish->stats.refused++;
-            if (crn_log_gate_open(&out->refused, now_ns, &held))
+        if (kind == CRN_ENDPOINT_CONNECTED) {
+            grader_came(publish, now_ns);
+        } else if (kind == CRN_ENDPOINT_DISCONNECTED) {
+            grader_left(publish, now_ns);
+        } else {
+            publish->refused_graders++;
+            if (crn_log_gate_open(&publish->refused, now_ns, &held))
                 crn_log(CRN_LOG_WARNING,
                         "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, "
                         "and was refused%s",
-                        crn_publish_endpoint(publish, which), crn_log_held(held, more));
-        } else if (which == CRN_OUTLET_VIEWERS) {
-            count_viewer(publish, kind);
-        } else if (kind == CRN_ENDPOINT_CONNECTED) {
-            grader_came(publish, now_ns);
-        } else {
-            grader_left(publish, now_ns);
+                        crn_publish_endpoint(publish, CRN_OUTLET_GRADER), crn_log_held(held, more));
         }
     }
-    out->unread |= reads == READS_AT_ONCE;
+    publish->unread |= reads == READS_AT_ONCE;
 }
 
 /* Waiting verdicts to the grader, in order, as long as libzmq takes them. Comings and goings are
  * read first. */
 static void flush_backlog(crn_publish *publish, int64_t now_ns)
 {
-    const out_socket *grader = &publish->sockets[CRN_OUTLET_GRADER];
-    read_events(publish, CRN_OUTLET_GRADER, now_ns);
+    read_events(publish, now_ns);
     crn_waiting *first;
     while ((first = crn_backlog_front(publish->backlog)) != NULL) {
         bool stale = now_ns > first->deadline_ns;
         unsigned char *body = zmq_msg_data(&first->body);
-        crn_emit_set_bool(grader->format, body + first->stale_at, stale);
-        char topic[TOPIC_BYTES];
+        crn_emit_set_bool(publish->formats[CRN_OUTLET_GRADER], body + first->stale_at, stale);
+        char topic[CRN_TOPIC_BYTES];
         write_topic(topic, first->lane);
-        if (send_message(grader->socket, topic, &first->body)) {
+        if (send_message(publish->socket, topic, &first->body)) {
             /* libzmq reports a departure a moment before it lets go of the peer. */
             bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
             crn_backlog_sent(publish->backlog, doubtful, now_ns);
@@ -257,38 +246,18 @@ static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
     flush_backlog(publish, now_ns);
 }
 
-/* libzmq passes on the first subscription to a topic and the end of its last. */
-static void read_subscriptions(crn_publish *publish)
-{
-    out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
-    int reads = 0;
-    while (reads < READS_AT_ONCE) {
-        unsigned char kind = 2;
-        int r = zmq_recv(viewers->socket, &kind, sizeof kind, ZMQ_DONTWAIT);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r < 0)
-            break;
-        reads++;
-        if (r > 0 && kind == 1) {
-            publish->subscriptions++;
-            publish->stats.viewer_subscriptions++;
-        } else if (r > 0 && kind == 0 && publish->subscriptions > 0) {
-            publish->subscriptions--;
-        }
-    }
-    viewers->unread |= reads == READS_AT_ONCE;
-}
-
-/* Reads all news of both sockets and sends what can be sent. */
+/* Reads all news of the grader, sends what can be sent, and counts what viewers did. */
 static void settle(crn_publish *publish, int64_t now_ns)
 {
-    publish->sockets[CRN_OUTLET_GRADER].unread = false;
-    publish->sockets[CRN_OUTLET_VIEWERS].unread = false;
-    take_in_news(publish->sockets[CRN_OUTLET_GRADER].socket);
+    publish->unread = false;
+    take_in_news(publish->socket);
     flush_backlog(publish, now_ns);
-    read_subscriptions(publish);
-    read_events(publish, CRN_OUTLET_VIEWERS, now_ns);
+    crn_viewers_stats viewers;
+    crn_viewers_get_stats(publish->viewers, &viewers);
+    publish->stats.viewers = viewers.viewers;
+    publish->stats.viewer_subscriptions = viewers.subscriptions;
+    publish->stats.viewers_dropped = viewers.dropped;
+    publish->stats.refused = publish->refused_graders + viewers.refused;
     publish->stats.waiting = crn_backlog_count(publish->backlog);
 }
 
@@ -328,8 +297,8 @@ static void tell_bare(crn_publish *publish, int64_t now_ns)
 void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn_store *store,
                          int64_t now_ns)
 {
-    const out_socket *grader = &publish->sockets[CRN_OUTLET_GRADER];
-    const out_socket *viewers = &publish->sockets[CRN_OUTLET_VIEWERS];
+    crn_format to_grader = publish->formats[CRN_OUTLET_GRADER];
+    crn_format to_viewers = publish->formats[CRN_OUTLET_VIEWERS];
     crn_verdict_facts facts = {
         .run = publish->run,
         .lane = crn_lane_number(fruit->lane),
@@ -342,9 +311,9 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
     publish->stats.verdicts++;
 
     crn_waiting item = {.deadline_ns = fruit->deadline_ns, .lane = facts.lane};
-    if (make_message(publish, grader->format, fruit, &facts, store, &packed[grader->format],
-                     &item.body) == 0) {
-        item.stale_at = packed[grader->format].stale_at;
+    if (make_message(publish, to_grader, fruit, &facts, store, &packed[to_grader], &item.body) ==
+        0) {
+        item.stale_at = packed[to_grader].stale_at;
         give_grader(publish, &item, now_ns);
     } else {
         publish->stats.failed++;
@@ -353,14 +322,12 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
     if (facts.without_defects)
         tell_bare(publish, now_ns);
 
-    read_subscriptions(publish);
     zmq_msg_t body;
-    if (publish->subscriptions > 0 && make_message(publish, viewers->format, fruit, &facts, store,
-                                                   &packed[viewers->format], &body) == 0) {
-        char topic[TOPIC_BYTES];
+    if (crn_viewers_wanted(publish->viewers) &&
+        make_message(publish, to_viewers, fruit, &facts, store, &packed[to_viewers], &body) == 0) {
+        char topic[CRN_TOPIC_BYTES];
         write_topic(topic, facts.lane);
-        send_message(viewers->socket, topic, &body);
-        zmq_msg_close(&body);
+        crn_viewers_send(publish->viewers, topic, &body);
     }
     settle(publish, now_ns);
 }
@@ -370,8 +337,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
 static void send_about(crn_publish *publish, crn_outlet which, const char *topic,
                        crn_status_packer *pack, const char *state)
 {
-    const out_socket *out = &publish->sockets[which];
-    crn_emit *emit = publish->emits[out->format];
+    crn_emit *emit = publish->emits[publish->formats[which]];
     crn_status status = {
         .run = publish->run,
         .state = state,
@@ -386,7 +352,10 @@ static void send_about(crn_publish *publish, crn_outlet which, const char *topic
     if (pack(emit, &status, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
         return;
     memcpy(zmq_msg_data(&body), bytes, size);
-    send_message(out->socket, topic, &body);
+    if (which == CRN_OUTLET_VIEWERS)
+        crn_viewers_send(publish->viewers, topic, &body);
+    else
+        send_message(publish->socket, topic, &body);
     zmq_msg_close(&body);
 }
 
@@ -406,25 +375,23 @@ void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns
 {
     if (now_ns >= publish->next_status_ns) {
         publish->stats.waiting = crn_backlog_count(publish->backlog);
-        send_about(publish, CRN_OUTLET_VIEWERS, STATUS_TOPIC, crn_status_pack, state);
+        if (crn_viewers_wanted(publish->viewers))
+            send_about(publish, CRN_OUTLET_VIEWERS, STATUS_TOPIC, crn_status_pack, state);
         publish->next_status_ns = now_ns + STATUS_PERIOD_NS;
     }
     send_alive(publish, state, now_ns);
     settle(publish, now_ns);
 }
 
-int crn_publish_descriptors(const crn_publish *publish, int descriptors[4])
+int crn_publish_descriptors(const crn_publish *publish, int descriptors[2])
 {
-    crn_endpoint_descriptors(publish->sockets[CRN_OUTLET_GRADER].endpoint, descriptors);
-    crn_endpoint_descriptors(publish->sockets[CRN_OUTLET_VIEWERS].endpoint, descriptors + 2);
-    return 4;
+    crn_endpoint_descriptors(publish->grader, descriptors);
+    return 2;
 }
 
 int64_t crn_publish_wake_ns(const crn_publish *publish)
 {
-    bool unread =
-        publish->sockets[CRN_OUTLET_GRADER].unread || publish->sockets[CRN_OUTLET_VIEWERS].unread;
-    if (unread)
+    if (publish->unread)
         return 0;
     int64_t alive_ns = publish->config->publish.grader.alive_ms * CRN_NS_PER_MS;
     int64_t next_alive_ns = alive_ns ? publish->heard_ns + alive_ns : CRN_NEVER_NS;
@@ -443,7 +410,8 @@ const char *crn_publish_run(const crn_publish *publish)
 
 const char *crn_publish_endpoint(const crn_publish *publish, crn_outlet which)
 {
-    return crn_endpoint_bound(publish->sockets[which].endpoint, 0);
+    return which == CRN_OUTLET_GRADER ? crn_endpoint_bound(publish->grader, 0)
+                                      : crn_viewers_endpoint(publish->viewers);
 }
 
 /* What waits goes to a grader that is there; returns the milliseconds left. */
@@ -456,8 +424,7 @@ static int drain_backlog(crn_publish *publish, int linger_ms)
         int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / CRN_NS_PER_MS) : 0;
         if (left_ms == 0 || !crn_backlog_front(publish->backlog) || publish->stats.graders == 0)
             return left_ms;
-        zmq_pollitem_t item = {.socket = publish->sockets[CRN_OUTLET_GRADER].socket,
-                               .events = ZMQ_POLLOUT};
+        zmq_pollitem_t item = {.socket = publish->socket, .events = ZMQ_POLLOUT};
         zmq_poll(&item, 1, left_ms);
     }
 }
@@ -467,14 +434,14 @@ void crn_publish_close(crn_publish **publish, int linger_ms)
     if (!publish || !*publish)
         return;
     crn_publish *closing = *publish;
-    if (closing->sockets[CRN_OUTLET_GRADER].socket)
+    if (closing->socket)
         linger_ms = drain_backlog(closing, linger_ms);
     size_t left = closing->backlog ? crn_backlog_count(closing->backlog) : 0;
     if (left > 0)
         crn_log(CRN_LOG_ERROR, "publish.grader: %zu verdicts still waited when the daemon stopped",
                 left);
-    for (crn_outlet which = 0; which < CRN_OUTLETS; which++)
-        crn_endpoint_close(&closing->sockets[which].endpoint, linger_ms);
+    crn_endpoint_close(&closing->grader, linger_ms);
+    crn_viewers_close(&closing->viewers, linger_ms);
     for (size_t i = 0; i < sizeof closing->emits / sizeof closing->emits[0]; i++)
         crn_emit_free(&closing->emits[i]);
     crn_verdict_free(&closing->packer);

@@ -1,6 +1,6 @@
 /*
- * Verdicts out: PUSH to the one grader, XPUB to any number of viewers. The only outbound sockets.
- * Owned and used by one thread; no call waits, but for close.
+ * Verdicts out: PUSH to the one grader, and through viewers.h to any number of viewers. Owned and
+ * used by one thread; no call waits, but for close.
  *
  * Every message has two parts: the topic (`fruit/<lane>`; on the viewers' socket also `status`, on
  * the grader's `alive`) and the verdict, or what status.h says, in the socket's own format. Further
@@ -63,6 +63,7 @@ typedef struct crn_publish_stats {
     uint64_t refused;              /* connections to either socket that spoke no ZeroMQ, or the
                                       wrong kind of it */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
+    uint64_t viewers_dropped;      /* messages that found the queue to the viewers' thread full */
 } crn_publish_stats;
 
 /* `zmq` is the caller's context, `config` (resolved) and `lanes` the caller's; all outlive the
@@ -87,14 +88,15 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
 
 /*
  * What is to be done between verdicts, without waiting: queued verdicts to a grader that came,
- * peers' comings and goings, subscriptions, the status message once a second. `state` is the
- * daemon's word for itself. It leaves nothing unread, so that the descriptors, which only tell of
- * news, may be polled afterwards.
+ * its comings and goings, the status message once a second. `state` is the daemon's word for
+ * itself. It leaves nothing unread, so that the descriptors, which only tell of news, may be polled
+ * afterwards.
  */
 void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns);
 
-/* Descriptors to poll for reading before waiting. Returns their number (<= 4). */
-int crn_publish_descriptors(const crn_publish *publish, int descriptors[4]);
+/* Descriptors to poll for reading before waiting. Returns their number (<= 2). Viewers' news shows
+ * in the counters with the next service. */
+int crn_publish_descriptors(const crn_publish *publish, int descriptors[2]);
 
 /* When service wants to be called although no descriptor is ready. */
 int64_t crn_publish_wake_ns(const crn_publish *publish);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +97,9 @@ void crn_publishing_give(crn_publishing *f)
 
 static void serve_once(crn_publishing *f, void *peer)
 {
-    int descriptors[4];
+    int descriptors[2];
     int count = crn_publish_descriptors(f->publish, descriptors);
-    zmq_pollitem_t items[5] = {{0}};
+    zmq_pollitem_t items[3] = {{0}};
     for (int i = 0; i < count; i++)
         items[i] = (zmq_pollitem_t){.fd = descriptors[i], .events = ZMQ_POLLIN};
     if (peer)
@@ -112,6 +113,18 @@ void crn_publishing_serve_until(crn_publishing *f, const uint64_t *counter, uint
     crn_publish_service(f->publish, "running", f->now_ns);
     while (*counter != value)
         serve_once(f, NULL);
+}
+
+void crn_publishing_serve_viewers(crn_publishing *f, const uint64_t *counter, uint64_t value)
+{
+    int64_t until_ns = crn_now_ns() + CRN_PEER_WAIT_MS * CRN_NS_PER_MS;
+    for (;;) {
+        crn_publish_service(f->publish, "running", f->now_ns);
+        if (*counter == value)
+            return;
+        assert_true(crn_now_ns() < until_ns);
+        poll(NULL, 0, 1);
+    }
 }
 
 void crn_publishing_serve_peer(crn_publishing *f, void *peer)

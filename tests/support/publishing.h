@@ -44,6 +44,10 @@ void crn_publishing_give(crn_publishing *f);
 void crn_publishing_serve_until(crn_publishing *f, const uint64_t *counter, uint64_t value);
 void crn_publishing_serve_peer(crn_publishing *f, void *peer);
 
+/* Serves until one of the counters of viewers has the value. Their thread has nothing to wake the
+ * line's thread with, so the counter is looked at every millisecond. */
+void crn_publishing_serve_viewers(crn_publishing *f, const uint64_t *counter, uint64_t value);
+
 /* Peers; what a test does not close, tear_down closes. `little`: see crn_peer_connect. */
 void *crn_publishing_connect(crn_publishing *f, int type, crn_outlet outlet, bool little);
 void *crn_publishing_grader(crn_publishing *f);

@@ -34,7 +34,7 @@ static void test_each_socket_has_its_format(void **state)
     void *grader = crn_publishing_grader(f);
     void *viewer = crn_publishing_viewer(f, "fruit/7");
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
+    crn_publishing_serve_viewers(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
     crn_publishing_give(f);
     crn_peer_message *packed = crn_peer_message_new(), *json = crn_peer_message_new();
     const msgpack_object *verdict = crn_peer_receive_map(grader, packed);
@@ -62,10 +62,10 @@ static void test_descriptors_fall_silent(void **state)
     crn_publishing_grader(f);
     crn_publishing_viewer(f, "");
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
-    int descriptors[4];
+    crn_publishing_serve_viewers(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
+    int descriptors[2];
     int count = crn_publish_descriptors(f->publish, descriptors);
-    struct pollfd items[4];
+    struct pollfd items[2];
     for (int i = 0; i < count; i++)
         items[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
     int rounds = 0;
@@ -288,7 +288,7 @@ static void test_a_viewer_that_stops_reading_holds_nobody(void **state)
     zmq_setsockopt(stuck, ZMQ_SUBSCRIBE, "", 0);
     void *viewer = crn_publishing_viewer(f, "fruit/7");
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->viewer_subscriptions, 2);
+    crn_publishing_serve_viewers(f, &crn_publishing_stats(f)->viewer_subscriptions, 2);
     crn_peer_message *m = crn_peer_message_new();
     for (uint64_t sequence = 0; sequence < VERDICTS; sequence++) {
         crn_publishing_give(f);
@@ -310,7 +310,7 @@ static void test_status_once_a_second(void **state)
     crn_publishing_open(f);
     crn_publish_service(f->publish, "to nobody", f->now_ns);
     void *viewer = crn_publishing_viewer(f, "status");
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
+    crn_publishing_serve_viewers(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
     crn_lanes_find(f->lanes, 3); /* a lane without a verdict yet */
     crn_publishing_give(f);
     crn_publishing_give(f);

@@ -1,0 +1,291 @@
+#include "src/viewers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/endpoint.h"
+#include "src/priority.h"
+#include "src/ring.h"
+
+#define KEY "publish.viewers.bind"
+
+/* Viewers only ever send subscriptions. */
+#define SUBSCRIPTION_BYTES 256
+
+/* Events and subscriptions read in one go, so that a storm of them never delays verdicts for long.
+ */
+#define READS_AT_ONCE 256
+
+typedef struct queued {
+    char topic[CRN_TOPIC_BYTES];
+    zmq_msg_t body;
+} queued;
+
+struct crn_viewers {
+    /* Of the thread once it runs. */
+    void *zmq;
+    crn_endpoint *endpoint;
+    void *socket; /* the endpoint's */
+    crn_log_gate refused_gate;
+    uint64_t alive, viewers, seen; /* subscriptions now, connections now, subscriptions ever */
+
+    const crn_socket_settings *settings;
+    pthread_t thread;
+    bool started;
+    sem_t opened; /* posted once the socket is bound, or could not be */
+    int status;   /* of the opening */
+    crn_error error;
+    int wake; /* eventfd: something is queued, or the end is asked for */
+    queued *items;
+    crn_ring full, empty; /* items on their way to the thread, and back */
+    atomic_bool stop;
+    atomic_uint_fast64_t alive_now, viewers_now, seen_now, refused;
+    uint64_t dropped; /* of the line's thread */
+};
+
+static int bind_socket(crn_viewers *self, crn_error *error)
+{
+    self->zmq = zmq_ctx_new();
+    if (!self->zmq)
+        return crn_error_set(error, -errno, KEY ": no ZeroMQ context: %s", zmq_strerror(errno));
+    int r = crn_endpoint_open(self->zmq, ZMQ_XPUB, KEY, &self->endpoint, error);
+    if (r < 0)
+        return r;
+    self->socket = crn_endpoint_socket(self->endpoint);
+    r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM, (int)self->settings->high_water_mark);
+    int64_t longest = SUBSCRIPTION_BYTES;
+    if (r == 0 && zmq_setsockopt(self->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
+        r = -errno;
+    if (r < 0)
+        return crn_error_set(error, r, KEY ": an option of the socket was refused: %s",
+                             zmq_strerror(-r));
+    return crn_endpoint_bind(self->endpoint, self->settings->bind, error);
+}
+
+/* libzmq passes on the first subscription to a topic and the end of its last. True: more may wait.
+ */
+static bool read_subscriptions(crn_viewers *self)
+{
+    for (int reads = 0; reads < READS_AT_ONCE;) {
+        unsigned char kind = 2;
+        int r = zmq_recv(self->socket, &kind, sizeof kind, ZMQ_DONTWAIT);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return false;
+        reads++;
+        if (r > 0 && kind == 1) {
+            self->alive++;
+            self->seen++;
+        } else if (r > 0 && kind == 0 && self->alive > 0) {
+            self->alive--;
+        }
+    }
+    return true;
+}
+
+static void tell_refused(crn_viewers *self)
+{
+    atomic_fetch_add_explicit(&self->refused, 1, memory_order_relaxed);
+    uint64_t held;
+    char more[CRN_LOG_HELD_BYTES];
+    if (crn_log_gate_open(&self->refused_gate, crn_now_ns(), &held))
+        crn_log(CRN_LOG_WARNING,
+                "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, and was "
+                "refused%s",
+                crn_endpoint_bound(self->endpoint, 0), crn_log_held(held, more));
+}
+
+/* Viewers that came and went. True: more may wait. */
+static bool read_events(crn_viewers *self)
+{
+    crn_endpoint_event_kind kind;
+    for (int reads = 0; reads < READS_AT_ONCE; reads++) {
+        if (!crn_endpoint_event(self->endpoint, &kind))
+            return false;
+        if (kind == CRN_ENDPOINT_CONNECTED)
+            self->viewers++;
+        else if (kind == CRN_ENDPOINT_DISCONNECTED && self->viewers > 0)
+            self->viewers--;
+        else if (kind == CRN_ENDPOINT_REFUSED)
+            tell_refused(self);
+    }
+    return true;
+}
+
+static void send_queued(crn_viewers *self)
+{
+    queued *item;
+    while ((item = crn_ring_pop(&self->full))) {
+        if (zmq_send(self->socket, item->topic, strlen(item->topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >=
+            0)
+            zmq_msg_send(&item->body, self->socket, ZMQ_DONTWAIT);
+        zmq_msg_close(&item->body);
+        crn_ring_push(&self->empty, item);
+    }
+}
+
+/* Whatever libzmq and the line have for this thread; true when more may wait. */
+static bool serve(crn_viewers *self)
+{
+    uint64_t count;
+    if (read(self->wake, &count, sizeof count) < 0 && errno != EAGAIN && errno != EINTR)
+        crn_log(CRN_LOG_ERROR, "publish.viewers: cannot read its eventfd: %s", strerror(errno));
+    /* Connections after the subscriptions that they sent, so that no one sees a subscription
+     * without its viewer. */
+    bool more = read_subscriptions(self);
+    more |= read_events(self);
+    atomic_store_explicit(&self->viewers_now, self->viewers, memory_order_relaxed);
+    atomic_store_explicit(&self->alive_now, self->alive, memory_order_relaxed);
+    atomic_store_explicit(&self->seen_now, self->seen, memory_order_release);
+    send_queued(self);
+    /* Has libzmq take in what its I/O thread told the socket; the descriptor, edge-triggered, stays
+     * silent of it else. */
+    int events = 0;
+    size_t size = sizeof events;
+    zmq_getsockopt(self->socket, ZMQ_EVENTS, &events, &size);
+    return more || events & ZMQ_POLLIN;
+}
+
+static void *run_viewers(void *argument)
+{
+    crn_viewers *self = argument;
+    prctl(PR_SET_NAME, "viewers", 0, 0, 0);
+    crn_priority_step_back(); /* and libzmq's threads of this context with it */
+    self->status = bind_socket(self, &self->error);
+    bool bound = self->status == 0;
+    sem_post(&self->opened);
+    if (!bound)
+        return NULL;
+    int descriptors[2];
+    crn_endpoint_descriptors(self->endpoint, descriptors);
+    struct pollfd polled[] = {
+        {descriptors[0], POLLIN, 0}, {descriptors[1], POLLIN, 0}, {self->wake, POLLIN, 0}};
+    while (!atomic_load_explicit(&self->stop, memory_order_acquire))
+        if (!serve(self))
+            (void)poll(polled, 3, -1);
+    send_queued(self);
+    return NULL;
+}
+
+static int start(crn_viewers *self, int64_t capacity)
+{
+    sem_init(&self->opened, 0, 0);
+    self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (self->wake < 0)
+        return -errno;
+    self->items = calloc((size_t)capacity, sizeof *self->items);
+    if (!self->items)
+        return -ENOMEM;
+    int r = crn_ring_init(&self->full, (uint32_t)capacity);
+    if (r == 0)
+        r = crn_ring_init(&self->empty, (uint32_t)capacity);
+    for (int64_t i = 0; i < capacity && r == 0; i++)
+        r = crn_ring_push(&self->empty, &self->items[i]);
+    if (r == 0)
+        r = -pthread_create(&self->thread, NULL, run_viewers, self);
+    self->started = r == 0;
+    return r;
+}
+
+int crn_viewers_open(const crn_config *config, crn_viewers **ret_viewers, crn_error *error)
+{
+    crn_viewers *self = calloc(1, sizeof *self);
+    if (!self)
+        return crn_error_set(error, -ENOMEM, KEY ": no memory");
+    self->settings = &config->publish.viewers;
+    int r = start(self, self->settings->high_water_mark);
+    if (r < 0) {
+        crn_error_set(error, r, KEY ": cannot start its thread: %s", strerror(-r));
+    } else {
+        while (sem_wait(&self->opened) != 0)
+            continue; /* a signal */
+        r = self->status;
+        if (r < 0)
+            *error = self->error;
+    }
+    if (r < 0) {
+        crn_viewers_close(&self, 0);
+        return r;
+    }
+    *ret_viewers = self;
+    return 0;
+}
+
+static void wake_thread(crn_viewers *self)
+{
+    uint64_t one = 1;
+    /* The counter cannot overflow, so the write cannot fail. */
+    if (write(self->wake, &one, sizeof one) < 0)
+        return;
+}
+
+void crn_viewers_close(crn_viewers **viewers, int linger_ms)
+{
+    if (!viewers || !*viewers)
+        return;
+    crn_viewers *self = *viewers;
+    if (self->started) {
+        atomic_store_explicit(&self->stop, true, memory_order_release);
+        wake_thread(self);
+        pthread_join(self->thread, NULL);
+    }
+    crn_endpoint_close(&self->endpoint, linger_ms);
+    if (self->zmq)
+        zmq_ctx_term(self->zmq);
+    if (self->wake >= 0)
+        close(self->wake);
+    sem_destroy(&self->opened);
+    crn_ring_done(&self->full);
+    crn_ring_done(&self->empty);
+    free(self->items);
+    free(self);
+    *viewers = NULL;
+}
+
+bool crn_viewers_wanted(const crn_viewers *viewers)
+{
+    return atomic_load_explicit(&viewers->alive_now, memory_order_relaxed) > 0;
+}
+
+void crn_viewers_send(crn_viewers *viewers, const char *topic, zmq_msg_t *body)
+{
+    queued *item = crn_ring_pop(&viewers->empty);
+    if (!item) {
+        viewers->dropped++;
+        zmq_msg_close(body);
+        zmq_msg_init(body);
+        return;
+    }
+    snprintf(item->topic, sizeof item->topic, "%s", topic);
+    zmq_msg_init(&item->body);
+    zmq_msg_move(&item->body, body);
+    crn_ring_push(&viewers->full, item);
+    wake_thread(viewers);
+}
+
+void crn_viewers_get_stats(const crn_viewers *viewers, crn_viewers_stats *ret_stats)
+{
+    *ret_stats = (crn_viewers_stats){
+        .subscriptions = atomic_load_explicit(&viewers->seen_now, memory_order_acquire),
+        .viewers = atomic_load_explicit(&viewers->viewers_now, memory_order_relaxed),
+        .refused = atomic_load_explicit(&viewers->refused, memory_order_relaxed),
+        .dropped = viewers->dropped,
+    };
+}
+
+const char *crn_viewers_endpoint(const crn_viewers *viewers)
+{
+    return crn_endpoint_bound(viewers->endpoint, 0);
+}
