@@ -10,6 +10,8 @@ typedef struct numbering {
     uint64_t first;   /* its first message's number: those below were never counted as missing */
     uint64_t highest; /* so far */
     uint64_t seen;    /* bit b: number highest - b came */
+    uint64_t first_captured_ns, latest_captured_ns; /* of the first message; of all */
+    uint64_t repeats; /* messages that repeated the first numbers, in order */
 } numbering;
 
 typedef struct judged_fruit {
@@ -17,6 +19,7 @@ typedef struct judged_fruit {
 } judged_fruit;
 
 struct crn_lane {
+    crn_lanes *lanes;
     uint32_t number;
     int32_t epochs; /* how many of the two below are in use */
     numbering current, before;
@@ -28,6 +31,7 @@ struct crn_lane {
 
 struct crn_lanes {
     int32_t capacity, count;
+    uint64_t reused;
     uint32_t mask;   /* of `index` */
     uint32_t *index; /* open addressing by lane number: place in `lanes` + 1; 0 is empty */
     crn_lane *lanes;
@@ -78,9 +82,15 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
     if (lanes->count == lanes->capacity)
         return NULL;
     crn_lane *lane = &lanes->lanes[lanes->count++];
+    lane->lanes = lanes;
     lane->number = number;
     lanes->index[at] = (uint32_t)lanes->count;
     return lane;
+}
+
+uint64_t crn_lanes_reused(const crn_lanes *lanes)
+{
+    return lanes->reused;
 }
 
 int32_t crn_lanes_count(const crn_lanes *lanes)
@@ -95,7 +105,36 @@ crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index)
 
 static numbering start_numbering(const crn_view_header *header)
 {
-    return (numbering){header->epoch, header->sequence, header->sequence, 1};
+    return (numbering){
+        .epoch = header->epoch,
+        .first = header->sequence,
+        .highest = header->sequence,
+        .seen = 1,
+        .first_captured_ns = header->captured_ns,
+        .latest_captured_ns = header->captured_ns,
+    };
+}
+
+/* Whether this message cannot belong to the numbering so far: its sender restarted. */
+static bool begins_again(numbering *numbers, const crn_view_header *header)
+{
+    uint64_t sequence = header->sequence, captured_ns = header->captured_ns;
+    uint64_t latest_ns = numbers->latest_captured_ns;
+    uint64_t behind = numbers->highest - sequence;
+    bool is_new =
+        sequence > numbers->highest || (behind < CRN_LANE_WINDOW && !(numbers->seen >> behind & 1));
+    if (captured_ns > latest_ns)
+        numbers->latest_captured_ns = captured_ns;
+    if (is_new || (captured_ns == 0) != (latest_ns == 0)) {
+        numbers->repeats = 0;
+        return false;
+    }
+    if (captured_ns > 0)
+        return captured_ns > latest_ns ||
+               (sequence == numbers->first && captured_ns != numbers->first_captured_ns);
+    bool in_order = sequence == numbers->first + numbers->repeats;
+    numbers->repeats = in_order ? numbers->repeats + 1 : sequence == numbers->first;
+    return numbers->repeats == CRN_LANE_REPEATS;
 }
 
 /* Accounts for a number within its epoch; of_before: a later epoch has begun meanwhile. */
@@ -128,19 +167,24 @@ static void count_number(crn_lane_stats *stats, numbering *numbers, uint64_t seq
 void crn_lane_count(crn_lane *lane, const crn_view_header *header)
 {
     lane->stats.views++;
-    if (lane->epochs > 0 && header->epoch == lane->current.epoch) {
-        count_number(&lane->stats, &lane->current, header->sequence, false);
+    numbering *numbers = lane->epochs > 0 && header->epoch == lane->current.epoch  ? &lane->current
+                         : lane->epochs > 1 && header->epoch == lane->before.epoch ? &lane->before
+                                                                                   : NULL;
+    bool of_before = numbers == &lane->before;
+    bool again = numbers && begins_again(numbers, header);
+    if (numbers && !again) {
+        count_number(&lane->stats, numbers, header->sequence, of_before);
         return;
     }
-    if (lane->epochs > 1 && header->epoch == lane->before.epoch) {
-        count_number(&lane->stats, &lane->before, header->sequence, true);
-        return;
-    }
-    if (lane->epochs > 0) {
-        lane->stats.restarts++;
+    lane->stats.reused += again;
+    lane->lanes->reused += again;
+    lane->stats.restarts += !again && lane->epochs > 0;
+    if (lane->epochs == 0) {
+        lane->epochs = 1;
+    } else if (!again || of_before) {
         lane->before = lane->current;
+        lane->epochs = 2;
     }
-    lane->epochs = lane->epochs > 0 ? 2 : 1;
     lane->current = start_numbering(header);
 }
 

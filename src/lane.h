@@ -9,6 +9,13 @@
  * tell, and it counts as reordered. Another epoch starts the numbering anew with whatever its first
  * message says; what still arrives of the epoch before is late news of that epoch: reordered (or a
  * duplicate), never one more restart.
+ *
+ * A sender that restarts must choose a new epoch. One that does not is known by numbers that came
+ * before (or that lie beyond the window) with views that were captured later than all others of
+ * the epoch so far, or by the epoch's first number with another time of capture: what is only late,
+ * reordered or sent twice was captured when its number says. Of views without a time of capture,
+ * CRN_LANE_REPEATS that repeat the epoch's first numbers in order tell the same. The numbering then
+ * starts anew.
  */
 #ifndef CRN_LANE_H
 #define CRN_LANE_H
@@ -20,6 +27,7 @@
 
 #define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
 #define CRN_LANE_WINDOW     64  /* numbers, back from the highest, of which is known who came */
+#define CRN_LANE_REPEATS    4   /* repeated numbers that tell a restart, without times of capture */
 
 typedef struct crn_lane_stats {
     uint64_t views;   /* good messages */
@@ -27,6 +35,7 @@ typedef struct crn_lane_stats {
     uint64_t reordered;  /* came after a later one */
     uint64_t duplicates; /* a sequence number seen before */
     uint64_t restarts;   /* changes to an epoch that is neither the current nor the one before */
+    uint64_t reused;     /* numberings that began again within an epoch */
 } crn_lane_stats;
 
 typedef struct crn_lane crn_lane;
@@ -40,6 +49,9 @@ void crn_lanes_free(crn_lanes **lanes);
 
 /* The lane of that number, opened at first sight; NULL when `capacity` others are open already. */
 crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
+
+/* How often senders, on all lanes, restarted without a new epoch. */
+uint64_t crn_lanes_reused(const crn_lanes *lanes);
 
 int32_t crn_lanes_count(const crn_lanes *lanes);
 crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index); /* in order of first sight */

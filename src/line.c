@@ -13,6 +13,7 @@
 #include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/engine.h"
+#include "src/notice.h"
 #include "src/pool.h"
 #include "src/priority.h"
 #include "src/store.h"
@@ -55,7 +56,7 @@ struct crn_line {
     int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
     int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
     uint64_t deadlines_ignored, results_full;
-    crn_log_gate failed_gate;
+    crn_notices notices;
 };
 
 static size_t store_bytes(const crn_config *config)
@@ -184,11 +185,12 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
 {
     if (header->deadline_ns == 0)
         return CRN_NEVER_NS;
-    int64_t ahead_ns;
+    int64_t ahead_ns, realtime_ns = crn_realtime_ns();
     if (header->deadline_ns > INT64_MAX ||
-        __builtin_sub_overflow((int64_t)header->deadline_ns, crn_realtime_ns(), &ahead_ns) ||
+        __builtin_sub_overflow((int64_t)header->deadline_ns, realtime_ns, &ahead_ns) ||
         ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
         line->deadlines_ignored++;
+        crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
         return CRN_NEVER_NS;
     }
     return now_ns + ahead_ns;
@@ -212,7 +214,11 @@ static void take_in(crn_line *line, const crn_view_header *header, int64_t now_n
 {
     crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
-    if (crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket) != CRN_ARRIVAL_WANTED)
+    uint64_t reused = crn_lanes_reused(line->lanes);
+    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
+    if (crn_lanes_reused(line->lanes) > reused)
+        crn_notice_epoch(&line->notices, header, now_ns);
+    if (arrival != CRN_ARRIVAL_WANTED)
         return;
     crn_view *view = crn_pool_take(line->pool);
     uint32_t slot;
@@ -231,23 +237,6 @@ static void take_in(crn_line *line, const crn_view_header *header, int64_t now_n
     crn_ingest_copy(line->ingest, view->maps, view->intensity);
     record(line, view);
     crn_fruits_queue(line->fruits, ticket, view->slot);
-}
-
-static void log_failure(crn_line *line, const crn_output *output)
-{
-    uint64_t held;
-    if (!crn_log_gate_open(&line->failed_gate, crn_now_ns(), &held))
-        return;
-    const crn_view_header *header = &output->view->header;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_ERROR,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32
-            " x %" PRIu32 " x %" PRIu32 " as H x W x C; its fruit is judged without it%s%s",
-            header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
-            header->height, header->width, header->channels,
-            output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory"
-                                      : "",
-            crn_log_held(held, more));
 }
 
 /* Why a view that came back with this status is lost. */
@@ -273,7 +262,7 @@ static void collect(crn_line *line)
             line->results_full++;
         }
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
-            log_failure(line, output);
+            crn_notice_failure(&line->notices, output, crn_now_ns());
         crn_view *view = output->view;
         bool wanted =
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
@@ -327,6 +316,7 @@ static void judge_due(crn_line *line)
     int64_t now_ns = crn_now_ns();
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
+        crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
         release_fruit(line, fruit);
         crn_fruits_judge(line->fruits, fruit);
         now_ns = crn_now_ns();
@@ -462,6 +452,7 @@ int crn_line_run(crn_line *line, crn_error *error)
         keep_up(line);
         crn_ingest_service(line->ingest);
         crn_publish_service(line->publish, state_word(line), crn_now_ns());
+        crn_notice_grader(&line->notices, line->publish, crn_now_ns());
         int r = watch(line, crn_now_ns(), error);
         if (r < 0)
             return r;
@@ -491,6 +482,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         metrics.lanes.reordered += lane->reordered;
         metrics.lanes.duplicates += lane->duplicates;
         metrics.lanes.restarts += lane->restarts;
+        metrics.lanes.reused += lane->reused;
     }
     return metrics;
 }

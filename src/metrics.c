@@ -44,6 +44,7 @@ static void log_losses(const crn_metrics *metrics)
     add(&line, "sequence_duplicate", metrics->lanes.duplicates);
     add(&line, "sequence_reordered", metrics->lanes.reordered);
     add(&line, "sender_restart", metrics->lanes.restarts);
+    add(&line, "epoch_reused", metrics->lanes.reused);
     add(&line, "verdict_dropped", metrics->publish.dropped);
     add(&line, "verdict_stale", metrics->publish.stale);
     add(&line, "recording_dropped", metrics->recorder.dropped);

@@ -161,6 +161,109 @@ static void test_late_news_of_the_epoch_before(void **state)
     expect(9, 2, 2, 1, 3);
 }
 
+static void send_captured(uint64_t epoch, uint64_t sequence, uint64_t captured_ns)
+{
+    crn_lane_count(
+        lane, &(crn_view_header){
+                  .lane = 9, .epoch = epoch, .sequence = sequence, .captured_ns = captured_ns});
+}
+
+static uint64_t reused(void)
+{
+    assert_int_equal(crn_lanes_reused(lanes), crn_lane_get_stats(lane)->reused);
+    return crn_lanes_reused(lanes);
+}
+
+static void test_an_epoch_used_again_is_seen_with_its_first_view(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {1, 3, 64, 65, 1000};
+    uint64_t time_ns = 1000;
+    for (uint64_t epoch = 0; epoch < 5; epoch++) {
+        for (int start = 0; start < 3; start++) {
+            send_captured(epoch, 0, time_ns++);
+            assert_int_equal(reused(), 2 * epoch + (uint64_t)start);
+            for (uint64_t sequence = 1; sequence < lengths[epoch]; sequence++)
+                send_captured(epoch, sequence, time_ns++);
+            assert_int_equal(reused(), 2 * epoch + (uint64_t)start);
+        }
+    }
+    expect(3 * (1 + 3 + 64 + 65 + 1000), 0, 0, 0, 4);
+}
+
+/* The daemon was started later than the sender, whose clock then goes wrong. */
+static void test_an_epoch_used_again_is_seen_in_the_middle_and_without_a_clock(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 5000; sequence < 5010; sequence++)
+        send_captured(1, sequence, sequence);
+    send_captured(1, 0, 6000);
+    assert_int_equal(reused(), 1);
+    for (uint64_t sequence = 1; sequence < 10; sequence++)
+        send_captured(1, sequence, 6000 + sequence);
+    send_captured(1, 0, 17); /* a sender's clock that starts in 1970 */
+    assert_int_equal(reused(), 2);
+    send_captured(2, 0, 7000);
+    send_captured(1, 0, 7001); /* not even new after another */
+    assert_int_equal(reused(), 3);
+    expect(23, 0, 0, 0, 1);
+}
+
+static void test_without_times_of_capture_repeats_in_order_tell(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 7; sequence < 20; sequence++)
+        count(1, sequence);
+    for (uint64_t sequence = 7; sequence < 10; sequence++)
+        count(1, sequence);
+    assert_int_equal(reused(), 0);
+    count(1, 10);
+    assert_int_equal(reused(), 1);
+    for (uint64_t sequence = 11; sequence < 30; sequence++)
+        count(1, sequence);
+    assert_int_equal(reused(), 1);
+    expect(36, 0, 0, 3, 0);
+}
+
+/* Late, reordered, sent twice, or a whole session sent a second time: captured when it says. */
+static void test_what_is_late_or_sent_twice_is_no_epoch_used_again(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 0; sequence < 400; sequence++) {
+        uint64_t captured_ns = 10 * sequence + 7 * (sequence % 3); /* cameras in turn */
+        send_captured(1, sequence, 1000 + captured_ns);
+        if (sequence % 5 == 4)
+            send_captured(1, sequence, 1000 + captured_ns); /* twice at once */
+        if (sequence % 50 == 49) /* the last ten again, as after a broken connection */
+            for (uint64_t again = sequence - 9; again <= sequence; again++)
+                send_captured(1, again, 1000 + 10 * again + 7 * (again % 3));
+        if (sequence > 200) /* from another connection that lags behind */
+            send_captured(1, sequence - 200, 1000 + 10 * (sequence - 200));
+    }
+    for (uint64_t sequence = 0; sequence < 400; sequence++)
+        send_captured(1, sequence, 1000 + 10 * sequence + 7 * (sequence % 3));
+    assert_int_equal(reused(), 0);
+    send_captured(2, 0, 9000);
+    send_captured(1, 399, 4990); /* late news of the epoch before */
+    send_captured(1, 400, 9001);
+    assert_int_equal(reused(), 0);
+}
+
+static void test_without_times_of_capture_what_is_sent_twice_is_no_epoch_used_again(void **state)
+{
+    (void)state;
+    for (uint64_t sequence = 0; sequence < 200; sequence++) {
+        count(1, sequence);
+        count(1, sequence);
+        if (sequence % 20 == 19)
+            for (uint64_t again = sequence - 9; again <= sequence; again++)
+                count(1, again);
+        if (sequence > 100)
+            count(1, sequence - 100 + 1);
+    }
+    assert_int_equal(reused(), 0);
+}
+
 static void test_lanes_are_opened_at_first_sight_and_bounded(void **state)
 {
     (void)state;
@@ -246,6 +349,11 @@ int main(void)
         ON_A_LANE(test_numbers_before_the_first_were_never_missing),
         ON_A_LANE(test_another_epoch_is_one_restart),
         ON_A_LANE(test_late_news_of_the_epoch_before),
+        ON_A_LANE(test_an_epoch_used_again_is_seen_with_its_first_view),
+        ON_A_LANE(test_an_epoch_used_again_is_seen_in_the_middle_and_without_a_clock),
+        ON_A_LANE(test_without_times_of_capture_repeats_in_order_tell),
+        ON_A_LANE(test_what_is_late_or_sent_twice_is_no_epoch_used_again),
+        ON_A_LANE(test_without_times_of_capture_what_is_sent_twice_is_no_epoch_used_again),
         ON_A_LANE(test_lanes_are_opened_at_first_sight_and_bounded),
         ON_A_LANE(test_many_lanes_are_told_apart),
         ON_A_LANE(test_verdicts_are_remembered_up_to_a_bound),

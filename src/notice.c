@@ -1,0 +1,157 @@
+#include "src/notice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+
+/* Why a fruit is not complete: its views' reasons, and what no view has for a reason. */
+enum cause {
+    CAUSE_MISSING = CRN_REASONS,
+    CAUSE_SKIPPED,
+    CAUSE_TRUNCATED,
+    CAUSES,
+};
+
+#define TOO_MUCH "more comes than this machine can carry in time"
+#define VALUES   "the sender's maps are no probabilities"
+
+static const char *const cures[CAUSES] = {
+    [CRN_REASON_NO_SLOT] = TOO_MUCH " (limits.slots, run.workers)",
+    [CRN_REASON_DISCARDED] = TOO_MUCH " (latency.budget_ms, run.workers)",
+    [CRN_REASON_UNFINISHED] = TOO_MUCH " (latency.budget_ms, run.workers)",
+    [CRN_REASON_NOT_FINITE] = VALUES,
+    [CRN_REASON_OUT_OF_RANGE] = VALUES,
+    [CRN_REASON_MASK_VALUES] = "in u8 maps 255 is certainty, not 1",
+    [CAUSE_MISSING] = "see whether the sender sends every view, and within latency.assemble_ms",
+    [CAUSE_SKIPPED] = "optional stages are skipped when time is short (latency.budget_ms)",
+    [CAUSE_TRUNCATED] = "more defects than limits.points or limits.defects allow",
+};
+
+static const char *cause_name(int cause)
+{
+    return cause == CAUSE_MISSING     ? "missing"
+           : cause == CAUSE_SKIPPED   ? "with stages skipped"
+           : cause == CAUSE_TRUNCATED ? "truncated"
+                                      : crn_view_reason_names[cause];
+}
+
+/* Why this view keeps its fruit from being complete; CRN_REASON_NONE: it does not. */
+static int cause_of(const crn_fruit_view *view, bool expected)
+{
+    switch (view->state) {
+    case CRN_VIEW_ABSENT:
+        return expected ? CAUSE_MISSING : CRN_REASON_NONE;
+    case CRN_VIEW_LOST:
+        return view->reason;
+    case CRN_VIEW_JUDGED:
+        return view->values.reason         ? (int)view->values.reason
+               : view->judgement.skipped   ? CAUSE_SKIPPED
+               : view->judgement.truncated ? CAUSE_TRUNCATED
+                                           : CRN_REASON_NONE;
+    case CRN_VIEW_RUNNING:
+        return CRN_REASON_UNFINISHED;
+    default:
+        return CRN_REASON_DISCARDED;
+    }
+}
+
+void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns)
+{
+    crn_verdict_kind kind = crn_fruit_verdict(fruit);
+    uint64_t held;
+    if (kind == CRN_VERDICT_COMPLETE || !crn_log_gate_open(&notices->fruit[kind], now_ns, &held))
+        return;
+    int count[CAUSES] = {0}, first[CAUSES] = {0}, main_cause = CRN_REASON_NONE;
+    for (int v = 0; v < views; v++) {
+        int cause = cause_of(&fruit->views[v], v < fruit->expected);
+        if (cause != CRN_REASON_NONE && count[cause]++ == 0)
+            first[cause] = v;
+        if (cause != CRN_REASON_NONE && count[cause] > count[main_cause])
+            main_cause = cause;
+    }
+    char why[400] = "", more[CRN_LOG_HELD_BYTES];
+    for (int cause = CRN_REASON_NONE + 1; cause < CAUSES; cause++) {
+        size_t used = strlen(why);
+        if (count[cause] > 0)
+            snprintf(why + used, sizeof why - used, "%s %d %s (%sview %d)", used ? "," : ":",
+                     count[cause], cause_name(cause), count[cause] > 1 ? "first " : "",
+                     first[cause]);
+    }
+    const char *cure = cures[main_cause];
+    char expected[32] = "";
+    if (fruit->expected > 0)
+        snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64
+            " is %s, with %u%s views received and %u judged%s%s%s%s",
+            crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
+            (unsigned)fruit->received, expected, (unsigned)fruit->judged, why, cure ? "; " : "",
+            cure ? cure : "", crn_log_held(held, more));
+}
+
+void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->failed, now_ns, &held))
+        return;
+    const crn_view_header *header = &output->view->header;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_ERROR,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32
+            " x %" PRIu32 " x %" PRIu32 " as H x W x C; its fruit is judged without it%s%s",
+            header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
+            header->height, header->width, header->channels,
+            output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory"
+                                      : "",
+            crn_log_held(held, more));
+}
+
+void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->epoch, now_ns, &held))
+        return;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
+            ", with fruit %" PRIu64 ": fruits numbered as before in this epoch get no verdict; a "
+            "sender must choose a new epoch at each start, say its time of day in ns%s",
+            header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
+}
+
+void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,
+                         int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->deadline, now_ns, &held))
+        return;
+    double ahead_s = ((double)header->deadline_ns - (double)realtime_ns) / CRN_NS_PER_S;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64
+            ", view %u: deadline_ns is ignored, as it lies %.3f s "
+            "%s its reception (10 s at most): synchronise the clocks by PTP or NTP, and "
+            "send ns of CLOCK_REALTIME; until then latency.budget_ms decides%s",
+            header->lane, header->fruit, (unsigned)header->view, ahead_s < 0 ? -ahead_s : ahead_s,
+            ahead_s < 0 ? "before" : "after", crn_log_held(held, more));
+}
+
+void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns)
+{
+    const crn_publish_stats *stats = crn_publish_get_stats(publish);
+    if (stats->graders > 0 || stats->waiting == 0) {
+        notices->grader_ns = 0;
+        return;
+    }
+    if (now_ns < notices->grader_ns)
+        return;
+    notices->grader_ns = now_ns + CRN_NOTICE_GRADER_NS;
+    crn_log(CRN_LOG_WARNING,
+            "publish.grader: no grader is connected to %s; verdicts waiting for one: %" PRIu64
+            ", dropped so far: %" PRIu64 "; start it, or see why it cannot reach this machine",
+            crn_publish_endpoint(publish, CRN_OUTLET_GRADER), stats->waiting, stats->dropped);
+}

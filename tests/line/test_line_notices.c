@@ -1,0 +1,127 @@
+/* The line says at once what is wrong with fruits and senders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zmq.h>
+
+#include "src/base/clock.h"
+#include "tests/support/caught_log.h"
+#include "tests/support/line_fixture.h"
+
+#define HEIGHT 16
+#define WIDTH  16
+
+static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                           "chain: [contours: {}]\n"
+                           "run: {backend: serial, workers: 1, threads: 1, stop_ms: 0}\n"
+                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                           "log: {level: warning}\n";
+
+/* Sends fruits of one view as a sender does that was just started, and waits for their verdicts. */
+static void send_session(line_fixture *line, uint64_t epoch, uint64_t fruits, bool new_fruits)
+{
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    line->sequence = 0;
+    for (uint64_t fruit = 0; fruit < fruits; fruit++) {
+        crn_view_header header = line_header(line, fruit, 0, 1, HEIGHT, WIDTH);
+        header.epoch = epoch;
+        header.captured_ns = (uint64_t)crn_realtime_ns();
+        line_send(line, header, maps, NULL);
+    }
+    seen_verdict verdict;
+    for (uint64_t fruit = 0; new_fruits && fruit < fruits; fruit++)
+        assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+    free(maps);
+}
+
+static void an_epoch_used_again_is_told(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, yaml);
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    send_session(&line, 77, 3, true);
+    send_session(&line, 77, 2, false);
+    send_session(&line, 78, 2, true); /* after it all of the above was read */
+    line_stop(&line);
+    crn_log_release(&caught);
+    assert_int_equal(line.metrics.lanes.reused, 1);
+    assert_int_equal(line.metrics.fruits.stragglers, 2);
+    assert_non_null(strstr(caught.text, "the sequence begins again at 0 within epoch 77, with "
+                                        "fruit 0: "));
+    assert_non_null(strstr(caught.text, "must choose a new epoch at each start"));
+}
+
+/* At the line's end nothing has time left, so what waits for its second view is judged without. */
+static void partial_fruits_and_ignored_deadlines_are_told(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, yaml);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    crn_view_header header = line_header(&line, 5, 0, 2, HEIGHT, WIDTH);
+    header.deadline_ns = (uint64_t)crn_realtime_ns() + 3600 * CRN_NS_PER_S;
+    line_send(&line, header, maps, NULL);
+    send_session(&line, header.epoch + 1, 1,
+                 true); /* with its verdict, the view before is judged */
+    line_stop(&line);
+    crn_log_release(&caught);
+    assert_int_equal(line.metrics.fruits.partial, 1);
+    assert_int_equal(line.metrics.deadlines_ignored, 1);
+    assert_non_null(strstr(caught.text, "fruit 5 is partial, with 1 of 2 views received and 1 "
+                                        "judged: 1 missing (view 1)"));
+    assert_non_null(strstr(caught.text, "fruit 5, view 0: deadline_ns is ignored, as it lies "));
+    free(maps);
+}
+
+/* A viewer sees the verdict that no grader takes. */
+static void a_grader_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_configure(&line, yaml);
+    char viewers[CRN_TEXT_BYTES];
+    strcpy(viewers, line.config.publish.viewers.bind);
+    strcat(line.config.publish.grader.bind, "-of-nobody");
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    line_run(&line, NULL);
+    void *viewer = zmq_socket(line.zmq, ZMQ_SUB);
+    int patience_ms = FIXTURE_PATIENCE_MS;
+    zmq_setsockopt(viewer, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms);
+    zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0);
+    assert_int_equal(zmq_connect(viewer, viewers), 0);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    char topic[32] = "", body[65536];
+    assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0); /* a status: it is heard */
+    assert_true(zmq_recv(viewer, body, sizeof body, 0) > 0);
+    line_send(&line, line_header(&line, 1, 0, 1, HEIGHT, WIDTH), maps, NULL);
+    while (strncmp(topic, "fruit/", 6) != 0) {
+        assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0);
+        assert_true(zmq_recv(viewer, body, sizeof body, 0) > 0);
+    }
+    zmq_close(viewer);
+    line_stop(&line);
+    crn_log_release(&caught);
+    assert_non_null(strstr(caught.text, "publish.grader: no grader is connected to ipc://"));
+    assert_non_null(strstr(caught.text, "verdicts waiting for one: 1, dropped so far: 0"));
+    free(maps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_epoch_used_again_is_told),
+        cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_told),
+        cmocka_unit_test(a_grader_that_is_not_there_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
