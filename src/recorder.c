@@ -27,6 +27,7 @@
 #define ALIGN_BYTES     64  /* of an entry; the ring's length is a multiple of it */
 #define PAGE_BYTES      512 /* of a recording, what a page needs beside its pixels; an estimate */
 #define QUEUE_BYTES_MIN UINT64_C(65536)
+#define NAMES_TRIED_MAX 10000
 
 /* What stands before each view's bytes in the ring. */
 typedef struct entry {
@@ -94,18 +95,18 @@ static void end_segment(crn_recorder *recorder)
         count(&recorder->segments);
 }
 
-/* Takes the next name that nobody has, as a recorder started in the same second may have. */
+/* Takes the next name that is free: a recorder started in the same second may have some. What is
+ * there is left alone, the .part of a recorder that was killed as well. */
 static int begin_segment(crn_recorder *recorder, crn_error *error)
 {
-    char path[PATH_MAX], part[PATH_MAX];
+    char path[PATH_MAX];
     uint64_t number = recorder->segment_number;
+    int r;
     do {
         snprintf(path, sizeof path, "%s/cernita-%s-%04" PRIu64 ".tif", recorder->dir,
                  recorder->start, ++number);
-        snprintf(part, sizeof part, "%s/cernita-%s-%04" PRIu64 ".tif.part", recorder->dir,
-                 recorder->start, number);
-    } while (!access(path, F_OK) || !access(part, F_OK));
-    int r = crn_recording_create(path, &recorder->segment, error);
+        r = crn_recording_create(path, false, &recorder->segment, error);
+    } while (r == -EEXIST && number - recorder->segment_number < NAMES_TRIED_MAX);
     if (!r)
         recorder->segment_number = number;
     return r;

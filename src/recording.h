@@ -34,10 +34,13 @@ typedef struct crn_recorded_view {
 } crn_recorded_view;
 
 /*
- * Writes `path`.part (made anew), renamed to `path` when closed. 0 or negative errno with one line
- * in *error, as all of these.
+ * Writes `path`.part, renamed to `path` when closed. `replace`: a regular file `path` is then
+ * replaced, and a .part that a killed program left is removed now; otherwise -EEXIST where one of
+ * them exists. Never touches what is no regular file, nor a .part that another program is writing:
+ * -EEXIST. 0 or negative errno with one line in *error, as all of these.
  */
-int crn_recording_create(const char *path, crn_recording_writer **ret_writer, crn_error *error);
+int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
+                         crn_error *error);
 
 /*
  * Appends one view; its memory is only read. -EINVAL for a view that does not fit its header. After

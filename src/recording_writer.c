@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/recording_format.h"
+#include "src/recording_part.h"
 #include "stages/tiff_faults.h"
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
@@ -36,8 +37,7 @@ typedef struct extent {
 } extent;
 
 struct crn_recording_writer {
-    int fd;
-    char *path, *part;
+    crn_recording_part file;
     uint64_t end;  /* of the file's good bytes */
     uint64_t link; /* where the offset of the next view's first directory belongs */
     uint64_t views;
@@ -158,8 +158,8 @@ static TIFF *open_view(crn_recording_writer *writer)
         return NULL;
     *writer->tiff_error.text = '\0';
     crn_tiff_keep_faults(options, &writer->tiff_error, NULL);
-    TIFF *tiff = TIFFClientOpenExt(writer->part, "w8l", writer, tiff_read, tiff_write, tiff_seek,
-                                   tiff_close, tiff_size, NULL, NULL, options);
+    TIFF *tiff = TIFFClientOpenExt(writer->file.name, "w8l", writer, tiff_read, tiff_write,
+                                   tiff_seek, tiff_close, tiff_size, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return tiff;
 }
@@ -233,7 +233,7 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
 {
     const crn_view_header *header = &view->header;
     if (reserve(writer, header))
-        return crn_error_set(error, -ENOMEM, "%s: no memory for a view", writer->part);
+        return crn_error_set(error, -ENOMEM, "%s: no memory for a view", writer->file.name);
     const unsigned char *planes = view->maps;
     if (header->layout == CRN_HWC) {
         crn_transpose(view->maps, writer->planes, (size_t)header->height * header->width,
@@ -249,7 +249,7 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
     if (tiff)
         TIFFClose(tiff);
     if (!good)
-        return crn_error_set(error, -EIO, "%s: libtiff: %s", writer->part,
+        return crn_error_set(error, -EIO, "%s: libtiff: %s", writer->file.name,
                              *writer->tiff_error.text ? writer->tiff_error.text : "no memory");
     return 0;
 }
@@ -281,7 +281,7 @@ static int write_extents(crn_recording_writer *writer)
             const extent *e = &writer->extents[i + (size_t)count];
             iov[count] = (struct iovec){e->memory, e->bytes};
         }
-        ssize_t n = pwritev(writer->fd, iov, count, (off_t)writer->extents[i].offset);
+        ssize_t n = pwritev(writer->file.fd, iov, count, (off_t)writer->extents[i].offset);
         if (n < 0 && errno != EINTR)
             return -errno;
         size_t done = n < 0 ? 0 : (size_t)n;
@@ -290,8 +290,8 @@ static int write_extents(crn_recording_writer *writer)
             size_t whole = done < e->bytes ? done : e->bytes;
             done -= whole;
             int r = whole == e->bytes ? 0
-                                      : write_at(writer->fd, e->memory + whole, e->bytes - whole,
-                                                 e->offset + whole);
+                                      : write_at(writer->file.fd, e->memory + whole,
+                                                 e->bytes - whole, e->offset + whole);
             if (r)
                 return r;
         }
@@ -329,7 +329,7 @@ static int check_view(const crn_recording_writer *writer, const crn_recorded_vie
     if (type && layout && bytes && bytes == header->payload_bytes && view->maps &&
         header->flags <= CRN_WIRE_FLAG_INTENSITY && flag == (view->intensity != NULL))
         return 0;
-    return crn_error_set(error, -EINVAL, "%s: view %llu does not fit its header", writer->part,
+    return crn_error_set(error, -EINVAL, "%s: view %llu does not fit its header", writer->file.name,
                          (unsigned long long)header->sequence);
 }
 
@@ -345,12 +345,12 @@ int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *v
     memcpy(&first, writer->header + FIRST_LINK, sizeof first);
     link = last_link(writer, first);
     if (!link)
-        return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->part);
+        return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->file.name);
     r = write_extents(writer);
     if (!r)
-        r = write_at(writer->fd, &first, sizeof first, writer->link);
+        r = write_at(writer->file.fd, &first, sizeof first, writer->link);
     if (r)
-        return crn_error_set(error, r, "%s: cannot write: %s", writer->part, strerror(-r));
+        return crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
     writer->end = writer->top;
     writer->link = link;
     writer->views++;
@@ -361,36 +361,27 @@ int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *v
 
 static void writer_free(crn_recording_writer *writer)
 {
-    if (writer->fd >= 0)
-        close(writer->fd);
+    crn_recording_part_drop(&writer->file);
     free(writer->extents);
     free(writer->small);
     free(writer->planes);
-    free(writer->part);
-    free(writer->path);
     free(writer);
 }
 
-int crn_recording_create(const char *path, crn_recording_writer **ret_writer, crn_error *error)
+int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
+                         crn_error *error)
 {
     static const unsigned char empty[HEADER_BYTES] = {'I', 'I', 43, 0, 8};
-    int r = -ENOMEM;
     crn_recording_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
-        return crn_error_set(error, r, "%s: no memory", path);
-    writer->fd = -1;
-    writer->path = strdup(path);
-    if (!writer->path || asprintf(&writer->part, "%s.part", path) < 0) {
-        writer->part = NULL;
-        crn_error_set(error, r, "%s: no memory", path);
+        return crn_error_set(error, -ENOMEM, "%s: no memory", path);
+    writer->file.fd = -1;
+    int r = crn_recording_part_open(path, replace, &writer->file, error);
+    if (r)
         goto fail;
-    }
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    r = writer->fd < 0 ? -errno : write_at(writer->fd, empty, sizeof empty, 0);
+    r = write_at(writer->file.fd, empty, sizeof empty, 0);
     if (r) {
-        crn_error_set(error, r, "%s: cannot write: %s", writer->part, strerror(-r));
-        if (writer->fd >= 0)
-            unlink(writer->part);
+        crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
         goto fail;
     }
     writer->end = HEADER_BYTES;
@@ -418,24 +409,22 @@ int crn_recording_close(crn_recording_writer **writer, crn_error *error)
     *writer = NULL;
     if (!w)
         return 0;
+    int r;
     /* What a failed write left behind the last view goes. */
-    int r = ftruncate(w->fd, (off_t)w->end) < 0 ? -errno : 0;
-    if (close(w->fd) < 0 && !r)
-        r = -errno;
-    w->fd = -1;
-    if (!r && rename(w->part, w->path) < 0)
-        r = -errno;
-    if (r)
-        crn_error_set(error, r, "%s: cannot finish %s: %s", w->path, w->part, strerror(-r));
+    if (ftruncate(w->file.fd, (off_t)w->end) < 0) {
+        r = crn_error_set(error, -errno, "%s: cannot be cut to its length: %s", w->file.name,
+                          strerror(errno));
+        crn_recording_part_keep(&w->file);
+    } else {
+        r = crn_recording_part_finish(&w->file, error);
+    }
     writer_free(w);
     return r;
 }
 
 void crn_recording_discard(crn_recording_writer **writer)
 {
-    if (!*writer)
-        return;
-    unlink((*writer)->part);
-    writer_free(*writer);
+    if (*writer)
+        writer_free(*writer);
     *writer = NULL;
 }

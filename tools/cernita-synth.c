@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,27 @@ static int write_view(const plan *p, buffers *b, crn_recording_writer *writer, u
     return crn_recording_write(writer, &recorded, error);
 }
 
+/* --- being stopped: the unfinished file is removed first ------------------------------------- */
+
+static volatile sig_atomic_t stopped_by;
+
+static void on_signal(int number)
+{
+    stopped_by = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    /* The second of a kind ends the program at once. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        sigaction(numbers[i], &action, &before);
+        if (before.sa_handler == SIG_IGN) /* by nohup, say */
+            sigaction(numbers[i], &before, NULL);
+    }
+}
+
 static int write_fruits(const plan *p, buffers *b, crn_recording_writer *writer, crn_error *error)
 {
     uint64_t lanes = (uint64_t)p->lanes, done = 0;
@@ -203,6 +225,8 @@ static int write_fruits(const plan *p, buffers *b, crn_recording_writer *writer,
             for (int64_t lane = 0; lane < p->lanes; lane++) {
                 if (round * lanes + (uint64_t)lane >= p->fruits)
                     continue;
+                if (stopped_by)
+                    return crn_error_set(error, -EINTR, "stopped by a signal; nothing is left");
                 int r = write_view(p, b, writer, round, view, lane, error);
                 if (r)
                     return r;
@@ -226,7 +250,7 @@ static int make_recording(const plan *p, const char *path, crn_error *error)
         r = crn_error_set(error, -ENOMEM, "no memory for a view of %zu bytes",
                           count * sizeof *b.maps);
     if (!r)
-        r = crn_recording_create(path, &writer, error);
+        r = crn_recording_create(path, true, &writer, error);
     if (!r)
         r = write_fruits(p, &b, writer, error);
     if (!r)
@@ -254,7 +278,13 @@ int main(int argc, char **argv)
               .photograph = true};
     crn_error error = {0};
     read_options(argc, argv, &p);
-    if (make_recording(&p, argv[optind], &error))
-        return crn_tool_fail(&tool, "%s", error.text);
-    return 0;
+    catch_signals();
+    if (make_recording(&p, argv[optind], &error) == 0)
+        return 0;
+    int status = crn_tool_fail(&tool, "%s", error.text);
+    if (stopped_by) {
+        signal(stopped_by, SIG_DFL);
+        raise(stopped_by); /* so that whoever started us sees what ended us */
+    }
+    return status;
 }

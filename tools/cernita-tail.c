@@ -86,6 +86,7 @@ typedef struct tail {
     crn_pictures *pictures; /* NULL: nothing is drawn */
     crn_screen screen;
     crn_log_gate unreadable;
+    uint64_t unreadable_count;
     char state[CRN_DECODED_TEXT_BYTES]; /* the daemon's word for itself; empty before the first */
     uint64_t verdicts;
     int64_t last_ns; /* when the last one came */
@@ -335,15 +336,17 @@ static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
         r = is_verdict ? handle_verdict(t, &packed, &error) : handle_status(t, &packed, &error);
         crn_packed_done(&packed);
     }
+    bool skipped = r == -EBADMSG || r == -ENOMEM;
     uint64_t held;
-    if (r == -EBADMSG && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
+    t->unreadable_count += skipped;
+    if (skipped && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
         crn_screen_flush(&t->screen); /* the note comes after what came before it */
         char others[48] = "";
         if (held)
             snprintf(others, sizeof others, ", nor %" PRIu64 " before it", held);
         crn_tool_note(&tool, "a message '%.40s' cannot be read%s: %s", topic, others, error.text);
     }
-    return r == -EBADMSG ? 0 : r;
+    return skipped ? 0 : r;
 }
 
 static bool is_counted(const tail *t)
@@ -425,6 +428,10 @@ static int conclude(tail *t, crn_error *error)
                           " verdicts came too fast to be drawn (--last N draws the last ones)",
                           drawn, missed);
     }
+    if (t->unreadable_count)
+        crn_tool_note(&tool, "%" PRIu64 " message%s could not be read and %s skipped",
+                      t->unreadable_count, t->unreadable_count == 1 ? "" : "s",
+                      t->unreadable_count == 1 ? "was" : "were");
     if (t->set->table)
         crn_latency_print(t->latency, crn_follow_get_stats(t->follow),
                           t->set->json ? stderr : stdout);

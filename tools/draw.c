@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/new_file.h"
 #include "tools/labels.h"
 
 #define SCALE          2
@@ -365,20 +366,29 @@ static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int
         HEADER_HEIGHT + (plan->beside ? tallest * plan->scale : sum_height * plan->scale + gaps);
 }
 
+static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsigned int count)
+{
+    return fwrite(bytes, 1, count, stream) == count ? CAIRO_STATUS_SUCCESS
+                                                    : CAIRO_STATUS_WRITE_ERROR;
+}
+
 static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
 {
-    cairo_surface_t *surface = cairo_get_target(cairo);
+    crn_new_file file = {.fd = -1};
+    int r = crn_new_file_open(path, &file, error);
+    if (!r)
+        r = crn_new_file_stream(&file, error);
     cairo_status_t status = cairo_status(cairo);
-    errno = 0;
-    if (!status)
-        status = cairo_surface_write_to_png(surface, path);
-    if (!status)
-        return 0;
-    if (status == CAIRO_STATUS_WRITE_ERROR && errno)
-        return crn_error_set(error, -errno, "%s: cannot write the picture: %s", path,
-                             strerror(errno));
-    return crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
-                         "%s: cannot draw the picture: %s", path, cairo_status_to_string(status));
+    if (!r && !status)
+        status =
+            cairo_surface_write_to_png_stream(cairo_get_target(cairo), write_bytes, file.stream);
+    if (!r && status && status != CAIRO_STATUS_WRITE_ERROR)
+        r = crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
+                          "%s: cannot draw the picture: %s", path, cairo_status_to_string(status));
+    if (!r)
+        r = crn_new_file_finish(&file, error); /* says why a write failed */
+    crn_new_file_drop(&file);
+    return r;
 }
 
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,

@@ -10,10 +10,10 @@
 #include <yajl/yajl_gen.h>
 #include <yajl/yajl_tree.h>
 
-/* libmsgpack stops at 32 levels by itself; yajl's tree is freed by recursion and has no limit. */
-#define DEPTH_MAX 32
+#include "tools/packed_check.h"
 
-/* How deep the brackets of a JSON text go, those within strings left aside. */
+/* How deep the brackets of a JSON text go, those within strings left aside: yajl's tree is freed by
+ * recursion and has no limit. */
 static int json_depth(const char *text)
 {
     int depth = 0, deepest = 0;
@@ -88,13 +88,15 @@ static void repack(msgpack_packer *packer, const yajl_val value)
 
 static int repack_json(const void *bytes, size_t size, msgpack_sbuffer *buffer, crn_error *error)
 {
+    if (memchr(bytes, 0, size))
+        return crn_error_set(error, -EBADMSG, "not good JSON: it holds a zero byte");
     char *text = strndup(bytes, size); /* yajl's tree wants an end */
     if (!text)
         return crn_error_set(error, -ENOMEM, "no memory for %zu bytes of JSON", size);
     char fault[256] = "";
     yajl_val tree = NULL;
-    if (json_depth(text) > DEPTH_MAX)
-        snprintf(fault, sizeof fault, "nested more than %d deep", DEPTH_MAX);
+    if (json_depth(text) > CRN_PACKED_DEPTH_MAX)
+        snprintf(fault, sizeof fault, "nested more than %d deep", CRN_PACKED_DEPTH_MAX);
     else
         tree = yajl_tree_parse(text, fault, sizeof fault);
     free(text);
@@ -123,10 +125,13 @@ int crn_packed_init(crn_packed *ret_packed, const void *bytes, size_t size, crn_
         bytes = packed.repacked.data;
         size = packed.repacked.size;
     }
+    r = crn_packed_check(bytes, size, error);
+    if (r < 0)
+        goto fail;
     size_t used = 0;
     msgpack_unpack_return unpacked = msgpack_unpack_next(&packed.tree, bytes, size, &used);
     if (unpacked == MSGPACK_UNPACK_NOMEM_ERROR)
-        r = crn_error_set(error, -ENOMEM, "nested too deep, or no memory for it");
+        r = crn_error_set(error, -ENOMEM, "no memory for a message of %zu bytes", size);
     else if (unpacked != MSGPACK_UNPACK_SUCCESS)
         r = crn_error_set(error, -EBADMSG, "neither whole MessagePack nor JSON (%zu bytes)", size);
     else if (used != size)

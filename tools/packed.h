@@ -19,7 +19,8 @@ typedef struct crn_packed {
 } crn_packed;
 
 /*
- * Reads a message; whether it is MessagePack or JSON shows in its first byte. 0, or -EBADMSG or
+ * Reads a message; whether it is MessagePack or JSON shows in its first byte. Memory is taken in
+ * proportion to its size, whatever it claims. 0, or -EBADMSG or
  * -ENOMEM with one clause in *error (*ret_packed is then untouched and needs no done).
  */
 int crn_packed_init(crn_packed *ret_packed, const void *bytes, size_t size, crn_error *error);

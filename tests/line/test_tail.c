@@ -151,6 +151,32 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     expect_line(f, "cernita-tail: a message 'fruit/3' cannot be read: not a verdict of version 1 "
                    "('v')\n");
     expect_verdict(f, 3, 8);
+    expect_line(f, "cernita-tail: 1 message could not be read and was skipped\n");
+    expect_end(f, 0);
+}
+
+static void send_bytes(fixture *f, const char *topic, const void *bytes, size_t size)
+{
+    assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
+    assert_true(zmq_send(f->socket, bytes, size, 0) >= 0);
+}
+
+/* Five bytes that announce four billion values; what else cannot be read; then a verdict. */
+static void lying_messages_are_skipped_and_counted(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --count 2");
+    send_verdict(f, "a", 3, 6);
+    send_bytes(f, "fruit/3", "\xdd\xff\xff\xff\xff", 5);
+    send_bytes(f, "fruit/3", "\xdf\xff\xff\xff\xff", 5);
+    send_bytes(f, "fruit/3", "", 0);
+    send_text(f, "fruit/3", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[");
+    send_verdict(f, "a", 3, 7);
+    expect_verdict(f, 3, 6);
+    expect_line(f, "cernita-tail: a message 'fruit/3' cannot be read: MessagePack that announces "
+                   "4294967295 values in 0 bytes\n");
+    expect_verdict(f, 3, 7);
+    expect_line(f, "cernita-tail: 4 messages could not be read and were skipped\n");
     expect_end(f, 0);
 }
 
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(alive_is_no_verdict_and_other_topics_are_passed_over,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lying_messages_are_skipped_and_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),

@@ -97,7 +97,7 @@ crn_recording_writer *recorded_create(void)
 {
     crn_error error;
     crn_recording_writer *writer = NULL;
-    if (crn_recording_create(recorded_path, &writer, &error))
+    if (crn_recording_create(recorded_path, true, &writer, &error))
         fail_msg("%s", error.text);
     return writer;
 }

@@ -272,6 +272,47 @@ static void deep_nesting_is_refused(void **state)
                      0);
 }
 
+/* Lengths and counts that the bytes cannot hold are refused before memory is taken for them. */
+static void claims_beyond_the_bytes_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *said;
+    } cases[] = {
+        {"\xdd\xff\xff\xff\xff", 5, "announces 4294967295 values in 0 bytes"},
+        {"\xdf\xff\xff\xff\xff", 5, "announces 8589934590 values in 0 bytes"},
+        {"\xdd\x00\xff\xff\xff\xc0", 6, "announces 16777215 values in 1 bytes"},
+        {"\xdc\x00\x02\xdd\x7f\xff\xff\xff\xc0", 9, "announces"},
+        {"\x92\x92\xc0", 3, "announces 3 values in 1 bytes"},
+        {"\xc6\xff\xff\xff\xff", 5, "cut short"},
+        {"\xdb\x00\x00\x00\x02x", 6, "cut short"},
+        {"\xc9\xff\xff\xff\xff\x01", 6, "cut short"},
+        {"\xda\x00", 2, "cut short"},
+        {"\xcb\x00", 2, "cut short"},
+        {"\xd8\x00", 2, "cut short"},
+        {"\xbfx", 2, "cut short"},
+        {"", 0, "cut short"},
+        {"\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+         "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0",
+         34, "nested more than 32 deep"},
+        {"\x80\xc0", 2, "1 bytes follow"},
+        {"{\"v\":1}\0{}", 10, "zero byte"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        crn_packed packed;
+        crn_error error = {""};
+        void *exact = malloc(cases[i].size + !cases[i].size); /* a sanitizer sees a read beyond */
+        assert_non_null(exact);
+        memcpy(exact, cases[i].bytes, cases[i].size);
+        assert_int_equal(crn_packed_init(&packed, exact, cases[i].size, &error), -EBADMSG);
+        if (!strstr(error.text, cases[i].said))
+            fail_msg("case %zu: %s", i, error.text);
+        free(exact);
+    }
+}
+
 static void texts_are_safe_to_print(void **state)
 {
     (void)state;
@@ -323,6 +364,7 @@ int main(void)
         cmocka_unit_test(every_cut_message_is_refused),
         cmocka_unit_test(the_key_at_fault_is_named),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(claims_beyond_the_bytes_are_refused),
         cmocka_unit_test(texts_are_safe_to_print),
         cmocka_unit_test(the_status_says_the_last_sequences),
     };

@@ -222,8 +222,14 @@ static void a_picture_that_cannot_be_written_is_named(void **state)
     crn_error error = {""};
     int r = crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, "/nowhere/a.png", &error);
     assert_int_equal(r, -ENOENT);
-    assert_string_equal(error.text,
-                        "/nowhere/a.png: cannot write the picture: No such file or directory");
+    assert_string_equal(
+        error.text, "/nowhere/a.png: cannot be written in /nowhere/: No such file or directory");
+    const char *pipe = path_of("pipe.png"); /* opening it would wait for a reader */
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    r = crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, pipe, &error);
+    assert_int_equal(r, -EEXIST);
+    assert_non_null(strstr(error.text, "pipe.png: is a pipe, not a regular file; name another"));
+    unlink(pipe);
     crn_decoded_free(&verdict);
     crn_pictures *pictures = NULL;
     assert_int_equal(crn_pictures_create("/nowhere/a", 0, &pictures, &error), -ENOENT);
@@ -282,7 +288,7 @@ static void write_recording(const char *path)
 {
     static const uint64_t fruits[] = {13, 10, 11};
     crn_recording_writer *writer = NULL;
-    assert_int_equal(crn_recording_create(path, &writer, NULL), 0);
+    assert_int_equal(crn_recording_create(path, true, &writer, NULL), 0);
     for (int i = 0; i < 6; i++) {
         uint8_t maps[12] = {0}, grey[12];
         crn_recorded_view view = {.maps = maps, .intensity = i == 5 ? NULL : grey};

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -265,6 +266,42 @@ static void names_are_never_taken_twice(void **state)
     assert_int_equal(files, 2);
 }
 
+/* Names that others took, whatever they are, and what a killed recorder left are passed over. */
+static void names_that_are_taken_are_left_alone(void **state)
+{
+    (void)state;
+    char start_text[24], paths[4][160];
+    struct tm utc;
+    crn_recorder *recorder;
+    /* The recorder names its files by the second that it starts in: again until that is known. */
+    for (;;) {
+        time_t now = time(NULL);
+        recorder = start(UINT64_MAX);
+        gmtime_r(&now, &utc);
+        if (time(NULL) == now)
+            break;
+        crn_recorder_close(&recorder);
+    }
+    strftime(start_text, sizeof start_text, "%Y%m%dT%H%M%SZ", &utc);
+    for (int i = 0; i < 4; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/cernita-%s-000%d.tif%s", recorded_folder,
+                 start_text, i + 1, i < 2 ? "" : ".part");
+    assert_int_equal(mkfifo(paths[0], 0600), 0);
+    assert_int_equal(symlink("/nonexistent/victim", paths[1]), 0);
+    assert_int_equal(symlink("/nonexistent/victim", paths[2]), 0);
+    recorded_save(paths[3], "left by a killed recorder", 25);
+    offer_patiently(recorder, 0, 2);
+    assert_int_equal(crn_recorder_get_stats(recorder).written, 2);
+    crn_recorder_close(&recorder);
+    unsigned char bytes[64];
+    assert_int_equal(recorded_load(paths[3], bytes, sizeof bytes), 25);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(unlink(paths[i]), 0);
+    int files;
+    assert_int_equal(read_segments(true, 0, &files), 2);
+    assert_int_equal(files, 1);
+}
+
 static void a_folder_that_cannot_be_used_is_told(void **state)
 {
     (void)state;
@@ -293,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_refusing_disk_is_counted_and_tried_again),
         cmocka_unit_test(room_for_others_is_left_on_the_disk),
         cmocka_unit_test(names_are_never_taken_twice),
+        cmocka_unit_test(names_that_are_taken_are_left_alone),
         cmocka_unit_test(a_folder_that_cannot_be_used_is_told),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);

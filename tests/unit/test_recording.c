@@ -133,7 +133,7 @@ static void a_killed_writer_loses_at_most_the_view_being_written(void **state)
         if (!child) {
             crn_error error;
             crn_recording_writer *writer;
-            if (crn_recording_create(recorded_path, &writer, &error))
+            if (crn_recording_create(recorded_path, true, &writer, &error))
                 _exit(1);
             for (uint64_t i = 0;; i++) {
                 crn_recorded_view view = recorded_small(i);
@@ -225,11 +225,99 @@ static void a_path_that_cannot_be_written_is_told(void **state)
     (void)state;
     crn_error error;
     crn_recording_writer *writer = NULL;
-    assert_int_equal(crn_recording_create("/nonexistent/r.tif", &writer, &error), -ENOENT);
+    assert_int_equal(crn_recording_create("/nonexistent/r.tif", true, &writer, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent/r.tif.part"));
     assert_null(writer);
     assert_int_equal(crn_recording_close(&writer, &error), 0);
     crn_recording_discard(&writer);
+}
+
+/* What stands under the name of the file or its .part and is no regular file stays as it is. */
+static void only_regular_files_are_replaced(void **state)
+{
+    (void)state;
+    const char *const names[] = {recorded_path, recorded_part};
+    for (int i = 0; i < 2; i++) {
+        for (int kind = 0; kind < 4; kind++) {
+            char victim[96];
+            struct stat before, after;
+            crn_error error = {""};
+            crn_recording_writer *writer = NULL;
+            snprintf(victim, sizeof victim, "%s/victim", recorded_folder);
+            recorded_save(victim, "precious", 8);
+            unlink(names[0]);
+            unlink(names[1]);
+            int made = kind == 0   ? mkfifo(names[i], 0600)
+                       : kind == 1 ? symlink(victim, names[i])
+                       : kind == 2 ? symlink("/nonexistent/victim", names[i])
+                                   : mkdir(names[i], 0700);
+            assert_int_equal(made, 0);
+            assert_int_equal(lstat(names[i], &before), 0);
+            for (int replace = 0; replace < 2; replace++)
+                assert_int_equal(crn_recording_create(recorded_path, replace, &writer, &error),
+                                 -EEXIST);
+            assert_null(writer);
+            assert_non_null(strstr(error.text, names[i]));
+            assert_non_null(strstr(error.text, kind == 0   ? "is a pipe, not a regular file; name"
+                                               : kind == 3 ? "is a folder, not a regular file"
+                                                           : "is a symbolic link, not a regular"));
+            assert_int_equal(lstat(names[i], &after), 0);
+            assert_int_equal(after.st_ino, before.st_ino);
+            unsigned char bytes[16];
+            assert_int_equal(recorded_load(victim, bytes, sizeof bytes), 8);
+            assert_int_equal(remove(names[i]), 0);
+            unlink(victim);
+        }
+    }
+}
+
+/* A killed program's .part gives way to one that may replace; one that is being written does not.
+ */
+static void a_part_gives_way_when_nobody_writes_it(void **state)
+{
+    (void)state;
+    crn_error error = {""};
+    crn_recording_writer *first = recorded_create(), *second = NULL;
+    crn_recorded_view view = recorded_small(0);
+    recorded_add(first, &view);
+    assert_int_equal(crn_recording_create(recorded_path, true, &second, &error), -EEXIST);
+    assert_non_null(strstr(error.text, "another program is writing it"));
+    recorded_finish(first);
+
+    recorded_save(recorded_part, "left by a killed program", 24);
+    assert_int_equal(crn_recording_create(recorded_path, false, &second, &error), -EEXIST);
+    assert_int_equal(crn_recording_create(recorded_path, true, &second, &error), 0);
+    view = recorded_small(0);
+    recorded_add(second, &view);
+    recorded_finish(second);
+    int end;
+    assert_int_equal(recorded_read_small(recorded_path, &end, &error), 1);
+}
+
+/* What took the file's name while it was written is not replaced; the recording stays. */
+static void a_name_that_was_taken_meanwhile_is_left(void **state)
+{
+    (void)state;
+    for (int replace = 0; replace < 2; replace++) {
+        crn_error error = {""};
+        crn_recording_writer *writer = NULL;
+        unlink(recorded_path);
+        assert_int_equal(crn_recording_create(recorded_path, replace, &writer, &error), 0);
+        crn_recorded_view view = recorded_small(0);
+        recorded_add(writer, &view);
+        if (replace)
+            assert_int_equal(mkfifo(recorded_path, 0600), 0);
+        else
+            recorded_save(recorded_path, "precious", 8);
+        assert_int_equal(crn_recording_close(&writer, &error), -EEXIST);
+        struct stat about;
+        assert_int_equal(lstat(recorded_path, &about), 0);
+        assert_true(replace ? S_ISFIFO(about.st_mode) : about.st_size == 8);
+        int end;
+        assert_int_equal(recorded_read_small(recorded_part, &end, &error), 1);
+        unlink(recorded_part);
+        unlink(recorded_path);
+    }
 }
 
 int main(void)
@@ -242,6 +330,9 @@ int main(void)
         cmocka_unit_test(a_view_that_does_not_fit_its_header_is_refused),
         cmocka_unit_test(a_full_disk_costs_only_the_view_it_meets),
         cmocka_unit_test(a_path_that_cannot_be_written_is_told),
+        cmocka_unit_test(only_regular_files_are_replaced),
+        cmocka_unit_test(a_part_gives_way_when_nobody_writes_it),
+        cmocka_unit_test(a_name_that_was_taken_meanwhile_is_left),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -188,6 +190,34 @@ static void what_is_asked_wrongly_ends_with_2(void **state)
     assert_int_equal(synth("", "--help >/dev/null"), 0);
 }
 
+/* Stopped by a signal it leaves nothing, and says by what it ended. */
+static void a_stopped_one_leaves_nothing(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        unlink(recorded_path);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            if (!freopen("/dev/null", "w", stderr))
+                _exit(126);
+            execl(CRN_BIN "/cernita-synth", "cernita-synth", recorded_path, "--size", "16x16",
+                  "--fruits", "100000000", (char *)NULL);
+            _exit(127);
+        }
+        while (access(recorded_part, F_OK) && waitpid(pid, NULL, WNOHANG) == 0)
+            usleep(1000);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), signals[i]);
+        assert_int_equal(access(recorded_part, F_OK), -1);
+        assert_int_equal(access(recorded_path, F_OK), -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +227,7 @@ int main(void)
         cmocka_unit_test(types_and_layouts_hold_the_same_picture),
         cmocka_unit_test(every_class_comes_and_most_maps_are_empty),
         cmocka_unit_test(what_is_asked_wrongly_ends_with_2),
+        cmocka_unit_test(a_stopped_one_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
 }

@@ -57,12 +57,19 @@ def show(ms, scaled=False):
     return ("~" if scaled else "") + f"{ms:.{digits}f}"
 
 
+def output(path):
+    """The path of a file to be written, where nothing but a regular file may be."""
+    if path.exists() and not path.is_file():
+        raise SystemExit(f"tools/study: {path}: is no regular file; remove it, or name another --out")
+    return path
+
+
 class Report:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.highlights = []  # the panels that tell most, for one picture
-        self.text = (self.folder / "study.md").open("w", encoding="utf-8")
+        self.text = output(self.folder / "study.md").open("w", encoding="utf-8")
         self.say(f"# Study of {datetime.date.today()}, {cores()} processors, {processor()}\n\n"
                  "Milliseconds are medians. ~: measured on a part of the picture and scaled to the whole.")
 
@@ -95,7 +102,7 @@ class Report:
                             loc="lower center", bbox_to_anchor=(.5, .98))
                 axis.set_title(axis.get_title(), fontsize=9, pad=6 + 11 * -(-len(names) // across))
         figure.tight_layout()
-        path = self.folder / f"{name}.png"
+        path = output(self.folder / f"{name}.png")
         figure.savefig(path, dpi=110)
         plt.close(figure)
         self.say(f"\n![{name}]({path.name})")

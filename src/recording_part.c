@@ -1,0 +1,158 @@
+#include "src/recording_part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/regular_file.h"
+
+#define TRIES 8 /* another program may make and remove the same name meanwhile */
+
+/* 0 when nothing has the name, 1 when a regular file has; else -EEXIST, or why it is not known. */
+static int look_at(const char *path, crn_error *error)
+{
+    struct stat about;
+    if (lstat(path, &about) < 0)
+        return errno == ENOENT ? 0
+                               : crn_error_set(error, -errno, "%s: cannot be written: %s", path,
+                                               strerror(errno));
+    if (S_ISREG(about.st_mode))
+        return 1;
+    return crn_error_set(error, -EEXIST, "%s: is %s, not a regular file; name another", path,
+                         crn_file_kind(about.st_mode));
+}
+
+/* Whether the name still stands for the open file. */
+static bool is_named(int fd, const char *name)
+{
+    struct stat open_file, named;
+    return !fstat(fd, &open_file) && !lstat(name, &named) && open_file.st_ino == named.st_ino &&
+           open_file.st_dev == named.st_dev;
+}
+
+/* Removes a regular .part that no program is writing. 0 or negative errno. */
+static int remove_leftover(const char *name, crn_error *error)
+{
+    int r = look_at(name, error);
+    if (r <= 0)
+        return r;
+    int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0
+                               : crn_error_set(error, -errno, "%s: cannot be written: %s", name,
+                                               strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        r = crn_error_set(error, -EEXIST, "%s: another program is writing it; name another file",
+                          name);
+    else if (is_named(fd, name) && unlink(name) < 0)
+        r = crn_error_set(error, -errno, "%s: cannot be removed: %s", name, strerror(errno));
+    close(fd);
+    return r < 0 ? r : 0;
+}
+
+/* The descriptor or negative errno. */
+static int make(const crn_recording_part *part, crn_error *error)
+{
+    for (int tries = 0; tries < TRIES; tries++) {
+        int fd = open(part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            flock(fd, LOCK_EX | LOCK_NB); /* not every file system has locks */
+            return fd;
+        }
+        int code = -errno;
+        if (code != -EEXIST)
+            return crn_error_set(error, code, "%s: cannot be written: %s", part->name,
+                                 strerror(-code));
+        if (!part->replace)
+            break;
+        code = remove_leftover(part->name, error);
+        if (code)
+            return code;
+    }
+    return crn_error_set(error, -EEXIST, "%s: is there already; name another file", part->name);
+}
+
+int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
+                            crn_error *error)
+{
+    crn_recording_part part = {.fd = -1, .path = strdup(path), .replace = replace};
+    int r;
+    if (!part.path || asprintf(&part.name, "%s.part", path) < 0) {
+        part.name = NULL;
+        r = crn_error_set(error, -ENOMEM, "%s: no memory", path);
+        goto fail;
+    }
+    r = look_at(path, error);
+    if (r > 0 && !replace)
+        r = crn_error_set(error, -EEXIST, "%s: is there already; name another file", path);
+    if (r < 0)
+        goto fail;
+    r = part.fd = make(&part, error);
+    if (r < 0)
+        goto fail;
+    *ret_part = part;
+    return 0;
+fail:
+    crn_recording_part_drop(&part);
+    return r;
+}
+
+static int rename_part(const crn_recording_part *part)
+{
+    if (part->replace)
+        return rename(part->name, part->path) ? -errno : 0;
+    if (!renameat2(AT_FDCWD, part->name, AT_FDCWD, part->path, RENAME_NOREPLACE))
+        return 0;
+    if (errno != EINVAL) /* a file system that cannot refuse by itself */
+        return -errno;
+    if (!access(part->path, F_OK))
+        return -EEXIST;
+    return rename(part->name, part->path) ? -errno : 0;
+}
+
+static void release(crn_recording_part *part)
+{
+    free(part->name);
+    free(part->path);
+    *part = (crn_recording_part){.fd = -1};
+}
+
+int crn_recording_part_finish(crn_recording_part *part, crn_error *error)
+{
+    int r = 0;
+    if (!is_named(part->fd, part->name))
+        r = crn_error_set(error, -ESTALE, "%s: was removed or replaced while it was written",
+                          part->name);
+    if (close(part->fd) < 0 && !r)
+        r = crn_error_set(error, -errno, "%s: cannot be written: %s", part->name, strerror(errno));
+    if (!r && (r = look_at(part->path, error)) >= 0) {
+        r = rename_part(part);
+        if (r)
+            crn_error_set(error, r, "%s: cannot be named %s: %s; the recording is kept as it is",
+                          part->name, part->path, strerror(-r));
+    }
+    release(part);
+    return r;
+}
+
+void crn_recording_part_keep(crn_recording_part *part)
+{
+    if (part->fd >= 0)
+        close(part->fd);
+    release(part);
+}
+
+void crn_recording_part_drop(crn_recording_part *part)
+{
+    if (part->fd >= 0) {
+        if (is_named(part->fd, part->name))
+            unlink(part->name);
+        close(part->fd);
+    }
+    release(part);
+}
