@@ -30,6 +30,7 @@ struct crn_fruits {
     crn_lanes *lanes;
     crn_places *places; /* open_fruits and one more: a forced fruit waits there for its judging */
     crn_schedule *schedule;
+    crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
     bool ended;
     int64_t latest_ns; /* no deadline lies beyond */
@@ -178,6 +179,34 @@ static void force_oldest(crn_fruits *fruits, int64_t now_ns)
     settle(fruits, oldest);
 }
 
+/* Marks a view that no good message came for; a number that the fruit cannot have is left out. */
+static void mark_refused(crn_fruits *fruits, crn_place *place, uint16_t view, crn_refusal why)
+{
+    crn_fruit *fruit = &place->fruit;
+    if (view >= fruits->rules.views || (fruit->expected > 0 && view >= fruit->expected) ||
+        place->views[view].state != CRN_VIEW_ABSENT)
+        return;
+    place->views[view].state = CRN_VIEW_REFUSED;
+    place->views[view].refusal = why;
+    fruit->refused++;
+    fruits->stats.refused++;
+}
+
+void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_refusal why)
+{
+    crn_lanes_refuse(fruits->lanes, header, why);
+    if (!header)
+        return;
+    crn_lane *lane = crn_lanes_look_up(fruits->lanes, header->lane);
+    crn_place *place =
+        lane ? crn_places_find(fruits->places, lane, header->epoch, header->fruit) : NULL;
+    if (place)
+        mark_refused(fruits, place, header->view, why);
+    else if (why != CRN_REFUSAL_LANES &&
+             (!lane || !crn_lane_has_judged(lane, header->epoch, header->fruit)))
+        crn_refused_remember(&fruits->refused, header, why);
+}
+
 static crn_place *open_fruit(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header,
                              int64_t now_ns)
 {
@@ -193,6 +222,10 @@ static crn_place *open_fruit(crn_fruits *fruits, crn_lane *lane, const crn_view_
     place->fruit.closed_ns = CRN_NEVER_NS;
     fruits->stats.opened++;
     crn_schedule_open(fruits->schedule, place->number, place->order);
+    uint16_t view;
+    crn_refusal why;
+    while ((why = crn_refused_recall(&fruits->refused, header, &view)) != CRN_REFUSAL_NONE)
+        mark_refused(fruits, place, view, why);
     return place;
 }
 
@@ -203,6 +236,7 @@ static void credit(crn_fruits *fruits, crn_place *place, const crn_view_header *
 {
     crn_fruit *fruit = &place->fruit;
     close_by_time(fruits, place, now_ns);
+    fruit->refused -= place->views[header->view].state == CRN_VIEW_REFUSED;
     place->views[header->view] = (crn_fruit_view){
         .state = CRN_VIEW_ARRIVED,
         .captured_ns = header->captured_ns,
@@ -238,6 +272,7 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
     crn_lane *lane = crn_lanes_find(fruits->lanes, header->lane);
     if (!lane) {
         stats->lanes++;
+        crn_fruits_refuse(fruits, header, CRN_REFUSAL_LANES);
         return CRN_ARRIVAL_NO_LANE;
     }
     crn_lane_count(lane, header);
@@ -248,9 +283,11 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
     }
     if (is_impossible(fruits, header) || (place && place->fruit.expected != header->views)) {
         stats->views_mismatch++;
+        crn_fruits_refuse(fruits, header, CRN_REFUSAL_VIEWS_MISMATCH);
         return CRN_ARRIVAL_VIEWS_MISMATCH;
     }
-    if (place && place->views[header->view].state != CRN_VIEW_ABSENT) {
+    if (place && place->views[header->view].state != CRN_VIEW_ABSENT &&
+        place->views[header->view].state != CRN_VIEW_REFUSED) {
         stats->duplicates++;
         return CRN_ARRIVAL_DUPLICATE;
     }
@@ -387,7 +424,7 @@ crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
 {
     if (fruit->judged == 0)
         return CRN_VERDICT_LATE;
-    if (fruit->judged < fruit->received || fruit->received < fruit->expected)
+    if (fruit->judged < fruit->received || fruit->received < fruit->expected || fruit->refused > 0)
         return CRN_VERDICT_PARTIAL;
     uint16_t seen = 0;
     for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {

@@ -36,6 +36,7 @@
 
 #include "src/config.h"
 #include "src/lane.h"
+#include "src/refusal.h"
 #include "src/view.h"
 
 #define CRN_FRUIT_VIEWS_MAX 64 /* limits.views goes up to this */
@@ -54,6 +55,7 @@ typedef enum crn_view_state {
     CRN_VIEW_RUNNING, /* handed to the engine */
     CRN_VIEW_JUDGED,  /* done */
     CRN_VIEW_LOST,    /* received but never to be judged: no slot, discarded, failed */
+    CRN_VIEW_REFUSED, /* not received, but for messages that were refused */
 } crn_view_state;
 
 /* What the engine says of a view it finished. */
@@ -72,6 +74,7 @@ typedef struct crn_judgement {
 typedef struct crn_fruit_view {
     crn_view_state state;
     crn_view_reason reason;        /* why it is lost */
+    crn_refusal refusal;           /* why it is refused: the first such message's reason */
     crn_value_fault values;        /* once queued: a view with a fault is judged, but never whole */
     uint64_t captured_ns, encoder; /* of its header; as the following, once it is received */
     int64_t received_ns;
@@ -89,6 +92,7 @@ typedef struct crn_fruit {
     uint16_t expected;    /* views; 0 unknown */
     uint16_t received;    /* distinct views whose message arrived, slots or not */
     uint16_t judged;
+    uint16_t refused; /* views in state REFUSED; not among those received */
     int64_t opened_ns;
     int64_t closed_ns;   /* CRN_NEVER_NS while open; a fruit judged before it closed closes then */
     int64_t deadline_ns; /* once closed: its deadline; before: the latest it could be */
@@ -111,6 +115,7 @@ typedef struct crn_fruit_stats {
     uint64_t unfinished; /* views whose time ran out: given up, or ended after their verdict */
     uint64_t failed;     /* views whose chain reported an error */
     uint64_t forced;     /* fruits judged early because open_fruits was reached */
+    uint64_t refused;    /* views marked as refused in an open fruit; a good message may follow */
 } crn_fruit_stats;
 
 typedef enum crn_arrival {
@@ -153,6 +158,13 @@ void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers);
  */
 crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
                               int64_t deadline_ns, int64_t now_ns, crn_ticket *ret_ticket);
+
+/*
+ * A message was refused; `header` has its fields, unchecked, or is NULL where they could not be
+ * read. Counts it (crn_lanes_refuse), and marks its view in its fruit, now or when that opens;
+ * refusal.h says what it never does. crn_fruits_arrive does the same for what it refuses.
+ */
+void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_refusal why);
 
 /*
  * No slot is free for `ticket`: gives up the queued view of least worth if it is worth less than

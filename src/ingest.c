@@ -26,8 +26,10 @@ struct crn_ingest {
     crn_wire_rules rules;
     size_t parts; /* read so far of the message under way; beyond CRN_WIRE_PARTS_MAX only counted */
     zmq_msg_t part[CRN_WIRE_PARTS_MAX];
-    zmq_msg_t surplus; /* a part too many, read to be dropped */
-    bool intensity;    /* the message last received has one */
+    zmq_msg_t surplus;           /* a part too many, read to be dropped */
+    bool intensity;              /* the message last received has one */
+    crn_ingest_refused *refused; /* NULL: nobody wants to know */
+    void *refused_context;
     crn_ingest_stats stats;
     crn_log_gate fault_gate[CRN_WIRE_FAULTS];
     crn_log_gate peer_gate[PEER_GATES];
@@ -50,8 +52,8 @@ static int set_options(crn_ingest *ingest, const crn_config *config)
     if (r < 0)
         return r;
     /* Nothing larger is ever read into memory, so a hostile peer cannot make this side reserve it.
-     * A part cannot be larger than what all parts together may be. */
-    int64_t part_bytes_max = (int64_t)ingest->rules.max_bytes;
+     * No good part is larger than max_bytes; one that is somewhat larger is read to be refused. */
+    int64_t part_bytes_max = CRN_INGEST_PART_SHARE * (int64_t)ingest->rules.max_bytes;
     return zmq_setsockopt(ingest->socket, ZMQ_MAXMSGSIZE, &part_bytes_max, sizeof part_bytes_max) ==
                    0
                ? 0
@@ -88,6 +90,12 @@ int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest
 fail:
     crn_ingest_close(&ingest);
     return r;
+}
+
+void crn_ingest_on_refused(crn_ingest *ingest, crn_ingest_refused *refused, void *context)
+{
+    ingest->refused = refused;
+    ingest->refused_context = context;
 }
 
 const char *crn_ingest_endpoint(const crn_ingest *ingest, int i)
@@ -166,6 +174,21 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
             crn_log_held(held, more));
 }
 
+/* Counts the message last read, and passes on whose it is. */
+static void refuse(crn_ingest *ingest, crn_wire_fault fault)
+{
+    ingest->stats.faults[fault]++;
+    log_refusal(ingest, fault);
+    if (!ingest->refused)
+        return;
+    zmq_msg_t *first = &ingest->part[0];
+    crn_view_header header;
+    bool is_header = crn_wire_is_header(zmq_msg_data(first), zmq_msg_size(first));
+    if (is_header)
+        crn_wire_peek(zmq_msg_data(first), &header);
+    ingest->refused(ingest->refused_context, is_header ? &header : NULL, fault);
+}
+
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
 {
     if (ingest->parts == 0)
@@ -188,8 +211,7 @@ int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
             *ret_header = header;
             return 1;
         }
-        ingest->stats.faults[fault]++;
-        log_refusal(ingest, fault);
+        refuse(ingest, fault);
         ingest->parts = 0;
         release_parts(ingest);
     }
@@ -227,7 +249,7 @@ void crn_ingest_service(crn_ingest *ingest)
     } line[PEER_GATES] = {
         [GATE_CONNECTED] = {CRN_LOG_INFO, "a sender connected"},
         [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender is gone (or sent a part that is larger than "
-                                             "limits.view_mib)"},
+                                             "twice limits.view_mib)"},
         [GATE_STRANGER] = {CRN_LOG_WARNING, "something connected that does not speak ZeroMQ"},
     };
     crn_endpoint_event_kind kind;

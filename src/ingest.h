@@ -2,10 +2,11 @@
  * ZeroMQ in: a PULL socket bound to every ingest endpoint. The only inbound socket, and with wire.c
  * the only reader of the message's bytes. Owned and used by one thread.
  *
- * A sender of a part beyond limits.view_mib is disconnected by libzmq, before the part is read and
- * with no reason given: it shows as a disconnection (and, as the sender comes back, a connection),
- * and what the sender had under way is lost, which the lane's sequence shows. Every other fault is
- * counted under its reason.
+ * Every fault is counted under its reason, a view larger than limits.view_mib too: parts are read
+ * up to CRN_INGEST_PART_SHARE times that, so that its header tells whose it is. The sender of a
+ * part beyond even this is disconnected by libzmq, before the part is read and with no reason
+ * given: it shows as a disconnection (and, as the sender comes back, a connection), and what the
+ * sender had under way is lost, which the lane's sequence shows.
  */
 #ifndef CRN_INGEST_H
 #define CRN_INGEST_H
@@ -16,6 +17,9 @@
 #include "src/base/error.h"
 #include "src/config.h"
 #include "src/wire.h"
+
+/* Parts are read up to so many times limits.view_mib. */
+#define CRN_INGEST_PART_SHARE 2
 
 typedef struct crn_ingest crn_ingest;
 
@@ -32,6 +36,15 @@ typedef struct crn_ingest_stats {
  * and must outlive the ingest. 0 or negative errno with the endpoint and the cure in *error.
  */
 int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error);
+
+/*
+ * Called in crn_ingest_receive for every message that is refused. `header`: its fields, unchecked;
+ * NULL where the first part is no header at all. `fault` is never CRN_WIRE_OK.
+ */
+typedef void crn_ingest_refused(void *context, const crn_view_header *header, crn_wire_fault fault);
+
+/* Whom to call; NULL: nobody, as at first. */
+void crn_ingest_on_refused(crn_ingest *ingest, crn_ingest_refused *refused, void *context);
 
 /* The i-th endpoint as bound (`tcp://127.0.0.1:*` with its real port); NULL past the last. */
 const char *crn_ingest_endpoint(const crn_ingest *ingest, int i);

@@ -35,6 +35,7 @@ struct crn_lanes {
     uint32_t mask;   /* of `index` */
     uint32_t *index; /* open addressing by lane number: place in `lanes` + 1; 0 is empty */
     crn_lane *lanes;
+    crn_refusals refused_elsewhere;
 };
 
 int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes)
@@ -70,15 +71,27 @@ void crn_lanes_free(crn_lanes **lanes)
     *lanes = NULL;
 }
 
-crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
+/* Where the index has that lane, or where it is to be put. */
+static uint32_t index_of(const crn_lanes *lanes, uint32_t number)
 {
     uint32_t mixed = number * UINT32_C(0x9e3779b1);
     uint32_t at = (mixed ^ mixed >> 16) & lanes->mask;
-    for (; lanes->index[at]; at = (at + 1) & lanes->mask) {
-        crn_lane *lane = &lanes->lanes[lanes->index[at] - 1];
-        if (lane->number == number)
-            return lane;
-    }
+    while (lanes->index[at] && lanes->lanes[lanes->index[at] - 1].number != number)
+        at = (at + 1) & lanes->mask;
+    return at;
+}
+
+crn_lane *crn_lanes_look_up(crn_lanes *lanes, uint32_t number)
+{
+    uint32_t place = lanes->index[index_of(lanes, number)];
+    return place ? &lanes->lanes[place - 1] : NULL;
+}
+
+crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
+{
+    uint32_t at = index_of(lanes, number);
+    if (lanes->index[at])
+        return &lanes->lanes[lanes->index[at] - 1];
     if (lanes->count == lanes->capacity)
         return NULL;
     crn_lane *lane = &lanes->lanes[lanes->count++];
@@ -91,6 +104,33 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
 uint64_t crn_lanes_reused(const crn_lanes *lanes)
 {
     return lanes->reused;
+}
+
+void crn_lanes_refuse(crn_lanes *lanes, const crn_view_header *header, crn_refusal why)
+{
+    crn_lane *lane = header ? crn_lanes_look_up(lanes, header->lane) : NULL;
+    (lane ? &lane->stats.refused : &lanes->refused_elsewhere)->count[why]++;
+}
+
+const crn_refusals *crn_lanes_refused_elsewhere(const crn_lanes *lanes)
+{
+    return &lanes->refused_elsewhere;
+}
+
+crn_lane_stats crn_lanes_sum(const crn_lanes *lanes)
+{
+    crn_lane_stats sum = {0};
+    for (int32_t i = 0; i < lanes->count; i++) {
+        const crn_lane_stats *lane = &lanes->lanes[i].stats;
+        sum.views += lane->views;
+        sum.missing += lane->missing;
+        sum.reordered += lane->reordered;
+        sum.duplicates += lane->duplicates;
+        sum.restarts += lane->restarts;
+        sum.reused += lane->reused;
+        crn_refusals_add(&sum.refused, &lane->refused);
+    }
+    return sum;
 }
 
 int32_t crn_lanes_count(const crn_lanes *lanes)

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/refusal.h"
 #include "src/wire.h"
 
 #define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
@@ -31,11 +32,13 @@
 
 typedef struct crn_lane_stats {
     uint64_t views;   /* good messages */
-    uint64_t missing; /* sequence numbers that never came (so far: a reordered one is taken back) */
-    uint64_t reordered;  /* came after a later one */
-    uint64_t duplicates; /* a sequence number seen before */
-    uint64_t restarts;   /* changes to an epoch that is neither the current nor the one before */
-    uint64_t reused;     /* numberings that began again within an epoch */
+    uint64_t missing; /* sequence numbers of which no good message came (so far: a reordered one is
+                         taken back) */
+    uint64_t reordered;   /* came after a later one */
+    uint64_t duplicates;  /* a sequence number seen before */
+    uint64_t restarts;    /* changes to an epoch that is neither the current nor the one before */
+    uint64_t reused;      /* numberings that began again within an epoch */
+    crn_refusals refused; /* messages, by reason; they count nowhere else */
 } crn_lane_stats;
 
 typedef struct crn_lane crn_lane;
@@ -52,6 +55,19 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
 
 /* How often senders, on all lanes, restarted without a new epoch. */
 uint64_t crn_lanes_reused(const crn_lanes *lanes);
+
+/* The lane of that number; NULL when it is not open. */
+crn_lane *crn_lanes_look_up(crn_lanes *lanes, uint32_t number);
+
+/* Counts a refused message: for its lane where that is open, else among those of other lanes;
+ * `header` NULL: it could not be read. */
+void crn_lanes_refuse(crn_lanes *lanes, const crn_view_header *header, crn_refusal why);
+
+/* Refused messages of lanes that are not open, or of no readable header. */
+const crn_refusals *crn_lanes_refused_elsewhere(const crn_lanes *lanes);
+
+/* The open lanes' counts together. */
+crn_lane_stats crn_lanes_sum(const crn_lanes *lanes);
 
 int32_t crn_lanes_count(const crn_lanes *lanes);
 crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index); /* in order of first sight */

@@ -106,6 +106,12 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
     return crn_engine_open(line->config, gpu, memory, &line->engine, error);
 }
 
+/* What ingest refused. */
+static void refuse(void *context, const crn_view_header *header, crn_wire_fault fault)
+{
+    crn_fruits_refuse(((crn_line *)context)->fruits, header, (crn_refusal)fault);
+}
+
 int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
                   crn_error *error)
 {
@@ -134,6 +140,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
         crn_line_close(&line);
         return r;
     }
+    crn_ingest_on_refused(line->ingest, refuse, line);
     *ret_line = line;
     return 0;
 }
@@ -469,20 +476,13 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .fruits = *crn_fruits_get_stats(line->fruits),
         .engine = *crn_engine_get_stats(line->engine),
         .publish = *crn_publish_get_stats(line->publish),
+        .lanes = crn_lanes_sum(line->lanes),
         .lane_count = crn_lanes_count(line->lanes),
+        .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
     };
     if (line->recorder)
         metrics.recorder = crn_recorder_get_stats(line->recorder);
-    for (int32_t i = 0; i < metrics.lane_count; i++) {
-        const crn_lane_stats *lane = crn_lane_get_stats(crn_lanes_at(line->lanes, i));
-        metrics.lanes.views += lane->views;
-        metrics.lanes.missing += lane->missing;
-        metrics.lanes.reordered += lane->reordered;
-        metrics.lanes.duplicates += lane->duplicates;
-        metrics.lanes.restarts += lane->restarts;
-        metrics.lanes.reused += lane->reused;
-    }
     return metrics;
 }

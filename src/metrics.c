@@ -24,6 +24,11 @@ static void log_losses(const crn_metrics *metrics)
     counters line = {.text = ""};
     for (int fault = 1; fault < CRN_WIRE_FAULTS; fault++)
         add(&line, crn_wire_fault_names[fault], metrics->ingest.faults[fault]);
+    uint64_t elsewhere = 0;
+    for (int why = 0; why < CRN_REFUSALS; why++)
+        elsewhere += metrics->refused_elsewhere.count[why];
+    add(&line, "refused_elsewhere", elsewhere);
+    add(&line, "sender_disconnected", metrics->ingest.disconnected);
     add(&line, "views_mismatch", metrics->fruits.views_mismatch);
     add(&line, "lanes", metrics->fruits.lanes);
     add(&line, "duplicate_view", metrics->fruits.duplicates);

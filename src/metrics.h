@@ -14,6 +14,7 @@ typedef struct crn_metrics {
     crn_ingest_stats ingest;
     crn_lane_stats lanes; /* summed over the lanes */
     int32_t lane_count;
+    crn_refusals refused_elsewhere; /* of lanes that are not open, or of no readable header */
     crn_fruit_stats fruits;
     crn_engine_stats engine;
     crn_publish_stats publish;

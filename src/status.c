@@ -21,14 +21,30 @@ static void put_last_sequence(crn_emit *emit, const crn_lane *lane)
         crn_emit_null(emit);
 }
 
-static void put_lanes(crn_emit *emit, crn_lanes *lanes)
+static void put_refused(crn_emit *emit, const char *key, const crn_refusals *refused)
+{
+    uint32_t reasons = 0;
+    for (int why = 1; why < CRN_REFUSALS; why++)
+        reasons += refused->count[why] > 0;
+    crn_emit_text(emit, key);
+    crn_emit_map(emit, reasons);
+    for (int why = 1; why < CRN_REFUSALS; why++)
+        if (refused->count[why] > 0)
+            crn_emit_pair_unsigned(emit, crn_refusal_name((crn_refusal)why), refused->count[why]);
+    crn_emit_map_end(emit);
+}
+
+static void put_lanes(crn_emit *emit, crn_lanes *lanes, bool refused)
 {
     int32_t count = crn_lanes_count(lanes);
     crn_emit_text(emit, "lanes");
     crn_emit_array(emit, (uint32_t)count);
     for (int32_t i = 0; i < count; i++) {
-        crn_emit_map(emit, 2);
-        put_last_sequence(emit, crn_lanes_at(lanes, i));
+        const crn_lane *lane = crn_lanes_at(lanes, i);
+        crn_emit_map(emit, 2 + (uint32_t)refused);
+        put_last_sequence(emit, lane);
+        if (refused)
+            put_refused(emit, "refused", &crn_lane_get_stats(lane)->refused);
         crn_emit_map_end(emit);
     }
     crn_emit_array_end(emit);
@@ -38,10 +54,15 @@ int crn_status_pack(crn_emit *emit, const crn_status *status, const unsigned cha
                     size_t *ret_size)
 {
     const crn_publish_stats *stats = status->publish;
+    const crn_refusals *elsewhere = crn_lanes_refused_elsewhere(status->lanes);
+    crn_refusals refused = crn_lanes_sum(status->lanes).refused;
+    crn_refusals_add(&refused, elsewhere);
     crn_emit_begin(emit);
-    crn_emit_map(emit, 13);
+    crn_emit_map(emit, 15);
     put_head(emit, status);
-    put_lanes(emit, status->lanes);
+    put_lanes(emit, status->lanes, true);
+    put_refused(emit, "refused", &refused);
+    put_refused(emit, "refused_elsewhere", elsewhere);
     crn_emit_pair_unsigned(emit, "verdicts", stats->verdicts);
     crn_emit_pair_unsigned(emit, "sent", stats->sent);
     crn_emit_pair_unsigned(emit, "stale", stats->stale);
@@ -61,7 +82,7 @@ int crn_status_pack_alive(crn_emit *emit, const crn_status *status, const unsign
     crn_emit_map(emit, 6);
     put_head(emit, status);
     crn_emit_pair_unsigned(emit, "alive_ms", (uint64_t)status->alive_ms);
-    put_lanes(emit, status->lanes);
+    put_lanes(emit, status->lanes, false);
     crn_emit_map_end(emit);
     return crn_emit_end(emit, ret_bytes, ret_size);
 }

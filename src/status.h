@@ -1,13 +1,19 @@
 /*
  * What the daemon says about itself, as bytes. No sockets, no clock, nothing of its own to keep.
  *
- * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, verdicts,
- * sent, stale, dropped, waiting, graders, possibly_lost, viewers}; the counts are those of
- * crn_publish_stats. `lanes`: [{lane, sequence}] with the last verdict's sequence, null before the
- * first.
+ * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, refused,
+ * refused_elsewhere, verdicts, sent, stale, dropped, waiting, graders, possibly_lost, viewers}; the
+ * counts from `verdicts` on are those of crn_publish_stats.
+ *
+ *   lanes               [{lane, sequence, refused}]: sequence of the last verdict, null before the
+ *                       first; refused {reason: count} of the lane's messages since the start
+ *   refused             {reason: count} of all messages, whichever their lane
+ *   refused_elsewhere   those of them whose lane is not open, or whose header could not be read
+ *
+ * Reasons are those of crn_refusal_name; one that never occurred is left out.
  *
  * Topic `alive`, to the grader after publish.grader.alive_ms without a verdict: {v, run, state,
- * published_ns, alive_ms, lanes}, `lanes` as above.
+ * published_ns, alive_ms, lanes}, `lanes` as above but without `refused`.
  */
 #ifndef CRN_STATUS_H
 #define CRN_STATUS_H

@@ -142,6 +142,12 @@ void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_he
     };
 }
 
+bool crn_wire_is_header(const void *bytes, size_t size)
+{
+    return size == CRN_WIRE_HEADER_BYTES && memcmp(bytes, magic, sizeof magic) == 0 &&
+           get16((const unsigned char *)bytes + AT_HEADER_BYTES) == CRN_WIRE_HEADER_BYTES;
+}
+
 static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size)
 {
     if (size >= sizeof magic && memcmp(bytes + AT_MAGIC, magic, sizeof magic) != 0)

@@ -18,6 +18,7 @@
 #ifndef CRN_WIRE_H
 #define CRN_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,6 +102,12 @@ crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rul
  */
 crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
                               crn_view_header *ret_header);
+
+/*
+ * Whether these bytes are a view's header, whatever else is wrong with the message: 128 bytes, the
+ * magic, header_bytes. Its fields are then as crn_wire_peek tells them, unchecked.
+ */
+bool crn_wire_is_header(const void *bytes, size_t size);
 
 /*
  * The fields as they stand, unchecked, for telling a person which message was refused: nothing may

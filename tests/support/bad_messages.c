@@ -150,7 +150,6 @@ typedef struct bad_shape {
     uint64_t value; /* what with */
     void (*change)(bad_context *context);
     bool intensity; /* starts from a message that has one */
-    bool oversized;
 } bad_shape;
 
 static void header_only(bad_context *c)
@@ -373,7 +372,7 @@ static const bad_shape shapes[] = {
     {"too large, and not sent", CRN_WIRE_TOO_LARGE, .change = too_large},
     {"too large with the intensity", CRN_WIRE_TOO_LARGE, .change = too_large_together,
      .intensity = true},
-    {"too large, and sent", CRN_WIRE_TOO_LARGE, .change = too_large_for_real, .oversized = true},
+    {"too large, and sent", CRN_WIRE_TOO_LARGE, .change = too_large_for_real},
     {"views beyond the limit", CRN_WIRE_VIEW_INDEX, .change = views_beyond},
     {"view beyond the limit", CRN_WIRE_VIEW_INDEX, .change = view_beyond_unknown_views},
     {"view is views", CRN_WIRE_VIEW_INDEX, .change = view_is_views},
@@ -406,7 +405,6 @@ void crn_message_make_bad(size_t index, const crn_view_header *good, const crn_w
         shape->change(&context);
     ret_message->name = shape->name;
     ret_message->fault = shape->fault;
-    ret_message->oversized = shape->oversized;
 }
 
 int crn_message_send(const crn_message *message, void *socket)

@@ -16,7 +16,6 @@
 typedef struct crn_message {
     const char *name;     /* of the fault's shape, for a failing test to say; static */
     crn_wire_fault fault; /* the reason it must be counted under; CRN_WIRE_OK for a good one */
-    bool oversized;       /* a part is larger than rules.max_bytes: libzmq disconnects its sender */
     size_t parts;
     struct {
         unsigned char *bytes; /* owned; not NULL, even when size is 0 */

@@ -93,12 +93,13 @@ void crn_message_make_random(uint64_t *state, const crn_view_header *good,
         if (below(state, 2) && ret_message->part[0].size >= 4)
             memcpy(ret_message->part[0].bytes, "CRN1", 4);
     } else if (kind == 1) {
-        do {
+        /* But for those that are large: filling them would take most of the time. */
+        while (true) {
             crn_message_make_bad(below(state, crn_message_bad_count()), good, rules, ret_message);
-            if (!ret_message->oversized)
+            if (ret_message->parts < 2 || ret_message->part[1].size <= rules->max_bytes)
                 break;
             crn_message_done(ret_message);
-        } while (true);
+        }
     } else {
         crn_view_header header = random_header(state, good);
         crn_message_make_good(&header, ret_message);

@@ -45,6 +45,12 @@ typedef struct name {
     uint64_t epoch, fruit;
 } name;
 
+typedef struct refused {
+    uint32_t lane;
+    uint64_t epoch, fruit;
+    uint16_t view;
+} refused;
+
 typedef struct world {
     crn_fruit_rules rules;
     crn_lanes *lanes;
@@ -59,6 +65,8 @@ typedef struct world {
     running running[SLOTS];
     size_t running_count;
     bool held[SLOTS];
+    refused refused[CRN_REFUSED_KEPT]; /* of fruits that were not open, the oldest first */
+    size_t refused_count;
     struct {
         uint64_t epoch, sequence, next_fruit;
         uint64_t epoch_before, last_before;
@@ -113,7 +121,8 @@ static inline crn_verdict_kind verdict_of(const known *k)
 {
     int received = count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST);
     int judged = count_states(k, CRN_VIEW_JUDGED, CRN_VIEW_JUDGED);
-    bool whole = judged == received && received >= k->expected;
+    bool whole = judged == received && received >= k->expected &&
+                 count_states(k, CRN_VIEW_REFUSED, CRN_VIEW_REFUSED) == 0;
     for (int v = 0; v < VIEWS; v++)
         whole = whole && !(k->states[v] == CRN_VIEW_JUDGED && k->spoiled[v]);
     return judged == 0 ? CRN_VERDICT_LATE : whole ? CRN_VERDICT_COMPLETE : CRN_VERDICT_PARTIAL;
@@ -162,6 +171,41 @@ static inline uint64_t count_verdicts(const world *w, uint32_t lane, uint64_t ep
         count +=
             w->senders[lane].judged[i].epoch == epoch && w->senders[lane].judged[i].fruit == fruit;
     return count;
+}
+
+static inline void mark_refused(world *w, known *k, uint16_t view)
+{
+    if (k->states[view] != CRN_VIEW_ABSENT || (k->expected > 0 && view >= k->expected))
+        return;
+    k->states[view] = CRN_VIEW_REFUSED;
+    w->stats.refused++;
+}
+
+/* A message for that view of the open fruit `at`, or of one that is not open, was refused. */
+static inline void model_refuse(world *w, const crn_view_header *header, size_t at)
+{
+    if (at != NO_FRUIT) {
+        mark_refused(w, &w->open[at], header->view);
+        return;
+    }
+    if (header->lane < LANES && was_judged(w, header->lane, header->epoch, header->fruit))
+        return;
+    if (w->refused_count == CRN_REFUSED_KEPT)
+        memmove(w->refused, w->refused + 1, --w->refused_count * sizeof *w->refused);
+    w->refused[w->refused_count++] =
+        (refused){header->lane, header->epoch, header->fruit, header->view};
+}
+
+/* A fruit has opened: what was refused of it before belongs to it. */
+static inline void model_recall(world *w, known *k)
+{
+    for (size_t i = 0; i < w->refused_count; i++) {
+        refused *entry = &w->refused[i];
+        if (entry->lane != k->lane || entry->epoch != k->epoch || entry->fruit != k->fruit)
+            continue;
+        mark_refused(w, k, entry->view);
+        entry->lane = UINT32_MAX; /* stays as what a full list drops first */
+    }
 }
 
 /* Whose view stands in that slot. */

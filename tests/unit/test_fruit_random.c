@@ -115,9 +115,11 @@ static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret
     if ((header->views > 0 && header->view >= header->views) ||
         (*ret_at != NO_FRUIT && w->open[*ret_at].expected != header->views)) {
         w->stats.views_mismatch++;
+        model_refuse(w, header, *ret_at);
         return CRN_ARRIVAL_VIEWS_MISMATCH;
     }
-    if (*ret_at != NO_FRUIT && w->open[*ret_at].states[header->view] != CRN_VIEW_ABSENT) {
+    if (*ret_at != NO_FRUIT && w->open[*ret_at].states[header->view] != CRN_VIEW_ABSENT &&
+        w->open[*ret_at].states[header->view] != CRN_VIEW_REFUSED) {
         w->stats.duplicates++;
         return CRN_ARRIVAL_DUPLICATE;
     }
@@ -151,6 +153,7 @@ static void model_open(world *w, const crn_view_header *header)
                                        .opened_ns = w->now_ns,
                                        .closed_ns = CRN_NEVER_NS,
                                        .header_ns = CRN_NEVER_NS};
+    model_recall(w, &w->open[w->open_count - 1]);
 }
 
 static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
@@ -228,6 +231,11 @@ static void message_arrives(world *w)
 
     let_time_close(w);
     size_t at;
+    if (draw(w, 20) == 0) {
+        model_refuse(w, &header, find_open(w, header.lane, header.epoch, header.fruit));
+        crn_fruits_refuse(w->fruits, &header, (crn_refusal)CRN_WIRE_CHANNELS);
+        return;
+    }
     crn_arrival foretold = foretell(w, &header, &at);
     crn_ticket ticket = {9, 9, 9};
     crn_arrival arrival = crn_fruits_arrive(w->fruits, &header, header_ns, w->now_ns, &ticket);

@@ -1,0 +1,131 @@
+/* What senders did wrong, as the line tells it: in its fruit's verdict, in the status, in the
+ * counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zmq.h>
+
+#include "tests/support/decode.h"
+#include "tests/support/line_fixture.h"
+#include "tests/support/peer.h"
+
+#define HEIGHT 48
+#define WIDTH  64
+
+static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                           "chain: [contours: {border: closed}]\n"
+                           "run: {backend: serial, workers: 1, threads: 1}\n"
+                           "limits: {view_mib: 1}\n"
+                           "latency: {budget_ms: 20000, assemble_ms: 50}\n"
+                           "log: {level: error}\n";
+
+/* A view of a wrong CNN: with three channels where the line has two classes. */
+static void send_wrong(line_fixture *line, uint32_t lane, uint64_t fruit, uint16_t view,
+                       const float *maps)
+{
+    crn_view_header header = line_header(line, fruit, view, 3, HEIGHT, WIDTH);
+    header.lane = lane;
+    header.channels = 3;
+    line_send(line, header, maps, NULL);
+}
+
+static void send_good(line_fixture *line, uint64_t fruit, uint16_t view, uint16_t views,
+                      const float *maps)
+{
+    line_send(line, line_header(line, fruit, view, views, HEIGHT, WIDTH), maps, NULL);
+}
+
+static seen_verdict expect_verdict(line_fixture *line, uint64_t fruit, const char *word)
+{
+    seen_verdict verdict;
+    assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_int_equal(verdict.fruit, fruit);
+    assert_string_equal(verdict.verdict, word);
+    return verdict;
+}
+
+/* A third more than limits.view_mib: its header is read, and says whose it is. */
+static void send_too_large(line_fixture *line, uint64_t fruit)
+{
+    float *maps = calloc(400 * 437 * 2, sizeof *maps);
+    assert_non_null(maps);
+    line_send(line, line_header(line, fruit, 0, 1, 400, 437), maps, NULL);
+    free(maps);
+}
+
+/* The first status that was packed after what was sent so far had been read. */
+static const msgpack_object *next_status(line_fixture *line, crn_peer_message *m)
+{
+    char endpoint[128];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/viewers", line->folder);
+    void *viewer = crn_peer_connect(line->zmq, ZMQ_SUB, false, endpoint);
+    assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "status", 6), 0);
+    const msgpack_object *status = crn_peer_receive_map(viewer, m);
+    zmq_close(viewer);
+    return status;
+}
+
+static void a_wrong_sender_finds_out(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, yaml);
+    float *maps = line_discs(HEIGHT, WIDTH, 2), *wrong = line_discs(HEIGHT, WIDTH, 3);
+    send_wrong(&line, 0, 1, 1, wrong); /* before anything else of its fruit and lane */
+    send_good(&line, 1, 0, 3, maps);
+    send_wrong(&line, 0, 1, 2, wrong);
+    send_good(&line, 1, 2, 3, maps); /* the same view, as it should be */
+    for (uint16_t view = 0; view < 3; view++)
+        send_wrong(&line, 0, 2, view, wrong); /* a fruit that never is one */
+    send_wrong(&line, 99, 3, 0, wrong);       /* a lane that never is one */
+    send_too_large(&line, 4);
+    line_send_parts(&line, (const void *const[]){"GET /", "HTTP"}, (const size_t[]){5, 4}, 2);
+    seen_verdict verdict = expect_verdict(&line, 1, "partial");
+    assert_int_equal(verdict.views_received, 2);
+    assert_int_equal(verdict.views_judged, 2);
+    send_good(&line, 5, 0, 1, maps);
+    expect_verdict(&line, 5, "complete"); /* by now all of the above has been read */
+
+    crn_peer_message *m = crn_peer_message_new();
+    const msgpack_object *status = next_status(&line, m);
+    const msgpack_object *lanes = crn_decoded_field(status, "lanes");
+    crn_expect_items(lanes, 1);
+    static const char *const of_lane[] = {"too_large", "channels"};
+    const msgpack_object *refused = crn_decoded_field(crn_decoded_item(lanes, 0), "refused");
+    crn_expect_keys(refused, of_lane, 2);
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 4);
+    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
+    refused = crn_decoded_field(status, "refused_elsewhere");
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 2);
+    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
+    refused = crn_decoded_field(status, "refused");
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 6);
+    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
+    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
+    crn_peer_message_free(m);
+    line_stop(&line);
+    assert_int_equal(line.metrics.lane_count, 1);
+    assert_int_equal(line.metrics.fruits.opened, 2);
+    assert_int_equal(line.metrics.lanes.refused.count[CRN_WIRE_CHANNELS], 4);
+    assert_int_equal(line.metrics.refused_elsewhere.count[CRN_WIRE_CHANNELS], 2);
+    assert_int_equal(line.metrics.ingest.faults[CRN_WIRE_CHANNELS], 6);
+    assert_int_equal(line.metrics.ingest.faults[CRN_WIRE_TOO_LARGE], 1);
+    free(maps);
+    free(wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_sender_finds_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
