@@ -225,6 +225,7 @@ static void take_in(crn_line *line, const crn_view_header *header, int64_t now_n
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     if (crn_lanes_reused(line->lanes) > reused)
         crn_notice_epoch(&line->notices, header, now_ns);
+    crn_notice_misfit(&line->notices, header, arrival, now_ns);
     if (arrival != CRN_ARRIVAL_WANTED)
         return;
     crn_view *view = crn_pool_take(line->pool);

@@ -10,7 +10,8 @@
 
 /* Why a fruit is not complete: its views' reasons, and what no view has for a reason. */
 enum cause {
-    CAUSE_MISSING = CRN_REASONS,
+    CAUSE_REFUSED = CRN_REASONS,
+    CAUSE_MISSING,
     CAUSE_SKIPPED,
     CAUSE_TRUNCATED,
     CAUSES,
@@ -26,6 +27,7 @@ static const char *const cures[CAUSES] = {
     [CRN_REASON_NOT_FINITE] = VALUES,
     [CRN_REASON_OUT_OF_RANGE] = VALUES,
     [CRN_REASON_MASK_VALUES] = "in u8 maps 255 is certainty, not 1",
+    [CAUSE_REFUSED] = "the log says of each refused message what is wrong with it",
     [CAUSE_MISSING] = "see whether the sender sends every view, and within latency.assemble_ms",
     [CAUSE_SKIPPED] = "optional stages are skipped when time is short (latency.budget_ms)",
     [CAUSE_TRUNCATED] = "more defects than limits.points or limits.defects allow",
@@ -33,7 +35,8 @@ static const char *const cures[CAUSES] = {
 
 static const char *cause_name(int cause)
 {
-    return cause == CAUSE_MISSING     ? "missing"
+    return cause == CAUSE_REFUSED     ? "refused"
+           : cause == CAUSE_MISSING   ? "missing"
            : cause == CAUSE_SKIPPED   ? "with stages skipped"
            : cause == CAUSE_TRUNCATED ? "truncated"
                                       : crn_view_reason_names[cause];
@@ -45,6 +48,8 @@ static int cause_of(const crn_fruit_view *view, bool expected)
     switch (view->state) {
     case CRN_VIEW_ABSENT:
         return expected ? CAUSE_MISSING : CRN_REASON_NONE;
+    case CRN_VIEW_REFUSED:
+        return CAUSE_REFUSED;
     case CRN_VIEW_LOST:
         return view->reason;
     case CRN_VIEW_JUDGED:
@@ -121,6 +126,32 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
             ", with fruit %" PRIu64 ": fruits numbered as before in this epoch get no verdict; a "
             "sender must choose a new epoch at each start, say its time of day in ns%s",
             header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
+}
+
+void crn_notice_misfit(crn_notices *notices, const crn_view_header *header, crn_arrival arrival,
+                       int64_t now_ns)
+{
+    bool mismatch = arrival == CRN_ARRIVAL_VIEWS_MISMATCH;
+    if (!mismatch && arrival != CRN_ARRIVAL_NO_LANE)
+        return;
+    uint64_t held;
+    if (!crn_log_gate_open(mismatch ? &notices->mismatch : &notices->lanes, now_ns, &held))
+        return;
+    char why[160], more[CRN_LOG_HELD_BYTES];
+    if (mismatch)
+        snprintf(why, sizeof why,
+                 "its views is %u, not what the fruit's first message said; all views of a fruit "
+                 "must name the same number",
+                 (unsigned)header->views);
+    else
+        snprintf(why, sizeof why,
+                 "limits.lanes other lanes are in use; is the lane's number right, or the limit "
+                 "too low?");
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s",
+            header->lane, header->fruit, (unsigned)header->view,
+            crn_refusal_name(mismatch ? CRN_REFUSAL_VIEWS_MISMATCH : CRN_REFUSAL_LANES), why,
+            crn_log_held(held, more));
 }
 
 void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,

@@ -19,7 +19,7 @@
 /* What was logged when. One thread's; starts zeroed. */
 typedef struct crn_notices {
     crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
-    crn_log_gate failed, epoch, deadline;
+    crn_log_gate failed, epoch, deadline, mismatch, lanes;
     int64_t grader_ns; /* when an absent grader is named next; 0: it is not absent */
 } crn_notices;
 
@@ -31,6 +31,10 @@ void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t 
 
 /* The sender of this view numbers from the start again in an epoch that it used before. */
 void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns);
+
+/* A message that suits the line, but not the messages before it; other arrivals say nothing. */
+void crn_notice_misfit(crn_notices *notices, const crn_view_header *header, crn_arrival arrival,
+                       int64_t now_ns);
 
 /* A header's deadline is ignored, too far from realtime_ns (CLOCK_REALTIME at its reception). */
 void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,

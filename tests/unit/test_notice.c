@@ -37,7 +37,7 @@ static void notice_fruit(crn_caught_log *caught, const crn_fruit_view *views, ui
     crn_fruit fruit = {.lane = crn_lanes_find(lanes, 3), .fruit = 17, .expected = expected};
     fruit.views = views;
     for (int v = 0; v < VIEWS; v++) {
-        fruit.received += views[v].state != CRN_VIEW_ABSENT;
+        fruit.received += views[v].state != CRN_VIEW_ABSENT && views[v].state != CRN_VIEW_REFUSED;
         fruit.judged += views[v].state == CRN_VIEW_JUDGED;
     }
     crn_log_catch(caught);
@@ -105,6 +105,46 @@ static void faults_of_views_that_were_judged_are_told(void **state)
         notice_fruit(&caught, views, 0, (int64_t)i * CRN_NS_PER_S);
         expect_line(&caught, cases[i].said);
     }
+}
+
+static void a_refused_view_is_told_apart_from_a_missing_one(void **state)
+{
+    (void)state;
+    static const crn_fruit_view views[VIEWS] = {
+        {.state = CRN_VIEW_JUDGED},
+        {.state = CRN_VIEW_REFUSED, .refusal = (crn_refusal)CRN_WIRE_CHANNELS},
+        {.state = CRN_VIEW_REFUSED, .refusal = (crn_refusal)CRN_WIRE_CHANNELS},
+        {.state = CRN_VIEW_ABSENT},
+    };
+    crn_caught_log caught;
+    notice_fruit(&caught, views, 4, 0);
+    expect_line(&caught, "2 refused (first view 1), 1 missing (view 3); the log says of each "
+                         "refused message what is wrong with it");
+}
+
+static void what_does_not_fit_is_told_with_its_cure(void **state)
+{
+    (void)state;
+    crn_view_header header = {.lane = 4, .fruit = 5, .view = 1, .views = 3};
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_WANTED, 0);
+    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_DUPLICATE, 0);
+    crn_log_release(&caught);
+    assert_string_equal(caught.text, "");
+    crn_log_catch(&caught);
+    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 0);
+    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 1);
+    crn_log_release(&caught);
+    expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (views_mismatch): its "
+                         "views is 3, not what the fruit's first message said; all views of a "
+                         "fruit must name the same number");
+    crn_log_catch(&caught);
+    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_NO_LANE, 0);
+    crn_log_release(&caught);
+    expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (lanes): limits.lanes "
+                         "other lanes are in use; is the lane's number right, or the limit too "
+                         "low?");
 }
 
 static void each_verdict_has_a_line_a_second(void **state)
@@ -188,6 +228,8 @@ int main(void)
         ON_A_LANE(a_complete_fruit_is_no_news),
         ON_A_LANE(a_partial_fruit_is_told_with_every_reason),
         ON_A_LANE(faults_of_views_that_were_judged_are_told),
+        ON_A_LANE(a_refused_view_is_told_apart_from_a_missing_one),
+        ON_A_LANE(what_does_not_fit_is_told_with_its_cure),
         ON_A_LANE(each_verdict_has_a_line_a_second),
         ON_A_LANE(an_ignored_deadline_is_told_with_how_far_off),
         cmocka_unit_test_setup_teardown(a_grader_that_is_not_there_is_told_while_verdicts_wait,
