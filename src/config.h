@@ -38,6 +38,7 @@ typedef struct crn_socket_settings {
 } crn_socket_settings;
 
 typedef struct crn_config {
+    const char *file; /* its path, for messages; set by whoever starts the line; NULL: none */
     struct {
         crn_texts bind;
         int64_t high_water_mark;

@@ -254,7 +254,7 @@ static int guard_path(const crn_endpoint *endpoint, const char *path, int *ret_l
     return 0;
 }
 
-static const char *bind_cure(int fault)
+const char *crn_endpoint_bind_cure(int fault)
 {
     switch (fault) {
     case EADDRINUSE:
@@ -289,7 +289,7 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
 {
     if (strncmp(address, "tcp://", 6) == 0 && !port_is_number(address))
         return crn_error_set(error, -EINVAL, "%s: cannot bind %s: %s", endpoint->key, address,
-                             bind_cure(EINVAL));
+                             crn_endpoint_bind_cure(EINVAL));
     if (endpoint->bindings == CRN_TEXTS_MAX)
         return crn_error_set(error, -E2BIG, "%s: more than %d addresses", endpoint->key,
                              CRN_TEXTS_MAX);
@@ -308,7 +308,7 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
         if (lock >= 0)
             close(lock);
         return crn_error_set(error, r, "%s: cannot bind %s: %s", endpoint->key, address,
-                             bind_cure(-r));
+                             crn_endpoint_bind_cure(-r));
     }
     size_t size = sizeof bound->address;
     if (zmq_getsockopt(endpoint->socket, ZMQ_LAST_ENDPOINT, bound->address, &size) < 0)

@@ -45,6 +45,9 @@ int crn_endpoint_set(crn_endpoint *endpoint, int option, int value);
  */
 int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error);
 
+/* What is wrong and what helps, where binding failed with this (positive) errno. */
+const char *crn_endpoint_bind_cure(int fault);
+
 /* The i-th address as bound (a wildcard port replaced by the real one); NULL past the last. */
 const char *crn_endpoint_bound(const crn_endpoint *endpoint, int i);
 

@@ -443,10 +443,7 @@ static bool is_over(const crn_line *line)
 int crn_line_run(crn_line *line, crn_error *error)
 {
     crn_priority_raise();
-    crn_log(CRN_LOG_INFO, "ready: %s%s", crn_engine_describe(line->engine),
-            crn_priority_is_real_time()
-                ? ""
-                : "; no right to real-time scheduling, so workers step back instead");
+    crn_notice_ready(line->config, line->ingest, line->publish, line->engine);
     line->watch_ns = crn_now_ns() + WATCH_NS;
     line->report_ns = crn_now_ns() + REPORT_NS;
     while (!is_over(line)) {

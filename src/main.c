@@ -15,6 +15,7 @@
 #include "src/config.h"
 #include "src/line.h"
 #include "src/memory.h"
+#include "src/preflight.h"
 #include "stages/backend.h"
 
 enum {
@@ -29,7 +30,8 @@ static const char usage[] =
     "time.\n"
     "\n"
     "  -c, --config FILE    the machine's file (YAML)\n"
-    "      --check          check the file, tell the memory its limits make, and exit\n"
+    "      --check          check the file and what the start will need, tell the memory that its\n"
+    "                       limits make, and exit\n"
     "      --print-config   print the settings in full, defaults included, and exit\n"
     "      --reference      print the table of all keys (Markdown) and exit\n"
     "      --backend B      auto, serial, openmp or cuda, instead of the file's run.backend\n"
@@ -173,13 +175,42 @@ static void make_openmp_passive(char **argv)
         execv("/proc/self/exe", argv);
 }
 
-static int run(const crn_config *config)
+/* The devices that the backend may use; NULL: none. */
+static const crn_gpu *find_gpu(const crn_config *config)
 {
-    crn_error error = {""};
     const char *no_gpu;
     bool on_gpu =
         config->run.backend == CRN_BACKEND_CUDA || config->run.backend == CRN_BACKEND_AUTO;
-    const crn_gpu *gpu = on_gpu ? crn_gpu_get(&no_gpu) : NULL;
+    return on_gpu ? crn_gpu_get(&no_gpu) : NULL;
+}
+
+/* --check: whether the start would succeed, and what the line then takes. */
+static int check(const crn_config *config, const crn_gpu *gpu)
+{
+    char *notes = NULL;
+    size_t size = 0;
+    FILE *later = open_memstream(&notes, &size);
+    int r = crn_preflight(config, gpu, stderr, later);
+    if (later)
+        fclose(later);
+    if (r == 0)
+        printf("OK: %d class%s, %d stage%s, at most %zu MiB, %s\n", config->classes.count,
+               config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
+               crn_line_bytes(config) >> 20,
+               gpu && gpu->count() > 0 ? "taken at the start where a GPU reads them"
+                                       : "used as views arrive");
+    fputs(notes ? notes : "", stdout);
+    free(notes);
+    return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
+}
+
+static int run(const crn_config *config, const crn_gpu *gpu)
+{
+    crn_error error = {""};
+    /* Not EXIT_CONFIG: an address or a disk may come later, so a service manager shall try again.
+     */
+    if (crn_preflight(config, gpu, stderr, NULL) < 0)
+        return EXIT_RUNTIME;
     int r = crn_line_open(config, gpu, &running_line, &error);
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
@@ -223,19 +254,15 @@ static int serve(const options *given, char **argv, crn_config *config)
     crn_log_set_level((crn_log_level)config->log.level);
     const char *why = "";
     if (!crn_backend_ops((crn_backend)config->run.backend, &why)) {
-        fprintf(stderr, "cernitad: backend %s: %s; choose openmp, or auto\n",
+        fprintf(stderr, "%s: run.backend: %s: %s; choose openmp, or auto\n", given->config_path,
                 crn_backend_names[config->run.backend], why);
         return EXIT_CONFIG;
     }
-    if (given->check) {
-        printf("%s: good; %d classes, %d stages; its limits reserve %zu MiB, resident as far as "
-               "views fill it\n",
-               given->config_path, config->classes.count, config->steps,
-               crn_line_bytes(config) >> 20);
-        return EXIT_SUCCESS;
-    }
+    const crn_gpu *gpu = find_gpu(config);
+    if (given->check)
+        return check(config, gpu);
     crn_memory_keep();
-    return run(config);
+    return run(config, gpu);
 }
 
 int main(int argc, char **argv)
@@ -252,6 +279,7 @@ int main(int argc, char **argv)
     static crn_config config;
     if (crn_config_load(given.config_path, stderr, &config) < 0)
         return EXIT_CONFIG;
+    config.file = given.config_path;
     int status = serve(&given, argv, &config);
     crn_config_done(&config);
     return status;

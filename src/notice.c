@@ -7,6 +7,29 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/priority.h"
+
+void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
+                      const crn_publish *publish, const crn_engine *engine)
+{
+    char views[700] = "";
+    const char *endpoint;
+    for (int i = 0; (endpoint = crn_ingest_endpoint(ingest, i)); i++) {
+        size_t used = strlen(views);
+        snprintf(views + used, sizeof views - used, "%s%s", i ? ", " : "", endpoint);
+    }
+    crn_log(CRN_LOG_INFO,
+            "ready: cernitad " CRN_VERSION "%s%s; views at %s, grader at %s, viewers at %s; %d "
+            "class%s, %d stage%s; %s%s",
+            config->file ? ", " : "", config->file ? config->file : "", views,
+            crn_publish_endpoint(publish, CRN_OUTLET_GRADER),
+            crn_publish_endpoint(publish, CRN_OUTLET_VIEWERS), config->classes.count,
+            config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
+            crn_engine_describe(engine),
+            crn_priority_is_real_time()
+                ? ""
+                : "; no right to real-time scheduling, so workers step back instead");
+}
 
 /* Why a fruit is not complete: its views' reasons, and what no view has for a reason. */
 enum cause {

@@ -11,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/engine.h"
 #include "src/fruit.h"
+#include "src/ingest.h"
 #include "src/publish.h"
 
 /* A grader that stays away is named again so often. */
@@ -22,6 +23,10 @@ typedef struct crn_notices {
     crn_log_gate failed, epoch, deadline, mismatch, lanes;
     int64_t grader_ns; /* when an absent grader is named next; 0: it is not absent */
 } crn_notices;
+
+/* The line is about to run: version, file, endpoints as bound, classes, backend. */
+void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
+                      const crn_publish *publish, const crn_engine *engine);
 
 /* A fruit was judged: where its verdict is not complete, why. `views` is limits.views. */
 void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns);

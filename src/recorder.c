@@ -212,7 +212,7 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
 /* --- open and close ----------------------------------------------------------------------------
  */
 
-static int check_dir(const char *dir, crn_error *error)
+int crn_recorder_check(const char *dir, crn_error *error)
 {
     struct stat about;
     int r = stat(dir, &about) < 0 ? -errno : S_ISDIR(about.st_mode) ? 0 : -ENOTDIR;
@@ -254,7 +254,7 @@ static void make_ring(crn_recorder *recorder, uint64_t bytes)
 int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_bytes,
                       crn_recorder **ret_recorder, crn_error *error)
 {
-    int r = check_dir(dir, error);
+    int r = crn_recorder_check(dir, error);
     if (r)
         return r;
     crn_recorder *recorder = calloc(1, sizeof *recorder);

@@ -23,6 +23,9 @@ typedef struct crn_recorder_stats {
     uint64_t segments; /* finished and renamed */
 } crn_recorder_stats;
 
+/* Whether a recorder can work in this folder: negative errno with the cure in *error where not. */
+int crn_recorder_check(const char *dir, crn_error *error);
+
 /*
  * Reserves the queue (touched at once, so that no page is missing later) and starts the writer
  * thread. Segments are `<dir>/cernita-<UTC start>-<number>.tif`, at most segment_bytes long (one

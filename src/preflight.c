@@ -1,0 +1,344 @@
+#include "src/preflight.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "src/endpoint.h"
+#include "src/line.h"
+#include "src/recorder.h"
+#include "stages/backend.h"
+
+/* What the line opens for itself, without any peer: sockets, their monitors and wake-ups of
+ * libzmq, files; 33 were counted with one worker and no device. */
+#define DESCRIPTORS_OWN 64
+/* Peers beside one sender a lane: the grader, some viewers, and senders that come back. */
+#define DESCRIPTORS_PEERS 32
+
+typedef struct preflight {
+    const crn_config *config;
+    FILE *faults, *notes;
+    bool failed;
+} preflight;
+
+__attribute__((format(printf, 3, 4))) static void fail(preflight *check, const char *key,
+                                                       const char *format, ...)
+{
+    check->failed = true;
+    if (!check->faults)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(check->faults, "%s: %s: ", check->config->file, key);
+    vfprintf(check->faults, format, arguments);
+    fputc('\n', check->faults);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 3, 4))) static void note(const preflight *check, const char *key,
+                                                       const char *format, ...)
+{
+    if (!check->notes)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(check->notes, "note: %s: ", key);
+    vfprintf(check->notes, format, arguments);
+    fputc('\n', check->notes);
+    va_end(arguments);
+}
+
+/* --- tcp -------------------------------------------------------------------------------------- */
+
+typedef union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} address;
+
+static bool find_interface(const char *name, address *ret_address)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+    if (getifaddrs(&all) < 0)
+        return false;
+    for (const struct ifaddrs *one = all; one && !found; one = one->ifa_next) {
+        found = one->ifa_addr && one->ifa_addr->sa_family == AF_INET &&
+                strcmp(one->ifa_name, name) == 0;
+        if (found)
+            memcpy(&ret_address->v4, one->ifa_addr, sizeof ret_address->v4);
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* `text` is HOST:PORT as the file's check lets it through. False: no address of any machine. As
+ * libzmq, which asks no name server before it binds. */
+static bool read_address(const char *text, address *ret_address)
+{
+    const char *colon = strrchr(text, ':');
+    char host[CRN_TEXT_BYTES];
+    bool bracketed = text[0] == '[';
+    snprintf(host, sizeof host, "%.*s", (int)(colon - text) - 2 * bracketed, text + bracketed);
+    in_port_t port = htons((uint16_t)atoi(colon + 1));
+    memset(ret_address, 0, sizeof *ret_address);
+    if (bracketed) {
+        char *scope = strchr(host, '%');
+        if (scope)
+            *scope++ = '\0';
+        ret_address->v6.sin6_family = AF_INET6;
+        ret_address->v6.sin6_port = port;
+        ret_address->v6.sin6_scope_id = scope ? if_nametoindex(scope) : 0;
+        return inet_pton(AF_INET6, host, &ret_address->v6.sin6_addr) == 1;
+    }
+    ret_address->v4.sin_family = AF_INET;
+    bool known = strcmp(host, "*") == 0 ||
+                 inet_pton(AF_INET, host, &ret_address->v4.sin_addr) == 1 ||
+                 find_interface(host, ret_address);
+    ret_address->v4.sin_port = port;
+    return known;
+}
+
+/* Binds a socket of its own, with libzmq's options, and closes it. 0 or a positive errno. */
+static int try_bind(const address *at)
+{
+    bool v6 = at->any.sa_family == AF_INET6;
+    int one = 1, zero = 0, fault = 0;
+    int probe = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (probe < 0)
+        return errno;
+    setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (v6)
+        setsockopt(probe, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+    if (bind(probe, &at->any, v6 ? sizeof at->v6 : sizeof at->v4) < 0)
+        fault = errno;
+    close(probe);
+    return fault;
+}
+
+static void check_tcp(preflight *check, const char *key, const char *endpoint)
+{
+    address at;
+    int fault = read_address(endpoint + strlen("tcp://"), &at) ? try_bind(&at) : ENODEV;
+    if (fault == EADDRINUSE)
+        note(check, key,
+             "%s is in use, perhaps by this line's running daemon; a second one cannot "
+             "have it",
+             endpoint);
+    else if (fault)
+        fail(check, key, "cannot bind %s: %s", endpoint, crn_endpoint_bind_cure(fault));
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Cuts the path to the folder that it lies in. */
+static void cut_to_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        strcpy(path, ".");
+    else
+        slash[slash == path] = '\0';
+}
+
+/* 0 where files can be made in the folder, or (missing: it does not exist) the folder itself in the
+ * nearest one above that exists. Or a positive errno. */
+static int try_folder(const char *folder, bool *ret_missing)
+{
+    char path[CRN_TEXT_BYTES];
+    struct stat about;
+    snprintf(path, sizeof path, "%s", folder);
+    *ret_missing = false;
+    while (stat(path, &about) < 0) {
+        if (errno != ENOENT || strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
+            return errno;
+        *ret_missing = true;
+        cut_to_folder(path);
+    }
+    if (!S_ISDIR(about.st_mode))
+        return ENOTDIR;
+    return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+/* The process that holds an ipc path, as its lock file says; 0: nobody. The lock itself is not
+ * touched, or a daemon that is just starting would find it taken. */
+static long find_holder(const char *lock_path)
+{
+    long holder = 0;
+    FILE *lock = fopen(lock_path, "re");
+    if (lock && fscanf(lock, "%ld", &holder) != 1)
+        holder = 0;
+    if (lock)
+        fclose(lock);
+    return holder > 0 && (kill((pid_t)holder, 0) == 0 || errno == EPERM) ? holder : 0;
+}
+
+static void check_ipc(preflight *check, const char *key, const char *endpoint)
+{
+    const char *path = endpoint + strlen("ipc://");
+    char folder[CRN_TEXT_BYTES], lock[CRN_TEXT_BYTES + 8];
+    struct stat about;
+    bool missing;
+    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    cut_to_folder(folder);
+    int fault = try_folder(folder, &missing);
+    if (fault && missing)
+        fail(check, key, "cannot make the folder of %s: %s; make it, or give another path", path,
+             strerror(fault));
+    else if (fault)
+        fail(
+            check, key,
+            "cannot make the lock file %s: %s; give a path in a folder that this user may write to",
+            lock, strerror(fault));
+    else if (missing)
+        note(check, key, "the folder %s is made at the start", folder);
+    if (fault || missing)
+        return;
+    if (lstat(path, &about) == 0 && !S_ISSOCK(about.st_mode))
+        fail(check, key, "%s is there and no socket: move it away, or give another path", path);
+    else if (access(lock, F_OK) == 0 && faccessat(AT_FDCWD, lock, R_OK | W_OK, AT_EACCESS) < 0)
+        fail(
+            check, key,
+            "cannot make the lock file %s: %s; give a path in a folder that this user may write to",
+            lock, strerror(errno));
+    else if (find_holder(lock) > 0)
+        note(check, key,
+             "%s is in use, perhaps by this line's running daemon (process %ld); a second one "
+             "cannot have it",
+             endpoint, find_holder(lock));
+}
+
+static void check_recording(preflight *check)
+{
+    const char *dir = check->config->record.dir;
+    crn_error error;
+    struct statvfs disk;
+    if (!dir[0])
+        return;
+    if (crn_recorder_check(dir, &error) < 0) {
+        fail(check, "record.dir", "%s", error.text);
+        return;
+    }
+    if (statvfs(dir, &disk) < 0)
+        return;
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    uint64_t wanted =
+        CRN_RECORDER_SPARE_BYTES + ((uint64_t)check->config->record.segment_mib << 20);
+    if (free_bytes < wanted)
+        note(check, "record.dir",
+             "%s has %" PRIu64 " MiB free, less than one recording of record.segment_mib and the "
+             "%" PRIu64 " MiB that are left free",
+             dir, free_bytes >> 20, (uint64_t)CRN_RECORDER_SPARE_BYTES >> 20);
+}
+
+/* --- memory, descriptors, devices ------------------------------------------------------------- */
+
+/* Address space that this process has already. */
+static uint64_t address_space_bytes(void)
+{
+    uint64_t pages = 0;
+    FILE *sizes = fopen("/proc/self/statm", "re");
+    if (sizes && fscanf(sizes, "%" SCNu64, &pages) != 1)
+        pages = 0;
+    if (sizes)
+        fclose(sizes);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void check_memory(preflight *check)
+{
+    const crn_config *config = check->config;
+    uint64_t bytes = crn_line_bytes(config);
+    uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    struct rlimit space;
+    if (bytes > there)
+        fail(check, "limits",
+             "they reserve %" PRIu64 " MiB, %" PRId64 " slots of %" PRId64
+             " MiB among them, and this machine has %" PRIu64
+             " MiB of memory; lower limits.slots or limits.view_mib",
+             bytes >> 20, config->limits.slots, config->limits.view_mib, there >> 20);
+    else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
+             bytes + address_space_bytes() > space.rlim_cur)
+        fail(check, "limits",
+             "they reserve %" PRIu64 " MiB, and this process may have %" PRIu64
+             " MiB of address space; lower limits.slots or limits.view_mib, or raise it (ulimit "
+             "-v, LimitAS= of a unit)",
+             bytes >> 20, (uint64_t)space.rlim_cur >> 20);
+}
+
+static void check_descriptors(preflight *check)
+{
+    struct rlimit files;
+    int64_t lanes = check->config->limits.lanes;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+        return;
+    int64_t there = (int64_t)files.rlim_cur;
+    if (there < DESCRIPTORS_OWN)
+        fail(check, "limits.lanes",
+             "this process may open %" PRId64 " files, and the line needs %d without any peer; "
+             "raise it (ulimit -n, LimitNOFILE= of a unit)",
+             there, DESCRIPTORS_OWN);
+    else if (there < DESCRIPTORS_OWN + DESCRIPTORS_PEERS + lanes)
+        note(check, "limits.lanes",
+             "this process may open %" PRId64 " files, too few for a sender on each of %" PRId64
+             " lanes; raise it to %" PRId64 " (ulimit -n, LimitNOFILE= of a unit)",
+             there, lanes, DESCRIPTORS_OWN + DESCRIPTORS_PEERS + lanes);
+}
+
+static void check_devices(preflight *check, const crn_gpu *gpu)
+{
+    const crn_config *config = check->config;
+    int32_t backend = config->run.backend;
+    if (!gpu || (backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO))
+        return;
+    int32_t there = gpu->count();
+    for (int32_t i = 0; i < config->run.devices.count; i++) {
+        int64_t number = config->run.devices.item[i];
+        if (number >= there && backend == CRN_BACKEND_CUDA)
+            fail(check, "run.devices",
+                 "there is no device %" PRId64 "; this machine has %d, numbered from 0", number,
+                 (int)there);
+        else if (number >= there)
+            note(check, "run.devices",
+                 "there is no device %" PRId64
+                 "; this machine has %d, numbered from 0; it is left out",
+                 number, (int)there);
+    }
+}
+
+static void check_endpoint(preflight *check, const char *key, const char *endpoint)
+{
+    if (strncmp(endpoint, "tcp://", strlen("tcp://")) == 0)
+        check_tcp(check, key, endpoint);
+    else
+        check_ipc(check, key, endpoint);
+}
+
+int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
+{
+    preflight check = {.config = config, .faults = faults, .notes = notes};
+    for (int32_t i = 0; i < config->ingest.bind.count; i++)
+        check_endpoint(&check, "ingest.bind", config->ingest.bind.item[i]);
+    check_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
+    check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
+    check_recording(&check);
+    check_memory(&check);
+    check_descriptors(&check);
+    check_devices(&check, gpu);
+    return check.failed ? -EINVAL : 0;
+}

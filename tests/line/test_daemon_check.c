@@ -1,0 +1,297 @@
+/* `cernitad --check` tests what the start will need, and the start says the same. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/daemon.h"
+
+/* Of no machine: kept for documentation (RFC 5737). */
+#define STRANGE_ADDRESS "192.0.2.1"
+
+static char folder[64];
+
+static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
+                            "chain: [contours: {}]\n"
+                            "run: {workers: 1, threads: 1}\n";
+
+/* The daemon with this file; its exit status. */
+static int run(daemon_process *daemon, const char *yaml, const char *option, void (*prepare)(void))
+{
+    char path[128];
+    daemon_write_config(folder, "line.yaml", yaml, path);
+    const char *const arguments[] = {"cernitad", "--config", path, option, NULL};
+    daemon_start_as(daemon, CRN_BIN "/cernitad", arguments, prepare);
+    int status = daemon_end(daemon);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* --check says this line, and nothing else, with 78; the start says it with 1. */
+static void expect_fault(const char *yaml, const char *said, void (*prepare)(void))
+{
+    daemon_process daemon;
+    char line[600];
+    snprintf(line, sizeof line, "%s/line.yaml: %s\n", folder, said);
+    int status = run(&daemon, yaml, "--check", prepare);
+    assert_string_equal(daemon.text, line);
+    assert_int_equal(status, 78);
+    status = run(&daemon, yaml, NULL, prepare);
+    assert_string_equal(daemon.text, line);
+    assert_int_equal(status, 1);
+}
+
+static void it_says_what_the_line_takes(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    char yaml[2048];
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+             "chain: [convolve: {}, contours: {}]\n"
+             "run: {workers: 1, threads: 1, backend: openmp}\n",
+             folder, folder, folder);
+    assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
+    assert_string_equal(daemon.text,
+                        "OK: 2 classes, 2 stages, at most 356 MiB, used as views arrive\n");
+    strcpy(strstr(yaml, "classes:"), "classes: [{name: rot, level: 0.5}]\n"
+                                     "chain: [contours: {}]\n"
+                                     "limits: {slots: 2, view_mib: 1}\n"
+                                     "run: {workers: 1, threads: 1, backend: openmp}\n");
+    assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
+    assert_string_equal(daemon.text,
+                        "OK: 1 class, 1 stage, at most 38 MiB, used as views arrive\n");
+}
+
+static void addresses_must_be_this_machine_s(void **state)
+{
+    (void)state;
+    static const char *const addresses[][2] = {
+        {STRANGE_ADDRESS,
+         "this machine has no such address: see `ip address`, or bind tcp://*:PORT"},
+        {"[2001:db8::1]",
+         "this machine has no such address: see `ip address`, or bind tcp://*:PORT"},
+        {"nic77", "neither an address nor an interface of this machine: see `ip address`"},
+        {"localhost", "neither an address nor an interface of this machine: see `ip address`"},
+    };
+    int v6 = socket(AF_INET6, SOCK_STREAM, 0);
+    close(v6);
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        char yaml[1024], said[512];
+        if (addresses[i][0][0] == '[' && v6 < 0)
+            continue;
+        snprintf(yaml, sizeof yaml,
+                 "ingest: {bind: ['ipc://%s/in']}\n"
+                 "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'tcp://%s:5557'}}\n"
+                 "%s",
+                 folder, folder, addresses[i][0], chain);
+        snprintf(said, sizeof said, "publish.viewers.bind: cannot bind tcp://%s:5557: %s",
+                 addresses[i][0], addresses[i][1]);
+        expect_fault(yaml, said, NULL);
+    }
+}
+
+/* A port of the loopback interface that nobody has. */
+static int bind_any_port(int *ret_socket)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    *ret_socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(*ret_socket, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(*ret_socket, 1), 0);
+    assert_int_equal(getsockname(*ret_socket, (struct sockaddr *)&at, &size), 0);
+    return ntohs(at.sin_port);
+}
+
+static void what_a_running_daemon_has_is_a_note(void **state)
+{
+    (void)state;
+    int listener;
+    char yaml[1024], said[512];
+    int port = bind_any_port(&listener);
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in', 'tcp://127.0.0.1:%d']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "%s",
+             folder, port, folder, folder, chain);
+    daemon_process running, checked;
+    daemon_start_line(&running, folder); /* has the ipc paths */
+    assert_int_equal(run(&checked, yaml, "--check", NULL), 0);
+    snprintf(said, sizeof said,
+             "note: ingest.bind: ipc://%s/in is in use, perhaps by this line's running daemon "
+             "(process %d); a second one cannot have it\n"
+             "note: ingest.bind: tcp://127.0.0.1:%d is in use, perhaps by this line's running "
+             "daemon; a second one cannot have it\n",
+             folder, running.pid, port);
+    assert_memory_equal(checked.text, "OK: ", 4);
+    assert_non_null(strstr(checked.text, said));
+    assert_null(strstr(running.text, "connected"));
+    kill(running.pid, SIGTERM);
+    assert_int_equal(daemon_end(&running), 0);
+    assert_null(strstr(running.text, "connected")); /* nobody knocked at its doors */
+    close(listener);
+}
+
+static void folders_must_be_there(void **state)
+{
+    (void)state;
+    char yaml[1024], said[512], file[128];
+    daemon_write_config(folder, "file", "", file);
+    static const char ipc[] =
+        "ingest: {bind: ['ipc://%s/in']}\n"
+        "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s'}}\n"
+        "record: {dir: '%s'}\n%s";
+    char viewers[192];
+
+    snprintf(viewers, sizeof viewers, "%s/viewers", folder);
+    snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "/nonexistent/recordings", chain);
+    expect_fault(yaml,
+                 "record.dir: /nonexistent/recordings: cannot record there: No such file or "
+                 "directory; name a folder that can be written",
+                 NULL);
+    snprintf(yaml, sizeof yaml, ipc, folder, folder, file, "", chain);
+    snprintf(said, sizeof said,
+             "publish.viewers.bind: %s is there and no socket: move it away, or give another path",
+             file);
+    expect_fault(yaml, said, NULL);
+    snprintf(viewers, sizeof viewers, "%s/below/viewers", file);
+    snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "", chain);
+    snprintf(said, sizeof said,
+             "publish.viewers.bind: cannot make the lock file %s.lock: Not a directory; give a "
+             "path in a folder that this user may write to",
+             viewers);
+    expect_fault(yaml, said, NULL);
+}
+
+/* An ipc path's folder is made at the start, not by --check. */
+static void check_leaves_no_trace(void **state)
+{
+    (void)state;
+    char yaml[1024], missing[128], said[512];
+    struct stat about;
+    snprintf(missing, sizeof missing, "%s/not/yet", folder);
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/a'}, viewers: {bind: 'ipc://%s/b'}}\n%s",
+             missing, folder, folder, chain);
+    daemon_process daemon;
+    assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
+    snprintf(said, sizeof said, "note: ingest.bind: the folder %s is made at the start\n", missing);
+    assert_non_null(strstr(daemon.text, said));
+    snprintf(missing, sizeof missing, "%s/not", folder);
+    assert_int_equal(stat(missing, &about), -1);
+    snprintf(missing, sizeof missing, "%s/a", folder);
+    assert_int_equal(stat(missing, &about), -1);
+    strcat(missing, ".lock");
+    assert_int_equal(stat(missing, &about), -1);
+}
+
+static void ipc_yaml(char yaml[1024], const char *limits)
+{
+    snprintf(yaml, 1024,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "%s%s",
+             folder, folder, folder, limits, chain);
+}
+
+static void the_reservation_must_fit_into_memory(void **state)
+{
+    (void)state;
+    char yaml[1024], said[512];
+    ipc_yaml(yaml, "limits: {slots: 4096, view_mib: 1024}\n");
+    snprintf(
+        said, sizeof said,
+        "limits: they reserve 4194340 MiB, 4096 slots of 1024 MiB among them, and this machine "
+        "has %llu MiB of memory; lower limits.slots or limits.view_mib",
+        (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE) >>
+            20);
+    expect_fault(yaml, said, NULL);
+}
+
+static void allow_few_files(void)
+{
+    struct rlimit few = {40, 40};
+    setrlimit(RLIMIT_NOFILE, &few);
+}
+
+static void allow_some_files(void)
+{
+    struct rlimit some = {100, 100};
+    setrlimit(RLIMIT_NOFILE, &some);
+}
+
+static void there_must_be_descriptors(void **state)
+{
+    (void)state;
+    char yaml[1024];
+    ipc_yaml(yaml, "");
+    expect_fault(yaml,
+                 "limits.lanes: this process may open 40 files, and the line needs 64 without any "
+                 "peer; raise it (ulimit -n, LimitNOFILE= of a unit)",
+                 allow_few_files);
+    daemon_process daemon;
+    assert_int_equal(run(&daemon, yaml, "--check", allow_some_files), 0);
+    assert_non_null(strstr(daemon.text, "note: limits.lanes: this process may open 100 files, too "
+                                        "few for a sender on each of 64 lanes; raise it to 160"));
+}
+
+static void the_start_line_names_what_runs(void **state)
+{
+    (void)state;
+    char path[128], said[512];
+    daemon_process daemon;
+    daemon_good_config(folder, path);
+    daemon_start_line(&daemon, folder);
+    snprintf(said, sizeof said,
+             "ready: cernitad " CRN_VERSION
+             ", %s; views at ipc://%s/in, grader at ipc://%s/grader, "
+             "viewers at ipc://%s/viewers; 1 class, 1 stage; ",
+             path, folder, folder, folder);
+    if (!strstr(daemon.text, said))
+        fail_msg("'%s' is not in: %s", said, daemon.text);
+    kill(daemon.pid, SIGTERM);
+    assert_int_equal(daemon_end(&daemon), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return daemon_make_folder(folder);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return daemon_remove_folder(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_says_what_the_line_takes),
+        cmocka_unit_test(addresses_must_be_this_machine_s),
+        cmocka_unit_test(what_a_running_daemon_has_is_a_note),
+        cmocka_unit_test(folders_must_be_there),
+        cmocka_unit_test(check_leaves_no_trace),
+        cmocka_unit_test(the_reservation_must_fit_into_memory),
+        cmocka_unit_test(there_must_be_descriptors),
+        cmocka_unit_test(the_start_line_names_what_runs),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
