@@ -217,7 +217,8 @@ static void a_grader_that_is_not_there_is_told_while_verdicts_wait(void **state)
     assert_string_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
     crn_publishing_leave(f, grader);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
-    crn_publishing_give(f);
+    while (crn_publishing_stats(f)->waiting == 0) /* libzmq lets go of a peer a moment later */
+        crn_publishing_give(f);
     assert_string_not_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
 }
 
