@@ -54,25 +54,35 @@ static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
     return 0;
 }
 
-int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error)
+/* Adds a recording's views until there are `max`. */
+static int add_frames(const char *path, uint32_t max, crn_frames *frames, crn_error *error)
 {
     crn_recording_reader *reader = NULL;
-    int r = crn_recording_open(path, &reader, error);
-    if (r < 0)
-        return r;
-    crn_frames frames = {.view = calloc(max, sizeof *frames.view)};
     crn_recorded_view view;
-    while (frames.view && frames.count < max &&
-           (r = crn_recording_next(reader, &view, error)) > 0) {
-        r = copy_view(&view, &frames.view[frames.count]);
+    int r = crn_recording_open(path, &reader, error);
+    while (!r && frames->count < max && (r = crn_recording_next(reader, &view, error)) > 0) {
+        r = copy_view(&view, &frames->view[frames->count]);
         if (r < 0)
-            break;
-        frames.count++;
+            crn_error_set(error, r, "%s: no memory for a view", path);
+        else
+            frames->count++;
     }
     crn_recording_end(&reader);
-    if (r < 0 || !frames.view || frames.count == 0) {
+    return r;
+}
+
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_frames *ret_frames,
+                    crn_error *error)
+{
+    crn_frames frames = {.view = calloc(max, sizeof *frames.view)};
+    int r = frames.view ? 0 : crn_error_set(error, -ENOMEM, "no memory for %u views", max);
+    for (int i = 0; i < recordings->count && !r; i++)
+        r = add_frames(recordings->paths[i], max, &frames, error);
+    if (!r && !frames.count)
+        r = crn_error_set(error, -ENODATA, "%s: no views in it", recordings->paths[0]);
+    if (r < 0) {
         crn_frames_free(&frames);
-        return r < 0 ? r : crn_error_set(error, -ENODATA, "%s: no views in it", path);
+        return r;
     }
     frames.views = frames.view[0].header.views ? frames.view[0].header.views : 1;
     if (frames.views > frames.count)

@@ -6,6 +6,7 @@
 #include "src/base/error.h"
 #include "src/recording.h"
 #include "tools/bench_peer.h"
+#include "tools/recordings.h"
 
 /* The views that are sent round and round, in memory. */
 typedef struct crn_frames {
@@ -13,8 +14,9 @@ typedef struct crn_frames {
     crn_recorded_view *view;
 } crn_frames;
 
-/* Reads the first views of a recording, at most `max`. */
-int crn_frames_load(const char *path, uint32_t max, crn_frames *ret_frames, crn_error *error);
+/* Reads the first views of the recordings, one after another, at most `max`. */
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_frames *ret_frames,
+                    crn_error *error);
 void crn_frames_free(crn_frames *frames);
 
 typedef struct crn_drive_result {

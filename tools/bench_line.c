@@ -4,6 +4,7 @@
  * what it carries, and how it behaves at twice that.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 /* A rate is carried when this share of the fruits is complete and the sender keeps its schedule. */
 #define CARRIED_SHARE     0.999
 #define CARRIED_BEHIND_MS 100
+
+/* Views that are sent round and round. */
+#define FRAMES_MAX 32
 
 typedef struct settings {
     const char *recording;
@@ -46,8 +50,11 @@ static const crn_tool tool = {
         "carries, and the daemon at twice what it carries.",
     .options =
         (const crn_option[]){
-            {"recording", "REC.tif", "the views to send (cernita-synth makes one); required"},
-            {"config", "FILE", "the daemon's, but for its sockets; default config/line.yaml"},
+            {"recording", "REC.tif|DIR",
+             "the views to send, or a folder of recordings (cernita-synth makes one);\n"
+             "required"},
+            {"config", "FILE",
+             "the daemon's, but for its sockets; default: the line.yaml that came with it"},
             {"rate", "N", "fruits a second of the steady run, default 10"},
             {"seconds", "S", "of the steady run, default 60"},
             {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
@@ -190,10 +197,26 @@ static int run_all(const settings *given)
     return 0;
 }
 
+/*
+ * The configuration that came with this program: PREFIX/share/cernita/line.yaml where the program
+ * is PREFIX/bin/cernita-bench, in a build folder as well. False: *path is what was looked for.
+ */
+static bool find_config(char path[PATH_MAX])
+{
+    char program[PATH_MAX - 64], *slash;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 2 && (slash = strrchr(program, '/')); up++)
+        *slash = '\0';
+    snprintf(path, PATH_MAX, "%s/share/cernita/line.yaml", program);
+    return access(path, R_OK) == 0;
+}
+
 int crn_bench_line(int argc, char **argv)
 {
     static settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
-    const char *config = "config/line.yaml", *backend = "openmp", *value;
+    char installed[PATH_MAX];
+    const char *config = NULL, *backend = "openmp", *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_RECORDING)
             given.recording = value;
@@ -212,16 +235,24 @@ int crn_bench_line(int argc, char **argv)
     }
     if (!given.recording)
         crn_usage_error(&tool, "--recording is missing");
-    if (crn_config_load(config, stderr, &given.config) < 0)
+    if (!config && !find_config(installed))
+        return crn_tool_fail(&tool, "%s: is not there; name a configuration with --config",
+                             installed);
+    if (crn_config_load(config ? config : installed, stderr, &given.config) < 0)
         return CRN_EXIT_FAILED;
     given.config.run.backend = crn_option_choice(&tool, "backend", backend, crn_backend_names);
     const char *why = "";
     if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
         return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto", backend, why);
+    crn_recordings recordings = {0};
     crn_error error;
-    if (crn_frames_load(given.recording, 32, &given.frames, &error) < 0)
+    int r = crn_recordings_list(&given.recording, 1, &recordings, &error);
+    if (r == 0)
+        r = crn_frames_load(&recordings, FRAMES_MAX, &given.frames, &error);
+    crn_recordings_free(&recordings);
+    if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
-    int r = run_all(&given);
+    r = run_all(&given);
     crn_frames_free(&given.frames);
     if (r == -ECHILD)
         return crn_tool_fail(&tool, "the daemon, or the receiver, ended before it had all views; "

@@ -16,6 +16,7 @@
 #include "src/base/standard.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/recordings.h"
 #include "tools/reel.h"
 
 /* Few: what waits in here is not yet at the line, and is lost when the line goes. */
@@ -44,8 +45,9 @@ enum {
 
 static const crn_tool tool = {
     "cernita-replay",
-    "REC.tif…",
-    "Sends recordings to a line again. A run has an epoch of its own; views are captured when\n"
+    "REC.tif|DIR…",
+    "Sends recordings to a line again; a folder stands for the *.tif in it, in their order. A run "
+    "has an epoch of its own; views are captured when\n"
     "they are due, and deadlines keep their distance from that.",
     options,
     1,
@@ -348,8 +350,12 @@ int main(int argc, char **argv)
     prctl(PR_SET_TIMERSLACK, 1UL); /* waits end when they should */
     replay r = {.plan = &p, .signals = -1};
     crn_error error = {0};
+    crn_recordings recordings = {0};
     int result =
-        crn_reel_open(&tool, argv + optind, argc - optind, p.preload_bytes, &r.reel, &error);
+        crn_recordings_list((const char *const *)argv + optind, argc - optind, &recordings, &error);
+    if (!result)
+        result = crn_reel_open(&tool, recordings.paths, recordings.count, p.preload_bytes, &r.reel,
+                               &error);
     if (!result)
         result = connect_line(&r, &error);
     if (!result && !r.stopped) {
@@ -363,5 +369,6 @@ int main(int argc, char **argv)
     if (r.zmq)
         zmq_ctx_term(r.zmq);
     crn_reel_close(&r.reel);
+    crn_recordings_free(&recordings);
     return result ? crn_tool_fail(&tool, "%s", error.text) : 0;
 }

@@ -18,6 +18,7 @@
 #include "tools/latency.h"
 #include "tools/options.h"
 #include "tools/pictures.h"
+#include "tools/recordings.h"
 #include "tools/tell.h"
 
 #define BATCH_MAX    1000 /* messages read before what they say is shown */
@@ -49,9 +50,9 @@ static const crn_option options[] = {
     [OPTION_TIMEOUT] = {"timeout", "S", "end, with status 1, when no verdict came for S seconds"},
     [OPTION_TABLE] = {"table", NULL, "at the end, latencies per stage and what was lost"},
     [OPTION_DRAW] = {"draw", "DIR", "a picture of each verdict, DIR/fruit_<lane>_<fruit>.png"},
-    [OPTION_OVER] = {"over", "REC.tif",
-                     "lay the recording's photographs under the outlines;\n"
-                     "may be given several times"},
+    [OPTION_OVER] = {"over", "REC.tif|DIR",
+                     "lay the recording's photographs under the outlines, or those of all\n"
+                     "recordings in a folder; may be given several times"},
     [OPTION_LAST] = {"last", "N", "draw only the last N verdicts (1 to 16), at the end"},
     {NULL, NULL, NULL},
 };
@@ -186,6 +187,20 @@ static int open_socket(tail *t, crn_error *error)
     return 0;
 }
 
+static int read_photographs(tail *t, crn_error *error)
+{
+    crn_recordings recordings = {0};
+    int r = crn_recordings_list(t->set->over, t->set->over_count, &recordings, error);
+    for (int i = 0; i < recordings.count && r >= 0; i++) {
+        error->text[0] = '\0';
+        r = crn_pictures_over(t->pictures, recordings.paths[i], error);
+        if (r >= 0 && *error->text)
+            crn_tool_note(&tool, "%s", error->text);
+    }
+    crn_recordings_free(&recordings);
+    return r;
+}
+
 /*
  * Connects first and reads photographs then, so that nothing published meanwhile is missed.
  * Negative errno with *error; tail_done cleans up in any case.
@@ -205,13 +220,7 @@ static int tail_init(tail *t, const settings *set, crn_error *error)
             errno = 0;
         r = crn_pictures_create(set->draw, set->last, &t->pictures, error);
     }
-    for (int32_t i = 0; i < set->over_count && r >= 0; i++) {
-        error->text[0] = '\0';
-        r = crn_pictures_over(t->pictures, set->over[i], error);
-        if (r >= 0 && *error->text)
-            crn_tool_note(&tool, "%s", error->text);
-    }
-    return r;
+    return r < 0 ? r : read_photographs(t, error);
 }
 
 static void tail_done(tail *t)

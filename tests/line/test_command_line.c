@@ -140,6 +140,17 @@ static void only_regular_files_are_read(void **state)
     }
 }
 
+/* Wherever it is started, the benchmark finds the configuration that came with it. */
+static void the_benchmark_finds_its_configuration(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("cernita-bench line --recording nowhere.tif"), 1);
+    expect_said("cernita-bench line: nowhere.tif: cannot be read: No such file");
+    assert_int_equal(shell("cp " CRN_BIN "/cernita-bench . && ./cernita-bench line --recording x"),
+                     1);
+    expect_said("/share/cernita/line.yaml: is not there; name a configuration with --config");
+}
+
 /* Where a descriptor of `pid` leads. */
 static void descriptor(pid_t pid, int fd, char target[64])
 {
@@ -189,6 +200,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(output_that_cannot_be_written_fails, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(only_regular_files_are_read, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(the_benchmark_finds_its_configuration, apply_setup,
+                                        apply_teardown),
         cmocka_unit_test_setup_teardown(closed_descriptors_are_filled, apply_setup, apply_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -276,6 +277,55 @@ static void several_recordings_are_one_run(void **state)
     unlink(first);
 }
 
+/* A folder stands for the recordings in it, a later segment behind an earlier one. */
+static void a_folder_is_one_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cernita-2-9.tif", "cernita-2-10.tif", "cernita-10-1.tif"};
+    char folder[64], path[128], command[512];
+    snprintf(folder, sizeof folder, "%s/views", recorded_folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        record(4 * i, 4 * i + 4);
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(rename(recorded_path, path), 0);
+    }
+    static const char *const others[] = {"cernita-2-11.tif.part", ".hidden.tif", "notes.txt"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, others[i]);
+        recorded_save(path, "text", 4);
+    }
+    snprintf(path, sizeof path, "%s/folder.tif", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    record(12, 14);
+    snprintf(command, sizeof command,
+             "exec " CRN_BIN "/cernita-replay %s/ %s --to %s --rate max 2>&1", folder,
+             recorded_path, endpoint);
+    replay = popen(command, "r");
+    for (uint64_t i = 0; i < 14; i++) {
+        crn_recorded_view want = lane_view(i);
+        assert_int_equal(receive(&want).sequence, want.header.sequence);
+    }
+    assert_int_equal(finish(), 0);
+    assert_nothing_more();
+
+    rmdir(path);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    snprintf(command, sizeof command, "exec " CRN_BIN "/cernita-replay %s --to %s 2>&1", folder,
+             endpoint);
+    replay = popen(command, "r");
+    assert_int_equal(finish(), 1);
+    assert_non_null(strstr(output, "views: there is no recording (*.tif) in this folder"));
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, others[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 static void an_unfinished_recording_is_told_and_replayed(void **state)
 {
     (void)state;
@@ -335,6 +385,7 @@ int main(void)
         cmocka_unit_test(views_are_due_as_they_came),
         cmocka_unit_test(it_stops_after_so_many_fruits),
         cmocka_unit_test(several_recordings_are_one_run),
+        cmocka_unit_test(a_folder_is_one_run),
         cmocka_unit_test(an_unfinished_recording_is_told_and_replayed),
         cmocka_unit_test(what_goes_wrong_is_one_line),
     };

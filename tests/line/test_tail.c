@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include <zmq.h>
 
+#include "tests/support/apply_program.h"
+
 #define VERDICT                                                                                    \
     "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"complete\","   \
     "\"views_expected\":4,\"views_received\":4,\"views_judged\":4,\"budget_ms\":100,"              \
@@ -270,6 +272,46 @@ static void what_is_asked_wrongly_is_said(void **state)
     }
 }
 
+/* The sides of the only picture that is drawn of a verdict over photographs of 100 x 40 pixels. */
+static crn_image draw_over(fixture *f, const char *over)
+{
+    char arguments[256];
+    crn_picture picture = {0};
+    crn_error error = {""};
+    snprintf(arguments, sizeof arguments, "--grader --count 1 --draw . %s", over);
+    start(f, ZMQ_PUSH, 0, arguments);
+    send_verdict(f, "a", 1, 5);
+    expect_verdict(f, 1, 5);
+    expect_end(f, 0);
+    zmq_close(f->socket);
+    f->socket = NULL;
+    if (crn_picture_probe("fruit_1_1005.png", &picture, &error) < 0)
+        fail_msg("%s", error.text);
+    return picture.image;
+}
+
+/* A folder of recordings is as good as its recordings. */
+static void photographs_may_lie_in_a_folder(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(apply_setup(NULL), 0);
+    assert_int_equal(system("mkdir some none; " CRN_BIN
+                            "/cernita-synth some/a.tif --fruits 1 --size "
+                            "100x40; " CRN_BIN "/cernita-synth some/b.tif --fruits 2 --lanes 2 "
+                            "--size 100x40; touch some/c.tif.part none/c.tif.part"),
+                     0);
+    crn_image plain = draw_over(f, ""), file = draw_over(f, "--over some/b.tif");
+    crn_image both = draw_over(f, "--over some");
+    assert_true(file.height != plain.height);
+    assert_int_equal(both.height, file.height);
+    assert_int_equal(both.width, file.width);
+    start(f, ZMQ_PUSH, 0, "--grader --draw . --over none");
+    expect_line(f, "cernita-tail: none: there is no recording (*.tif) in this folder; one that "
+                   "ends in .part must be named itself\n");
+    expect_end(f, 1);
+    assert_int_equal(apply_teardown(NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lying_messages_are_skipped_and_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(photographs_may_lie_in_a_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),
         cmocka_unit_test(what_is_asked_wrongly_is_said),
     };
