@@ -1,12 +1,14 @@
 #include "src/verdict.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "src/base/clock.h"
+#include "src/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
 
@@ -20,13 +22,12 @@ typedef struct summary {
     uint64_t defects;
     uint32_t skipped; /* bit per step */
     bool truncated;
-    int64_t queue_ns;
-    int64_t stage_ns[CRN_STAGES_MAX];
     class_total totals[CRN_CLASSES_MAX];
 } summary;
 
 struct crn_verdict {
     const crn_config *config;
+    char settings[17]; /* config->hash, in hex */
     char step_names[CRN_STAGES_MAX][STEP_NAME_BYTES];
     crn_defects view; /* one view's defects, read from the store */
     void *memory;     /* of `view` */
@@ -56,6 +57,7 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
         return -ENOMEM;
     verdict->config = config;
     name_steps(verdict);
+    snprintf(verdict->settings, sizeof verdict->settings, "%016" PRIx64, config->hash);
     verdict->view.defect_capacity = (uint32_t)config->limits.defects;
     verdict->view.point_capacity = (uint32_t)config->limits.points;
     size_t defect_bytes = verdict->view.defect_capacity * sizeof(crn_defect);
@@ -88,21 +90,6 @@ void crn_verdict_free(crn_verdict **verdict)
     *verdict = NULL;
 }
 
-static void longest(int64_t *longest_ns, int64_t ns)
-{
-    if (ns > *longest_ns)
-        *longest_ns = ns;
-}
-
-static void sum_judgement(const crn_config *config, const crn_judgement *judgement, summary *sum)
-{
-    sum->skipped |= judgement->skipped;
-    sum->truncated |= judgement->truncated;
-    longest(&sum->queue_ns, judgement->queue_ns);
-    for (int32_t step = 0; step < config->steps; step++)
-        longest(&sum->stage_ns[step], judgement->stage_ns[step]);
-}
-
 static void sum_defects(const crn_defects *view, summary *sum)
 {
     sum->truncated |= view->truncated;
@@ -123,7 +110,8 @@ static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_ve
         const crn_fruit_view *view = &fruit->views[v];
         if (view->state != CRN_VIEW_JUDGED)
             continue;
-        sum_judgement(verdict->config, &view->judgement, &sum);
+        sum.skipped |= view->judgement.skipped;
+        sum.truncated |= view->judgement.truncated;
         if (facts->without_defects)
             continue;
         crn_store_read(store, view->judgement.result, &verdict->view);
@@ -157,17 +145,17 @@ static void put_skipped(const crn_verdict *verdict, crn_emit *emit, uint32_t ski
 }
 
 static void put_latency(const crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
-                        const crn_verdict_facts *facts, const summary *sum)
+                        const crn_verdict_facts *facts)
 {
     int32_t steps = verdict->config->steps;
+    crn_latency_parts parts;
+    crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
     crn_emit_text(emit, "latency_ms");
     crn_emit_map(emit, (uint32_t)steps + 2);
-    put_ms(emit, "queue", sum->queue_ns);
+    put_ms(emit, "queue", parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
-        put_ms(emit, verdict->step_names[step], sum->stage_ns[step]);
-    /* A fruit that is judged before it closed closes now. */
-    bool closed = fruit->closed_ns < facts->now_ns;
-    put_ms(emit, "total", closed ? facts->now_ns - fruit->closed_ns : 0);
+        put_ms(emit, verdict->step_names[step], parts.stage_ns[step]);
+    put_ms(emit, "total", parts.total_ns);
     crn_emit_map_end(emit);
 }
 
@@ -275,9 +263,11 @@ int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *frui
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_emit_begin(emit);
-    crn_emit_map(emit, 20);
+    crn_emit_map(emit, 24);
     crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
     crn_emit_pair_text(emit, "run", facts->run);
+    crn_emit_pair_text(emit, "settings", verdict->settings);
+    crn_emit_pair_text(emit, "recipe", "");
     crn_emit_pair_unsigned(emit, "lane", facts->lane);
     crn_emit_pair_unsigned(emit, "epoch", fruit->epoch);
     crn_emit_pair_unsigned(emit, "fruit", fruit->fruit);
@@ -287,6 +277,8 @@ int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *frui
     crn_emit_pair_unsigned(emit, "encoder", fruit->encoder);
     crn_emit_pair_unsigned(emit, "captured_ns", fruit->captured_ns);
     crn_emit_pair_unsigned(emit, "published_ns", facts->published_ns);
+    crn_emit_pair_unsigned(emit, "deadline_ns",
+                           facts->published_ns + (uint64_t)(fruit->deadline_ns - facts->now_ns));
     crn_emit_pair_text(emit, "verdict",
                        crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
     crn_emit_pair_unsigned(emit, "views_expected", fruit->expected);
@@ -295,7 +287,8 @@ int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *frui
     put_skipped(verdict, emit, sum.skipped);
     crn_emit_pair_bool(emit, "truncated", sum.truncated);
     crn_emit_pair_unsigned(emit, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
-    put_latency(verdict, emit, fruit, facts, &sum);
+    put_latency(verdict, emit, fruit, facts);
+    crn_view_states_emit(verdict->config, fruit, facts->now_ns, emit);
     put_totals(&verdict->config->classes, emit, &sum);
     put_defects(verdict, emit, fruit, store, sum.defects);
     crn_emit_map_end(emit);

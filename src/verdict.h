@@ -4,21 +4,59 @@
  * Every message on the sockets has two parts: the topic `fruit/<lane>` and one map (MessagePack, or
  * JSON where the file says so). Units are in the keys' names; ns are on CLOCK_REALTIME.
  *
- *   v                 1
+ *   v                 1, as long as keys are only added
  *   run               text: this start of the daemon
+ *   settings          text of 16 hex digits: FNV-1a 64 of what --print-config prints, followed by
+ *                     the bytes of the kernel and element files that it names
+ *   recipe            "": there are none yet
  *   lane, epoch, fruit                    as its views said
  *   sequence          of the lane's verdicts, from 0 with each run: a gap is a lost verdict
- *   stale             true: sent after its deadline
+ *   stale             see below
  *   encoder, captured_ns                  of the lowest view received
  *   published_ns      when it was packed
+ *   deadline_ns       when it was due at the latest
  *   verdict           "complete", "partial" or "late"
  *   views_expected    what the views' header said, 0: unknown
  *   views_received, views_judged
  *   skipped           [text]: optional steps that some view went without
  *   truncated         true: a limit cut the defects
  *   budget_ms         latency.budget_ms
- *   latency_ms        {queue, a key per step (a second of a kind is "haar_2"), total}: the longest
- *                     of the judged views' each; total is from the fruit's close to the packing
+ *   latency_ms        {queue, a key per step (a second of a kind is "haar_2"), total}: where the
+ *                     time went from the fruit's close to the packing, which is total. queue and
+ *                     the steps are those of the judged view that ended last, as far as they lie
+ *                     after the close, so that together they never exceed total: laid end to end
+ *                     and ending when the view ended, they are its wait until it began, its waits
+ *                     for a device or a worker once it had begun (which no key counts), and its
+ *                     steps in the chain's order. 0 where no view was judged. view_states has whole
+ *                     durations
+ *   view_states       [{view, state, reason, captured_ns, encoder, received_ms, queue_ms, run_ms,
+ *                     backend}]: of every view that is expected, or of those received or refused
+ *                     where views_expected is 0. Numbers are null and texts "" where there is
+ *                     nothing to say
+ *     state           "judged"; "lost": received but not judged; "refused": what came for it was
+ *                     refused; "missing": nothing came for it
+ *     reason          of a lost one:
+ *                       no_slot       no slot was free, or it gave its slot to a view worth more
+ *                       discarded     it had not begun when its fruit was judged, or could not have
+ *                                     finished in time
+ *                       unfinished    it was running when its time ran out
+ *                       failed        the chain reported an error, which the log names
+ *                       device_lost   its maps were on a device that was lost
+ *                     of a refused one the fault of its first message, as `status` names it
+ *                     of a judged one, the first that applies: then its fruit is at best partial
+ *                       not_finite, out_of_range, mask_values   values that are no probabilities
+ *                       truncated     a limit cut its defects
+ *                       skipped       it went without an optional step
+ *     captured_ns, encoder                  as its header said
+ *     received_ms     after the fruit's first view
+ *     queue_ms        from its reception until it began (a lost one: until it was handed to a
+ *                     worker or a device, or was lost)
+ *     run_ms          from then until it ended (a lost one: until it was lost, or until the packing
+ *                     where it still runs); null: it never began
+ *     backend         that judged it: "serial", "openmp", or "cuda" where a device did the steps on
+ *                     the maps
+ *     class, count    only with not_finite, out_of_range and mask_values: the first class that has
+ *                     such values ("": all classes together), and how many it has
  *   totals            {class: {count, area_px}} for every class with a level, over all views: count
  *                     leaves holes out, area_px takes theirs off
  *   defects           [{view, class, level, closed, hole, parent, area_px, perimeter_px,
@@ -27,6 +65,16 @@
  *     parent          index in this list, -1: none
  *     xy              the outline: a bin of little-endian f32 x, y pairs, in JSON [[x, y], ...]
  *     ranklet         only where a ranklet step ran for that view
+ *
+ * stale is true where the deadline had passed when the verdict was packed, or, for the grader, when
+ * it was handed to libzmq. So it becomes true when
+ *   - no grader was connected, or the one that was did not read, and the verdict waited for it;
+ *   - a view's header had a deadline that was past on its arrival (by 10 s at most; others are
+ *     ignored): it came too late, or clocks disagree;
+ *   - the line itself came late to it: the process was stopped, or had no core to run on.
+ * What happens once libzmq has the verdict is not in it: one that then waits at the reader says
+ * false, and a viewer's copy may where the grader's says true. deadline_ns against the reader's
+ * clock tells whether there is time left.
  *
  * Viewers also get the topic `status`, the grader `alive`: status.h. Readers pass over topics that
  * they do not know.

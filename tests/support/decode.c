@@ -87,6 +87,26 @@ void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_
         crn_expect_text(&map->via.map.ptr[i].key, keys[i]);
 }
 
+/* Times are whole nanoseconds, said in milliseconds: 17 digits of rounding are none of the line's.
+ */
+static int64_t nanoseconds_of(const msgpack_object *ms)
+{
+    assert_int_equal(ms->type, MSGPACK_OBJECT_FLOAT64);
+    return llround(ms->via.f64 * 1e6);
+}
+
+void crn_expect_latency_parts(const msgpack_object *verdict)
+{
+    const msgpack_object *latency = crn_decoded_field(verdict, "latency_ms");
+    int64_t total_ns = nanoseconds_of(crn_decoded_field(latency, "total")), sum_ns = -total_ns;
+    for (uint32_t i = 0; i < latency->via.map.size; i++) {
+        int64_t part_ns = nanoseconds_of(&latency->via.map.ptr[i].val);
+        assert_true(part_ns >= 0);
+        sum_ns += part_ns;
+    }
+    assert_true(sum_ns <= total_ns);
+}
+
 static void expect_same_points(const msgpack_object_bin *bin, yajl_val value)
 {
     assert_true(YAJL_IS_ARRAY(value));

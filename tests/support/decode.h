@@ -25,6 +25,9 @@ void crn_expect_reals(const msgpack_object *array, const double *values, uint32_
 /* A map of these keys, in this order. */
 void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_t count);
 
+/* The parts of the verdict's latency_ms add up to no more than its total. */
+void crn_expect_latency_parts(const msgpack_object *verdict);
+
 /* MessagePack and JSON say the same, to the last bit, in the same order. */
 void crn_expect_same(const msgpack_object *object, yajl_val value);
 

@@ -107,8 +107,9 @@ static void unpack(const verdict_bytes *verdict, msgpack_unpacked *ret_unpacked)
 
 static bool is_of_the_run(const msgpack_object *key)
 {
-    static const char *const keys[] = {"run",  "published_ns", "latency_ms", "sequence",
-                                       "lane", "fruit",        "budget_ms"};
+    static const char *const keys[] = {"run",        "settings",    "published_ns", "deadline_ns",
+                                       "latency_ms", "view_states", "sequence",     "lane",
+                                       "fruit",      "budget_ms"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (key->via.str.size == strlen(keys[i]) &&
             memcmp(key->via.str.ptr, keys[i], strlen(keys[i])) == 0)
@@ -172,6 +173,7 @@ void every_stage_expect_whole(const verdict_bytes *verdict)
     }
     assert_true(of_view[0] && of_view[1] && of_view[2]);
     assert_true(textured);
+    crn_expect_latency_parts(map);
     msgpack_unpacked_destroy(&unpacked);
 }
 

@@ -106,6 +106,33 @@ static void test_without_a_grader_verdicts_wait(void **state)
     crn_peer_message_free(m);
 }
 
+/* A deadline that was past before the verdict: a view came too late, or the line itself did. */
+static void test_a_verdict_past_its_deadline_is_stale_for_all(void **state)
+{
+    crn_publishing *f = *state;
+    crn_publishing_open(f);
+    void *readers[] = {crn_publishing_grader(f), crn_publishing_viewer(f, "fruit/7")};
+    crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
+    crn_publishing_serve_viewers(f, &crn_publishing_stats(f)->viewer_subscriptions, 1);
+    f->budget_ns = -1;
+    crn_publishing_give(f);
+    f->budget_ns = 0; /* due now is not past */
+    crn_publishing_give(f);
+    crn_peer_message *m = crn_peer_message_new();
+    for (int reader = 0; reader < 2; reader++) {
+        for (uint64_t sequence = 0; sequence < 2; sequence++) {
+            assert_int_equal(crn_peer_receive_sequence(readers[reader], m), sequence);
+            const msgpack_object *verdict = &m->unpacked.data;
+            crn_expect_bool(crn_decoded_field(verdict, "stale"), sequence == 0);
+            int64_t left_ns = (int64_t)(crn_decoded_field(verdict, "deadline_ns")->via.u64 -
+                                        crn_decoded_field(verdict, "published_ns")->via.u64);
+            assert_int_equal(left_ns, sequence == 0 ? -1 : 0);
+        }
+    }
+    assert_int_equal(crn_publishing_stats(f)->stale, 1);
+    crn_peer_message_free(m);
+}
+
 static void test_a_full_queue_drops_its_oldest(void **state)
 {
     crn_publishing *f = *state;
@@ -399,6 +426,8 @@ int main(void)
                                         crn_publishing_tear_down),
         cmocka_unit_test_setup_teardown(test_without_a_grader_verdicts_wait, crn_publishing_set_up,
                                         crn_publishing_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_verdict_past_its_deadline_is_stale_for_all,
+                                        crn_publishing_set_up, crn_publishing_tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_queue_drops_its_oldest, crn_publishing_set_up,
                                         crn_publishing_tear_down),
         cmocka_unit_test_setup_teardown(test_a_grader_that_leaves_and_returns,

@@ -1,0 +1,175 @@
+#include "src/verdict_views.h"
+
+#include "src/base/clock.h"
+#include "stages/backend.h"
+
+/* What a reader distinguishes; a view that still waits or runs when its fruit is judged is lost. */
+static const char *const state_names[] = {
+    [CRN_VIEW_ABSENT] = "missing",  [CRN_VIEW_ARRIVED] = "lost",  [CRN_VIEW_QUEUED] = "lost",
+    [CRN_VIEW_RUNNING] = "lost",    [CRN_VIEW_JUDGED] = "judged", [CRN_VIEW_LOST] = "lost",
+    [CRN_VIEW_REFUSED] = "refused",
+};
+
+static int64_t limit(int64_t ns, int64_t most_ns)
+{
+    return ns < 0 ? 0 : ns < most_ns ? ns : most_ns;
+}
+
+static int64_t ended_ns(const crn_fruit_view *view)
+{
+    return view->received_ns + view->judgement.queue_ns + view->judgement.run_ns;
+}
+
+/* The judged view that ended last; NULL: none was judged. */
+static const crn_fruit_view *last_judged(const crn_config *config, const crn_fruit *fruit)
+{
+    const crn_fruit_view *last = NULL;
+    for (int64_t v = 0; v < config->limits.views; v++) {
+        const crn_fruit_view *view = &fruit->views[v];
+        if (view->state == CRN_VIEW_JUDGED && (!last || ended_ns(view) > ended_ns(last)))
+            last = view;
+    }
+    return last;
+}
+
+void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int64_t now_ns,
+                          crn_latency_parts *ret_parts)
+{
+    crn_latency_parts parts = {.queue_ns = 0};
+    /* A fruit that is judged before it closed closes now. */
+    parts.total_ns = fruit->closed_ns < now_ns ? now_ns - fruit->closed_ns : 0;
+    const crn_fruit_view *last = last_judged(config, fruit);
+    if (last) {
+        const crn_judgement *judgement = &last->judgement;
+        int64_t left_ns = limit(ended_ns(last) - fruit->closed_ns, parts.total_ns);
+        int64_t waits_ns = judgement->run_ns;
+        for (int32_t step = config->steps - 1; step >= 0; step--) {
+            parts.stage_ns[step] = limit(judgement->stage_ns[step], left_ns);
+            left_ns -= parts.stage_ns[step];
+            waits_ns -= judgement->stage_ns[step];
+        }
+        left_ns -= limit(waits_ns, left_ns);
+        parts.queue_ns = limit(judgement->queue_ns, left_ns);
+    }
+    *ret_parts = parts;
+}
+
+static const char *reason_of(const crn_fruit_view *view)
+{
+    switch (view->state) {
+    case CRN_VIEW_ARRIVED:
+        return crn_view_reason_names[CRN_REASON_NO_SLOT];
+    case CRN_VIEW_QUEUED:
+        return crn_view_reason_names[CRN_REASON_DISCARDED];
+    case CRN_VIEW_RUNNING:
+        return crn_view_reason_names[CRN_REASON_UNFINISHED];
+    case CRN_VIEW_LOST:
+        return crn_view_reason_names[view->reason];
+    case CRN_VIEW_JUDGED:
+        if (view->values.reason)
+            return crn_view_reason_names[view->values.reason];
+        return view->judgement.truncated ? "truncated" : view->judgement.skipped ? "skipped" : "";
+    case CRN_VIEW_REFUSED:
+        return crn_refusal_name(view->refusal);
+    default:
+        return "";
+    }
+}
+
+static void emit_ms(crn_emit *emit, const char *key, int64_t ns)
+{
+    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
+}
+
+static void emit_nothing(crn_emit *emit, const char *key)
+{
+    crn_emit_text(emit, key);
+    crn_emit_null(emit);
+}
+
+/* Until when a view that was not judged waited or ran. */
+static int64_t given_up_ns(const crn_fruit_view *view, int64_t now_ns)
+{
+    return view->state == CRN_VIEW_LOST ? view->lost_ns : now_ns;
+}
+
+static void emit_times(const crn_fruit *fruit, const crn_fruit_view *view, int64_t now_ns,
+                       crn_emit *emit)
+{
+    emit_ms(emit, "received_ms", view->received_ns - fruit->opened_ns);
+    if (view->state == CRN_VIEW_JUDGED) {
+        emit_ms(emit, "queue_ms", view->judgement.queue_ns);
+        emit_ms(emit, "run_ms", view->judgement.run_ns);
+        return;
+    }
+    int64_t until_ns = given_up_ns(view, now_ns);
+    emit_ms(emit, "queue_ms", (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
+    if (view->begun_ns)
+        emit_ms(emit, "run_ms", until_ns - view->begun_ns);
+    else
+        emit_nothing(emit, "run_ms");
+}
+
+static const char *backend_of(const crn_config *config, const crn_fruit_view *view)
+{
+    if (view->state != CRN_VIEW_JUDGED)
+        return "";
+    if (view->judgement.on_device)
+        return crn_backend_names[CRN_BACKEND_CUDA];
+    bool serial = config->run.backend == CRN_BACKEND_SERIAL;
+    return crn_backend_names[serial ? CRN_BACKEND_SERIAL : CRN_BACKEND_OPENMP];
+}
+
+static void emit_values(const crn_config *config, const crn_value_fault *values, crn_emit *emit)
+{
+    int32_t class = values->class_index;
+    bool of_a_class = class >= 0 && class < config->classes.count;
+    crn_emit_pair_text(emit, "class", of_a_class ? config->classes.name[class] : "");
+    crn_emit_pair_unsigned(emit, "count", values->count);
+}
+
+static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t number,
+                      int64_t now_ns, crn_emit *emit)
+{
+    const crn_fruit_view *view = &fruit->views[number];
+    bool received = view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
+    bool values = view->state == CRN_VIEW_JUDGED && view->values.reason;
+    crn_emit_map(emit, 9 + 2 * (uint32_t)values);
+    crn_emit_pair_unsigned(emit, "view", (uint64_t)number);
+    crn_emit_pair_text(emit, "state", state_names[view->state]);
+    crn_emit_pair_text(emit, "reason", reason_of(view));
+    if (received) {
+        crn_emit_pair_unsigned(emit, "captured_ns", view->captured_ns);
+        crn_emit_pair_unsigned(emit, "encoder", view->encoder);
+        emit_times(fruit, view, now_ns, emit);
+    } else {
+        static const char *const unknown[] = {"captured_ns", "encoder", "received_ms", "queue_ms",
+                                              "run_ms"};
+        for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+            emit_nothing(emit, unknown[i]);
+    }
+    crn_emit_pair_text(emit, "backend", backend_of(config, view));
+    if (values)
+        emit_values(config, &view->values, emit);
+    crn_emit_map_end(emit);
+}
+
+/* Views of that number have an entry. */
+static bool is_listed(const crn_fruit *fruit, int64_t number)
+{
+    return number < fruit->expected || fruit->views[number].state != CRN_VIEW_ABSENT;
+}
+
+void crn_view_states_emit(const crn_config *config, const crn_fruit *fruit, int64_t now_ns,
+                          crn_emit *emit)
+{
+    uint32_t listed = 0;
+    for (int64_t v = 0; v < config->limits.views; v++)
+        listed += is_listed(fruit, v);
+    crn_emit_text(emit, "view_states");
+    crn_emit_array(emit, listed);
+    for (int64_t v = 0; v < config->limits.views; v++)
+        if (is_listed(fruit, v))
+            emit_view(config, fruit, v, now_ns, emit);
+    crn_emit_array_end(emit);
+}
