@@ -92,10 +92,4 @@ else:
                                                         cernita.diamond_square(5, 7)))
 expect("other backends", cernita.missing("serial") is None and cernita.missing("openmp") is None)
 
-try:
-    cernita.haar(grey, 20)
-    expect("a refusal", False)
-except OSError:
-    pass
-
 print(f"differs: {', '.join(differing)}" if differing else "all as meant")

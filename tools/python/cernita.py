@@ -15,10 +15,13 @@ prepare=True all but contours give the call itself, to be made again and again o
 missing("cuda") says why there is none here, or None; what the parts of the last call on a device took stands in
 context.device_ms().
 
+A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
+
 The library is build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
 """
 import ctypes
 import errno
+import operator
 import os
 import pathlib
 
@@ -28,6 +31,7 @@ _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
 _BACKENDS = ("auto", "serial", "openmp", "cuda")
 _TYPES = {"uint8": 1, "float16": 2, "float32": 3, "uint16": 4}
+_ELEMENT_MAX, _TAPS_MAX, _EXPONENT_MAX, _CELLS_MAX, _HALF_MAX = 4095, 16384, 20, 1 << 30, 3037000499  # as in ops.h
 
 
 class _Image(ctypes.Structure):
@@ -91,6 +95,7 @@ def _load():
 
 
 _lib = _load()
+_lib.crn_haar_levels_max.restype = ctypes.c_int32
 _lib.crn_backend_ops.restype = ctypes.POINTER(_Ops)
 
 
@@ -99,10 +104,106 @@ def _check(r):
         raise OSError(-r, os.strerror(-r))
 
 
+# --- arguments: what each is called, what it is, what is allowed ------------------------------------------------------
+
+def _join(names, last="or"):
+    return ", ".join(names[:-1]) + f" {last} {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _choice(argument, value, names):
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be {_join(names)}, not {value!r}")
+    if value not in names:
+        raise ValueError(f"{argument} must be {_join(names)}, not {value!r}")
+    return names.index(value)
+
+
+def _whole(argument, value, least, most):
+    try:
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(f"{argument} must be a whole number, not {value!r}")
+    if not least <= number <= most:
+        raise ValueError(f"{argument} must be from {least} to {most}, not {number}")
+    return number
+
+
+def _number(argument, value, least, most):
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{argument} must be a number, not {value!r}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{argument} must be {f'from {least} to {most}' if most < np.inf else f'at least {least}'}, "
+                         f"not {number}")
+    return number
+
+
+def _pair(argument, size, least, most):
+    """(width, height) of N or (width, height)."""
+    both = tuple(size) if isinstance(size, (tuple, list, np.ndarray)) and np.ndim(size) == 1 else (size, size)
+    if len(both) != 2:
+        raise ValueError(f"{argument} must be N or (width, height), not {size!r}")
+    return tuple(_whole(argument, side, least, most) for side in both)
+
+
+def _array(argument, array, types, dimensions=(2, 3)):
+    """The array itself, once it is one that an image can be made of."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
+    if array.dtype.name not in types:
+        raise TypeError(f"{argument} must be of {_join(types)}, not {array.dtype.name}; "
+                        f"{argument}.astype({types[-1]!r}) makes it one")
+    if not array.dtype.isnative:
+        raise TypeError(f"{argument} must be in this machine's byte order, not {array.dtype.str!r}")
+    if array.ndim not in dimensions:
+        raise ValueError(f"{argument} must have {_join([str(n) for n in dimensions])} dimensions, not {array.ndim}")
+    if not array.size:
+        raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
+    if any(stride % array.itemsize for stride in array.strides):
+        raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
+    return array
+
+
+def _flag(argument, value):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{argument} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def _numbers(argument, values, kind):
+    """Anything that numpy makes numbers of, dense."""
+    try:
+        return np.ascontiguousarray(values, kind)
+    except (TypeError, ValueError):
+        raise TypeError(f"{argument} must be numbers, not {values!r}") from None
+
+
+def _target(argument, out, like, shape, kind):
+    """The array that results go to: the caller's, or a new one."""
+    if out is None:
+        return np.empty(shape, kind)
+    _array(argument, out, (np.dtype(kind).name,), (len(shape),))
+    if out.shape != tuple(shape):
+        raise ValueError(f"{argument} must be of shape {tuple(shape)}, not {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{argument} must be writeable")
+    if like is not None and np.may_share_memory(like, out):
+        try:
+            shared = np.shares_memory(like, out, max_work=10000)
+        except np.TooHardError:
+            shared = False
+        if shared:
+            raise ValueError(f"{argument} must not share memory with the array that is read")
+    return out
+
+
 def _ops(backend):
     """The backend's table of operators, and why there is none."""
     why = ctypes.c_char_p()
-    ops = _lib.crn_backend_ops(_BACKENDS.index(backend), ctypes.byref(why))
+    ops = _lib.crn_backend_ops(_choice("backend", backend, _BACKENDS), ctypes.byref(why))
     return ops, None if ops else why.value.decode()
 
 
@@ -123,7 +224,7 @@ class Context:
 
     def __init__(self, threads=1):
         self.pointer = ctypes.c_void_p()
-        _check(_lib.crn_context_create(threads, ctypes.byref(self.pointer)))
+        _check(_lib.crn_context_create(_whole("threads", threads, 1, 4096), ctypes.byref(self.pointer)))
 
     def device_ms(self):
         """(upload, kernels, download) of the last operator that ran on a device with this context."""
@@ -139,6 +240,7 @@ class Found:
     """Contours, and the room for them: reuse one where its allocation would count."""
 
     def __init__(self, points=1 << 20, contours=1 << 17):
+        points, contours = _whole("points", points, 1, 2**32 - 1), _whole("contours", contours, 1, 2**32 - 1)
         self._points, self._contours = np.empty(points, _POINT), np.empty(contours, _CONTOUR)
         self.raw = _Contours(self._points.ctypes.data, self._contours.ctypes.data, points, contours)
 
@@ -147,12 +249,15 @@ class Found:
     truncated = property(lambda self: self.raw.truncated)
 
     def polylines(self, plane=0):
+        plane = _whole("plane", plane, 0, 2**31 - 1)
         row_column = self.points.view("f8").reshape(-1, 2)[:, ::-1]
         return [row_column[c["first"]:c["first"] + c["count"]] for c in self.contours if c["plane"] == plane]
 
 
-def image(array, layout="hwc"):
-    """A crn_image over an array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
+def image(array, layout="hwc", argument="array", types=tuple(_TYPES)):
+    """A crn_image over an array of 2 dimensions, or of 3 in the layout "hwc" or "chw". Errors call it `argument`."""
+    _array(argument, array, types)
+    _choice("layout", layout, ("hwc", "chw"))
     planar = array[None] if array.ndim == 2 else array if layout == "chw" else np.moveaxis(array, 2, 0)
     strides = [stride // array.itemsize for stride in planar.strides]
     if len(planar) == 1:  # numpy's is 0: a single plane is dense all the same
@@ -160,88 +265,168 @@ def image(array, layout="hwc"):
     return _Image(planar.ctypes.data, _TYPES[array.dtype.name], *planar.shape, *strides)
 
 
+def _context(context, threads):
+    if context is None:
+        return Context(threads)
+    if not isinstance(context, Context):
+        raise TypeError(f"context must be a cernita.Context, not {type(context).__name__}")
+    return context
+
+
+def _found(found):
+    if found is None:
+        return Found()
+    if not isinstance(found, Found):
+        raise TypeError(f"found must be a cernita.Found, not {type(found).__name__}")
+    return found
+
+
 def contours(array, level, *, layout="hwc", mask=None, connectivity="low", orientation="low",
              border="open", backend="openmp", threads=1, context=None, found=None):
     """The contours of every plane. level: one for all, or one per plane (NaN: leave that plane out).
     Without `found` the room grows until everything fits; with it the result may be truncated."""
     source = image(array, layout)
-    levels = np.ascontiguousarray(np.broadcast_to(np.asarray(level, "f8"), (source.planes,)))
-    valid = None if mask is None else np.ascontiguousarray(mask, "u1")
+    border = _choice("border", border, ("open", "closed"))
+    least = 1 if border else 2
+    if source.height < least or source.width < least:
+        raise ValueError(f"array must be at least 2 x 2 with an open border, not {source.height} x {source.width}")
+    if (source.height + 1) * (source.width + 1) >= _CELLS_MAX:
+        raise ValueError(f"array must have fewer than 2^30 pixels per plane, not {source.height} x {source.width}")
+    levels = _numbers("level", level, "f8")
+    if levels.shape not in ((), (1,), (source.planes,)):
+        raise ValueError(f"level must be one number, or one for each of {source.planes} planes, not {levels.shape}")
+    if border and (levels < 0).any():
+        raise ValueError("level must be at least 0 with a closed border, beyond which the array is 0")
+    levels = np.ascontiguousarray(np.broadcast_to(levels, (source.planes,)))
+    valid = None if mask is None else np.ascontiguousarray(_numbers("mask", mask, "f4") != 0, "u1")
     if valid is not None and valid.shape != (source.height, source.width):
-        raise ValueError("the mask must have the height and width of the array")
+        raise ValueError(f"mask must have the height and width of array, {(source.height, source.width)}, "
+                         f"not {valid.shape}")
     params = _Params(levels.ctypes.data, None if valid is None else valid.ctypes.data,
-                     ("low", "high").index(connectivity), ("low", "high").index(orientation),
-                     ("open", "closed").index(border))
-    context, room = context or Context(threads), found or Found()
-    operator = _operator("contours", backend)
+                     _choice("connectivity", connectivity, ("low", "high")),
+                     _choice("orientation", orientation, ("low", "high")), border)
+    context, room = _context(context, threads), _found(found)
+    operation = _operator("contours", backend)
     while True:
-        _check(operator(context.pointer, ctypes.byref(params), ctypes.byref(source), ctypes.byref(room.raw)))
+        _check(operation(context.pointer, ctypes.byref(params), ctypes.byref(source), ctypes.byref(room.raw)))
         if found or not room.truncated:
             return room
         room = Found(4 * len(room._points), 4 * len(room._contours))
 
 
-def _call(name, params, source, target, out, keep=None, *, backend="openmp", threads=1, context=None, prepare=False):
+def _call(name, params, source, target, out, keep=None, *, backend="openmp", threads=1, context=None, prepare=False,
+          **unknown):
     """Does it and gives `out`, or with `prepare` the call, which keeps all that it needs alive."""
-    operator, context = _operator(name, backend), context or Context(threads)
+    if unknown:
+        raise TypeError(f"{name}() has no argument {_join(list(unknown))}; those of every operator are backend, "
+                        "threads, context and prepare")
+    operation, context = _operator(name, backend), _context(context, threads)
     pointers = [context.pointer, ctypes.byref(params)]
     pointers += [ctypes.byref(i) for i in (source, target) if i is not None]
 
     def run(keep=(context, out, keep)):
-        _check(operator(*pointers))
+        _check(operation(*pointers))
         return out
-    return run if prepare else run()
+    return run if _flag("prepare", prepare) else run()
 
 
-def _pair(size):
-    return (size, size) if isinstance(size, int) else tuple(size)
+def _element(element, size):
+    """Its crn_element_shape, width, height, and members or None."""
+    if isinstance(element, str):
+        return (_choice("element", element, ("rect", "disk", "cross")), *_pair("size", size, 1, _ELEMENT_MAX), None)
+    members = _numbers("element", element, "f8")
+    if members.ndim != 2 or not members.any() or max(members.shape) > _ELEMENT_MAX:
+        raise ValueError(f"element must be rect, disk or cross, or an array of 2 dimensions with sides up to "
+                         f"{_ELEMENT_MAX} and a member that is not 0, not this one of shape {members.shape}")
+    return 3, members.shape[1], members.shape[0], np.ascontiguousarray(members != 0, "u1")
+
+
+def _heights(heights, height, width, kind):
+    levels = _numbers("heights", heights, "f4")
+    if levels.shape != (height, width):
+        raise ValueError(f"heights must be of the element's shape, {(height, width)}, not {levels.shape}")
+    if not np.isfinite(levels).all():
+        raise ValueError("heights must be finite")
+    if kind == np.uint8 and (np.abs(levels).max() > 255 or (levels != np.rint(levels)).any()):
+        raise ValueError("heights must be whole numbers from -255 to 255 where array is of uint8")
+    return levels
 
 
 def morphology(array, operation, element="rect", size=3, *, heights=None, layout="hwc", out=None, **how):
     """operation: erode, dilate, open, close, gradient, tophat or blackhat. element: rect, disk or cross of `size`
     (N or (width, height)), or an array whose non-zero pixels are the members; heights: of a non-flat one."""
-    members = None if isinstance(element, str) else np.ascontiguousarray(np.asarray(element) != 0, "u1")
-    width, height = _pair(size) if members is None else members.shape[::-1]
-    shape = 3 if members is not None else ("rect", "disk", "cross").index(element)
-    levels = None if heights is None else np.ascontiguousarray(heights, "f4")
+    source = image(array, layout, types=("uint8", "float32"))
+    shape, width, height, members = _element(element, size)
+    levels = None if heights is None else _heights(heights, height, width, array.dtype)
     params = _MorphologyParams(
-        ("erode", "dilate", "open", "close", "gradient", "tophat", "blackhat").index(operation),
+        _choice("operation", operation, ("erode", "dilate", "open", "close", "gradient", "tophat", "blackhat")),
         _Element(shape, width, height, None if members is None else members.ctypes.data,
                  None if levels is None else levels.ctypes.data))
-    out = np.empty_like(array) if out is None else out
-    return _call("morphology", params, image(array, layout), image(out, layout), out, (array, members, levels), **how)
+    out = _target("out", out, array, array.shape, array.dtype)
+    return _call("morphology", params, source, image(out, layout), out, (array, members, levels), **how)
 
 
 def convolve(array, kernel, *, border="replicate", layout="hwc", out=None, **how):
     """The kernel laid over the array as it is written (a correlation). border: replicate, reflect, wrap or zero."""
-    weights = np.ascontiguousarray(kernel, "f4")
+    source = image(array, layout, types=("uint8", "float32"))
+    weights = _numbers("kernel", kernel, "f4")
+    if weights.ndim != 2 or not 1 <= weights.size <= _TAPS_MAX:
+        raise ValueError(f"kernel must have 2 dimensions and 1 to {_TAPS_MAX} weights, not the shape {weights.shape}")
+    if not np.isfinite(weights).all():
+        raise ValueError("kernel must be of finite weights")
     params = _ConvolveParams(weights.ctypes.data, weights.shape[1], weights.shape[0],
-                             ("replicate", "reflect", "wrap", "zero").index(border))
-    out = np.empty_like(array) if out is None else out
-    return _call("convolve", params, image(array, layout), image(out, layout), out, (array, weights), **how)
+                             _choice("border", border, ("replicate", "reflect", "wrap", "zero")))
+    out = _target("out", out, array, array.shape, array.dtype)
+    return _call("convolve", params, source, image(out, layout), out, (array, weights), **how)
 
 
 def haar(array, levels, *, direction="forward", threshold=0, unit=False, layout="hwc", out=None, **how):
     """In the quadrant layout, f32. direction: forward, inverse or denoise (soft threshold on all differences)."""
-    params = _HaarParams(("forward", "inverse", "denoise").index(direction), levels, threshold, unit)
-    out = np.empty(array.shape, "f4") if out is None else out
-    return _call("haar", params, image(array, layout), image(out, layout), out, array, **how)
+    source = image(array, layout, types=("uint8", "float32"))
+    most = _lib.crn_haar_levels_max(source.height, source.width)
+    params = _HaarParams(_choice("direction", direction, ("forward", "inverse", "denoise")),
+                         _whole("levels", levels, 0, most), _number("threshold", threshold, 0, np.inf),
+                         _flag("unit", unit))
+    out = _target("out", out, array, array.shape, "f4")
+    return _call("haar", params, source, image(out, layout), out, array, **how)
 
 
 def ranklet(array, window, *, out=None, **how):
     """Vertical, horizontal and diagonal ranklets of an H x W array, one row and column per position of the window
     (N or (width, height))."""
-    width, height = _pair(window)
+    _array("array", array, ("uint8", "uint16"), (2,))
+    width, height = _pair("window", window, 2, 2**31 - 1)
+    if width % 2 or height % 2:
+        raise ValueError(f"window must have even sides, not {width} x {height}")
+    if height > array.shape[0] or width > array.shape[1]:
+        raise ValueError(f"window must fit into array, {array.shape[1]} wide and {array.shape[0]} high, "
+                         f"not be {width} wide and {height} high")
+    if width * height // 2 > _HALF_MAX:
+        raise ValueError(f"window must have at most {2 * _HALF_MAX} pixels")
     params = _RankletParams(width, height)
-    if out is None:
-        out = np.empty((3, array.shape[0] - height + 1, array.shape[1] - width + 1), "f4")
+    out = _target("out", out, array, (3, array.shape[0] - height + 1, array.shape[1] - width + 1), "f4")
     return _call("ranklet", params, image(array), image(out, "chw"), out, array, **how)
 
 
 def diamond_square(exponent, seed=0, *, roughness=0.5, dtype="uint8", x=0, y=0, size=None, out=None, **how):
     """The fractal field of side 2^exponent + 1, or the rectangle of `size` (width, height) at (x, y)."""
-    side = 2**exponent + 1
-    width, height = size or (side, side)
-    params = _DiamondSquareParams(exponent, seed, roughness, x, y)
-    out = np.empty((height, width), dtype) if out is None else out
+    side = 2**_whole("exponent", exponent, 0, _EXPONENT_MAX) + 1
+    x, y = _whole("x", x, 0, side - 1), _whole("y", y, 0, side - 1)
+    width, height = _pair("size", side if size is None else size, 1, side)
+    if out is None:
+        try:
+            kind = np.dtype(dtype).name
+        except TypeError:
+            kind = str(dtype)
+        _choice("dtype", kind, ("uint8", "float32"))
+        out = np.empty((height, width), kind)
+    _array("out", out, ("uint8", "float32"), (2,))
+    if size is not None and out.shape != (height, width):
+        raise ValueError(f"out must be of size, {height} high and {width} wide, not of shape {out.shape}")
+    if out.shape[1] > side - x or out.shape[0] > side - y:
+        raise ValueError(f"{'out' if size is None else 'size'} must fit into the field of side {side} from x {x}, "
+                         f"y {y} on, not be {out.shape[1]} wide and {out.shape[0]} high")
+    _target("out", out, None, out.shape, out.dtype)
+    params = _DiamondSquareParams(exponent, _whole("seed", seed, 0, 2**64 - 1),
+                                  _number("roughness", roughness, 0, 1), x, y)
     return _call("diamond_square", params, None, image(out), out, **how)

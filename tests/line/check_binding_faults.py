@@ -1,0 +1,191 @@
+"""What cernita.py says of wrong arguments, each in turn: check_binding_faults.py LIBRARY TOOLS_PYTHON
+
+Prints what was not refused, or not in these words.
+"""
+import os
+import sys
+
+os.environ["CRN_LIBRARY"] = sys.argv[1]
+sys.path.insert(0, sys.argv[2])
+
+import numpy as np
+
+import cernita
+
+grey = np.zeros((8, 12), "u1")
+rgb = np.zeros((8, 12, 3), "u1")
+real = np.zeros((8, 12), "f4")
+read_only = np.zeros((8, 12), "u1")
+read_only.flags.writeable = False
+odd = np.zeros((8, 12), [("a", "u1"), ("b", "f4")])["b"]
+
+IMAGE = "uint8, float16, float32 or uint16"
+PLAIN = "uint8 or float32"
+BACKENDS = "auto, serial, openmp or cuda"
+
+# What is called, with which error, and how that begins.
+CASES = {
+    "contours of float64": (lambda: cernita.contours(grey.astype("f8"), 1), TypeError,
+                            f"array must be of {IMAGE}, not float64; array.astype('uint16') makes it one"),
+    "contours of bool": (lambda: cernita.contours(grey > 0, 1), TypeError, f"array must be of {IMAGE}, not bool"),
+    "contours of int32": (lambda: cernita.contours(grey.astype("i4"), 1), TypeError,
+                          f"array must be of {IMAGE}, not int32"),
+    "contours of complex": (lambda: cernita.contours(grey.astype("c8"), 1), TypeError, "array must be of"),
+    "contours of a list": (lambda: cernita.contours([[1, 2], [3, 4]], 1), TypeError,
+                           "array must be a numpy array, not list"),
+    "contours of a line": (lambda: cernita.contours(grey[0], 1), ValueError,
+                           "array must have 2 or 3 dimensions, not 1"),
+    "contours of many": (lambda: cernita.contours(grey[None, None], 1), ValueError,
+                         "array must have 2 or 3 dimensions, not 4"),
+    "contours of nothing": (lambda: cernita.contours(grey[:0], 1), ValueError, "array must not be empty"),
+    "contours of a row": (lambda: cernita.contours(grey[:1], 1), ValueError,
+                          "array must be at least 2 x 2 with an open border, not 1 x 12"),
+    "contours of another byte order": (lambda: cernita.contours(real.astype(">f4"), 1), TypeError,
+                                       "array must be in this machine's byte order, not '>f4'"),
+    "contours of a record's field": (lambda: cernita.contours(odd, 1), ValueError,
+                                     "array must have strides of whole elements; array.copy() has"),
+    "layout": (lambda: cernita.contours(rgb, 1, layout="whc"), ValueError, "layout must be hwc or chw, not 'whc'"),
+    "level": (lambda: cernita.contours(rgb, [1, 2]), ValueError,
+              "level must be one number, or one for each of 3 planes, not (2,)"),
+    "level of text": (lambda: cernita.contours(rgb, "high"), TypeError, "level must be numbers, not 'high'"),
+    "level below a closed border": (lambda: cernita.contours(grey, -1, border="closed"), ValueError,
+                                    "level must be at least 0 with a closed border"),
+    "connectivity": (lambda: cernita.contours(grey, 1, connectivity="8"), ValueError,
+                     "connectivity must be low or high, not '8'"),
+    "connectivity as a number": (lambda: cernita.contours(grey, 1, connectivity=8), TypeError,
+                                 "connectivity must be low or high, not 8"),
+    "orientation": (lambda: cernita.contours(grey, 1, orientation="left"), ValueError,
+                    "orientation must be low or high, not 'left'"),
+    "border of contours": (lambda: cernita.contours(grey, 1, border="wrap"), ValueError,
+                           "border must be open or closed, not 'wrap'"),
+    "mask": (lambda: cernita.contours(grey, 1, mask=grey[1:]), ValueError,
+             "mask must have the height and width of array, (8, 12), not (7, 12)"),
+    "mask of text": (lambda: cernita.contours(grey, 1, mask="x"), TypeError, "mask must be numbers, not 'x'"),
+    "backend": (lambda: cernita.contours(grey, 1, backend="gpu"), ValueError, f"backend must be {BACKENDS}, not 'gpu'"),
+    "missing backend": (lambda: cernita.missing("gpu"), ValueError, f"backend must be {BACKENDS}, not 'gpu'"),
+    "threads": (lambda: cernita.contours(grey, 1, threads=0), ValueError, "threads must be from 1 to 4096, not 0"),
+    "threads of text": (lambda: cernita.contours(grey, 1, threads="2"), TypeError,
+                        "threads must be a whole number, not '2'"),
+    "threads of a context": (lambda: cernita.Context(2.5), TypeError, "threads must be a whole number, not 2.5"),
+    "context": (lambda: cernita.contours(grey, 1, context=4), TypeError, "context must be a cernita.Context, not int"),
+    "found": (lambda: cernita.contours(grey, 1, found=[]), TypeError, "found must be a cernita.Found, not list"),
+    "points": (lambda: cernita.Found(points=-1), ValueError, "points must be from 1 to 4294967295, not -1"),
+    "contours found": (lambda: cernita.Found(contours="1"), TypeError, "contours must be a whole number, not '1'"),
+    "plane": (lambda: cernita.Found().polylines("rot"), TypeError, "plane must be a whole number, not 'rot'"),
+
+    "morphology of float16": (lambda: cernita.morphology(real.astype("f2"), "open"), TypeError,
+                              f"array must be of {PLAIN}, not float16; array.astype('float32') makes it one"),
+    "operation": (lambda: cernita.morphology(grey, "opening"), ValueError,
+                  "operation must be erode, dilate, open, close, gradient, tophat or blackhat, not 'opening'"),
+    "element": (lambda: cernita.morphology(grey, "open", "circle"), ValueError,
+                "element must be rect, disk or cross, not 'circle'"),
+    "element without members": (lambda: cernita.morphology(grey, "open", np.zeros((3, 3))), ValueError,
+                                "element must be rect, disk or cross, or an array of 2 dimensions with sides up to"),
+    "element of a line": (lambda: cernita.morphology(grey, "open", [1, 1]), ValueError, "element must be rect"),
+    "element that is too large": (lambda: cernita.morphology(grey, "open", np.ones((1, 5000))), ValueError,
+                                  "element must be rect"),
+    "element of nothing": (lambda: cernita.morphology(grey, "open", None), ValueError, "element must be rect"),
+    "size": (lambda: cernita.morphology(grey, "open", "rect", 0), ValueError, "size must be from 1 to 4095, not 0"),
+    "size of three": (lambda: cernita.morphology(grey, "open", "rect", (1, 2, 3)), ValueError,
+                      "size must be N or (width, height), not (1, 2, 3)"),
+    "size as a fraction": (lambda: cernita.morphology(grey, "open", "rect", 2.5), TypeError,
+                           "size must be a whole number, not 2.5"),
+    "heights of another shape": (lambda: cernita.morphology(grey, "open", "rect", 3, heights=[1, 2]), ValueError,
+                                 "heights must be of the element's shape, (3, 3), not (2,)"),
+    "heights of bytes": (lambda: cernita.morphology(grey, "open", "rect", 1, heights=[[.5]]), ValueError,
+                         "heights must be whole numbers from -255 to 255 where array is of uint8"),
+    "infinite heights": (lambda: cernita.morphology(real, "open", "rect", 1, heights=[[np.inf]]), ValueError,
+                         "heights must be finite"),
+    "out that is no array": (lambda: cernita.morphology(grey, "open", out=[]), TypeError,
+                             "out must be a numpy array, not list"),
+    "out of another type": (lambda: cernita.morphology(grey, "open", out=real), TypeError,
+                            "out must be of uint8, not float32"),
+    "out of another size": (lambda: cernita.morphology(grey, "open", out=grey[1:].copy()), ValueError,
+                            "out must be of shape (8, 12), not (7, 12)"),
+    "out that is the input": (lambda: cernita.morphology(grey, "open", out=grey), ValueError,
+                              "out must not share memory with the array that is read"),
+    "out that cannot be written": (lambda: cernita.morphology(grey, "open", out=read_only), ValueError,
+                                   "out must be writeable"),
+    "an unknown argument": (lambda: cernita.morphology(grey, "open", thread=2), TypeError,
+                            "morphology() has no argument thread; those of every operator are backend, threads"),
+    "prepare": (lambda: cernita.morphology(grey, "open", prepare="yes"), TypeError,
+                "prepare must be True or False, not 'yes'"),
+
+    "convolve of uint16": (lambda: cernita.convolve(grey.astype("u2"), np.ones((3, 3))), TypeError,
+                           f"array must be of {PLAIN}, not uint16"),
+    "kernel by name": (lambda: cernita.convolve(grey, "gaussian"), TypeError, "kernel must be numbers, not 'gaussian'"),
+    "kernel of one dimension": (lambda: cernita.convolve(grey, [1, 2]), ValueError,
+                                "kernel must have 2 dimensions and 1 to 16384 weights, not the shape (2,)"),
+    "kernel that is too large": (lambda: cernita.convolve(grey, np.ones((200, 200))), ValueError,
+                                 "kernel must have 2 dimensions and 1 to 16384 weights"),
+    "kernel of nothing": (lambda: cernita.convolve(grey, np.ones((0, 3))), ValueError, "kernel must have 2 dimensions"),
+    "kernel with NaN": (lambda: cernita.convolve(grey, [[np.nan]]), ValueError, "kernel must be of finite weights"),
+    "border of convolve": (lambda: cernita.convolve(grey, [[1]], border="mirror"), ValueError,
+                           "border must be replicate, reflect, wrap or zero, not 'mirror'"),
+
+    "haar of float64": (lambda: cernita.haar(grey.astype("f8"), 1), TypeError,
+                        f"array must be of {PLAIN}, not float64"),
+    "levels": (lambda: cernita.haar(grey, 5), ValueError, "levels must be from 0 to 4, not 5"),
+    "levels as a fraction": (lambda: cernita.haar(grey, 1.5), TypeError, "levels must be a whole number, not 1.5"),
+    "direction": (lambda: cernita.haar(grey, 1, direction="back"), ValueError,
+                  "direction must be forward, inverse or denoise, not 'back'"),
+    "threshold": (lambda: cernita.haar(grey, 1, threshold=-1), ValueError, "threshold must be at least 0, not -1.0"),
+    "threshold of NaN": (lambda: cernita.haar(grey, 1, threshold=np.nan), ValueError, "threshold must be at least 0"),
+    "threshold of text": (lambda: cernita.haar(grey, 1, threshold="low"), TypeError,
+                          "threshold must be a number, not 'low'"),
+    "unit": (lambda: cernita.haar(grey, 1, unit=255), TypeError, "unit must be True or False, not 255"),
+    "out of bytes": (lambda: cernita.haar(grey, 1, out=np.empty_like(grey)), TypeError,
+                     "out must be of float32, not uint8"),
+
+    "ranklet of float32": (lambda: cernita.ranklet(real, 4), TypeError,
+                           "array must be of uint8 or uint16, not float32"),
+    "ranklet of planes": (lambda: cernita.ranklet(rgb, 4), ValueError, "array must have 2 dimensions, not 3"),
+    "odd window": (lambda: cernita.ranklet(grey, 3), ValueError, "window must have even sides, not 3 x 3"),
+    "small window": (lambda: cernita.ranklet(grey, 0), ValueError, "window must be from 2 to"),
+    "large window": (lambda: cernita.ranklet(grey, (8, 10)), ValueError,
+                     "window must fit into array, 12 wide and 8 high, not be 8 wide and 10 high"),
+    "window of text": (lambda: cernita.ranklet(grey, "4x4"), TypeError, "window must be a whole number, not '4x4'"),
+    "out of ranklets": (lambda: cernita.ranklet(grey, 4, out=real), ValueError, "out must have 3 dimensions, not 2"),
+
+    "exponent": (lambda: cernita.diamond_square(21), ValueError, "exponent must be from 0 to 20, not 21"),
+    "seed": (lambda: cernita.diamond_square(3, -1), ValueError, "seed must be from 0 to 18446744073709551615, not -1"),
+    "roughness": (lambda: cernita.diamond_square(3, roughness=2), ValueError, "roughness must be from 0 to 1, not 2.0"),
+    "dtype": (lambda: cernita.diamond_square(3, dtype="float64"), ValueError,
+              "dtype must be uint8 or float32, not 'float64'"),
+    "dtype that is none": (lambda: cernita.diamond_square(3, dtype="u8x"), ValueError,
+                           "dtype must be uint8 or float32, not 'u8x'"),
+    "x": (lambda: cernita.diamond_square(3, x=9), ValueError, "x must be from 0 to 8, not 9"),
+    "y": (lambda: cernita.diamond_square(3, y=-1), ValueError, "y must be from 0 to 8, not -1"),
+    "size of the field": (lambda: cernita.diamond_square(3, x=5, size=(5, 9)), ValueError,
+                          "size must fit into the field of side 9 from x 5, y 0 on, not be 5 wide and 9 high"),
+    "size of out": (lambda: cernita.diamond_square(3, size=2, out=grey), ValueError,
+                    "out must be of size, 2 high and 2 wide, not of shape (8, 12)"),
+    "out of the field": (lambda: cernita.diamond_square(3, out=grey), ValueError,
+                         "out must fit into the field of side 9 from x 0, y 0 on, not be 12 wide and 8 high"),
+    "out of float16": (lambda: cernita.diamond_square(3, out=np.empty((2, 2), "f2")), TypeError,
+                       f"out must be of {PLAIN}, not float16"),
+}
+
+wrong = []
+for name, (call, kind, begins) in CASES.items():
+    try:
+        call()
+        wrong.append(f"{name}: not refused")
+    except Exception as fault:
+        if type(fault) is not kind or not str(fault).startswith(begins):
+            wrong.append(f"{name}: {type(fault).__name__}: {fault}")
+
+# What must go on: numpy's own whole numbers, an array of two sides, a view without a copy, overlapping rows apart.
+both = np.zeros((8, 24), "u1")
+try:
+    cernita.morphology(grey, "open", "rect", np.int64(3), threads=np.int32(2))
+    cernita.morphology(grey, "open", "rect", np.array([3, 1]))
+    cernita.morphology(both[:, ::2], "open", out=both[:, 1::2])
+    cernita.contours(rgb[::-1, ::2], (1, np.nan, 2), mask=np.ones((8, 6), bool), backend="auto")
+    cernita.contours(grey[:1, :1], np.float32(1), border="closed")
+    cernita.haar(grey, 2, threshold=np.inf, direction="denoise")
+    cernita.diamond_square(2, 2**64 - 1, dtype=np.float32, size=(2, 3))
+except Exception as fault:
+    wrong.append(f"what is right: {type(fault).__name__}: {fault}")
+
+print("\n".join(wrong) if wrong else "all named")
