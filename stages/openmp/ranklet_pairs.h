@@ -178,10 +178,39 @@ static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool an
     }
 }
 
+/* `count` rounded up to whole vectors of `lanes`. */
+static inline int32_t crn_pairs_whole(int32_t count, int32_t lanes)
+{
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+/*
+ * The last vector of a row of sums reads on beyond the last position: up to a window's width into
+ * the rows of pairs, half of one into the row of AC. That is further than they are written, so the
+ * rest is cleared, once a tile. What comes of it is read by nobody, but a sum of whatever lay there
+ * may overflow.
+ */
+static inline void crn_pairs_clear(const crn_ranklet_tile *tile)
+{
+    const int32_t half = tile->width / 2;
+    const int32_t written = crn_pairs_whole(tile->columns + tile->width - 1, CRN_CODES);
+    const int32_t sums = crn_pairs_whole(tile->columns, CRN_PAIR_SUMS);
+    const int32_t ac_sums = crn_pairs_whole(tile->columns + half, CRN_PAIR_SUMS);
+    const int32_t last = sums > ac_sums - half ? sums + tile->width : ac_sums + half;
+    crn_code *pairs = tile->pairs;
+    for (int32_t d = 0; d < 3 * tile->width - 2 && written < last; d++, pairs += tile->pairs_stride)
+        memset(pairs + written, 0, (size_t)(last - written) * sizeof *pairs);
+    crn_pair_sum *ac = (crn_pair_sum *)tile->rings + (tile->height / 2 + 1) * tile->pairs_stride;
+    if (ac_sums < sums + half)
+        memset(ac + ac_sums, 0, (size_t)(sums + half - ac_sums) * sizeof *ac);
+}
+
 /* What goes before row y can be told: CD is AB half a window further down. */
 static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool anew)
 {
     const int32_t last = tile->width - 1;
+    if (anew)
+        crn_pairs_clear(tile);
     if (anew)
         for (int32_t i = 0; i < tile->height / 2; i++)
             crn_pairs_ab(tile, y + i, i == 0);
