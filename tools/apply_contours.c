@@ -6,6 +6,7 @@
 
 #include "stages/names.h"
 #include "stages/serial/contours.h"
+#include "tools/apply_map.h"
 #include "tools/apply_outlines.h"
 
 static const crn_option options[] = {
@@ -184,6 +185,21 @@ static int find(crn_apply *apply, const settings *set, const char *path, const c
     return r;
 }
 
+/* A level between 0 and 1 is that of a probability, and finds every pixel that is not 0 in a
+ * picture whose values go further. */
+static void warn_of_level(const settings *set, const char *in, const crn_image *image)
+{
+    float least, most;
+    int largest = image->type == CRN_U8 ? UINT8_MAX : UINT16_MAX;
+    if ((image->type != CRN_U8 && image->type != CRN_U16) || set->level <= 0 || set->level >= 1 ||
+        !crn_map_range(image, &least, &most) || most <= 1)
+        return;
+    crn_tool_note(&tool,
+                  "%s: --level %g is taken in the picture's own values, 0 to %d in %s; %g is the "
+                  "middle of them",
+                  in, set->level, largest, crn_type_say(image->type), largest / 2.0);
+}
+
 static int work(crn_apply *apply, const settings *set, const char *in, const char *out,
                 crn_error *error)
 {
@@ -196,6 +212,8 @@ static int work(crn_apply *apply, const settings *set, const char *in, const cha
         r = check_picture(apply, set, in, out, &probed, error);
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
+    if (r == 0)
+        warn_of_level(set, in, &picture.image);
     if (r == 0)
         r = find(apply, set, in, &picture.image, &contours, error);
     if (r == 0 && crn_apply_ends(out, ".png"))

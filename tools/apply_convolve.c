@@ -1,5 +1,6 @@
 /* cernita-apply convolve. */
 #include <getopt.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "stages/kernel.h"
@@ -92,11 +93,32 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
     return apply->ops->convolve(apply->context, &params, in, out);
 }
 
+/* Weights that add up to nothing answer to edges with both signs, of which u8 and u16 hold one. */
+static void warn_of_cut(const settings *set, const char *in)
+{
+    crn_picture probed = {0};
+    double sum = 0, size = 0;
+    for (int32_t i = 0; i < set->kernel.size.width * set->kernel.size.height; i++) {
+        sum += (double)set->kernel.weights[i];
+        size += fabs((double)set->kernel.weights[i]);
+    }
+    if (size <= 0 || fabs(sum) > 1e-3 * size || crn_picture_probe(in, &probed, NULL) < 0)
+        return;
+    if (probed.image.type == CRN_U8 || probed.image.type == CRN_U16)
+        crn_tool_note(&tool,
+                      "%s: is %s, which holds no negative values: that half of what --kernel %s "
+                      "answers becomes 0; a .tif of f32 keeps it",
+                      in, crn_type_say(probed.image.type), set->name);
+    crn_picture_free(&probed);
+}
+
 static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
 {
     int r = crn_apply_open(apply, "convolve", out, error);
     if (r == 0 && !set->side)
         r = crn_kernel_load(set->name, (crn_size){SIDE_DEFAULT, SIDE_DEFAULT}, &set->kernel, error);
+    if (r == 0)
+        warn_of_cut(set, in);
     crn_filter filter = {set, run, NULL};
     return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
 }

@@ -45,7 +45,7 @@ int crn_map_widen(const char *path, crn_picture *picture, crn_error *error)
     return 0;
 }
 
-static void put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float value)
+void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float value)
 {
     ptrdiff_t index = crn_image_index(to, plane, y, x);
     float most = to->type == CRN_U16 ? 65535 : 255;
@@ -62,7 +62,7 @@ void crn_map_narrow(const crn_image *from, const crn_image *to)
     for (int32_t plane = 0; plane < from->planes; plane++)
         for (int32_t y = 0; y < from->height; y++)
             for (int32_t x = 0; x < from->width; x++)
-                put(to, plane, y, x, crn_image_at(from, plane, y, x));
+                crn_map_put(to, plane, y, x, crn_image_at(from, plane, y, x));
 }
 
 bool crn_map_range(const crn_image *image, float *ret_least, float *ret_most)
@@ -93,7 +93,7 @@ void crn_map_linear(const crn_image *from, float least, float most, const crn_im
             for (int32_t x = 0; x < from->width; x++) {
                 double value = crn_image_at(from, plane, y, x);
                 double grey = isnan(value) ? 0 : scale > 0 ? (value - least) * scale : 128;
-                put(to, plane, y, x, (float)grey);
+                crn_map_put(to, plane, y, x, (float)grey);
             }
 }
 
@@ -185,58 +185,5 @@ void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image
             most = largest;
         }
         crn_map_linear(&from, least, most, &part);
-    }
-}
-
-#define PANEL_TILES 4
-#define PANEL_GAP   4 /* pixels between tiles */
-#define PANEL_DARK  24
-#define PNG_SIDE    1000000 /* what libpng takes by default */
-
-int crn_map_panel(int32_t picture_width, int32_t picture_height, int64_t rows,
-                  crn_ranklet_panel *ret_panel)
-{
-    int64_t width = PANEL_TILES * ((int64_t)picture_width + PANEL_GAP) - PANEL_GAP;
-    int64_t height = rows * ((int64_t)picture_height + PANEL_GAP) - PANEL_GAP;
-    if (width > PNG_SIDE || height > PNG_SIDE)
-        return -EFBIG;
-    *ret_panel =
-        (crn_ranklet_panel){(int32_t)width, (int32_t)height, picture_width, picture_height};
-    return 0;
-}
-
-static float sum_at(const crn_image *ranklets, int32_t y, int32_t x)
-{
-    return crn_image_at(ranklets, 0, y, x) + crn_image_at(ranklets, 1, y, x) +
-           crn_image_at(ranklets, 2, y, x);
-}
-
-static float largest_sum(const crn_image *ranklets)
-{
-    float largest = 0;
-    for (int32_t y = 0; y < ranklets->height; y++)
-        for (int32_t x = 0; x < ranklets->width; x++)
-            largest = fmaxf(largest, fabsf(sum_at(ranklets, y, x)));
-    return largest;
-}
-
-void crn_map_panel_row(const crn_ranklet_panel *panel, const crn_image *ranklets, crn_size window,
-                       int32_t row, const crn_image *to)
-{
-    int32_t top = row * (panel->tile_height + PANEL_GAP);
-    for (int32_t y = top; y < to->height && y < top + panel->tile_height + PANEL_GAP; y++)
-        for (int32_t x = 0; x < to->width; x++)
-            put(to, 0, y, x, PANEL_DARK);
-    float largest = largest_sum(ranklets);
-    for (int32_t tile = 0; tile < PANEL_TILES; tile++) {
-        int32_t left = tile * (panel->tile_width + PANEL_GAP);
-        float scale = tile < 3 ? 127.5f : largest > 0 ? 127.5f / largest : 0;
-        for (int32_t y = 0; y < ranklets->height; y++)
-            for (int32_t x = 0; x < ranklets->width; x++) {
-                float value =
-                    tile < 3 ? crn_image_at(ranklets, tile, y, x) : sum_at(ranklets, y, x);
-                put(to, 0, top + y + window.height / 2, left + x + window.width / 2,
-                    127.5f + value * scale);
-            }
     }
 }

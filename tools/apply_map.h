@@ -19,6 +19,9 @@ void crn_map_hand_alpha(crn_picture *from, crn_picture *to);
 /* The picture's planes, not its alpha, as f32: the numbers that they are. 0 or -ENOMEM. */
 int crn_map_widen(const char *path, crn_picture *picture, crn_error *error);
 
+/* One value into a u8 or u16 picture: rounded half to even, saturated, NaN 0. */
+void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float value);
+
 /* f32 to u8 or u16: rounded half to even, saturated, NaN 0. */
 void crn_map_narrow(const crn_image *from, const crn_image *to);
 
@@ -54,26 +57,5 @@ int32_t crn_map_quadrants(int32_t height, int32_t width, int32_t levels,
  * its largest at 1 or 255. All planes by one measure, so that colours stay.
  */
 void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image *to);
-
-/* --- ranklet
- * --------------------------------------------------------------------------------------- */
-
-/* A panel: a row for each plane and window, in it vertical, horizontal, diagonal and their sum,
- * each as large as the picture. */
-typedef struct crn_ranklet_panel {
-    int32_t width, height;           /* of the panel */
-    int32_t tile_width, tile_height; /* of the picture */
-} crn_ranklet_panel;
-
-/* 0, or -EFBIG when it would be larger than a PNG may be. */
-int crn_map_panel(int32_t picture_width, int32_t picture_height, int64_t rows,
-                  crn_ranklet_panel *ret_panel);
-
-/*
- * One row: -1 to 1 become 0 to 255, the sum by its largest in this row. A value stands where its
- * window's centre is; pixels that are no window's centre stay dark.
- */
-void crn_map_panel_row(const crn_ranklet_panel *panel, const crn_image *ranklets, crn_size window,
-                       int32_t row, const crn_image *to);
 
 #endif

@@ -21,7 +21,7 @@ static const crn_tool tool = {
     .about = "Ranklets of each plane (u8, u16; alpha is left out) with each window: vertical,\n"
              "horizontal, diagonal. OUT.tif: three f32 pages for each plane and window, one value\n"
              "a position; OUT.csv: a line a position; OUT.png, to look at: a row for each plane\n"
-             "and window, -1 to 1 as 0 to 255, the fourth picture is their sum.",
+             "and window with captions, -1 to 1 as 0 to 255, the fourth picture is their sum.",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,

@@ -12,9 +12,9 @@ int crn_ranklet_out_bytes(const char *path, const crn_image *image, const crn_wi
     *ret_bytes = 0;
     if (!crn_apply_ends(path, ".png"))
         return 0;
-    crn_ranklet_panel panel;
+    crn_panel panel;
     int64_t rows = (int64_t)image->planes * windows->count;
-    int r = crn_map_panel(image->width, image->height, rows, &panel);
+    int r = crn_panel_plan(image->width, image->height, rows, &panel);
     if (r < 0)
         return crn_error_set(error, r,
                              "%s: a panel of %lld rows of pictures of %dx%d is larger than a PNG "
@@ -47,14 +47,16 @@ int crn_ranklet_out_open(const char *path, const crn_image *image, const crn_win
     }
     if (!crn_apply_ends(path, ".png"))
         return crn_picture_writer_open(path, tiff_bytes(image, windows), &ret_out->writer, error);
-    crn_ranklet_panel panel;
-    int r =
-        crn_map_panel(image->width, image->height, (int64_t)image->planes * windows->count, &panel);
+    crn_panel panel;
+    int r = crn_panel_plan(image->width, image->height, (int64_t)image->planes * windows->count,
+                           &panel);
     if (r == 0)
         r = crn_picture_create(CRN_U8, 1, 1, panel.height, panel.width, &ret_out->picture);
     if (r < 0)
         return crn_error_set(error, r, "%s: no memory for its panel", path);
     ret_out->panel = panel;
+    ret_out->several = image->planes > 1;
+    crn_panel_begin(&panel, &ret_out->picture.image);
     return 0;
 }
 
@@ -80,7 +82,8 @@ int crn_ranklet_out_add(crn_ranklet_out *out, int32_t plane, crn_size window, in
     if (out->csv.stream)
         return add_csv(out, plane, window, ranklets, error);
     if (!out->writer) {
-        crn_map_panel_row(&out->panel, ranklets, window, row, &out->picture.image);
+        crn_panel_row(&out->panel, ranklets, window, out->several ? plane : -1, row,
+                      &out->picture.image);
         return 0;
     }
     char text[160];

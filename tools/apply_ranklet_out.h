@@ -3,7 +3,7 @@
 #define CRN_APPLY_RANKLET_OUT_H
 
 #include "src/base/new_file.h"
-#include "tools/apply_map.h"
+#include "tools/apply_panel.h"
 #include "tools/apply_windows.h"
 
 typedef struct crn_ranklet_out {
@@ -11,7 +11,8 @@ typedef struct crn_ranklet_out {
     crn_picture_writer *writer; /* TIFF */
     crn_new_file csv;
     crn_picture picture; /* PNG */
-    crn_ranklet_panel panel;
+    bool several;        /* planes */
+    crn_panel panel;
 } crn_ranklet_out;
 
 /* What the panel of a PNG takes; 0 for the others, which need the memory of one window. Negative

@@ -355,6 +355,49 @@ static void a_large_field_has_no_seams(void **state)
     crn_picture_free(&wanted);
 }
 
+/* What works, but was probably not meant: one line, and the result all the same. */
+static void what_was_probably_not_meant_is_said(void **state)
+{
+    (void)state;
+    crn_picture pictures[] = {apply_picture("u8.png", CRN_U8, 1, 1, false, 9, 9),
+                              apply_picture("u16.png", CRN_U16, 1, 1, false, 9, 9),
+                              apply_picture("f32.tif", CRN_F32, 1, 1, false, 9, 9),
+                              apply_create(CRN_U8, 1, 1, 9, 9)};
+    ((uint8_t *)pictures[3].image.data)[40] = 1;
+    apply_write("mask.png", &pictures[3]);
+    apply_write_text("edge.txt", "0 -1 0\n-1 4 -1\n0 -1 0\n");
+    static const struct {
+        const char *command, *said;
+    } cases[] = {
+        {"contours --level 0.5 u8.png out.json",
+         "cernita-apply contours: u8.png: --level 0.5 is taken in the picture's own values, 0 to "
+         "255 in u8; 127.5 is the middle of them\n"},
+        {"contours --level 0.5 u16.png out.json", "0 to 65535 in u16; 32767.5 is the middle"},
+        {"contours --level 1 u8.png out.json", NULL},
+        {"contours --level 0 u8.png out.json", NULL},
+        {"contours --level 0.5 f32.tif out.json", NULL},
+        {"contours --level 0.5 mask.png out.json", NULL},
+        {"convolve --kernel sobel-x u8.png out.png",
+         "cernita-apply convolve: u8.png: is u8, which holds no negative values: that half of what "
+         "--kernel sobel-x answers becomes 0; a .tif of f32 keeps it\n"},
+        {"convolve --kernel sobel-y u16.png out.png", "u16.png: is u16, which holds no negative"},
+        {"convolve --kernel edge u8.png out.png", "no negative values"},
+        {"convolve --kernel edge.txt u8.png out.png", "--kernel edge.txt answers becomes 0"},
+        {"convolve --kernel sobel-x f32.tif out.tif", NULL},
+        {"convolve --kernel sharpen u8.png out.png", NULL},
+        {"convolve --kernel emboss u8.png out.png", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(apply_run("%s", cases[i].command), 0);
+        if (!cases[i].said)
+            assert_string_equal(apply_output, "");
+        else if (!strstr(apply_output, cases[i].said))
+            fail_msg("%s: %s", cases[i].command, apply_output);
+    }
+    for (int i = 0; i < 4; i++)
+        crn_picture_free(&pictures[i]);
+}
+
 static void times_are_a_line(void **state)
 {
     (void)state;
@@ -390,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_picture_may_replace_itself),
         cmocka_unit_test(f32_in_a_png_is_mapped_and_said),
         cmocka_unit_test(diamond_square_is_the_operators),
+        cmocka_unit_test(what_was_probably_not_meant_is_said),
         cmocka_unit_test(times_are_a_line),
     };
     EACH_TEST(tests, apply_setup, apply_teardown);

@@ -13,6 +13,7 @@
 #include "tests/support/apply_program.h"
 #include "tests/support/each_test.h"
 #include "tests/support/operator_tests.h"
+#include "tools/apply_panel.h"
 #include "tools/apply_windows.h"
 
 #define POINTS   20000
@@ -366,15 +367,17 @@ static void a_panel_has_a_row_for_each_plane_and_window(void **state)
     apply_expect("ranklet --windows 4,2x6,8x2 in.png out.png");
     crn_picture out = apply_read("out.png");
     assert_int_equal(out.samples, 1);
-    assert_int_equal(out.image.width, 4 * 13 + 3 * 4);
-    assert_int_equal(out.image.height, 9 * 10 + 8 * 4);
+    assert_int_equal(out.image.width, CRN_PANEL_LEFT + 4 * 72 + 3 * 4);
+    assert_int_equal(out.image.height, CRN_PANEL_TOP + 9 * 30 + 8 * 4);
     crn_image wanted = ranklets(&picture.image, 1, windows[2], values);
-    int32_t top = 5 * (10 + 4); /* plane 1, window 2: a window of 8 x 2 has its centre at (4, 1) */
+    int32_t top = CRN_PANEL_TOP +
+                  5 * (30 + 4); /* plane 1, window 2: a window of 8 x 2 has its centre at (4, 1) */
     for (int32_t tile = 0; tile < 3; tile++)
         for (int32_t y = 0; y < wanted.height; y++)
             for (int32_t x = 0; x < wanted.width; x++) {
                 double grey = (crn_image_at(&wanted, tile, y, x) + 1) * 127.5;
-                double got = crn_image_at(&out.image, 0, top + y + 1, tile * 17 + x + 4);
+                double got =
+                    crn_image_at(&out.image, 0, top + y + 1, CRN_PANEL_LEFT + tile * 76 + x + 4);
                 assert_true(got - grey <= 0.5 && grey - got <= 0.5);
             }
     crn_picture_free(&out);

@@ -13,10 +13,13 @@
 
 #include <cmocka.h>
 
-#include "tools/apply_map.h"
+#include "tools/apply_panel.h"
 #include "tools/apply_windows.h"
 
 static const crn_tool tool = {.name = "test", .operands = "", .about = ""};
+
+#define TOP  CRN_PANEL_TOP
+#define LEFT CRN_PANEL_LEFT
 
 static void expect_windows(const crn_windows *windows, const crn_size *sizes, int32_t count)
 {
@@ -164,32 +167,71 @@ static void a_range_becomes_0_to_255(void **state)
 static void a_panel_shows_each_ranklet_where_its_window_lies(void **state)
 {
     (void)state;
-    crn_ranklet_panel panel;
-    assert_int_equal(crn_map_panel(5, 3, 2, &panel), 0);
-    assert_int_equal(panel.width, 4 * 5 + 3 * 4);
-    assert_int_equal(panel.height, 2 * 3 + 4);
-    assert_true(crn_map_panel(300000, 3, 1, &panel) < 0);
-    assert_true(crn_map_panel(5, 1000, 2000, &panel) < 0);
+    crn_panel panel;
+    assert_int_equal(crn_panel_plan(5, 3, 2, &panel), 0); /* cells are as large as their captions */
+    assert_int_equal(panel.cell_width, 72 + 4);
+    assert_int_equal(panel.cell_height, 30 + 4);
+    assert_int_equal(panel.width, LEFT + 4 * 72 + 3 * 4);
+    assert_int_equal(panel.height, TOP + 2 * 30 + 4);
+    assert_int_equal(crn_panel_plan(100, 60, 3, &panel), 0);
+    assert_int_equal(panel.width, LEFT + 4 * 100 + 3 * 4);
+    assert_int_equal(panel.height, TOP + 3 * 60 + 2 * 4);
+    assert_true(crn_panel_plan(300000, 3, 1, &panel) < 0);
+    assert_true(crn_panel_plan(5, 1000, 2000, &panel) < 0);
+    assert_true(crn_panel_plan(5, 5, INT64_MAX, &panel) < 0);
 
     /* A window of 4 x 2 on 5 x 3 pixels has 2 x 2 positions, the first about (2, 1). */
-    assert_int_equal(crn_map_panel(5, 3, 2, &panel), 0);
+    assert_int_equal(crn_panel_plan(5, 3, 2, &panel), 0);
     float values[3][2][2] = {{{-1, 0.5f}, {0, 0}}, {{0.6f, 0}, {0, 0}}, {{0, 0}, {0, -0.8f}}};
-    uint8_t greys[10][32];
-    memset(greys, 7, sizeof greys);
+    static uint8_t greys[TOP + 64][LEFT + 300];
     crn_image from = crn_image_dense(values, CRN_F32, CRN_CHW, 3, 2, 2);
-    crn_image to = crn_image_dense(greys, CRN_U8, CRN_CHW, 1, 10, 32);
-    crn_map_panel_row(&panel, &from, (crn_size){4, 2}, 1, &to);
-    assert_int_equal(greys[6][31], 7); /* the row above is another's */
-    assert_int_equal(greys[7][2], 24);
-    assert_int_equal(greys[8][1], 24);
-    assert_int_equal(greys[8][2], 0);
-    assert_int_equal(greys[8][3], 191);
-    assert_int_equal(greys[9][2], 128);
-    assert_int_equal(greys[8][9 + 2], 204);
-    assert_int_equal(greys[9][18 + 3], 26);
-    assert_int_equal(greys[8][27 + 2], 64); /* sums -0.4, 0.5, 0, -0.8 */
-    assert_int_equal(greys[8][27 + 3], 207);
-    assert_int_equal(greys[9][27 + 3], 0);
+    crn_image to = crn_image_dense(greys, CRN_U8, CRN_CHW, 1, TOP + 64, LEFT + 300);
+    crn_panel_begin(&panel, &to);
+    crn_panel_row(&panel, &from, (crn_size){4, 2}, -1, 1, &to);
+    uint8_t(*row)[LEFT + 300] = greys + TOP + 34;
+    assert_int_equal(row[0][LEFT + 2], 24);
+    assert_int_equal(row[1][LEFT + 1], 24);
+    assert_int_equal(row[1][LEFT + 2], 0);
+    assert_int_equal(row[1][LEFT + 3], 191);
+    assert_int_equal(row[2][LEFT + 2], 128);
+    assert_int_equal(row[1][LEFT + 76 + 2], 204);
+    assert_int_equal(row[2][LEFT + 2 * 76 + 3], 26);
+    assert_int_equal(row[1][LEFT + 3 * 76 + 2], 64); /* sums -0.4, 0.5, 0, -0.8 */
+    assert_int_equal(row[1][LEFT + 3 * 76 + 3], 207);
+    assert_int_equal(row[2][LEFT + 3 * 76 + 3], 0);
+}
+
+/* Pixels brighter than the ground in a part of the panel. */
+static int bright(const crn_image *panel, int32_t x, int32_t y, int32_t width, int32_t height)
+{
+    int count = 0;
+    for (int32_t i = y; i < y + height; i++)
+        for (int32_t j = x; j < x + width; j++)
+            count += crn_image_at(panel, 0, i, j) > 100;
+    return count;
+}
+
+static void a_panel_has_captions(void **state)
+{
+    (void)state;
+    crn_panel panel;
+    assert_int_equal(crn_panel_plan(80, 40, 3, &panel), 0);
+    float values[3] = {-1, -1, -1};
+    crn_image from = crn_image_dense(values, CRN_F32, CRN_CHW, 3, 1, 1);
+    crn_picture picture = {0};
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, panel.height, panel.width, &picture), 0);
+    crn_panel_begin(&panel, &picture.image);
+    for (int column = 0; column < 4; column++)
+        assert_true(bright(&picture.image, LEFT + column * 84, 0, 80, TOP) > 20);
+    assert_int_equal(bright(&picture.image, 0, TOP, panel.width, panel.height - TOP), 0);
+    crn_panel_row(&panel, &from, (crn_size){8, 16}, -1, 0, &picture.image);
+    crn_panel_row(&panel, &from, (crn_size){8, 16}, 3, 1, &picture.image);
+    int window = bright(&picture.image, 0, TOP, LEFT, 40);
+    int with_plane = bright(&picture.image, 0, TOP + 44, LEFT, 40);
+    assert_true(window > 20);
+    assert_true(with_plane > window + 20);
+    assert_int_equal(bright(&picture.image, LEFT, TOP, panel.width - LEFT, panel.height - TOP), 0);
+    crn_picture_free(&picture);
 }
 
 static void ends_and_sizes_are_told(void **state)
@@ -219,6 +261,7 @@ int main(void)
         cmocka_unit_test(numbers_are_rounded_half_to_even_and_saturated),
         cmocka_unit_test(a_range_becomes_0_to_255),
         cmocka_unit_test(a_panel_shows_each_ranklet_where_its_window_lies),
+        cmocka_unit_test(a_panel_has_captions),
         cmocka_unit_test(ends_and_sizes_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
