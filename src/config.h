@@ -11,10 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/base/cplusplus.h"
 #include "src/base/error.h"
 #include "src/base/param.h"
 #include "stages/classes.h"
 #include "stages/stage.h"
+
+CRN_C_BEGIN
 
 #define CRN_STAGES_MAX 16
 
@@ -118,5 +121,7 @@ int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *err
 /* The reference of all keys as a Markdown table (key, default, range or choices, meaning), stages
  * included. */
 void crn_config_print_reference(FILE *out);
+
+CRN_C_END
 
 #endif

@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "src/config.h"
+
+CRN_C_BEGIN
 
 typedef struct crn_emit crn_emit;
 
@@ -60,5 +63,7 @@ void crn_emit_points(crn_emit *emit, const float *xy, uint32_t count);
  */
 size_t crn_emit_later_bool(crn_emit *emit);
 void crn_emit_set_bool(crn_format format, unsigned char *at, bool value);
+
+CRN_C_END
 
 #endif

@@ -34,10 +34,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "src/config.h"
 #include "src/lane.h"
 #include "src/refusal.h"
-#include "src/view.h"
+#include "src/ticket.h"
+
+CRN_C_BEGIN
 
 #define CRN_FRUIT_VIEWS_MAX 64 /* limits.views goes up to this */
 
@@ -225,5 +228,7 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns);
 
 int32_t crn_fruits_open(const crn_fruits *fruits);
 const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits);
+
+CRN_C_END
 
 #endif

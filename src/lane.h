@@ -23,8 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "src/refusal.h"
 #include "src/wire.h"
+
+CRN_C_BEGIN
 
 #define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
 #define CRN_LANE_WINDOW     64  /* numbers, back from the highest, of which is known who came */
@@ -86,5 +89,7 @@ uint64_t crn_lane_verdicts(const crn_lane *lane);
 
 uint32_t crn_lane_number(const crn_lane *lane);
 const crn_lane_stats *crn_lane_get_stats(const crn_lane *lane);
+
+CRN_C_END
 
 #endif

@@ -17,7 +17,10 @@
 
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "src/wire.h"
+
+CRN_C_BEGIN
 
 /* A crn_wire_fault, or what only shows beside other messages. */
 typedef enum crn_refusal {
@@ -58,5 +61,7 @@ void crn_refused_remember(crn_refused_views *views, const crn_view_header *heade
 /* Takes one of that fruit out; CRN_REFUSAL_NONE: there is none, *ret_view is untouched. */
 crn_refusal crn_refused_recall(crn_refused_views *views, const crn_view_header *fruit,
                                uint16_t *ret_view);
+
+CRN_C_END
 
 #endif

@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "stages/result.h"
+
+CRN_C_BEGIN
 
 #define CRN_STORE_NONE UINT32_MAX /* the handle of no defects */
 
@@ -31,5 +34,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into);
 void crn_store_give(crn_store *store, uint32_t handle);
 
 size_t crn_store_blocks_free(const crn_store *store);
+
+CRN_C_END
 
 #endif

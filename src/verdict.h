@@ -85,9 +85,12 @@
 #ifndef CRN_VERDICT_H
 #define CRN_VERDICT_H
 
+#include "src/base/cplusplus.h"
 #include "src/emit.h"
 #include "src/fruit.h"
 #include "src/store.h"
+
+CRN_C_BEGIN
 
 #define CRN_VERDICT_VERSION 1
 
@@ -120,5 +123,7 @@ void crn_verdict_free(crn_verdict **verdict);
 int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_store *store,
                      crn_verdict_bytes *ret_bytes);
+
+CRN_C_END
 
 #endif

@@ -22,7 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
 #include "stages/image.h"
+
+CRN_C_BEGIN
 
 #define CRN_WIRE_HEADER_BYTES   128
 #define CRN_WIRE_FLAG_INTENSITY 1u
@@ -123,5 +126,7 @@ static inline size_t crn_wire_intensity_bytes(const crn_view_header *header)
 {
     return header->flags & CRN_WIRE_FLAG_INTENSITY ? (size_t)header->height * header->width : 0;
 }
+
+CRN_C_END
 
 #endif

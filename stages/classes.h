@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
+
+CRN_C_BEGIN
+
 #define CRN_CLASSES_MAX    64
 #define CRN_CLASS_NAME_MAX 48
 
@@ -15,5 +19,7 @@ typedef struct crn_classes {
 
 /* FNV-1a 64 of the names joined by '\n': the view message's class_set. */
 uint64_t crn_classes_hash(const crn_classes *classes);
+
+CRN_C_END
 
 #endif

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
+
+CRN_C_BEGIN
+
 /* The numbers of u8, f16 and f32 are those of the view message's `dtype` byte. */
 typedef enum crn_type {
     CRN_U8 = 1,  /* a probability is value / 255 */
@@ -99,5 +103,7 @@ float crn_f16_to_f32(uint16_t half);
 
 /* One element as f32: u8 and u16 as the whole numbers they are, f16 widened. */
 float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
+
+CRN_C_END
 
 #endif

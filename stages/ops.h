@@ -10,8 +10,11 @@
 #ifndef CRN_OPS_H
 #define CRN_OPS_H
 
+#include "src/base/cplusplus.h"
 #include "stages/image.h"
 #include "stages/result.h"
+
+CRN_C_BEGIN
 
 /*
  * What an operator may use while it runs: threads and scratch memory. One context serves one caller
@@ -303,5 +306,7 @@ typedef struct crn_ops {
     crn_diamond_square_fn *diamond_square;
     crn_widen_fn *widen;
 } crn_ops;
+
+CRN_C_END
 
 #endif

@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
+
+CRN_C_BEGIN
+
 typedef struct crn_point {
     double x, y; /* pixels; x right (column), y down (row), pixel centres at whole numbers */
 } crn_point;
@@ -73,5 +77,7 @@ typedef struct crn_defects {
     uint32_t defect_count, point_count, texture_count;
     bool truncated;
 } crn_defects;
+
+CRN_C_END
 
 #endif

@@ -9,10 +9,13 @@
 #ifndef CRN_STAGE_H
 #define CRN_STAGE_H
 
+#include "src/base/cplusplus.h"
 #include "src/base/error.h"
 #include "src/base/param.h"
 #include "stages/classes.h"
 #include "stages/ops.h"
+
+CRN_C_BEGIN
 
 /* A chain is image stages, then exactly one contours stage, then feature stages. */
 typedef enum crn_stage_kind {
@@ -78,5 +81,7 @@ extern const crn_stage *const crn_stages[];
 
 /* The stage of that name, or NULL. */
 const crn_stage *crn_stage_find(const char *name);
+
+CRN_C_END
 
 #endif

@@ -8,6 +8,10 @@
 #ifndef CRN_ERROR_H
 #define CRN_ERROR_H
 
+#include "src/base/cplusplus.h"
+
+CRN_C_BEGIN
+
 typedef struct crn_error {
     char text[1024]; /* one line without its end; empty: nothing to say */
 } crn_error;
@@ -16,5 +20,7 @@ typedef struct crn_error {
  * …)` reads well. */
 __attribute__((format(printf, 3, 4))) int crn_error_set(crn_error *error, int code,
                                                         const char *format, ...);
+
+CRN_C_END
 
 #endif

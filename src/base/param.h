@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cplusplus.h"
+
+CRN_C_BEGIN
+
 #define CRN_TEXT_BYTES 256
 #define CRN_TEXTS_MAX  16
 
@@ -68,5 +72,7 @@ typedef struct crn_param {
     const char *const *names;
     const char *help; /* one clause, without a full stop; units in it where the key has none */
 } crn_param;
+
+CRN_C_END
 
 #endif

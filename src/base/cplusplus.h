@@ -1,0 +1,13 @@
+/* Headers that C++ programs include as well wrap their functions in these: they are C's. */
+#ifndef CRN_CPLUSPLUS_H
+#define CRN_CPLUSPLUS_H
+
+#ifdef __cplusplus
+#define CRN_C_BEGIN extern "C" {
+#define CRN_C_END   }
+#else
+#define CRN_C_BEGIN
+#define CRN_C_END
+#endif
+
+#endif
