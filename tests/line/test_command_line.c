@@ -151,6 +151,40 @@ static void the_benchmark_finds_its_configuration(void **state)
     expect_said("/share/cernita/line.yaml: is not there; name a configuration with --config");
 }
 
+/* tools/study installs and builds only what it is then going to run. */
+static void the_study_looks_at_its_arguments_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *said;
+        int status;
+    } cases[] = {
+        {"--help", "", 0},
+        {"-h", "", 0},
+        {"--frobnicate", "unrecognized arguments: --frobnicate", 2},
+        {"--lon", "unrecognized arguments: --lon", 2}, /* no beginning of --long */
+        {"contour", "'contour' is no experiment; one of speedup, contours", 2},
+        {"--seconds x", "invalid float value: 'x'", 2},
+    };
+    if (access("/usr/bin/python3", X_OK))
+        skip();
+    /* A tree of its own, whose set-up leaves a trace and fails. */
+    assert_int_equal(shell("mkdir tools && cp -r %s/../tools/study %s/../tools/python tools && "
+                           "printf '#!/bin/sh\ntouch built; exit 1\n' >tools/setup && "
+                           "chmod +x tools/setup",
+                           CRN_TEST_DATA, CRN_TEST_DATA),
+                     0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(shell("tools/study %s >out", cases[i].arguments), cases[i].status);
+        expect_said(cases[i].said);
+        assert_int_equal(access("built", F_OK), -1);
+    }
+    assert_int_equal(shell("tools/study -h | grep -q 'time by phase: contours scan'"), 0);
+    assert_int_equal(shell("tools/study speedup"), 1);
+    expect_said("tools/study: tools/setup --check failed as shown");
+    assert_int_equal(access("built", F_OK), 0);
+}
+
 /* Where a descriptor of `pid` leads. */
 static void descriptor(pid_t pid, int fd, char target[64])
 {
@@ -201,6 +235,8 @@ int main(void)
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(only_regular_files_are_read, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(the_benchmark_finds_its_configuration, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(the_study_looks_at_its_arguments_first, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(closed_descriptors_are_filled, apply_setup, apply_teardown),
     };

@@ -64,7 +64,7 @@ def diamond_square(exponent, seed, roughness=0.5):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__.splitlines()[0])
     parser.add_argument("--exponent", type=int, default=13)
     parser.add_argument("--repeat", type=int, default=3)
     asked = parser.parse_args()

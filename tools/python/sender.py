@@ -77,7 +77,7 @@ def make_view(rng, channels, height=95, width=511):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Sends views to cernitad, as a CNN does.")
+    parser = argparse.ArgumentParser(allow_abbrev=False, description="Sends views to cernitad, as a CNN does.")
     parser.add_argument("files", nargs="*", metavar="FILE.npy",
                         help="maps[height, width, class]; views take them in turn (none: generated)")
     parser.add_argument("--to", default="tcp://127.0.0.1:5555", help="the daemon's ingest.bind")

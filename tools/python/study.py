@@ -1,15 +1,31 @@
 #!/usr/bin/python3
-"""Runs the experiments of tools/study."""
+"""tools/study: looks at what is asked, builds what it takes, runs the experiments."""
 import argparse
+import os
+import pathlib
+import subprocess
+import sys
 
-from study_experiments import EXPERIMENTS
-from study_report import Report, set_budget
+TREE = pathlib.Path(__file__).resolve().parents[2]
+
+EXPERIMENTS = {
+    "speedup": "S(p) and E(p) of every operator by threads",
+    "contours": "contours of smooth waves, 64² to 4096²",
+    "diamond-square": "diamond-square 17² to 8193²",
+    "opening": "opening 640×480, 1920×2560, 3264×2448 with elements 3 to 21",
+    "haar": "Haar at the source's sizes and levels",
+    "convolution": "convolution 480p, Full HD and 4K with 3, 5, 7",
+    "ranklet": "ranklet, whole pyramid, 256² to 1024², with --long 4096²",
+    "ranklet-16384": "ranklet 16384² level by level (only with --long)",
+    "kept": "results kept on a device between levels against fetched: Haar, ranklet",
+    "phases": "time by phase: contours scan and joining, ranklets window and counting",
+}
 
 
-def main():
-    about = "\n".join(f"  {name:16}{run.__doc__}" for name, run in EXPERIMENTS.items())
+def read_arguments():
+    about = "\n".join(f"  {name:16}{text}" for name, text in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
-        prog="tools/study", formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="tools/study", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
         description="The experiments that the operators were first published with, on this machine.",
         epilog=f"experiments, all unless named:\n{about}")
     parser.add_argument("--out", default="study-out", help="folder for study.md and its plots (default study-out)")
@@ -21,10 +37,31 @@ def main():
     for name in asked.experiment:
         if name not in EXPERIMENTS:
             parser.error(f"'{name}' is no experiment; one of {', '.join(EXPERIMENTS)}")
+    return asked
+
+
+def build():
+    """What the experiments import and run; the first command that fails ends all."""
+    for command in (["tools/setup", "--check"], ["cmake", "-S", ".", "-B", "build", "-G", "Ninja"],
+                    ["ninja", "-C", "build", "cernita_shared", "cernita-bench"]):
+        done = subprocess.run(command, cwd=TREE, text=True, check=False,
+                              stdout=None if command[0] == "tools/setup" else subprocess.PIPE)
+        if done.returncode:
+            sys.exit(f"{done.stdout or ''}tools/study: {' '.join(command)} failed as shown")
+
+
+def main():
+    asked = read_arguments()
+    build()
+    # Threads that wait busily would take the processor from the one that is measured; libgomp reads this as it is loaded.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    from study_experiments import RUN
+    from study_report import Report, set_budget
+
     set_budget(asked.seconds)
     report = Report(asked.out)
     for name in asked.experiment or EXPERIMENTS:
-        EXPERIMENTS[name](report, asked.long)
+        RUN[name](report, asked.long)
     if len(report.highlights) > 1:
         report.figure("overview", report.highlights)
     print(f"\nwritten to {report.folder}/study.md")

@@ -91,7 +91,6 @@ def by_device(call):
 
 
 def speedup(report, long):
-    """S(p) and E(p) of every operator by threads"""
     photo, uhd, scaled = noise(1920, 2560, 3), noise(2160, 3840, 3), noise(1800, 2880, 1, "f4")
     grey, wide = noise(1024, 1024), waves(4096)
     dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
@@ -186,7 +185,6 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
 
 
 def sizes_of_contours(report, long):
-    """contours of smooth waves, 64² to 4096²"""
     cases = []
     for exponent in range(6, 13):
         side = 2**exponent
@@ -200,7 +198,6 @@ def sizes_of_contours(report, long):
 
 
 def sizes_of_diamond_square(report, long):
-    """diamond-square 17² to 8193²"""
     cases = []
     for exponent in range(4, 14):
         side = 2**exponent + 1
@@ -220,7 +217,6 @@ def sizes_of_diamond_square(report, long):
 
 
 def sizes_of_opening(report, long):
-    """opening 640×480, 1920×2560, 3264×2448 with elements 3 to 21"""
     cases = []
     for height, width in (480, 640), (1920, 2560), (2448, 3264):
         picture = noise(height, width, 3)
@@ -242,7 +238,6 @@ def sizes_of_opening(report, long):
 
 
 def sizes_of_haar(report, long):
-    """Haar at the source's sizes and levels"""
     cases = []
     for (height, width, levels), (host, copies, kept) in sources.HAAR_MS.items():
         picture = noise(height, width, 1, "f4")
@@ -257,7 +252,6 @@ def sizes_of_haar(report, long):
 
 
 def sizes_of_convolution(report, long):
-    """convolution 480p, Full HD and 4K with 3, 5, 7"""
     cases = []
     for name, height, width in ("480p", 480, 854), ("Full HD", 1080, 1920), ("4K", 2160, 3840):
         picture = noise(height, width, 3)
@@ -292,7 +286,6 @@ def serial_pyramid(grey):
 
 
 def sizes_of_ranklet(report, long):
-    """ranklet, whole pyramid, 256² to 1024², with --long 4096²"""
     rows, lines = [], {}
     counts = sorted({1, cores()})
     cuda = () if there.missing() else ("cuda ms", "its kernels ms")
@@ -320,7 +313,6 @@ def sizes_of_ranklet(report, long):
 
 
 def huge_ranklet(report, long):
-    """ranklet 16384² level by level (only with --long)"""
     if not long:
         return
     side = 16384
@@ -337,7 +329,6 @@ def huge_ranklet(report, long):
 
 
 def phases(report, long):
-    """time by phase: contours scan and joining, ranklets window and counting"""
     tree = pathlib.Path(__file__).resolve().parents[2]
     lines = subprocess.run([tree / "build" / "bin" / "cernita-bench", "phases", "--json"], check=True,
                            capture_output=True, text=True).stdout.splitlines()
@@ -359,7 +350,8 @@ def phases(report, long):
     report.highlights.append(panels[1])
 
 
-EXPERIMENTS = {
+# Under the names that study.py knows them by.
+RUN = {
     "speedup": speedup,
     "contours": sizes_of_contours,
     "diamond-square": sizes_of_diamond_square,

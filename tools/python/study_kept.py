@@ -107,7 +107,6 @@ def kept_ranklets(report, device, long):
 
 
 def kept(report, long):
-    """results kept on a device between levels against fetched: Haar, ranklet"""
     why = there.missing()
     if why:
         report.say(f"\nLeft out, results kept on a device: {why}.")

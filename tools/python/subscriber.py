@@ -62,7 +62,7 @@ def open_socket(endpoint, viewer):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Receives cernitad's verdicts.")
+    parser = argparse.ArgumentParser(allow_abbrev=False, description="Receives cernitad's verdicts.")
     parser.add_argument("--viewer", action="store_true", help="look on beside the grader")
     parser.add_argument("--from", dest="endpoint", help="publish.grader.bind, or publish.viewers.bind")
     parser.add_argument("--count", type=int, default=0, help="end after so many verdicts")
