@@ -1,0 +1,249 @@
+/* Values copied and checked in one go; compiled once per target. */
+#include "stages/openmp/values.h"
+
+#include <string.h>
+
+#include <immintrin.h>
+
+/*
+ * Bits of floats, as signed integers, are ordered like the floats where these are positive, NaN
+ * above all; as unsigned ones, every negative lies above every positive and they rise with the
+ * magnitude. So a signed maximum finds what is above the range, and an unsigned one what is below.
+ */
+#define MAX_BITS        0x3f8020c5 /* of CRN_VALUES_MAX */
+#define MIN_BITS        0xba83126fu
+#define MAX_BITS_OF_F16 0x3f802000 /* of CRN_VALUES_MAX_F16, widened */
+#define MIN_BITS_OF_F16 0xba832000u
+
+#if defined(CRN_TARGET_avx512)
+
+typedef __m512i vector;
+#define load(from)      _mm512_loadu_si512(from)
+#define store(to, v)    _mm512_storeu_si512(to, v)
+#define zero_vector()   _mm512_setzero_si512()
+#define or_bits(a, b)   _mm512_or_si512(a, b)
+#define max_u8(a, b)    _mm512_max_epu8(a, b)
+#define max_s16(a, b)   _mm512_max_epi16(a, b)
+#define minus_u16(a, b) _mm512_subs_epu16(a, b)
+#define set1_u16(value) _mm512_set1_epi16((short)(value))
+#define max_s32(a, b)   _mm512_max_epi32(a, b)
+#define max_u32(a, b)   _mm512_max_epu32(a, b)
+
+#elif defined(CRN_TARGET_avx2)
+
+typedef __m256i vector;
+#define load(from)      _mm256_loadu_si256((const __m256i *)(const void *)(from))
+#define store(to, v)    _mm256_storeu_si256((__m256i *)(void *)(to), v)
+#define zero_vector()   _mm256_setzero_si256()
+#define or_bits(a, b)   _mm256_or_si256(a, b)
+#define max_u8(a, b)    _mm256_max_epu8(a, b)
+#define max_s16(a, b)   _mm256_max_epi16(a, b)
+#define minus_u16(a, b) _mm256_subs_epu16(a, b)
+#define set1_u16(value) _mm256_set1_epi16((short)(value))
+#define max_s32(a, b)   _mm256_max_epi32(a, b)
+#define max_u32(a, b)   _mm256_max_epu32(a, b)
+
+#else
+
+typedef __m128i vector;
+#define load(from)      _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define store(to, v)    _mm_storeu_si128((__m128i *)(void *)(to), v)
+#define zero_vector()   _mm_setzero_si128()
+#define or_bits(a, b)   _mm_or_si128(a, b)
+#define max_u8(a, b)    _mm_max_epu8(a, b)
+#define max_s16(a, b)   _mm_max_epi16(a, b)
+#define minus_u16(a, b) _mm_subs_epu16(a, b)
+#define set1_u16(value) _mm_set1_epi16((short)(value))
+
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* What of all vectors so far is too great, and what is too little. */
+typedef struct extremes {
+    vector above, below;
+} extremes;
+
+INLINE void add_f32(extremes *so_far, vector v)
+{
+#ifdef max_s32
+    so_far->above = max_s32(so_far->above, v);
+    so_far->below = max_u32(so_far->below, v);
+#else
+    /* SSE2 has no such maxima: all bits set where a comparison fails, as it does with NaN. */
+    __m128 f = _mm_castsi128_ps(v);
+    __m128 outside = _mm_or_ps(_mm_cmpnge_ps(f, _mm_set1_ps(CRN_VALUES_MIN)),
+                               _mm_cmpnle_ps(f, _mm_set1_ps(CRN_VALUES_MAX)));
+    so_far->below = or_bits(so_far->below, _mm_castps_si128(outside));
+#endif
+}
+
+INLINE void add_f16(extremes *so_far, vector v)
+{
+    so_far->above = max_s16(so_far->above, v);
+    so_far->below = or_bits(so_far->below, minus_u16(v, set1_u16(CRN_VALUES_MIN_F16)));
+}
+
+INLINE void add(extremes *so_far, vector v, crn_type type)
+{
+    if (type == CRN_F32)
+        add_f32(so_far, v);
+    else if (type == CRN_F16)
+        add_f16(so_far, v);
+    else
+        so_far->above = max_u8(so_far->above, v);
+}
+
+INLINE bool judge(const extremes *all, crn_type type)
+{
+    union {
+        vector v;
+        uint8_t u8[sizeof(vector)];
+        int16_t s16[sizeof(vector) / 2];
+        uint16_t u16[sizeof(vector) / 2];
+        int32_t s32[sizeof(vector) / 4];
+        uint32_t u32[sizeof(vector) / 4];
+    } above = {.v = all->above}, below = {.v = all->below};
+    bool suspect = false;
+    uint8_t max = 0;
+    for (size_t i = 0; i < sizeof(vector) / crn_type_bytes(type); i++) {
+        if (type == CRN_F32)
+            suspect |= above.s32[i] > MAX_BITS || below.u32[i] > MIN_BITS;
+        else if (type == CRN_F16)
+            suspect |= above.s16[i] > (int16_t)CRN_VALUES_MAX_F16 || below.u16[i] > 0;
+        else
+            max = above.u8[i] > max ? above.u8[i] : max;
+    }
+    return suspect || max == 1;
+}
+
+/* Neither several vectors at a time nor prefetches are faster than this, and stores past the cache
+ * are slower. */
+INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes, crn_type type,
+                 bool stores)
+{
+    extremes all = {zero_vector(), zero_vector()};
+    size_t at = 0;
+    for (; at + sizeof(vector) <= bytes; at += sizeof(vector)) {
+        vector v = load(from + at);
+        if (stores)
+            store(to + at, v);
+        add(&all, v, type);
+    }
+    if (at < bytes) {
+        uint8_t last[sizeof(vector)] = {0};
+        memcpy(last, from + at, bytes - at);
+        if (stores)
+            memcpy(to + at, last, bytes - at);
+        add(&all, load(last), type);
+    }
+    return judge(&all, type);
+}
+
+INLINE bool copy_of(void *restrict to, const void *restrict from, size_t bytes, crn_type type)
+{
+    return to ? copy(to, from, bytes, type, true) : copy(NULL, from, bytes, type, false);
+}
+
+static bool copy_u8(void *restrict to, const void *restrict from, size_t bytes)
+{
+    return copy_of(to, from, bytes, CRN_U8);
+}
+
+static bool copy_f16(void *restrict to, const void *restrict from, size_t bytes)
+{
+    return copy_of(to, from, bytes, CRN_F16);
+}
+
+static bool copy_f32(void *restrict to, const void *restrict from, size_t bytes)
+{
+    return copy_of(to, from, bytes, CRN_F32);
+}
+
+#define COUNTERS CRN_VALUES_CHANNELS_MAX
+
+/* Counts of elements a whole number of pixels apart. Elements whose channels differ have counts of
+ * their own, so that all are counted at once. */
+typedef struct tally {
+    uint32_t not_finite[COUNTERS], out_of_range[COUNTERS];
+    float min[COUNTERS], max[COUNTERS];
+} tally;
+
+/* Without branches, so that it becomes vectors. The limits are as MAX_BITS and MIN_BITS. */
+static void add_block(tally *restrict counts, const float *restrict values, size_t count,
+                      int32_t max_bits, uint32_t min_bits)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        uint32_t is_finite = (bits & 0x7fffffffu) < 0x7f800000u;
+        uint32_t is_outside = ((int32_t)bits > max_bits) | (bits > min_bits);
+        counts->not_finite[i] += 1 - is_finite;
+        counts->out_of_range[i] += is_finite & is_outside;
+        bits &= -is_finite;
+        float finite;
+        memcpy(&finite, &bits, sizeof finite);
+        counts->min[i] = finite < counts->min[i] ? finite : counts->min[i];
+        counts->max[i] = finite > counts->max[i] ? finite : counts->max[i];
+    }
+}
+
+/* `values` has COUNTERS elements. */
+static void widen(const uint16_t *halves, float *values)
+{
+#if defined(CRN_TARGET_avx512)
+    for (size_t i = 0; i < COUNTERS; i += 16)
+        _mm512_storeu_ps(values + i,
+                         _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(halves + i))));
+#elif defined(CRN_TARGET_avx2)
+    for (size_t i = 0; i < COUNTERS; i += 8)
+        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(halves + i))));
+#else
+    for (size_t i = 0; i < COUNTERS; i++)
+        values[i] = crn_f16_to_f32(halves[i]);
+#endif
+}
+
+static void read_block(const void *from, crn_type type, size_t count, float *values)
+{
+    if (type == CRN_F32) {
+        memcpy(values, from, count * sizeof *values);
+        return;
+    }
+    uint16_t halves[COUNTERS] = {0};
+    memcpy(halves, from, count * sizeof *halves);
+    widen(halves, values);
+}
+
+static void count_values(const void *from, crn_type type, size_t pixels, int32_t channels,
+                         crn_values_count *ret_counts)
+{
+    tally counts;
+    memset(&counts, 0, sizeof counts);
+    float values[COUNTERS];
+    bool halves = type == CRN_F16;
+    int32_t max_bits = halves ? MAX_BITS_OF_F16 : MAX_BITS;
+    uint32_t min_bits = halves ? MIN_BITS_OF_F16 : MIN_BITS;
+    size_t elements = pixels * (size_t)channels;
+    size_t block = COUNTERS / (size_t)channels * (size_t)channels;
+    for (size_t at = 0; at < elements; at += block) {
+        size_t count = elements - at < block ? elements - at : block;
+        read_block((const uint8_t *)from + at * crn_type_bytes(type), type, count, values);
+        add_block(&counts, values, count, max_bits, min_bits);
+    }
+    memset(ret_counts, 0, (size_t)channels * sizeof *ret_counts);
+    for (size_t i = 0; i < block; i++) {
+        crn_values_count *channel = &ret_counts[i % (size_t)channels];
+        channel->not_finite += counts.not_finite[i];
+        channel->out_of_range += counts.out_of_range[i];
+        channel->min = counts.min[i] < channel->min ? counts.min[i] : channel->min;
+        channel->max = counts.max[i] > channel->max ? counts.max[i] : channel->max;
+    }
+}
+
+const crn_values_kernels CRN_TARGETED(crn_values_kernels) = {
+    .copy_u8 = copy_u8,
+    .copy_f16 = copy_f16,
+    .copy_f32 = copy_f32,
+    .count = count_values,
+};
