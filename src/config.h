@@ -26,6 +26,13 @@ typedef enum crn_format {
     CRN_FORMAT_JSON,
 } crn_format;
 
+/* What is checked of the maps' values: values.h. */
+typedef enum crn_values_rule {
+    CRN_VALUES_CHECK,
+    CRN_VALUES_SMALL_U8, /* all but u8 maps of zeros and ones */
+    CRN_VALUES_TRUST,    /* nothing */
+} crn_values_rule;
+
 /* One step of the chain as the file asks for it. */
 typedef struct crn_step {
     const crn_stage *stage; /* static */
@@ -45,6 +52,7 @@ typedef struct crn_config {
     struct {
         crn_texts bind;
         int64_t high_water_mark;
+        int32_t values; /* crn_values_rule */
     } ingest;
     struct {
         int64_t lanes, view_mib, views, slots, open_fruits, points,

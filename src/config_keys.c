@@ -3,6 +3,9 @@
 
 #include "stages/backend.h"
 
+/* By crn_values_rule. */
+static const char *const values_rules[] = {"check", "small_u8", "trust", NULL};
+
 static const crn_param ingest[] = {
     {.key = "bind",
      .type = CRN_PARAM_TEXTS,
@@ -16,6 +19,13 @@ static const crn_param ingest[] = {
      .min = 1,
      .max = 100000,
      .help = "views that ZeroMQ holds per sender before the sender has to wait"},
+    {.key = "values",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, ingest.values),
+     .fallback = "check",
+     .choices = values_rules,
+     .help = "of maps: check that they are probabilities, else the verdict is partial; small_u8: "
+             "u8 maps without values above 1 are no mistake; trust: no check"},
     {0}};
 
 static const crn_param limits[] = {

@@ -138,8 +138,9 @@ typedef enum crn_next {
 
 typedef enum crn_verdict_kind {
     CRN_VERDICT_COMPLETE, /* every received view judged whole, and none missing */
-    CRN_VERDICT_PARTIAL,  /* views missing or unfinished, stages skipped, or a limit cut it */
-    CRN_VERDICT_LATE,     /* nothing ready */
+    CRN_VERDICT_PARTIAL, /* views missing or unfinished, stages skipped, a limit cut it, or a view's
+                            maps held what are no probabilities */
+    CRN_VERDICT_LATE,    /* nothing ready */
 } crn_verdict_kind;
 
 extern const char *const crn_verdict_kind_names[]; /* "complete", "partial", "late" */

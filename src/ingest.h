@@ -17,6 +17,7 @@
 #include "src/base/error.h"
 #include "src/config.h"
 #include "src/wire.h"
+#include "stages/openmp/values.h"
 
 /* Parts are read up to so many times limits.view_mib. */
 #define CRN_INGEST_PART_SHARE 2
@@ -69,9 +70,10 @@ bool crn_ingest_pending(crn_ingest *ingest);
 
 /*
  * The one copy: the parts of the message last received, into maps (payload_bytes) and intensity
- * (may be NULL). Gives libzmq's memory back: a second copy copies nothing.
+ * (may be NULL). `copy` takes the maps over, and what it says of them is returned. Gives libzmq's
+ * memory back: a second copy copies nothing.
  */
-void crn_ingest_copy(crn_ingest *ingest, void *maps, void *intensity);
+bool crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps, void *intensity);
 
 /* Descriptors to poll for reading before waiting: the socket's and its monitor's. Returns their
  * number (<= 2). */

@@ -24,7 +24,8 @@ struct crn_lane {
     int32_t epochs; /* how many of the two below are in use */
     numbering current, before;
     uint64_t verdicts;
-    uint64_t remembered; /* verdicts ever remembered; the latest stands before index % MAX */
+    uint64_t sample, alike; /* of the last view's values, and how many in a row had it */
+    uint64_t remembered;    /* verdicts ever remembered; the latest stands before index % MAX */
     crn_lane_stats stats;
     judged_fruit judged[CRN_LANE_JUDGED_MAX];
 };
@@ -226,6 +227,13 @@ void crn_lane_count(crn_lane *lane, const crn_view_header *header)
         lane->epochs = 2;
     }
     lane->current = start_numbering(header);
+}
+
+uint64_t crn_lane_count_alike(crn_lane *lane, uint64_t sample)
+{
+    lane->alike = sample == 0 ? 0 : sample == lane->sample ? lane->alike + 1 : 1;
+    lane->sample = sample;
+    return lane->alike;
 }
 
 void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit)

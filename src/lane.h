@@ -78,6 +78,10 @@ crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index); /* in order of first si
 /* Accounts for one good message's epoch and sequence. */
 void crn_lane_count(crn_lane *lane, const crn_view_header *header);
 
+/* How many views in a row, this one included, had this sample of their values; 0: the sample says
+ * nothing, and ends the row. */
+uint64_t crn_lane_count_alike(crn_lane *lane, uint64_t sample);
+
 /* Remembers a verdict given; the oldest of CRN_LANE_JUDGED_MAX is forgotten. */
 void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit);
 bool crn_lane_has_judged(const crn_lane *lane, uint64_t epoch, uint64_t fruit);

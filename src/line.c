@@ -17,6 +17,7 @@
 #include "src/pool.h"
 #include "src/priority.h"
 #include "src/store.h"
+#include "src/values.h"
 
 /* Messages read before the loop looks at everything else again; each is followed by what is due
  * anyway. */
@@ -50,7 +51,8 @@ struct crn_line {
     crn_store *store;
     crn_publish *publish;
     crn_recorder *recorder; /* NULL: nothing is recorded */
-    int stop_descriptor;    /* readable: stop_wanted or hung_up was set */
+    crn_values values;
+    int stop_descriptor; /* readable: stop_wanted or hung_up was set */
     atomic_bool stop_wanted, hung_up;
     bool stopping;
     int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
@@ -119,6 +121,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (!line)
         return crn_error_set(error, -ENOMEM, "out of memory");
     line->config = config;
+    crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     line->zmq = zmq_ctx_new();
     int r = 0;
@@ -242,9 +245,12 @@ static void take_in(crn_line *line, const crn_view_header *header, int64_t now_n
     view->intensity =
         header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
     atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
-    crn_ingest_copy(line->ingest, view->maps, view->intensity);
+    bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
+                                   view->maps, view->intensity);
+    crn_values_check(&line->values, crn_lanes_find(line->lanes, header->lane), view, suspect);
     record(line, view);
     crn_fruits_queue(line->fruits, ticket, view->slot);
+    crn_fruits_set_values(line->fruits, ticket, &view->values);
 }
 
 /* Why a view that came back with this status is lost. */
@@ -475,6 +481,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .engine = *crn_engine_get_stats(line->engine),
         .publish = *crn_publish_get_stats(line->publish),
         .lanes = crn_lanes_sum(line->lanes),
+        .values = line->values.stats,
         .lane_count = crn_lanes_count(line->lanes),
         .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,

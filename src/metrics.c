@@ -29,6 +29,9 @@ static void log_losses(const crn_metrics *metrics)
         elsewhere += metrics->refused_elsewhere.count[why];
     add(&line, "refused_elsewhere", elsewhere);
     add(&line, "sender_disconnected", metrics->ingest.disconnected);
+    for (int reason = 1; reason < CRN_REASONS; reason++)
+        add(&line, crn_view_reason_names[reason], metrics->values.faulty[reason]);
+    add(&line, "frozen", metrics->values.frozen);
     add(&line, "views_mismatch", metrics->fruits.views_mismatch);
     add(&line, "lanes", metrics->fruits.lanes);
     add(&line, "duplicate_view", metrics->fruits.duplicates);

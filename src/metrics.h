@@ -9,6 +9,7 @@
 #include "src/lane.h"
 #include "src/publish.h"
 #include "src/recorder.h"
+#include "src/values.h"
 
 typedef struct crn_metrics {
     crn_ingest_stats ingest;
@@ -17,6 +18,7 @@ typedef struct crn_metrics {
     crn_refusals refused_elsewhere; /* of lanes that are not open, or of no readable header */
     crn_fruit_stats fruits;
     crn_engine_stats engine;
+    crn_values_stats values;
     crn_publish_stats publish;
     crn_recorder_stats recorder;
     uint64_t deadlines_ignored; /* header deadlines more than 10 s away */

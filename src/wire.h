@@ -10,6 +10,7 @@
  *  96 32 bytes reserved
  *
  * flags: 1 an intensity part follows. dtype: 1 u8 (p = v/255), 2 f16, 3 f32. layout: 1 CHW, 2 HWC.
+ * The tensor holds probabilities, 0 to 1; what happens to a view that holds others: values.h.
  * class_set: FNV-1a 64 of the class names in channel order with '\n' between; 0: unchecked.
  * sequence: +1 with every view of a lane, sent or not; epoch: another with every start of the
  * sender. deadline_ns: when the verdict must be out; more than 10 s from now it is taken for a

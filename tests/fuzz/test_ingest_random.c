@@ -66,7 +66,7 @@ static void good_views_between_random_messages_all_arrive(void **state)
         line.good = header;
         for (;;) {
             crn_receiving_next(&line, &header);
-            crn_ingest_copy(line.ingest, maps, intensity);
+            crn_ingest_copy(line.ingest, crn_values_kernels_best()->copy_u8, maps, intensity);
             if (header.epoch == GOOD_EPOCH)
                 break;
             accepted++;

@@ -41,7 +41,7 @@ static crn_view_header take_view(void)
     assert_non_null(maps);
     assert_non_null(intensity);
     maps[header.payload_bytes] = intensity[intensity_bytes] = 0xc5;
-    crn_ingest_copy(line.ingest, maps, intensity);
+    crn_ingest_copy(line.ingest, crn_values_kernels_best()->copy_u8, maps, intensity);
     assert_true(crn_message_matches(&header, maps, intensity));
     assert_int_equal(maps[header.payload_bytes], 0xc5);
     assert_int_equal(intensity[intensity_bytes], 0xc5);
@@ -325,9 +325,9 @@ static void a_copy_may_leave_the_intensity_and_is_made_once(void **state)
     crn_view_header header;
     crn_receiving_next(&line, &header);
     unsigned char maps[5 * 7 * 4];
-    crn_ingest_copy(line.ingest, maps, NULL);
+    crn_ingest_copy(line.ingest, crn_values_kernels_best()->copy_u8, maps, NULL);
     memset(maps, 0xc5, sizeof maps);
-    crn_ingest_copy(line.ingest, maps, maps);
+    crn_ingest_copy(line.ingest, crn_values_kernels_best()->copy_u8, maps, maps);
     for (size_t i = 0; i < sizeof maps; i++)
         assert_int_equal(maps[i], 0xc5);
 }
