@@ -21,11 +21,13 @@ typedef struct field {
     const char *key;
     field_type type;
     size_t offset;
-    bool required; /* else it keeps what the struct held */
+    bool required; /* else, missing or null, it keeps what the struct held */
 } field;
 
 static const field verdict_fields[] = {
     {"run", FIELD_TEXT, offsetof(crn_decoded, run), true},
+    {"settings", FIELD_TEXT, offsetof(crn_decoded, settings), false},
+    {"recipe", FIELD_TEXT, offsetof(crn_decoded, recipe), false},
     {"lane", FIELD_COUNT, offsetof(crn_decoded, lane), true},
     {"epoch", FIELD_COUNT, offsetof(crn_decoded, epoch), false},
     {"fruit", FIELD_COUNT, offsetof(crn_decoded, fruit), true},
@@ -34,6 +36,7 @@ static const field verdict_fields[] = {
     {"truncated", FIELD_BOOL, offsetof(crn_decoded, truncated), false},
     {"captured_ns", FIELD_COUNT, offsetof(crn_decoded, captured_ns), false},
     {"published_ns", FIELD_COUNT, offsetof(crn_decoded, published_ns), false},
+    {"deadline_ns", FIELD_COUNT, offsetof(crn_decoded, deadline_ns), false},
     {"views_expected", FIELD_COUNT, offsetof(crn_decoded, views_expected), false},
     {"views_received", FIELD_COUNT, offsetof(crn_decoded, views_received), false},
     {"views_judged", FIELD_COUNT, offsetof(crn_decoded, views_judged), false},
@@ -50,6 +53,21 @@ static const field status_fields[] = {
 static const field total_fields[] = {
     {"count", FIELD_COUNT, offsetof(crn_decoded_total, count), true},
     {"area_px", FIELD_REAL, offsetof(crn_decoded_total, area_px), true},
+    {NULL, 0, 0, false},
+};
+
+static const field view_fields[] = {
+    {"view", FIELD_COUNT, offsetof(crn_decoded_view, view), true},
+    {"state", FIELD_TEXT, offsetof(crn_decoded_view, state), true},
+    {"reason", FIELD_TEXT, offsetof(crn_decoded_view, reason), false},
+    {"captured_ns", FIELD_COUNT, offsetof(crn_decoded_view, captured_ns), false},
+    {"encoder", FIELD_COUNT, offsetof(crn_decoded_view, encoder), false},
+    {"received_ms", FIELD_REAL, offsetof(crn_decoded_view, received_ms), false},
+    {"queue_ms", FIELD_REAL, offsetof(crn_decoded_view, queue_ms), false},
+    {"run_ms", FIELD_REAL, offsetof(crn_decoded_view, run_ms), false},
+    {"backend", FIELD_TEXT, offsetof(crn_decoded_view, backend), false},
+    {"class", FIELD_TEXT, offsetof(crn_decoded_view, name), false},
+    {"count", FIELD_COUNT, offsetof(crn_decoded_view, count), false},
     {NULL, 0, 0, false},
 };
 
@@ -178,6 +196,9 @@ static int read_fields(const msgpack_object *map, const field *fields, void *tar
         const msgpack_object *value = crn_packed_get(map, f->key);
         if (!value && f->required)
             return crn_error_set(error, -EBADMSG, "'%s' is missing", f->key);
+        bool is_null = value && value->type == MSGPACK_OBJECT_NIL;
+        if (is_null && !f->required && f->type != FIELD_REAL)
+            continue;
         if (value && !read_field(value, f->type, (char *)target + f->offset))
             return crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", f->key);
     }
@@ -261,6 +282,20 @@ static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_err
         if (!read_text(&skipped->via.array.ptr[i], decoded->skipped[decoded->skipped_count++]))
             return crn_error_set(error, -EBADMSG, "'skipped' holds something that is no text");
     return 0;
+}
+
+static int read_views(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *views = find_many(map, "view_states", MSGPACK_OBJECT_ARRAY, error);
+    if (!views)
+        return -EBADMSG;
+    int r = 0;
+    for (uint32_t i = 0; !r && i < views->via.array.size && i < CRN_FRUIT_VIEWS_MAX; i++) {
+        crn_decoded_view *view = &decoded->views[decoded->view_count++];
+        view->received_ms = view->queue_ms = view->run_ms = NAN;
+        r = read_fields(&views->via.array.ptr[i], view_fields, view, error);
+    }
+    return r;
 }
 
 /* Points of an outline: a bin of f32 pairs, or [[x, y], …] where it came as JSON. */
@@ -351,6 +386,8 @@ int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *e
     if (!r)
         r = read_skipped(map, decoded, error);
     if (!r)
+        r = read_views(map, decoded, error);
+    if (!r)
         r = read_defects(map, decoded, error);
     if (r < 0)
         goto fail;
@@ -360,6 +397,19 @@ int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *e
 fail:
     crn_decoded_free(&decoded);
     return r;
+}
+
+const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view)
+{
+    for (uint32_t i = 0; i < decoded->view_count; i++)
+        if (decoded->views[i].view == view)
+            return &decoded->views[i];
+    return NULL;
+}
+
+bool crn_decoded_view_is(const crn_decoded_view *view, const char *state)
+{
+    return strcmp(view->state, state) == 0;
 }
 
 void crn_decoded_free(crn_decoded **decoded)

@@ -34,6 +34,17 @@ typedef struct crn_decoded_total {
     double area_px;
 } crn_decoded_total;
 
+/* What became of a view, in the verdict's own words. */
+typedef struct crn_decoded_view {
+    uint64_t view;
+    char state[CRN_DECODED_TEXT_BYTES], reason[CRN_DECODED_TEXT_BYTES];
+    char backend[CRN_DECODED_TEXT_BYTES];
+    uint64_t captured_ns, encoder;        /* 0 where it was not received */
+    double received_ms, queue_ms, run_ms; /* NaN where it was not received, or did not begin */
+    char name[CRN_DECODED_TEXT_BYTES];    /* of the class whose values are at fault; else empty */
+    uint64_t count;                       /* of such values */
+} crn_decoded_view;
+
 typedef struct crn_decoded_defect {
     uint64_t view;
     char name[CRN_DECODED_TEXT_BYTES]; /* of its class */
@@ -46,18 +57,20 @@ typedef struct crn_decoded_defect {
 
 typedef struct crn_decoded {
     char run[CRN_DECODED_TEXT_BYTES]; /* a number's decimal text where it came as one */
+    char settings[CRN_DECODED_TEXT_BYTES], recipe[CRN_DECODED_TEXT_BYTES];
     uint64_t lane, epoch, fruit, sequence;
     crn_verdict_kind kind;
     bool stale, truncated;
-    uint64_t captured_ns, published_ns;
+    uint64_t captured_ns, published_ns, deadline_ns;
     uint64_t views_expected, views_received, views_judged;
     double budget_ms, total_ms; /* NaN when not said */
-    uint32_t time_count, total_count, skipped_count, defect_count, point_count;
+    uint32_t time_count, total_count, skipped_count, view_count, defect_count, point_count;
     crn_decoded_time times[CRN_DECODED_TIMES_MAX]; /* in the message's order; "total" among them */
     crn_decoded_total totals[CRN_CLASSES_MAX];     /* in the message's order */
     char skipped[CRN_STAGES_MAX][CRN_DECODED_TEXT_BYTES];
-    crn_decoded_defect *defects; /* in the message's order */
-    float *xy;                   /* point_count x, y pairs; always finite */
+    crn_decoded_view views[CRN_FRUIT_VIEWS_MAX]; /* in the message's order */
+    crn_decoded_defect *defects;                 /* in the message's order */
+    float *xy;                                   /* point_count x, y pairs; always finite */
 } crn_decoded;
 
 /*
@@ -65,6 +78,11 @@ typedef struct crn_decoded {
  * in *error that names the key, or -ENOMEM.
  */
 int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *error);
+
+/* The entry of that view; NULL: there is none. */
+const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view);
+
+bool crn_decoded_view_is(const crn_decoded_view *view, const char *state);
 
 /* Frees and nulls *decoded; NULL is fine. */
 void crn_decoded_free(crn_decoded **decoded);

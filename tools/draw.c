@@ -14,6 +14,7 @@
 
 #include "src/base/new_file.h"
 #include "tools/labels.h"
+#include "tools/view_marks.h"
 
 #define SCALE          2
 #define SCALE_WIDE_MAX 1280 /* a view larger than this is drawn pixel by pixel */
@@ -201,9 +202,13 @@ static void describe(const crn_decoded *verdict, char *text, size_t size)
 {
     size_t used = 0;
     uint64_t expected = verdict->views_expected ? verdict->views_expected : verdict->views_received;
-    used += (size_t)snprintf(text, size, "%" PRIu64 " of %" PRIu64 " view%s judged, %u outline%s",
-                             verdict->views_judged, expected, expected == 1 ? "" : "s",
-                             verdict->defect_count, verdict->defect_count == 1 ? "" : "s");
+    used += (size_t)snprintf(text, size, "%" PRIu64 " of %" PRIu64 " view%s judged",
+                             verdict->views_judged, expected, expected == 1 ? "" : "s");
+    if (verdict->views_received != verdict->views_judged)
+        used += (size_t)snprintf(text + used, size - used, ", %" PRIu64 " received",
+                                 verdict->views_received);
+    used += (size_t)snprintf(text + used, size - used, ", %u outline%s", verdict->defect_count,
+                             verdict->defect_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < verdict->skipped_count && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ", skipped ",
                                  verdict->skipped[i]);
@@ -328,6 +333,9 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
             draw_outline(cairo, verdict, &verdict->defects[i],
                          crn_palette_color(palette, verdict->defects[i].name), plan->scale);
     cairo_scale(cairo, 1 / plan->scale, 1 / plan->scale);
+    const crn_decoded_view *state = crn_decoded_find_view(verdict, (uint64_t)view);
+    if (state)
+        crn_view_marks_draw(cairo, state, width, height);
     set_font(cairo, 12, false);
     crn_labels_draw(cairo, verdict, view, palette, plan->scale, width, height);
     cairo_restore(cairo);
@@ -340,6 +348,9 @@ static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int
     uint64_t views = verdict->views_expected;
     for (uint32_t i = 0; i < verdict->defect_count; i++)
         views = verdict->defects[i].view >= views ? verdict->defects[i].view + 1 : views;
+    for (uint32_t i = 0; i < verdict->view_count; i++)
+        if (verdict->views[i].view >= views && verdict->views[i].view < CRN_DRAW_VIEWS_MAX)
+            views = verdict->views[i].view + 1;
     if (!views)
         views = verdict->views_received ? verdict->views_received : 1;
     plan->view_count = views < CRN_DRAW_VIEWS_MAX ? (int32_t)views : CRN_DRAW_VIEWS_MAX;

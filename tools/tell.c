@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "tools/view_text.h"
 
 static const char *const kind_colors[] = {
     [CRN_VERDICT_COMPLETE] = "\033[32m", /* green */
@@ -71,6 +72,10 @@ static void append_found(line_end *line, const crn_decoded *verdict)
 
 static void append_special(line_end *line, const crn_decoded *verdict)
 {
+    char views[CRN_LINE_BYTES];
+    crn_views_text(verdict, views, sizeof views);
+    if (*views)
+        append(line, "  [%s]", views);
     for (uint32_t i = 0; i < verdict->skipped_count; i++)
         append(line, "%s%s", i ? ", " : "  [skipped ", verdict->skipped[i]);
     if (verdict->skipped_count)

@@ -11,8 +11,8 @@
 
 /*
  * One verdict as a line without its end: when it was published (local time), lane, fruit, verdict,
- * views judged of those expected, total latency against the budget, what was found, what is
- * special. Coloured by terminal codes if asked.
+ * views judged of those expected, total latency against the budget, what was found, what became of
+ * views that were not judged whole, what else is special. Coloured by terminal codes if asked.
  */
 void crn_tell_verdict(const crn_decoded *verdict, bool color, char line[CRN_LINE_BYTES]);
 

@@ -132,6 +132,26 @@ static void losses_and_a_new_run_are_told(void **state)
     expect_end(f, 0);
 }
 
+/* What came is told from what was judged, and why. */
+static void views_that_were_not_judged_are_told(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --count 1");
+    send_text(f, "fruit/0",
+              "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":9,\"sequence\":5,"
+              "\"verdict\":\"partial\",\"views_expected\":4,\"views_received\":3,"
+              "\"views_judged\":2,\"budget_ms\":100,\"latency_ms\":{\"total\":12.5},"
+              "\"view_states\":[{\"view\":0,\"state\":\"judged\",\"reason\":\"\"},"
+              "{\"view\":1,\"state\":\"judged\",\"reason\":\"not_finite\","
+              "\"class\":\"rot\",\"count\":7},"
+              "{\"view\":2,\"state\":\"lost\",\"reason\":\"no_slot\"},"
+              "{\"view\":3,\"state\":\"missing\",\"reason\":\"\"}]}");
+    expect_line(f, "    --:--:--  lane 0   fruit      9  partial   views 2/4     12.5 of 100 ms  "
+                   "no defects  [3 received, view 1 not_finite in rot (7 values), view 2 lost: "
+                   "no_slot, view 3 missing]\n");
+    expect_end(f, 0);
+}
+
 static void a_viewer_sees_its_lane_and_the_status(void **state)
 {
     fixture *f = *state;
@@ -316,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(views_that_were_not_judged_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(alive_is_no_verdict_and_other_topics_are_passed_over,
                                         set_up, tear_down),

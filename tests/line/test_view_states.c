@@ -17,6 +17,7 @@
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/line_fixture.h"
+#include "tools/decode.h"
 
 #define HEIGHT 48
 #define WIDTH  64
@@ -33,6 +34,7 @@ typedef struct fixture {
     line_fixture line;
     float *maps;
     unsigned char *bytes; /* of the verdict received last */
+    size_t size;
     msgpack_unpacked unpacked;
 } fixture;
 
@@ -116,11 +118,10 @@ static void send_due(uint64_t fruit, uint16_t view, uint16_t views)
 
 static const msgpack_object *receive_verdict(const char *kind)
 {
-    size_t size = 0;
     free(it.bytes);
-    it.bytes = line_receive_bytes(&it.line, FIXTURE_PATIENCE_MS, &size);
+    it.bytes = line_receive_bytes(&it.line, FIXTURE_PATIENCE_MS, &it.size);
     assert_non_null(it.bytes);
-    assert_int_equal(msgpack_unpack_next(&it.unpacked, (const char *)it.bytes, size, NULL),
+    assert_int_equal(msgpack_unpack_next(&it.unpacked, (const char *)it.bytes, it.size, NULL),
                      MSGPACK_UNPACK_SUCCESS);
     const msgpack_object *verdict = &it.unpacked.data;
     crn_expect_text(crn_decoded_field(verdict, "verdict"), kind);
@@ -128,17 +129,35 @@ static const msgpack_object *receive_verdict(const char *kind)
     return verdict;
 }
 
+/* The tools read it, too. */
+static crn_decoded *read_as_tools_do(void)
+{
+    crn_packed packed;
+    crn_decoded *decoded = NULL;
+    crn_error error = {""};
+    assert_int_equal(crn_packed_init(&packed, it.bytes, it.size, &error), 0);
+    assert_int_equal(crn_decode(&packed, &decoded, &error), 0);
+    crn_packed_done(&packed);
+    return decoded;
+}
+
 static void expect_states(const msgpack_object *verdict, uint32_t count,
                           const char *const states[][2])
 {
     const msgpack_object *views = crn_decoded_field(verdict, "view_states");
+    crn_decoded *read = read_as_tools_do();
+    assert_int_equal(read->view_count, count);
     crn_expect_items(views, count);
     for (uint32_t v = 0; v < count; v++) {
         const msgpack_object *view = crn_decoded_item(views, v);
         crn_expect_unsigned(crn_decoded_field(view, "view"), v);
         crn_expect_text(crn_decoded_field(view, "state"), states[v][0]);
         crn_expect_text(crn_decoded_field(view, "reason"), states[v][1]);
+        assert_int_equal(read->views[v].view, v);
+        assert_string_equal(read->views[v].state, states[v][0]);
+        assert_string_equal(read->views[v].reason, states[v][1]);
     }
+    crn_decoded_free(&read);
 }
 
 static double ms_of(const msgpack_object *view, const char *key)

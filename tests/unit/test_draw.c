@@ -154,6 +154,93 @@ static void outlines_lie_where_their_pixels_are(void **state)
     crn_decoded_free(&verdict);
 }
 
+static void set_view(crn_decoded *verdict, uint64_t view, const char *state, const char *reason)
+{
+    crn_decoded_view *entry = &verdict->views[verdict->view_count++];
+    entry->view = view;
+    snprintf(entry->state, sizeof entry->state, "%s", state);
+    snprintf(entry->reason, sizeof entry->reason, "%s", reason);
+}
+
+/* Pixels of the only view, drawn over a photograph of one grey, that differ from it, off the text
+ * in the middle and the label at the left top: all of them, and those that are darker. */
+static void count_marked(const char *state, const char *reason, int *ret_other, int *ret_darker)
+{
+    static uint8_t grey[HEIGHT * WIDTH];
+    memset(grey, 100, sizeof grey);
+    const crn_photo photo = {grey, HEIGHT, WIDTH};
+    crn_decoded *verdict = make_verdict(1);
+    set_view(verdict, 0, state, reason);
+    crn_palette palette = {0};
+    const char *path = path_of("marks.png");
+    assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL), 0);
+    picture image = read_picture(path);
+    *ret_other = *ret_darker = 0;
+    for (int y = 10; y < HEIGHT - 10; y++) {
+        for (int x = 280; x < 380; x++) {
+            *ret_other += view_pixel(&image, x, y) != 0x646464;
+            *ret_darker += red(view_pixel(&image, x, y)) < 60;
+        }
+    }
+    cairo_surface_destroy(image.surface);
+    crn_decoded_free(&verdict);
+}
+
+static void views_that_were_not_judged_are_marked(void **state)
+{
+    (void)state;
+    enum { PIXELS = (HEIGHT - 20) * 100 };
+    int other, darker;
+    count_marked("judged", "", &other, &darker);
+    assert_int_equal(other, 0);
+    count_marked("judged", "truncated", &other, &darker);
+    assert_int_equal(other, 0);
+    count_marked("lost", "no_slot", &other, &darker); /* hatched: lines and what is between them */
+    assert_true(other > PIXELS / 8 && other < PIXELS / 2);
+    assert_int_equal(darker, 0);
+    count_marked("missing", "", &other, &darker);
+    assert_int_equal(darker, PIXELS);
+    count_marked("refused", "class_set", &other, &darker);
+    assert_int_equal(darker, PIXELS);
+}
+
+/* A fault of values below the outlines, which stand. */
+static void views_say_why(void **state)
+{
+    (void)state;
+    static uint8_t grey[HEIGHT * WIDTH];
+    memset(grey, 100, sizeof grey);
+    const crn_photo photo = {grey, HEIGHT, WIDTH};
+    crn_decoded *verdict = make_verdict(1);
+    set_view(verdict, 0, "judged", "not_finite");
+    strcpy(verdict->views[0].name, "rot");
+    verdict->views[0].count = 48545;
+    /* Of no view that can be drawn: leaves the picture as large as it is. */
+    set_view(verdict, UINT64_MAX, "lost", "no_slot");
+    crn_palette palette = {0};
+    const char *path = path_of("why.png");
+    assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL), 0);
+    picture image = read_picture(path);
+    assert_true(image.height < TOP + 2 * HEIGHT * SCALE);
+    int below = 0, middle = 0;
+    for (int x = 0; x < WIDTH; x++) {
+        below += view_pixel(&image, x, HEIGHT - 8) != 0x646464;
+        middle += view_pixel(&image, x, HEIGHT / 2) != 0x646464;
+    }
+    assert_true(below > 40);
+    assert_int_equal(middle, 0);
+    cairo_surface_destroy(image.surface);
+
+    /* A view that nobody expected is drawn, too. */
+    verdict->view_count = 1;
+    set_view(verdict, 1, "lost", "failed");
+    assert_int_equal(crn_draw_verdict(verdict, &photo, 1, photo, &palette, path, NULL), 0);
+    image = read_picture(path);
+    assert_true(image.height > TOP + 2 * HEIGHT * SCALE);
+    cairo_surface_destroy(image.surface);
+    crn_decoded_free(&verdict);
+}
+
 static void classes_keep_their_colours(void **state)
 {
     (void)state;
@@ -340,6 +427,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outlines_lie_where_their_pixels_are),
+        cmocka_unit_test(views_that_were_not_judged_are_marked),
+        cmocka_unit_test(views_say_why),
         cmocka_unit_test(classes_keep_their_colours),
         cmocka_unit_test(no_size_and_no_picture_is_too_strange),
         cmocka_unit_test(tall_views_stand_side_by_side),

@@ -221,9 +221,10 @@ static void a_verdict_is_one_aligned_line(void **state)
     verdict.published_ns = 0;
     verdict.total_ms = verdict.budget_ms = NAN;
     crn_tell_verdict(&verdict, true, line);
-    assert_string_equal(line, "    --:--:--  lane 0   fruit     17  \033[31mlate    \033[0m  views "
-                              "0/4        - ms  nothing was ready  [skipped haar, ranklet]  "
-                              "[truncated]  [stale]");
+    assert_string_equal(
+        line, "    --:--:--  lane 0   fruit     17  \033[31mlate    \033[0m  views "
+              "0/4        - ms  nothing was ready  [4 received]  [skipped haar, ranklet]  "
+              "[truncated]  [stale]");
 }
 
 static void a_line_too_long_is_cut(void **state)

@@ -1,0 +1,21 @@
+/* What became of a fruit's views, in words: for lines and pictures. */
+#ifndef CRN_VIEW_TEXT_H
+#define CRN_VIEW_TEXT_H
+
+#include "tools/decode.h"
+
+/* "lost: no_slot", "missing", "refused: class_set", "not_finite in rot (7 values)"; empty for a
+ * view that was judged, whole or with what the verdict's own keys say. Returns whether it is not
+ * empty.
+ */
+#define CRN_VIEW_TEXT_BYTES 192
+bool crn_view_text(const crn_decoded_view *view, char text[CRN_VIEW_TEXT_BYTES]);
+
+/*
+ * How many were received where not all of them were judged, and what became of the views: "3
+ * received, views 0, 2 lost: no_slot, view 3 missing"; empty where all is well. Views of one fate
+ * are named together.
+ */
+void crn_views_text(const crn_decoded *verdict, char *text, size_t size);
+
+#endif
