@@ -42,7 +42,8 @@ static const crn_tool tool = {
     "",
     "Records a line's views on their way: put its --from where the line listened, and its --to\n"
     "where the line listens now. Every message is passed on first, whole and unchanged, whether\n"
-    "it can be read or not; a slow disk costs recordings, never time. Ends with SIGINT or SIGTERM.",
+    "it can be read or not; a slow disk costs recordings, never time. Ends with SIGINT,\n"
+    "SIGTERM or SIGHUP.",
     options,
     0,
     0};
@@ -232,6 +233,7 @@ static int catch_signals(void)
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -289,6 +289,7 @@ static int catch_signals(void)
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -471,6 +471,8 @@ int main(int argc, char **argv)
     }
     bool short_of_count = set.count && t.verdicts < set.count;
     tail_done(&t);
+    if (r < 0 && ferror(stdout))
+        return CRN_EXIT_FAILED; /* said at exit, see src/base/standard.h */
     if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     return short_of_count ? CRN_EXIT_FAILED : 0;

@@ -18,7 +18,7 @@ static void check_output(void)
     if (!failed_before && !failed_now)
         return;
     fprintf(stderr, "%s: cannot write to standard output: %s\n", name,
-            errno ? strerror(errno) : "an earlier write failed");
+            errno ? strerror(errno) : "an earlier write failed; is the disk full?");
     _exit(1);
 }
 

@@ -246,7 +246,7 @@ static void without_a_line_views_are_recorded_alone(void **state)
         }
         free(names);
     }
-    assert_int_equal(finish(SIGTERM), 0);
+    assert_int_equal(finish(SIGHUP), 0);
     assert_non_null(strstr(output, "20 messages; 20 views recorded in 1 segments"));
     check_segment(20, before_ns);
 }
