@@ -181,7 +181,7 @@ static void the_study_looks_at_its_arguments_first(void **state)
     }
     assert_int_equal(shell("tools/study -h | grep -q 'time by phase: contours scan'"), 0);
     assert_int_equal(shell("tools/study speedup"), 1);
-    expect_said("tools/study: tools/setup --check failed as shown");
+    expect_said("tools/study: tools/setup --study failed as shown");
     assert_int_equal(access("built", F_OK), 0);
 }
 
