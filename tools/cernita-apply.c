@@ -1,6 +1,7 @@
 /* cernita-apply: one operator on one file. */
 #include <string.h>
 
+#include "src/base/new_file.h"
 #include "src/base/standard.h"
 #include "tools/apply.h"
 
@@ -32,6 +33,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-apply");
+    crn_new_file_remove_at_signals();
     for (size_t i = 0; argc > 1 && i < sizeof operators / sizeof *operators; i++)
         if (!strcmp(argv[1], operators[i].name))
             return operators[i].run(argc - 1, argv + 1);

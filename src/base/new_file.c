@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,27 @@
 
 #define NAMES_MAX       1000
 #define PROC_PATH_BYTES 32
+
+static const char *volatile unfinished; /* the name that a signal is to remove; NULL: none */
+
+static void remove_unfinished(int number)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(number); /* SA_RESETHAND: the default action follows */
+}
+
+void crn_new_file_remove_at_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        sigaction(numbers[i], NULL, &before);
+        if (before.sa_handler != SIG_IGN) /* by nohup, say */
+            sigaction(numbers[i], &action, NULL);
+    }
+}
 
 static void proc_path(int fd, char path[PROC_PATH_BYTES])
 {
@@ -29,7 +51,7 @@ static int with_free_name(const char *folder, int (*make)(const char *name, int 
             return -ENOMEM;
         int r = make(name, fd);
         if (r >= 0) {
-            *ret_name = name;
+            unfinished = *ret_name = name;
             return r;
         }
         int code = -errno;
@@ -132,6 +154,14 @@ static int end_stream(crn_new_file *file)
     return code;
 }
 
+static void forget_name(crn_new_file *file)
+{
+    if (unfinished == file->name)
+        unfinished = NULL;
+    free(file->name);
+    file->name = NULL;
+}
+
 int crn_new_file_finish(crn_new_file *file, crn_error *error)
 {
     int r = file->stream ? end_stream(file) : 0;
@@ -148,8 +178,7 @@ int crn_new_file_finish(crn_new_file *file, crn_error *error)
     if (r) {
         crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
     } else {
-        free(file->name);
-        file->name = NULL;
+        forget_name(file);
     }
     crn_new_file_drop(file);
     return r;
@@ -163,7 +192,7 @@ void crn_new_file_drop(crn_new_file *file)
         close(file->fd);
     if (file->name)
         unlink(file->name);
-    free(file->name);
+    forget_name(file);
     free(file->folder);
     free(file->target);
     *file = (crn_new_file){.fd = -1};

@@ -28,6 +28,13 @@ int crn_new_file_stream(crn_new_file *file, crn_error *error);
  * in *error; then there is no new file. */
 int crn_new_file_finish(crn_new_file *file, crn_error *error);
 
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP remove the file that was opened last, where it has a name
+ * and has not been finished, before they end the program as they do otherwise. Only a program that
+ * has nothing else to do at these signals, and writes one file at a time, calls this.
+ */
+void crn_new_file_remove_at_signals(void);
+
 /* Closes it and removes what has not been finished; a file of zeros is fine. */
 void crn_new_file_drop(crn_new_file *file);
 
