@@ -1,16 +1,16 @@
 #include "tools/apply_panel.h"
 
-#include <cairo.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+
+#include "tools/font.h"
 
 #define COLUMNS   4
 #define GAP       4 /* pixels between pictures */
 #define DARK      24
 #define BRIGHT    225
 #define PNG_SIDE  1000000 /* what libpng takes by default */
-#define FONT      "DejaVu Sans"
 #define FONT_SIZE 12
 #define LINE      15                     /* pixels from one line of a caption to the next */
 #define CELL_MIN  (CRN_PANEL_LEFT - GAP) /* a caption's width */
@@ -33,8 +33,7 @@ static void write_text(const crn_image *to, int32_t x, int32_t y, const char *te
 {
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, CELL_MIN, LINE);
     cairo_t *cairo = cairo_create(surface);
-    cairo_select_font_face(cairo, FONT, CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(cairo, FONT_SIZE);
+    crn_font_set(cairo, FONT_SIZE, false);
     cairo_move_to(cairo, 0, FONT_SIZE);
     cairo_show_text(cairo, text);
     cairo_surface_flush(surface);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "src/base/new_file.h"
+#include "tools/font.h"
 #include "tools/labels.h"
 #include "tools/view_marks.h"
 
@@ -24,7 +25,6 @@
 #define HEADER_HEIGHT  62
 #define LEGEND_ROW     22
 #define WIDTH_MIN      720
-#define FONT           "DejaVu Sans"
 
 /*
  * Colours that stand out from grey and from one another, neighbours most of all. More classes than
@@ -54,16 +54,6 @@ static const crn_color verdict_colors[] = {
     [CRN_VERDICT_PARTIAL] = {0.98, 0.76, 0.18},
     [CRN_VERDICT_LATE] = {0.96, 0.36, 0.33},
 };
-
-/*
- * fontconfig, beneath cairo, keeps a few patterns for the life of the program. Read by the leak
- * sanitizer where the program is built with it, by nobody else.
- */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libfontconfig\n";
-}
 
 typedef struct layout {
     int32_t view_count;
@@ -96,13 +86,6 @@ static double show_text(cairo_t *cairo, double x, double y, bool right, const ch
     cairo_move_to(cairo, right ? x - extents.x_advance : x, y);
     cairo_show_text(cairo, text);
     return extents.x_advance;
-}
-
-static void set_font(cairo_t *cairo, double size, bool bold)
-{
-    cairo_select_font_face(cairo, FONT, CAIRO_FONT_SLANT_NORMAL,
-                           bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(cairo, size);
 }
 
 static int32_t clamp_side(double side)
@@ -152,7 +135,7 @@ static bool has_holes(const crn_decoded *verdict)
 static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palette *palette,
                            double y, double width, bool draw)
 {
-    set_font(cairo, 13, false);
+    crn_font_set(cairo, 13, false);
     double x = MARGIN;
     int32_t rows = 1;
     for (uint32_t i = 0; i <= verdict->total_count; i++) {
@@ -187,7 +170,7 @@ static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palet
 /* The verdict's word in a filled frame; returns the x after it. */
 static double draw_badge(cairo_t *cairo, double x, double y, crn_verdict_kind kind)
 {
-    set_font(cairo, 13, true);
+    crn_font_set(cairo, 13, true);
     cairo_text_extents_t extents;
     cairo_text_extents(cairo, crn_verdict_kind_names[kind], &extents);
     crn_label_frame(cairo, x, y - 16, extents.x_advance + 20, 22, 11);
@@ -220,7 +203,7 @@ static void describe(const crn_decoded *verdict, char *text, size_t size)
 static void draw_header(cairo_t *cairo, const crn_decoded *verdict, const layout *plan)
 {
     char text[512];
-    set_font(cairo, 19, true);
+    crn_font_set(cairo, 19, true);
     set_color(cairo, text_color, 1);
     snprintf(text, sizeof text, "lane %" PRIu64 "  fruit %" PRIu64, verdict->lane, verdict->fruit);
     double x = MARGIN + show_text(cairo, MARGIN, 32, false, text) + 16;
@@ -228,12 +211,12 @@ static void draw_header(cairo_t *cairo, const crn_decoded *verdict, const layout
 
     if (isfinite(verdict->total_ms)) {
         bool over = verdict->total_ms > verdict->budget_ms;
-        set_font(cairo, 19, true);
+        crn_font_set(cairo, 19, true);
         set_color(cairo, over ? verdict_colors[CRN_VERDICT_LATE] : text_color, 1);
         snprintf(text, sizeof text, "%.1f ms", verdict->total_ms);
         show_text(cairo, plan->width - MARGIN, 32, true, text);
     }
-    set_font(cairo, 13, false);
+    crn_font_set(cairo, 13, false);
     set_color(cairo, dim_color, 1);
     if (isfinite(verdict->budget_ms)) {
         snprintf(text, sizeof text, "of a budget of %g ms", verdict->budget_ms);
@@ -336,7 +319,7 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
     const crn_decoded_view *state = crn_decoded_find_view(verdict, (uint64_t)view);
     if (state)
         crn_view_marks_draw(cairo, state, width, height);
-    set_font(cairo, 12, false);
+    crn_font_set(cairo, 12, false);
     crn_labels_draw(cairo, verdict, view, palette, plan->scale, width, height);
     cairo_restore(cairo);
 }

@@ -107,10 +107,12 @@ static void output_that_cannot_be_written_fails(void **state)
         assert_int_equal(shell("cernitad --config %s %s >&-", CONFIG, daemon[i]), 1);
         expect_said("cannot write to standard output: Bad file descriptor");
     }
-    assert_int_equal(
-        shell("cernita-apply diamond-square --exponent 3 --seed 1 f.png --time >/dev/full"), 1);
+    assert_int_equal(shell("cernita-apply diamond-square --exponent 3 --seed 1 --threads 1 f.png "
+                           "--time >/dev/full"),
+                     1);
     /* What prints nothing needs nowhere to print. */
-    assert_int_equal(shell("cernita-apply diamond-square --exponent 3 --seed 1 f.png >&- <&-"), 0);
+    assert_int_equal(
+        shell("cernita-apply diamond-square --exponent 3 --seed 1 --threads 1 f.png >&- <&-"), 0);
 }
 
 /* A file that never ends, or never begins, must not be waited for. */

@@ -1,0 +1,11 @@
+/* The font of all that the tools draw. */
+#ifndef CRN_FONT_H
+#define CRN_FONT_H
+
+#include <cairo.h>
+#include <stdbool.h>
+
+/* `size` in the cairo context's own units. */
+void crn_font_set(cairo_t *cairo, double size, bool bold);
+
+#endif
