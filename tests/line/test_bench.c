@@ -77,6 +77,22 @@ static void phases_add_up(void **state)
     assert_int_equal(check_lines(check_phases), 14);
 }
 
+static void check_values(yajl_val line)
+{
+    assert_true(number_of(line, "memcpy_us") > 0);
+    assert_true(number_of(line, "memcpy_us") + number_of(line, "plain_us") > 0);
+    assert_true(number_of(line, "memcpy_us") + number_of(line, "line_us") > 0);
+}
+
+static void the_check_of_values_is_timed(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("values --rounds 3 --json"), 0);
+    assert_int_equal(check_lines(check_values), 12);
+    assert_int_equal(bench("values --frame none.npy"), 1);
+    assert_non_null(strstr(apply_output, "none.npy"));
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -256,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operators_are_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(the_check_of_values_is_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_device_is_timed_against_targets, apply_setup,
                                         apply_teardown),

@@ -1,0 +1,281 @@
+/*
+ * cernita-bench values: what the check of probabilities adds to the copy of a view into its slot.
+ * Copies of the same maps by memcpy and by each way are timed in turn, in another order every
+ * round, and compared round by round, so that a machine that others share disturbs all alike.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/values.h"
+#include "tools/bench.h"
+#include "tools/bench_npy.h"
+
+enum { OPTION_FRAME, OPTION_ROUNDS, OPTION_JSON };
+
+enum { MAPS_MAX = 16, ALIGNMENT = 4096, OFFSET = 33, WARM_UP = 5 };
+
+static const crn_tool tool = {
+    .name = "cernita-bench values",
+    .operands = "",
+    .about = "Times the copy of a view's maps with the check of their values, less memcpy alone,\n"
+             "paired: one buffer again and again, and 16 in turn; aligned, and 33 bytes behind.",
+    .options =
+        (const crn_option[]){{"frame", "FILE.npy",
+                              "float32 maps, H x W x C, at most 64 classes; else 95 x 511 x 12"},
+                             {"rounds", "N", "copies by each way; default 1000"},
+                             {"json", NULL, "one JSON object a line instead of the table"},
+                             {NULL, NULL, NULL}},
+    .operands_min = 0,
+    .operands_max = 0,
+};
+
+/* memcpy alone, the check by each target, and all that the line does: the best target's and the
+ * comparison with the lane's views before. */
+enum way { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, WAYS };
+
+static const char *const way_names[WAYS] = {"memcpy", "plain", "avx2", "avx512", "line"};
+
+static const crn_values_kernels *const kernels[CRN_TARGETS] = {
+    &crn_values_kernels_plain, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
+
+typedef struct trial {
+    crn_view_header header;
+    int32_t maps, offset;
+    unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: where `offset` counts from */
+    int32_t rounds;
+    double *us[WAYS]; /* by round */
+} trial;
+
+static crn_config config;
+static crn_values values;
+static crn_lane *lane;
+
+static bool copy_only(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return false;
+}
+
+static crn_values_copy_fn *copier(int way, crn_type type)
+{
+    if (way == MEMCPY)
+        return copy_only;
+    if (way == LINE)
+        return crn_values_copier(&values, type);
+    const crn_values_kernels *target = kernels[way - FIRST_TARGET];
+    return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
+}
+
+static double run_us(const trial *t, int way, int32_t map)
+{
+    crn_values_copy_fn *copy = copier(way, t->header.type);
+    crn_view view = {.header = t->header, .maps = t->to[map]};
+    int64_t start_ns = crn_now_ns();
+    bool suspect = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
+    if (way == LINE)
+        crn_values_check(&values, lane, &view, suspect);
+    return (double)(crn_now_ns() - start_ns) / 1e3;
+}
+
+/* Ways that this processor does not have are left out. */
+static bool can_run(int way)
+{
+    return way == MEMCPY || way == LINE || way - FIRST_TARGET <= (int)crn_target_best();
+}
+
+static void run_rounds(trial *t)
+{
+    int32_t map = 0;
+    for (int32_t round = -WARM_UP; round < t->rounds; round++) {
+        for (int i = 0; i < WAYS; i++) {
+            int way = (i + round + WARM_UP) % WAYS;
+            if (!can_run(way))
+                continue;
+            map = (map + 1) % t->maps;
+            double us = run_us(t, way, map);
+            if (round >= 0)
+                t->us[way][round] = us;
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of a way's times, or of their differences from another's. */
+static double median_us(const trial *t, int way, int less)
+{
+    static double us[100000];
+    for (int32_t i = 0; i < t->rounds; i++)
+        us[i] = t->us[way][i] - (less < 0 ? 0 : t->us[less][i]);
+    qsort(us, (size_t)t->rounds, sizeof *us, compare);
+    return us[t->rounds / 2];
+}
+
+static void print_trial(const trial *t, bool json)
+{
+    const char *type = crn_type_say(t->header.type);
+    double memcpy_us = median_us(t, MEMCPY, -1);
+    if (json)
+        printf("{\"type\":\"%s\",\"maps\":%d,\"offset_bytes\":%d,\"memcpy_us\":%.2f", type, t->maps,
+               t->offset, memcpy_us);
+    else
+        printf("%-5s %5d %7d %10.1f", type, t->maps, t->offset, memcpy_us);
+    for (int way = FIRST_TARGET; way < WAYS; way++) {
+        if (json && can_run(way))
+            printf(",\"%s_us\":%.2f", way_names[way], median_us(t, way, MEMCPY));
+        else if (!json && can_run(way))
+            printf(" %+8.1f", median_us(t, way, MEMCPY));
+        else if (!json)
+            printf(" %8s", "-");
+    }
+    puts(json ? "}" : "");
+    fflush(stdout);
+}
+
+/* Cut, not rounded; below 2^-14 zero. */
+static uint16_t half_of(float probability)
+{
+    uint32_t bits;
+    memcpy(&bits, &probability, sizeof bits);
+    return probability < 0x1p-14f ? 0 : (uint16_t)((bits - (112u << 23)) >> 13);
+}
+
+/* The frame in the trial's type, a little fainter with every map, as no two views are alike. */
+static void write_map(const trial *t, const crn_image *frame, int32_t map)
+{
+    unsigned char *to = t->from[map] + t->offset;
+    const float *from = frame->data;
+    for (size_t i = 0; i < crn_image_elements(frame); i++) {
+        float value = from[i] * (1 - (float)map / 64);
+        uint16_t half = half_of(value);
+        if (t->header.type == CRN_U8)
+            to[i] = (unsigned char)(value * 255);
+        else if (t->header.type == CRN_F16)
+            memcpy(to + 2 * i, &half, sizeof half);
+        else
+            memcpy(to + 4 * i, &value, sizeof value);
+    }
+}
+
+static void bench_shape(trial *t, const crn_image *frame, crn_type type, bool json)
+{
+    t->header = (crn_view_header){
+        .height = (uint32_t)frame->height,
+        .width = (uint32_t)frame->width,
+        .channels = (uint32_t)frame->planes,
+        .type = type,
+        .layout = CRN_HWC,
+        .payload_bytes = crn_image_elements(frame) * crn_type_bytes(type),
+    };
+    for (t->maps = 1; t->maps <= MAPS_MAX; t->maps *= MAPS_MAX) {
+        for (t->offset = 0; t->offset <= OFFSET; t->offset += OFFSET) {
+            for (int32_t map = 0; map < t->maps; map++)
+                write_map(t, frame, map);
+            run_rounds(t);
+            print_trial(t, json);
+        }
+    }
+}
+
+static int create_trial(trial *t, const crn_image *frame)
+{
+    size_t bytes = crn_image_elements(frame) * sizeof(float) + ALIGNMENT;
+    bytes = (bytes + OFFSET + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bool got = true;
+    for (int32_t i = 0; i < MAPS_MAX; i++) {
+        t->from[i] = aligned_alloc(ALIGNMENT, bytes);
+        t->to[i] = aligned_alloc(ALIGNMENT, bytes);
+        got = got && t->from[i] && t->to[i];
+    }
+    for (int way = 0; way < WAYS; way++) {
+        t->us[way] = calloc((size_t)t->rounds, sizeof *t->us[way]);
+        got = got && t->us[way];
+    }
+    return got ? 0 : -1;
+}
+
+static void free_trial(trial *t)
+{
+    for (int32_t i = 0; i < MAPS_MAX; i++) {
+        free(t->from[i]);
+        free(t->to[i]);
+    }
+    for (int way = 0; way < WAYS; way++)
+        free(t->us[way]);
+}
+
+/* Maps of chance: to the check one sound frame is as good as another. */
+static int make_frame(crn_image *ret_frame)
+{
+    enum { HEIGHT = 95, WIDTH = 511, CLASSES = 12 };
+    float *maps = malloc(HEIGHT * WIDTH * CLASSES * sizeof *maps);
+    if (!maps)
+        return -1;
+    uint32_t word = 1;
+    for (int32_t i = 0; i < HEIGHT * WIDTH * CLASSES; i++) {
+        word = word * 1664525u + 1013904223u;
+        maps[i] = (float)(word >> 8) * 0x1p-24f;
+    }
+    *ret_frame = crn_image_dense(maps, CRN_F32, CRN_HWC, CLASSES, HEIGHT, WIDTH);
+    return 0;
+}
+
+static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
+{
+    trial t = {.rounds = rounds};
+    crn_lanes *lanes = NULL;
+    int r = create_trial(&t, frame);
+    if (r == 0)
+        r = crn_lanes_create(1, &lanes);
+    if (r == 0) {
+        crn_log_set_level(CRN_LOG_ERROR); /* the same map again and again is no CNN that hangs */
+        config.classes.count = frame->planes;
+        crn_values_init(&config, &values);
+        lane = crn_lanes_find(lanes, 0);
+        if (!json)
+            printf("%-5s %5s %7s %10s %8s %8s %8s %8s   less memcpy, us\n", "type", "maps",
+                   "offset", "memcpy us", "plain", "avx2", "avx512", "line");
+        static const crn_type types[] = {CRN_F32, CRN_F16, CRN_U8};
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            bench_shape(&t, frame, types[i], json);
+    }
+    crn_lanes_free(&lanes);
+    free_trial(&t);
+    return r;
+}
+
+int crn_bench_values(int argc, char **argv)
+{
+    bool json = false;
+    const char *value, *path = NULL;
+    int32_t rounds = 1000;
+    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
+        if (option == OPTION_FRAME)
+            path = value;
+        else if (option == OPTION_ROUNDS)
+            rounds = (int32_t)crn_option_integer(&tool, "rounds", value, 1, 100000);
+        else
+            json = true;
+    }
+    crn_image frame;
+    crn_error error;
+    if (path && crn_npy_read(path, &frame, &error) < 0)
+        return crn_tool_fail(&tool, "%s", error.text);
+    if (!path && make_frame(&frame) < 0)
+        return crn_tool_fail(&tool, "out of memory");
+    if (frame.planes > CRN_CLASSES_MAX) {
+        free(frame.data);
+        return crn_tool_fail(&tool, "%s: %d classes, but a line has at most %d", path, frame.planes,
+                             CRN_CLASSES_MAX);
+    }
+    int r = bench_frame(&frame, rounds, json);
+    free(frame.data);
+    return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
+}
