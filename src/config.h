@@ -55,7 +55,7 @@ typedef struct crn_config {
         int32_t values; /* crn_values_rule */
     } ingest;
     struct {
-        int64_t lanes, view_mib, views, slots, open_fruits, points,
+        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, points,
             defects; /* slots 0: 4 x workers + 16 */
     } limits;
     crn_classes classes;

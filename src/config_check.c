@@ -161,6 +161,15 @@ static void check_numbers(crn_reader *reader)
     if (is_given(reader, slots) && config->limits.slots == 1)
         crn_faults_add(reader->faults, slots->place,
                        "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 meant");
+    const crn_node *view_mib = value_of(reader, "limits", "view_mib");
+    const crn_node *peer_mib = value_of(reader, "limits", "peer_mib");
+    bool sizes =
+        (!view_mib || is_given(reader, view_mib)) && (!peer_mib || is_given(reader, peer_mib));
+    if (sizes && (view_mib || peer_mib) && config->limits.peer_mib < config->limits.view_mib)
+        crn_faults_add(reader->faults, peer_mib ? peer_mib->place : view_mib->place,
+                       "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
+                       ": views would be refused; at least as much meant",
+                       config->limits.peer_mib, config->limits.view_mib);
     const crn_node *budget = value_of(reader, "latency", "budget_ms");
     const crn_node *guard = value_of(reader, "latency", "guard_ms");
     /* A value that could not be read is not compared. */

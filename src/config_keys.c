@@ -36,6 +36,23 @@ static const crn_param limits[] = {
      .min = 1,
      .max = 1024,
      .help = "distinct lanes; the views of further ones are dropped"},
+    {.key = "peers",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.peers),
+     .fallback = "256",
+     .min = 1,
+     .max = 16384,
+     .help = "connections to each port at once; one more is closed, or the oldest that never sent "
+             "anything"},
+    {.key = "peer_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.peer_mib),
+     .fallback = "256",
+     .min = 1,
+     .max = 65536,
+     .help =
+         "largest unfinished message of a connection, at least view_mib; one that sends more is "
+         "closed, and all together hold at most 4 times as much"},
     {.key = "view_mib",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, limits.view_mib),

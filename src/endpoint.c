@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 
 #include <zmq.h>
 
+#include "src/base/clock.h"
+#include "src/base/log.h"
 #include "src/base/param.h"
+#include "src/priority.h"
 
 /* A peer that answers no ping for this long is gone. A reader that leaves its socket alone for
  * longer loses its senders, and what they had under way: once the high water mark stops the
@@ -29,17 +32,6 @@
 #define KEEPALIVE_COUNT       3
 #define SOCKET_FILE_MODE      0660
 #define IPC_PREFIX            "ipc://"
-#define HANDSHAKE_FAILED_EVENTS                                                                    \
-    (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
-     ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-
-/* Connections whose state is known; what comes beyond is guessed by counting. */
-#define CONNECTIONS_MAX 256
-
-typedef struct connection {
-    int descriptor; /* libzmq's, only to tell connections apart */
-    bool established;
-} connection;
 
 typedef struct binding {
     char address[CRN_TEXT_BYTES];
@@ -47,11 +39,10 @@ typedef struct binding {
 } binding;
 
 struct crn_endpoint {
-    void *socket, *monitor;
+    void *socket;
+    crn_socket_monitor *monitor;
     char key[64];
-    uint64_t failed_handshakes; /* whose disconnection is still to come */
-    int connections;            /* in the order they came */
-    connection connection[CONNECTIONS_MAX];
+    crn_peers *peers; /* NULL: not limited */
     int bindings;
     binding binding[CRN_TEXTS_MAX];
 };
@@ -89,26 +80,15 @@ static int set_shared_options(crn_endpoint *endpoint)
                                                                                          : -errno;
 }
 
-static int open_monitor(crn_endpoint *endpoint, void *zmq)
+void *crn_endpoint_context(void)
 {
-    /* A name of its own: libzmq forgets that of a closed monitor some time later. */
-    static atomic_uint serial;
-    char name[64];
-    snprintf(name, sizeof name, "inproc://cernita.monitor.%u", atomic_fetch_add(&serial, 1));
-    int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
-                 HANDSHAKE_FAILED_EVENTS;
-    if (zmq_socket_monitor(endpoint->socket, name, events) < 0)
-        return -errno;
-    endpoint->monitor = zmq_socket(zmq, ZMQ_PAIR);
-    if (!endpoint->monitor)
-        return -errno;
-    /* Without a bound, or a storm of events would block libzmq's I/O thread, and data with it. */
-    int none = 0;
-    if (zmq_setsockopt(endpoint->monitor, ZMQ_RCVHWM, &none, sizeof none) < 0 ||
-        zmq_setsockopt(endpoint->monitor, ZMQ_LINGER, &none, sizeof none) < 0 ||
-        zmq_connect(endpoint->monitor, name) < 0)
-        return -errno;
-    return 0;
+    void *zmq = zmq_ctx_new();
+    int priority = crn_priority_of_io();
+    if (zmq && priority > 0) {
+        zmq_ctx_set(zmq, ZMQ_THREAD_SCHED_POLICY, SCHED_RR);
+        zmq_ctx_set(zmq, ZMQ_THREAD_PRIORITY, priority);
+    }
+    return zmq;
 }
 
 int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_endpoint,
@@ -126,7 +106,7 @@ int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_e
     }
     r = set_shared_options(endpoint);
     if (r == 0)
-        r = open_monitor(endpoint, zmq);
+        r = crn_socket_monitor_open(zmq, endpoint->socket, &endpoint->monitor);
     if (r < 0)
         goto fail;
     *ret_endpoint = endpoint;
@@ -135,6 +115,27 @@ int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_e
 fail:
     crn_endpoint_close(&endpoint, 0);
     return crn_error_set(error, r, "%s: no ZeroMQ socket: %s", key, zmq_strerror(-r));
+}
+
+int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules)
+{
+    crn_peers *peers = crn_peers_create(endpoint->key, rules);
+    if (!peers || crn_socket_monitor_expect(endpoint->monitor, crn_peers_capacity(peers)) < 0) {
+        crn_peers_free(&peers);
+        return -ENOMEM;
+    }
+    endpoint->peers = peers;
+    return 0;
+}
+
+void crn_endpoint_report(crn_endpoint *endpoint)
+{
+    crn_peers_report(endpoint->peers, crn_now_ns());
+}
+
+void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_stats)
+{
+    crn_peers_get_stats(endpoint->peers, ret_stats);
 }
 
 /* The file's path, or NULL for what has none: other transports, abstract names, a wildcard. */
@@ -285,6 +286,19 @@ static bool port_is_number(const char *address)
     return digits > 0 && digits < 6 && port[digits] == '\0' && atoi(port) <= UINT16_MAX;
 }
 
+static int bind_watched(crn_endpoint *endpoint, const char *address)
+{
+    crn_peers_begin_bind(endpoint->peers);
+    int r = zmq_bind(endpoint->socket, address) < 0 ? -errno : 0;
+    bool watched = crn_peers_end_bind();
+    if (r == 0 && endpoint->peers && !watched && strncmp(address, "inproc:", 7) != 0)
+        crn_log(CRN_LOG_WARNING,
+                "%s: this libzmq opens its sockets in a way that cannot be watched: what the peers "
+                "of %s send is not bounded; let only trusted programs connect, and set MemoryMax=",
+                endpoint->key, address);
+    return r;
+}
+
 int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error)
 {
     if (strncmp(address, "tcp://", 6) == 0 && !port_is_number(address))
@@ -302,8 +316,8 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
             return r;
     }
     int r = crn_endpoint_set(endpoint, ZMQ_IPV6, strncmp(address, "tcp://[", 7) == 0);
-    if (r == 0 && zmq_bind(endpoint->socket, address) < 0)
-        r = -errno;
+    if (r == 0)
+        r = bind_watched(endpoint, address);
     if (r < 0) {
         if (lock >= 0)
             close(lock);
@@ -333,94 +347,17 @@ void *crn_endpoint_socket(const crn_endpoint *endpoint)
     return endpoint->socket;
 }
 
-static int descriptor_of(void *socket)
-{
-    int descriptor = -1;
-    size_t size = sizeof descriptor;
-    return zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size) == 0 ? descriptor : -1;
-}
-
 void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2])
 {
-    descriptors[0] = descriptor_of(endpoint->socket);
-    descriptors[1] = descriptor_of(endpoint->monitor);
-}
-
-/* One monitor message: a frame of event (16 bits) and value (32), and a frame with the address. */
-static bool read_event(crn_endpoint *endpoint, uint16_t *ret_event, int32_t *ret_value)
-{
-    unsigned char frame[6];
-    int r;
-    do
-        r = zmq_recv(endpoint->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
-    while (r < 0 && errno == EINTR);
-    if (r != (int)sizeof frame)
-        return false;
-    zmq_recv(endpoint->monitor, NULL, 0, ZMQ_DONTWAIT); /* the address: always this side's */
-    memcpy(ret_event, frame, sizeof *ret_event);
-    memcpy(ret_value, frame + sizeof *ret_event, sizeof *ret_value);
-    return true;
-}
-
-static void add_connection(crn_endpoint *endpoint, int descriptor)
-{
-    if (endpoint->connections < CONNECTIONS_MAX)
-        endpoint->connection[endpoint->connections++] = (connection){descriptor, false};
-}
-
-/* A finished handshake does not say whose it was: of those that have not finished theirs, strangers
- * may stay for long, so it is the youngest. */
-static void establish_connection(crn_endpoint *endpoint)
-{
-    for (int i = endpoint->connections; i-- > 0;)
-        if (!endpoint->connection[i].established) {
-            endpoint->connection[i].established = true;
-            return;
-        }
-}
-
-/* Forgets the connection. Whether it had finished its handshake. */
-static bool remove_connection(crn_endpoint *endpoint, int descriptor)
-{
-    for (int i = 0; i < endpoint->connections; i++) {
-        if (endpoint->connection[i].descriptor != descriptor)
-            continue;
-        bool established = endpoint->connection[i].established;
-        endpoint->connections--;
-        memmove(&endpoint->connection[i], &endpoint->connection[i + 1],
-                (size_t)(endpoint->connections - i) * sizeof endpoint->connection[0]);
-        return established;
-    }
-    return endpoint->failed_handshakes == 0;
+    size_t size = sizeof descriptors[0];
+    if (zmq_getsockopt(endpoint->socket, ZMQ_FD, &descriptors[0], &size) < 0)
+        descriptors[0] = -1;
+    descriptors[1] = crn_socket_monitor_descriptor(endpoint->monitor);
 }
 
 int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind)
 {
-    uint16_t event;
-    int32_t value;
-    while (read_event(endpoint, &event, &value)) {
-        if (event == ZMQ_EVENT_ACCEPTED) {
-            add_connection(endpoint, value);
-        } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
-            establish_connection(endpoint);
-            *ret_kind = CRN_ENDPOINT_CONNECTED;
-            return 1;
-        } else if (event & HANDSHAKE_FAILED_EVENTS) {
-            endpoint->failed_handshakes++;
-            *ret_kind = CRN_ENDPOINT_REFUSED;
-            return 1;
-        } else if (event == ZMQ_EVENT_DISCONNECTED) {
-            bool established = remove_connection(endpoint, value);
-            /* libzmq tells of some failed handshakes and their disconnection, of some only that. */
-            if (!established && endpoint->failed_handshakes) {
-                endpoint->failed_handshakes--;
-                continue;
-            }
-            *ret_kind = established ? CRN_ENDPOINT_DISCONNECTED : CRN_ENDPOINT_REFUSED;
-            return 1;
-        }
-    }
-    return 0;
+    return crn_socket_monitor_next(endpoint->monitor, ret_kind);
 }
 
 void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
@@ -429,9 +366,8 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     if (!closing)
         return;
     if (closing->socket) {
-        /* Ends the monitoring while its reader is still there: libzmq's I/O thread would wait for
-         * ever to tell of the close to nobody, and with it all sockets of the context. */
-        zmq_socket_monitor(closing->socket, NULL, 0);
+        if (closing->monitor)
+            crn_socket_monitor_stop(closing->monitor);
         crn_endpoint_set(closing, ZMQ_LINGER, linger_ms);
     }
     for (int i = 0; i < closing->bindings; i++) {
@@ -444,8 +380,8 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     }
     if (closing->socket)
         zmq_close(closing->socket);
-    if (closing->monitor)
-        zmq_close(closing->monitor);
+    crn_socket_monitor_close(&closing->monitor);
+    crn_peers_free(&closing->peers);
     free(closing);
     *endpoint = NULL;
 }

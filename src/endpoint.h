@@ -4,6 +4,7 @@
  * and go. Owned and used by one thread. Only ingest.c, publish.c and tools that bind include it.
  *
  *   crn_endpoint_open      the socket, with the shared options; not bound yet
+ *   crn_endpoint_limit     what its peers may take
  *   crn_endpoint_set       high water mark and whatever else the user's kind of socket needs
  *   crn_endpoint_bind      once per address
  *   crn_endpoint_socket    for zmq_msg_send and zmq_msg_recv
@@ -14,15 +15,17 @@
 #define CRN_ENDPOINT_H
 
 #include "src/base/error.h"
+#include "src/peers.h"
+#include "src/socket_monitor.h"
 
 typedef struct crn_endpoint crn_endpoint;
 
-/* What the socket's monitor tells; peers over inproc:// are not seen. */
-typedef enum crn_endpoint_event_kind {
-    CRN_ENDPOINT_CONNECTED,    /* a peer finished its handshake */
-    CRN_ENDPOINT_DISCONNECTED, /* one that had finished it is gone */
-    CRN_ENDPOINT_REFUSED,      /* something connected that does not speak ZeroMQ, or gave up */
-} crn_endpoint_event_kind;
+/*
+ * A context for sockets that the line's thread uses. Where real-time scheduling is allowed its I/O
+ * thread runs after that thread and before workers: on busy cores, a peer that keeps it busy would
+ * otherwise make views wait for its next time slice (measured: 2.4 s). NULL with errno.
+ */
+void *crn_endpoint_context(void);
 
 /*
  * Creates a socket of ZeroMQ type `type` (ZMQ_PULL, …) with the shared options: heartbeats, TCP
@@ -32,6 +35,16 @@ typedef enum crn_endpoint_event_kind {
  */
 int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_endpoint,
                       crn_error *error);
+
+/* Bounds what connections may take, before the first bind; without it they are not bounded. 0 or
+ * -ENOMEM. */
+int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules);
+
+/* Logs the connections that were cut since the last call, at most a line a second per reason. */
+void crn_endpoint_report(crn_endpoint *endpoint);
+
+/* How many were cut since the start; from any thread. */
+void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_stats);
 
 /* Sets an option that takes an int, before the bind it shall hold for. 0 or negative errno. */
 int crn_endpoint_set(crn_endpoint *endpoint, int option, int value);

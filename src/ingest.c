@@ -17,6 +17,13 @@
 /* What one call reads at most before it returns to its caller; a good message needs 3 parts. */
 #define BAD_PER_CALL_MAX   64
 #define PARTS_PER_CALL_MAX 1024
+/* Events read in one go, so that a storm of them never holds the caller. */
+#define EVENTS_PER_CALL_MAX 256
+/* A message of more parts than any is ends its sender's connection; one of fewer is refused with
+ * its reason in the log. */
+#define PARTS_MAX 64
+/* Unfinished messages of all senders together, as a multiple of one sender's. */
+#define SHARES 4
 
 enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_STRANGER, PEER_GATES };
 
@@ -48,7 +55,19 @@ static crn_wire_rules make_rules(const crn_config *config)
 /* What this socket needs beyond what every endpoint has. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
 {
-    int r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
+    uint64_t peer_bytes = (uint64_t)(config->limits.peer_mib * BYTES_PER_MIB);
+    crn_peers_rules rules = {
+        .connections = (int32_t)config->limits.peers,
+        .silent_yield = true,
+        /* A view as large as view_mib comes with a header and libzmq's own records. */
+        .frames = {.part_bytes = ingest->rules.max_bytes,
+                   .message_bytes = peer_bytes + BYTES_PER_MIB,
+                   .parts = PARTS_MAX},
+        .unfinished_bytes = SHARES * peer_bytes + BYTES_PER_MIB,
+    };
+    int r = crn_endpoint_limit(ingest->endpoint, &rules);
+    if (r == 0)
+        r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
     if (r < 0)
         return r;
     /* Nothing larger is ever read into memory, so a hostile peer cannot make this side reserve it.
@@ -241,7 +260,7 @@ int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2])
     return 2;
 }
 
-void crn_ingest_service(crn_ingest *ingest)
+bool crn_ingest_service(crn_ingest *ingest)
 {
     crn_ingest_stats *stats = &ingest->stats;
     static const struct {
@@ -254,7 +273,9 @@ void crn_ingest_service(crn_ingest *ingest)
         [GATE_STRANGER] = {CRN_LOG_WARNING, "something connected that does not speak ZeroMQ"},
     };
     crn_endpoint_event_kind kind;
-    while (crn_endpoint_event(ingest->endpoint, &kind)) {
+    int events = 0;
+    while (events < EVENTS_PER_CALL_MAX && crn_endpoint_event(ingest->endpoint, &kind)) {
+        events++;
         enum peer_gate gate = kind == CRN_ENDPOINT_CONNECTED      ? GATE_CONNECTED
                               : kind == CRN_ENDPOINT_DISCONNECTED ? GATE_DISCONNECTED
                                                                   : GATE_STRANGER;
@@ -269,6 +290,9 @@ void crn_ingest_service(crn_ingest *ingest)
                                                            : 0,
                     crn_log_held(held, more));
     }
+    crn_endpoint_report(ingest->endpoint);
+    crn_endpoint_get_cut(ingest->endpoint, &stats->peers);
+    return events == EVENTS_PER_CALL_MAX;
 }
 
 const crn_ingest_stats *crn_ingest_get_stats(const crn_ingest *ingest)

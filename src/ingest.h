@@ -16,6 +16,7 @@
 
 #include "src/base/error.h"
 #include "src/config.h"
+#include "src/peers.h"
 #include "src/wire.h"
 #include "stages/openmp/values.h"
 
@@ -29,6 +30,7 @@ typedef struct crn_ingest_stats {
     uint64_t faults[CRN_WIRE_FAULTS]; /* refused, by reason */
     uint64_t connected, disconnected; /* peers, from the socket's monitor */
     uint64_t strangers;               /* that connected but did not speak ZeroMQ */
+    crn_peers_stats peers;            /* cut because they took too much */
 } crn_ingest_stats;
 
 /*
@@ -79,8 +81,9 @@ bool crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps, v
  * number (<= 2). */
 int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2]);
 
-/* Reads the monitor's events (peers that come and go) without waiting. */
-void crn_ingest_service(crn_ingest *ingest);
+/* Reads the monitor's events (peers that come and go) without waiting. True: there are more, call
+ * it again before waiting. */
+bool crn_ingest_service(crn_ingest *ingest);
 
 const crn_ingest_stats *crn_ingest_get_stats(const crn_ingest *ingest);
 

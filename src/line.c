@@ -12,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/log.h"
+#include "src/endpoint.h"
 #include "src/engine.h"
 #include "src/notice.h"
 #include "src/pool.h"
@@ -123,7 +124,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     line->config = config;
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    line->zmq = zmq_ctx_new();
+    line->zmq = crn_endpoint_context();
     int r = 0;
     if (line->stop_descriptor < 0 || !line->zmq)
         r = crn_error_set(error, -errno, "cannot start: %s", strerror(errno));
@@ -461,7 +462,7 @@ int crn_line_run(crn_line *line, crn_error *error)
         }
         read_requests(line);
         keep_up(line);
-        crn_ingest_service(line->ingest);
+        more |= crn_ingest_service(line->ingest);
         crn_publish_service(line->publish, state_word(line), crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());
         int r = watch(line, crn_now_ns(), error);

@@ -13,6 +13,7 @@
 #include "src/base/log.h"
 #include "src/base/standard.h"
 #include "src/config.h"
+#include "src/descriptors.h"
 #include "src/line.h"
 #include "src/memory.h"
 #include "src/preflight.h"
@@ -262,6 +263,7 @@ static int serve(const options *given, char **argv, crn_config *config)
     if (given->check)
         return check(config, gpu);
     crn_memory_keep();
+    crn_descriptors_reserve(config);
     return run(config, gpu);
 }
 

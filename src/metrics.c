@@ -55,6 +55,10 @@ static void log_losses(const crn_metrics *metrics)
     add(&line, "epoch_reused", metrics->lanes.reused);
     add(&line, "verdict_dropped", metrics->publish.dropped);
     add(&line, "verdict_stale", metrics->publish.stale);
+    add(&line, "viewers_dropped", metrics->publish.viewers_dropped);
+    for (int reason = 0; reason < CRN_CUTS; reason++)
+        add(&line, crn_peers_cut_names[reason],
+            metrics->ingest.peers.cut[reason] + metrics->publish.peers.cut[reason]);
     add(&line, "recording_dropped", metrics->recorder.dropped);
     add(&line, "recording_failed", metrics->recorder.failed);
     if (line.used)

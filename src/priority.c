@@ -37,6 +37,11 @@ void crn_priority_raise(void)
         pthread_setschedparam(pthread_self(), SCHED_RR, &real_time);
 }
 
+int crn_priority_of_io(void)
+{
+    return crn_priority_is_real_time() ? REAL_TIME_PRIORITY - 1 : 0;
+}
+
 void crn_priority_step_back(void)
 {
     /* Beside a line's thread in real time workers need not yield to anybody: a view that waits for

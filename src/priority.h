@@ -17,4 +17,8 @@ bool crn_priority_is_real_time(void);
 void crn_priority_raise(void);
 void crn_priority_step_back(void);
 
+/* For libzmq's threads that serve the line's thread, which runs before them: their priority under
+ * SCHED_RR, or 0 where this process may not use it. */
+int crn_priority_of_io(void);
+
 #endif

@@ -57,10 +57,14 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
     if (r < 0)
         return r;
     publish->socket = crn_endpoint_socket(publish->grader);
+    /* Heartbeats alone are expected. */
+    crn_peers_rules rules = {.connections = (int32_t)publish->config->limits.peers};
+    r = crn_endpoint_limit(publish->grader, &rules);
     int64_t messages = settings->high_water_mark;
     if (messages > GRADER_SEND_MESSAGES)
         messages = GRADER_SEND_MESSAGES;
-    r = crn_endpoint_set(publish->grader, ZMQ_SNDHWM, (int)messages);
+    if (r == 0)
+        r = crn_endpoint_set(publish->grader, ZMQ_SNDHWM, (int)messages);
     if (r == 0)
         r = crn_endpoint_set(publish->grader, ZMQ_SNDBUF, GRADER_SEND_BYTES);
     int64_t longest = GRADER_RECEIVE_BYTES;
@@ -202,6 +206,7 @@ static void read_events(crn_publish *publish, int64_t now_ns)
         }
     }
     publish->unread |= reads == READS_AT_ONCE;
+    crn_endpoint_report(publish->grader);
 }
 
 /* Waiting verdicts to the grader, in order, as long as libzmq takes them. Comings and goings are
@@ -257,6 +262,9 @@ static void settle(crn_publish *publish, int64_t now_ns)
     publish->stats.viewers = viewers.viewers;
     publish->stats.viewer_subscriptions = viewers.subscriptions;
     publish->stats.viewers_dropped = viewers.dropped;
+    crn_endpoint_get_cut(publish->grader, &publish->stats.peers);
+    for (int reason = 0; reason < CRN_CUTS; reason++)
+        publish->stats.peers.cut[reason] += viewers.peers.cut[reason];
     publish->stats.refused = publish->refused_graders + viewers.refused;
     publish->stats.waiting = crn_backlog_count(publish->backlog);
 }

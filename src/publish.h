@@ -28,6 +28,7 @@
 #include "src/config.h"
 #include "src/fruit.h"
 #include "src/lane.h"
+#include "src/peers.h"
 #include "src/store.h"
 
 #define CRN_PUBLISH_QUEUE_BYTES (256u << 20)
@@ -62,6 +63,7 @@ typedef struct crn_publish_stats {
     uint64_t viewers;              /* connected now */
     uint64_t refused;              /* connections to either socket that spoke no ZeroMQ, or the
                                       wrong kind of it */
+    crn_peers_stats peers;         /* of either socket, cut because they took too much */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
     uint64_t viewers_dropped;      /* messages that found the queue to the viewers' thread full */
 } crn_publish_stats;

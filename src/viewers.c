@@ -20,8 +20,12 @@
 
 #define KEY "publish.viewers.bind"
 
-/* Viewers only ever send subscriptions. */
-#define SUBSCRIPTION_BYTES 256
+/* Viewers only ever send subscriptions, to topics of at most 31 bytes. libzmq takes some 35 bytes
+ * of memory for each byte of a topic. */
+#define SUBSCRIPTION_BYTES 128
+
+/* What one viewer may send: a subscription to each of 1024 lanes, and some changes. */
+#define SUBSCRIPTIONS_BYTES 32768
 
 /* Events and subscriptions read in one go, so that a storm of them never delays verdicts for long.
  */
@@ -40,7 +44,7 @@ struct crn_viewers {
     crn_log_gate refused_gate;
     uint64_t alive, viewers, seen; /* subscriptions now, connections now, subscriptions ever */
 
-    const crn_socket_settings *settings;
+    const crn_config *config;
     pthread_t thread;
     bool started;
     sem_t opened; /* posted once the socket is bound, or could not be */
@@ -63,14 +67,25 @@ static int bind_socket(crn_viewers *self, crn_error *error)
     if (r < 0)
         return r;
     self->socket = crn_endpoint_socket(self->endpoint);
-    r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM, (int)self->settings->high_water_mark);
+    crn_peers_rules rules = {
+        .connections = (int32_t)self->config->limits.peers,
+        .silent_yield = true,
+        .frames = {.message_bytes = SUBSCRIPTIONS_BYTES,
+                   .parts = 1,
+                   .total_bytes = SUBSCRIPTIONS_BYTES},
+        .unfinished_bytes = UINT64_MAX, /* one part is no unfinished message */
+    };
+    r = crn_endpoint_limit(self->endpoint, &rules);
+    if (r == 0)
+        r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM,
+                             (int)self->config->publish.viewers.high_water_mark);
     int64_t longest = SUBSCRIPTION_BYTES;
     if (r == 0 && zmq_setsockopt(self->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
     if (r < 0)
         return crn_error_set(error, r, KEY ": an option of the socket was refused: %s",
                              zmq_strerror(-r));
-    return crn_endpoint_bind(self->endpoint, self->settings->bind, error);
+    return crn_endpoint_bind(self->endpoint, self->config->publish.viewers.bind, error);
 }
 
 /* libzmq passes on the first subscription to a topic and the end of its last. True: more may wait.
@@ -150,6 +165,7 @@ static bool serve(crn_viewers *self)
     atomic_store_explicit(&self->alive_now, self->alive, memory_order_relaxed);
     atomic_store_explicit(&self->seen_now, self->seen, memory_order_release);
     send_queued(self);
+    crn_endpoint_report(self->endpoint);
     /* Has libzmq take in what its I/O thread told the socket; the descriptor, edge-triggered, stays
      * silent of it else. */
     int events = 0;
@@ -204,8 +220,8 @@ int crn_viewers_open(const crn_config *config, crn_viewers **ret_viewers, crn_er
     crn_viewers *self = calloc(1, sizeof *self);
     if (!self)
         return crn_error_set(error, -ENOMEM, KEY ": no memory");
-    self->settings = &config->publish.viewers;
-    int r = start(self, self->settings->high_water_mark);
+    self->config = config;
+    int r = start(self, config->publish.viewers.high_water_mark);
     if (r < 0) {
         crn_error_set(error, r, KEY ": cannot start its thread: %s", strerror(-r));
     } else {
@@ -283,6 +299,7 @@ void crn_viewers_get_stats(const crn_viewers *viewers, crn_viewers_stats *ret_st
         .refused = atomic_load_explicit(&viewers->refused, memory_order_relaxed),
         .dropped = viewers->dropped,
     };
+    crn_endpoint_get_cut(viewers->endpoint, &ret_stats->peers);
 }
 
 const char *crn_viewers_endpoint(const crn_viewers *viewers)

@@ -16,6 +16,7 @@
 
 #include "src/base/error.h"
 #include "src/config.h"
+#include "src/peers.h"
 
 /* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */
 #define CRN_TOPIC_BYTES 32
@@ -27,6 +28,7 @@ typedef struct crn_viewers_stats {
     uint64_t subscriptions; /* topics newly subscribed to, since the start */
     uint64_t refused;       /* connections that spoke no ZeroMQ, or the wrong kind of it */
     uint64_t dropped;       /* messages that found the queue full */
+    crn_peers_stats peers;  /* connections cut because they took too much */
 } crn_viewers_stats;
 
 /* Binds config->publish.viewers and starts the thread. 0 or negative errno with the endpoint and

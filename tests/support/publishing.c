@@ -22,6 +22,7 @@ int crn_publishing_set_up(void **state)
     f->zmq = zmq_ctx_new();
     assert_non_null(f->zmq);
     f->config.limits.views = 1;
+    f->config.limits.peers = 256;
     f->config.limits.defects = 4;
     f->config.limits.points = CRN_PUBLISHING_POINTS;
     f->config.latency.budget_ms = 100;

@@ -74,17 +74,21 @@ int crn_zmtp_send_head(int peer, uint64_t size, bool more)
     return crn_zmtp_send(peer, head, sizeof head);
 }
 
-static int introduce(int peer)
+static int introduce(int peer, const char *kind)
 {
     unsigned char greeting[GREETING_BYTES] = {[0] = 0xff, [9] = 0x7f, [10] = 3};
     memcpy(greeting + 12, "NULL", 4);
-    static const unsigned char ready[] = "\x04\x1a\x05READY\x0bSocket-Type\0\0\0\4PUSH";
+    char ready[64] = "\x04?\x05READY\x0bSocket-Type\0\0\0?";
+    size_t fixed = 25, length = strlen(kind);
+    ready[1] = (char)(fixed - 2 - 1 + length);
+    ready[fixed - 2] = (char)length;
+    memcpy(ready + fixed - 1, kind, length);
     unsigned char answer[256];
     int r = crn_zmtp_send(peer, greeting, sizeof greeting);
     if (r == 0)
         r = receive(peer, answer, GREETING_BYTES);
     if (r == 0)
-        r = crn_zmtp_send(peer, ready, sizeof ready - 1);
+        r = crn_zmtp_send(peer, ready, fixed - 1 + length);
     if (r == 0)
         r = receive(peer, answer, 2);
     if (r == 0 && answer[0] != FLAG_COMMAND)
@@ -92,16 +96,21 @@ static int introduce(int peer)
     return r == 0 ? receive(peer, answer, answer[1]) : r;
 }
 
-int crn_zmtp_connect_push(const char *endpoint)
+int crn_zmtp_connect_as(const char *endpoint, const char *kind)
 {
     int peer = crn_zmtp_connect(endpoint);
     if (peer < 0)
         return peer;
-    int r = introduce(peer);
+    int r = introduce(peer, kind);
     if (r == 0)
         return peer;
     close(peer);
     return r;
+}
+
+int crn_zmtp_connect_push(const char *endpoint)
+{
+    return crn_zmtp_connect_as(endpoint, "PUSH");
 }
 
 int crn_zmtp_wait_closed(int peer, int timeout_ms)

@@ -13,7 +13,9 @@
  */
 int crn_zmtp_connect(const char *endpoint);
 
-/* The same, and introduces itself as a PUSH socket of ZMTP 3.0 and hears the other side out. */
+/* The same, and introduces itself as a socket of ZMTP 3.0 of this kind ("PULL") and hears the other
+ * side out. */
+int crn_zmtp_connect_as(const char *endpoint, const char *kind);
 int crn_zmtp_connect_push(const char *endpoint);
 
 /* A frame's head: `size` is what it says. Negative errno when the other side is gone. */

@@ -87,6 +87,12 @@ static const fault_case cases[] = {
      .faults = "f:1:15: record.dir: 'a\\xe2\\x80\\xae\\xc2\\x85' has a character that does not "
                "print, a line of printable text meant\n"},
     {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one meant\n"},
+    {.bytes = GOOD "limits: {view_mib: 300}\n",
+     .faults = "f:3:20: limits.peer_mib: 256 is below view_mib, which is 300: views would be "
+               "refused; at least as much meant\n"},
+    {.bytes = GOOD "limits: {view_mib: 30, peer_mib: 29}\n",
+     .faults = "f:3:34: limits.peer_mib: 29 is below view_mib, which is 30: views would be "
+               "refused; at least as much meant\n"},
     {.bytes = GOOD "limits:\n\tlanes: 3\n",
      .faults = "f:4:1: not YAML: found character that cannot start any token while scanning for "
                "the next token, spaces instead of the tab meant\n"},

@@ -1,0 +1,45 @@
+#include "src/descriptors.h"
+
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include "src/base/log.h"
+#include "src/peers.h"
+
+/* Those that accept connections: ingest, grader, viewers. */
+#define PORTS 3
+
+/* Listeners, libzmq's own, files, libraries, a GPU's driver: some thirty on a machine without one.
+ */
+#define OWN_DESCRIPTORS 256
+
+/* Of a limit too low for all that: the share of connections. */
+#define SHARE_OF_PEERS 2
+
+void crn_descriptors_reserve(crn_config *config)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    rlim_t needed =
+        PORTS * (rlim_t)(config->limits.peers + CRN_PEERS_CLOSING_MAX) + OWN_DESCRIPTORS;
+    if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= needed)
+        return;
+    int64_t fit = (int64_t)limit.rlim_cur / SHARE_OF_PEERS / PORTS;
+    fit = fit > CRN_PEERS_CLOSING_MAX ? fit - CRN_PEERS_CLOSING_MAX : fit / SHARE_OF_PEERS;
+    if (fit < 1)
+        fit = 1;
+    if (fit >= config->limits.peers)
+        return;
+    crn_log(CRN_LOG_WARNING,
+            "limits.peers: %" PRId64 " connections to each port need %" PRIu64
+            " descriptors and this process has %" PRIu64 ": lowered to %" PRId64
+            "; raise LimitNOFILE= (or ulimit -Hn), or lower limits.peers",
+            config->limits.peers, (uint64_t)needed, (uint64_t)limit.rlim_cur, fit);
+    config->limits.peers = fit;
+}

@@ -1,0 +1,15 @@
+/* Descriptors enough for every connection that limits.peers allows: libzmq and the recorder need
+ * theirs, too. */
+#ifndef CRN_DESCRIPTORS_H
+#define CRN_DESCRIPTORS_H
+
+#include "src/config.h"
+
+/*
+ * Raises the process's soft limit of open files as far as its settings need it and the hard limit
+ * allows. Where that is too little, lowers config->limits.peers to what fits, with a line in the
+ * log.
+ */
+void crn_descriptors_reserve(crn_config *config);
+
+#endif

@@ -1,0 +1,175 @@
+#include "src/frames.h"
+
+#include <string.h>
+
+#define GREETING_BYTES  64
+#define VERSION_AT      10 /* in the greeting; the signature lies before it */
+#define VERSION_MIN     2  /* libzmq reads revisions from 2 on as ZMTP 3 */
+#define FLAG_MORE       1
+#define FLAG_LONG       2
+#define FLAG_COMMAND    4
+#define LENGTH_BYTES    8
+#define NAME_BYTES      5  /* of a command that are looked at: length and up to four letters */
+#define PART_BYTES      64 /* libzmq's own record of a part */
+#define PART_INSIDE_MAX 33 /* a part of so many bytes lies inside that record */
+#define BUFFER_BYTES                                                                               \
+    8448 /* any other part may keep the whole buffer alive that it was read into                   \
+          */
+
+enum state { GREETING, FLAGS, LENGTH, NAME, BODY };
+
+void crn_frames_begin(crn_frames *frames)
+{
+    *frames = (crn_frames){.state = GREETING, .skip = GREETING_BYTES};
+}
+
+/* Collects bytes into head until there are `wanted`; true when they are. */
+static bool collect(crn_frames *frames, size_t wanted, const uint8_t **at, const uint8_t *end)
+{
+    size_t take = wanted - frames->have, there = (size_t)(end - *at);
+    if (take > there)
+        take = there;
+    memcpy(frames->head + frames->have, *at, take);
+    frames->have += (uint8_t)take;
+    *at += take;
+    return frames->have == wanted;
+}
+
+static crn_frames_fault follow_greeting(crn_frames *frames, const uint8_t **at, const uint8_t *end)
+{
+    size_t there = (size_t)(end - *at), take = there < frames->skip ? there : frames->skip;
+    size_t looked_at = VERSION_AT + 1 - frames->have;
+    if (looked_at > take)
+        looked_at = take;
+    memcpy(frames->head + frames->have, *at, looked_at);
+    frames->have += (uint8_t)looked_at;
+    *at += take;
+    frames->skip -= take;
+    if (frames->skip > 0)
+        return CRN_FRAMES_GOOD;
+    bool good = frames->head[0] == 0xff && frames->head[VERSION_AT - 1] & 1 &&
+                frames->head[VERSION_AT] >= VERSION_MIN;
+    frames->state = FLAGS;
+    return good ? CRN_FRAMES_GOOD : CRN_FRAMES_GREETING;
+}
+
+static crn_frames_fault count_total(crn_frames *frames, const crn_frames_rules *rules,
+                                    uint64_t bytes)
+{
+    frames->total += bytes;
+    return rules->total_bytes > 0 && frames->total > rules->total_bytes ? CRN_FRAMES_TOTAL
+                                                                        : CRN_FRAMES_GOOD;
+}
+
+/* A part's head has come. */
+static crn_frames_fault count_part(crn_frames *frames, const crn_frames_rules *rules)
+{
+    if (++frames->parts > rules->parts)
+        return CRN_FRAMES_PARTS;
+    if (rules->part_bytes > 0 && frames->skip > rules->part_bytes)
+        return CRN_FRAMES_PART;
+    frames->held_bytes += PART_BYTES + (frames->skip > PART_INSIDE_MAX ? BUFFER_BYTES : 0);
+    /* libzmq makes room for the whole of it now. */
+    if (frames->skip > PART_INSIDE_MAX &&
+        __builtin_add_overflow(frames->held_bytes, frames->skip, &frames->held_bytes))
+        return CRN_FRAMES_BYTES;
+    if (frames->held_bytes > rules->message_bytes)
+        return CRN_FRAMES_BYTES;
+    return count_total(frames, rules, 2 + frames->skip);
+}
+
+static void end_frame(crn_frames *frames)
+{
+    frames->state = FLAGS;
+    if (frames->flags & (FLAG_MORE | FLAG_COMMAND))
+        return;
+    frames->messages++;
+    frames->parts = 0;
+    frames->held_bytes = 0;
+}
+
+static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *rules, uint64_t size)
+{
+    bool command = frames->flags & FLAG_COMMAND;
+    frames->skip = size;
+    frames->have = 0;
+    frames->state = command ? NAME : BODY;
+    frames->name = size < NAME_BYTES ? (uint8_t)size : NAME_BYTES;
+    /* libzmq keeps a command that says MORE like any other part. */
+    if (!command || frames->flags & FLAG_MORE) {
+        crn_frames_fault fault = count_part(frames, rules);
+        if (fault)
+            return fault;
+    }
+    if (size == 0)
+        end_frame(frames);
+    return CRN_FRAMES_GOOD;
+}
+
+/* A command's name has come as far as it is looked at. The first is the handshake's; heartbeats are
+ * free; the rest are subscriptions. */
+static crn_frames_fault count_command(crn_frames *frames, const crn_frames_rules *rules)
+{
+    frames->state = BODY;
+    if (!frames->introduced) {
+        frames->introduced = true;
+        return CRN_FRAMES_GOOD;
+    }
+    if (frames->name == NAME_BYTES && (memcmp(frames->head, "\4PING", NAME_BYTES) == 0 ||
+                                       memcmp(frames->head, "\4PONG", NAME_BYTES) == 0))
+        return CRN_FRAMES_GOOD;
+    if (rules->parts == 0)
+        return CRN_FRAMES_PARTS;
+    frames->messages++;
+    return count_total(frames, rules, 2 + frames->skip + frames->name);
+}
+
+/* One step: what the state asks for, as far as the bytes reach. */
+static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules,
+                               const uint8_t **at, const uint8_t *end)
+{
+    size_t there = (size_t)(end - *at);
+    switch (frames->state) {
+    case GREETING:
+        return follow_greeting(frames, at, end);
+    case FLAGS:
+        frames->flags = *(*at)++;
+        frames->have = 0;
+        frames->state = LENGTH;
+        return CRN_FRAMES_GOOD;
+    case LENGTH: {
+        size_t wanted = frames->flags & FLAG_LONG ? LENGTH_BYTES : 1;
+        if (!collect(frames, wanted, at, end))
+            return CRN_FRAMES_GOOD;
+        uint64_t size = 0;
+        for (size_t i = 0; i < wanted; i++)
+            size = size << 8 | frames->head[i];
+        return begin_body(frames, rules, size);
+    }
+    case NAME:
+        if (!collect(frames, frames->name, at, end))
+            return CRN_FRAMES_GOOD;
+        frames->skip -= frames->name;
+        crn_frames_fault fault = count_command(frames, rules);
+        if (frames->skip == 0)
+            end_frame(frames);
+        return fault;
+    default:
+        there = there < frames->skip ? there : frames->skip;
+        *at += there;
+        frames->skip -= there;
+        if (frames->skip == 0)
+            end_frame(frames);
+        return CRN_FRAMES_GOOD;
+    }
+}
+
+crn_frames_fault crn_frames_follow(crn_frames *frames, const crn_frames_rules *rules,
+                                   const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes, *end = at + size;
+    crn_frames_fault fault = CRN_FRAMES_GOOD;
+    while (at < end && fault == CRN_FRAMES_GOOD)
+        fault = follow(frames, rules, &at, end);
+    return fault;
+}

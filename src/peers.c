@@ -1,0 +1,380 @@
+#include "src/peers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "src/base/clock.h"
+#include "src/base/log.h"
+#include "src/socket_calls.h"
+
+/* Descriptors from here on are no connections: they are refused. */
+#define DESCRIPTORS_MAX 65536
+
+/* Who has sent nothing for so long yields to a new connection. A flood of connections is thus let
+ * in at a bounded rate; the rest of it costs an accept and a close each. */
+#define SILENT_NS CRN_NS_PER_S
+
+/* Cuts whose line waits to be logged; of the others only their number is. */
+#define NOTES_MAX 16
+
+#define NAME_BYTES 96
+
+typedef struct peer {
+    crn_peers *peers;
+    struct peer *next; /* of the free ones */
+    int descriptor;    /* -1: free */
+    bool cut;
+    int64_t accepted_ns, begun_ns; /* begun: the message under way */
+    crn_frames frames;
+} peer;
+
+typedef struct note {
+    crn_peers_cut reason;
+    char name[NAME_BYTES]; /* of the peer */
+} note;
+
+struct crn_peers {
+    char key[64];
+    crn_peers_rules rules;
+    atomic_int uses; /* the owner, listeners and connections */
+    atomic_uint_fast64_t cut[CRN_CUTS];
+    note notes[NOTES_MAX]; /* ring */
+    atomic_uint noted, reported;
+    crn_log_gate gate[CRN_CUTS]; /* the owner's */
+
+    pthread_mutex_t lock; /* for what follows */
+    peer *free;
+    int32_t connections, cut_connections; /* open; of those, already cut */
+    uint64_t unfinished;                  /* sum of the connections' held_bytes */
+    peer peer[];
+};
+
+const char *const crn_peers_cut_names[CRN_CUTS] = {
+    [CRN_CUT_PART] = "cut_part_size",
+    [CRN_CUT_PARTS] = "cut_parts",
+    [CRN_CUT_BYTES] = "cut_bytes",
+    [CRN_CUT_TOTAL] = "cut_subscriptions",
+    [CRN_CUT_GREETING] = "cut_greeting",
+    [CRN_CUT_SHARE] = "cut_unfinished",
+    [CRN_CUT_CONNECTIONS] = "cut_connections",
+    [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
+};
+
+static const char *const cures[CRN_CUTS] = {
+    [CRN_CUT_PART] = "a part of its message is larger than limits.view_mib: raise the limit, or "
+                     "send smaller views",
+    [CRN_CUT_PARTS] = "it sent a message of more parts than any view has, or a message to a port "
+                      "that takes none: find the program and stop it",
+    [CRN_CUT_BYTES] = "its message exceeds limits.peer_mib: a view is that large, or its parts "
+                      "never end; stop the program, or raise the limit",
+    [CRN_CUT_TOTAL] = "it changed its subscriptions too often or has too many: subscribe to the "
+                      "lanes that are needed, or to `fruit/`",
+    [CRN_CUT_GREETING] = "it does not speak ZMTP 3: use libzmq 4 or newer",
+    [CRN_CUT_SHARE] = "unfinished messages of all peers exceeded 4 x limits.peer_mib, and its "
+                      "was the largest for longest: stop the program, or raise the limit",
+    [CRN_CUT_CONNECTIONS] = "more connections than limits.peers: find the program that opens "
+                            "them (ss -tnp, ss -xp), or raise the limit",
+    [CRN_CUT_DESCRIPTORS] = "the process has no descriptor left: raise its limit (LimitNOFILE=, "
+                            "ulimit -n), or lower limits.peers",
+};
+
+/* By descriptor: what libzmq listens on, and its connections. */
+static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
+static _Atomic(peer *) by_descriptor[DESCRIPTORS_MAX];
+
+static _Thread_local crn_peers *binding;
+static _Thread_local bool bound;
+
+crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules)
+{
+    int32_t capacity = rules->connections + CRN_PEERS_CLOSING_MAX;
+    crn_peers *peers = calloc(1, sizeof *peers + (size_t)capacity * sizeof peers->peer[0]);
+    if (!peers || crn_socket_calls_init() < 0) {
+        free(peers);
+        return NULL;
+    }
+    snprintf(peers->key, sizeof peers->key, "%s", key);
+    peers->rules = *rules;
+    atomic_init(&peers->uses, 1);
+    pthread_mutex_init(&peers->lock, NULL);
+    for (int32_t i = 0; i < capacity; i++) {
+        peers->peer[i] = (peer){.peers = peers, .descriptor = -1, .next = peers->free};
+        peers->free = &peers->peer[i];
+    }
+    return peers;
+}
+
+static void drop_use(crn_peers *peers)
+{
+    if (atomic_fetch_sub(&peers->uses, 1) > 1)
+        return;
+    pthread_mutex_destroy(&peers->lock);
+    free(peers);
+}
+
+void crn_peers_free(crn_peers **peers)
+{
+    if (*peers)
+        drop_use(*peers);
+    *peers = NULL;
+}
+
+void crn_peers_begin_bind(crn_peers *peers)
+{
+    binding = peers;
+    bound = false;
+}
+
+bool crn_peers_end_bind(void)
+{
+    binding = NULL;
+    return bound;
+}
+
+int32_t crn_peers_capacity(const crn_peers *peers)
+{
+    return peers->rules.connections + CRN_PEERS_CLOSING_MAX;
+}
+
+/* Who that is, for a person: address and port, or process and user. */
+static void write_name(int descriptor, char name[NAME_BYTES])
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    struct ucred process;
+    char text[INET6_ADDRSTRLEN] = "?";
+    snprintf(name, NAME_BYTES, "a peer");
+    if (getpeername(descriptor, (struct sockaddr *)&address, &size) < 0)
+        return;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+    if (address.ss_family == AF_INET) {
+        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+        snprintf(name, NAME_BYTES, "%s:%u", text, (unsigned)ntohs(v4->sin_port));
+    } else if (address.ss_family == AF_INET6) {
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+        snprintf(name, NAME_BYTES, "[%s]:%u", text, (unsigned)ntohs(v6->sin6_port));
+    } else if (address.ss_family == AF_UNIX) {
+        size = sizeof process;
+        if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0)
+            snprintf(name, NAME_BYTES, "process %ld of user %ld", (long)process.pid,
+                     (long)process.uid);
+    }
+}
+
+/* Counts, and leaves a note for the owner where there is room. Under the lock. */
+static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
+{
+    atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
+    unsigned noted = atomic_load_explicit(&peers->noted, memory_order_relaxed);
+    if (noted - atomic_load_explicit(&peers->reported, memory_order_acquire) == NOTES_MAX)
+        return;
+    note *left = &peers->notes[noted % NOTES_MAX];
+    left->reason = reason;
+    write_name(descriptor, left->name);
+    atomic_store_explicit(&peers->noted, noted + 1, memory_order_release);
+}
+
+void crn_peers_report(crn_peers *peers, int64_t now_ns)
+{
+    unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
+    while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
+        const note *left = &peers->notes[reported % NOTES_MAX];
+        uint64_t held,
+            total = atomic_load_explicit(&peers->cut[left->reason], memory_order_relaxed);
+        if (crn_log_gate_open(&peers->gate[left->reason], now_ns, &held))
+            crn_log(CRN_LOG_WARNING, "%s: %s was disconnected (%s, %" PRIu64 " so far): %s",
+                    peers->key, left->name, crn_peers_cut_names[left->reason], total,
+                    cures[left->reason]);
+        atomic_store_explicit(&peers->reported, ++reported, memory_order_release);
+    }
+}
+
+void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats)
+{
+    for (int reason = 0; reason < CRN_CUTS; reason++)
+        ret_stats->cut[reason] = atomic_load_explicit(&peers->cut[reason], memory_order_relaxed);
+}
+
+/* --- libzmq's I/O threads --- */
+
+void crn_peers_listened(int listener)
+{
+    if (!binding || listener < 0 || listener >= DESCRIPTORS_MAX)
+        return;
+    atomic_fetch_add(&binding->uses, 1);
+    atomic_store(&listeners[listener], binding);
+    bound = true;
+}
+
+/* Under the lock: libzmq reads no more from it. Where it does not read anyway, shutdown wakes it.
+ */
+static void cut(peer *it, crn_peers_cut reason)
+{
+    it->cut = true;
+    it->peers->cut_connections++;
+    it->peers->unfinished -= it->frames.held_bytes;
+    it->frames.held_bytes = 0;
+    count_cut(it->peers, reason, it->descriptor);
+    shutdown(it->descriptor, SHUT_RDWR);
+}
+
+/* The oldest, at least SILENT_NS old, of those that did not finish their handshake; where the rules
+ * say so, of those that sent nothing since. NULL: all are in use. */
+static peer *find_silent(crn_peers *peers, int64_t now_ns)
+{
+    peer *found = NULL;
+    for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
+        peer *it = &peers->peer[i];
+        bool silent =
+            !it->frames.introduced ||
+            (peers->rules.silent_yield && it->frames.messages == 0 && it->frames.held_bytes == 0);
+        if (it->descriptor < 0 || it->cut || !silent || now_ns - it->accepted_ns < SILENT_NS)
+            continue;
+        if (!found || (found->frames.introduced && !it->frames.introduced) ||
+            (found->frames.introduced == it->frames.introduced &&
+             it->accepted_ns < found->accepted_ns))
+            found = it;
+    }
+    return found;
+}
+
+/* A record for a new connection, or NULL: there is no room for it. Under the lock. */
+static peer *take_peer(crn_peers *peers, int64_t now_ns)
+{
+    if (peers->connections - peers->cut_connections >= peers->rules.connections) {
+        peer *silent = peers->free ? find_silent(peers, now_ns) : NULL;
+        if (!silent)
+            return NULL;
+        cut(silent, CRN_CUT_CONNECTIONS);
+    }
+    peer *taken = peers->free;
+    if (taken)
+        peers->free = taken->next;
+    return taken;
+}
+
+bool crn_peers_accepted(int listener, int connection)
+{
+    crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
+    if (!peers)
+        return true;
+    int64_t now_ns = crn_now_ns();
+    pthread_mutex_lock(&peers->lock);
+    peer *it = connection < DESCRIPTORS_MAX ? take_peer(peers, now_ns) : NULL;
+    if (it) {
+        peers->connections++;
+        it->descriptor = connection;
+        it->cut = false;
+        it->accepted_ns = now_ns;
+        crn_frames_begin(&it->frames);
+        atomic_fetch_add(&peers->uses, 1);
+    } else {
+        count_cut(peers, CRN_CUT_CONNECTIONS, connection);
+    }
+    pthread_mutex_unlock(&peers->lock);
+    if (it)
+        atomic_store(&by_descriptor[connection], it);
+    return it != NULL;
+}
+
+void crn_peers_unaccepted(int listener)
+{
+    crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
+    if (!peers)
+        return;
+    pthread_mutex_lock(&peers->lock);
+    count_cut(peers, CRN_CUT_DESCRIPTORS, -1);
+    pthread_mutex_unlock(&peers->lock);
+}
+
+/* All together hold too much: whose unfinished message has occupied most memory for longest. */
+static void cut_largest(crn_peers *peers, int64_t now_ns)
+{
+    peer *found = NULL;
+    double most = -1;
+    for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
+        peer *it = &peers->peer[i];
+        double cost = (double)it->frames.held_bytes * (double)(now_ns - it->begun_ns);
+        if (it->descriptor < 0 || it->cut || it->frames.held_bytes == 0 || cost <= most)
+            continue;
+        found = it;
+        most = cost;
+    }
+    if (found)
+        cut(found, CRN_CUT_SHARE);
+}
+
+static bool follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
+{
+    static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
+        [CRN_FRAMES_PART] = CRN_CUT_PART,         [CRN_FRAMES_PARTS] = CRN_CUT_PARTS,
+        [CRN_FRAMES_BYTES] = CRN_CUT_BYTES,       [CRN_FRAMES_TOTAL] = CRN_CUT_TOTAL,
+        [CRN_FRAMES_GREETING] = CRN_CUT_GREETING,
+    };
+    if (it->cut)
+        return false;
+    uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
+    crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
+    if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
+        it->begun_ns = crn_now_ns();
+    peers->unfinished += it->frames.held_bytes - before;
+    if (fault)
+        cut(it, reasons[fault]);
+    else if (peers->unfinished > peers->rules.unfinished_bytes)
+        cut_largest(peers, crn_now_ns());
+    return !it->cut;
+}
+
+bool crn_peers_received(int connection, const void *bytes, size_t size)
+{
+    peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
+                   ? atomic_load(&by_descriptor[connection])
+                   : NULL;
+    if (!it)
+        return true;
+    pthread_mutex_lock(&it->peers->lock);
+    bool goes_on = follow(it->peers, it, bytes, size);
+    pthread_mutex_unlock(&it->peers->lock);
+    return goes_on;
+}
+
+static void end_connection(peer *it)
+{
+    crn_peers *peers = it->peers;
+    pthread_mutex_lock(&peers->lock);
+    peers->connections--;
+    peers->cut_connections -= it->cut;
+    peers->unfinished -= it->frames.held_bytes;
+    it->frames.held_bytes = 0;
+    it->descriptor = -1;
+    it->next = peers->free;
+    peers->free = it;
+    pthread_mutex_unlock(&peers->lock);
+    drop_use(peers);
+}
+
+void crn_peers_closing(int descriptor)
+{
+    if (descriptor < 0 || descriptor >= DESCRIPTORS_MAX)
+        return;
+    /* Looked at first: almost every descriptor of the process is neither. */
+    if (atomic_load_explicit(&by_descriptor[descriptor], memory_order_relaxed)) {
+        peer *it = atomic_exchange(&by_descriptor[descriptor], NULL);
+        if (it)
+            end_connection(it);
+    }
+    if (atomic_load_explicit(&listeners[descriptor], memory_order_relaxed)) {
+        crn_peers *peers = atomic_exchange(&listeners[descriptor], NULL);
+        if (peers)
+            drop_use(peers);
+    }
+}
