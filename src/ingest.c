@@ -60,7 +60,7 @@ static int set_options(crn_ingest *ingest, const crn_config *config)
         .connections = (int32_t)config->limits.peers,
         .silent_yield = true,
         /* A view as large as view_mib comes with a header and libzmq's own records. */
-        .frames = {.part_bytes = ingest->rules.max_bytes,
+        .frames = {.part_bytes = CRN_INGEST_PART_SHARE * ingest->rules.max_bytes,
                    .message_bytes = peer_bytes + BYTES_PER_MIB,
                    .parts = PARTS_MAX},
         .unfinished_bytes = SHARES * peer_bytes + BYTES_PER_MIB,
@@ -268,8 +268,7 @@ bool crn_ingest_service(crn_ingest *ingest)
         const char *text;
     } line[PEER_GATES] = {
         [GATE_CONNECTED] = {CRN_LOG_INFO, "a sender connected"},
-        [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender is gone (or sent a part that is larger than "
-                                             "twice limits.view_mib)"},
+        [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender is gone"},
         [GATE_STRANGER] = {CRN_LOG_WARNING, "something connected that does not speak ZeroMQ"},
     };
     crn_endpoint_event_kind kind;

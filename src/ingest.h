@@ -4,9 +4,9 @@
  *
  * Every fault is counted under its reason, a view larger than limits.view_mib too: parts are read
  * up to CRN_INGEST_PART_SHARE times that, so that its header tells whose it is. The sender of a
- * part beyond even this is disconnected by libzmq, before the part is read and with no reason
- * given: it shows as a disconnection (and, as the sender comes back, a connection), and what the
- * sender had under way is lost, which the lane's sequence shows.
+ * part beyond even this, or of a message that exceeds limits.peer_mib, is disconnected before the
+ * part is read, and counted in `peers`: what it had under way is lost, which the lane's sequence
+ * shows.
  */
 #ifndef CRN_INGEST_H
 #define CRN_INGEST_H

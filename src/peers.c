@@ -69,8 +69,9 @@ const char *const crn_peers_cut_names[CRN_CUTS] = {
 };
 
 static const char *const cures[CRN_CUTS] = {
-    [CRN_CUT_PART] = "a part of its message is larger than limits.view_mib: raise the limit, or "
-                     "send smaller views",
+    [CRN_CUT_PART] =
+        "a part of its message is larger than twice limits.view_mib: raise the limit, or "
+        "send smaller views",
     [CRN_CUT_PARTS] = "it sent a message of more parts than any view has, or a message to a port "
                       "that takes none: find the program and stop it",
     [CRN_CUT_BYTES] = "its message exceeds limits.peer_mib: a view is that large, or its parts "
