@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/store.h"
+#include "stages/context.h"
 
 struct crn_chain {
     const crn_config *config;
@@ -95,6 +96,14 @@ int64_t crn_recent_p99_ns(const crn_recent *recent)
     return count < 100 ? largest : second;
 }
 
+/* What the context of a running view asks: its time is up, or its fruit was judged without it. */
+static bool is_over(const void *owner)
+{
+    const crn_view *view = owner;
+    return atomic_load_explicit(&view->cancelled, memory_order_relaxed) ||
+           crn_now_ns() >= view->deadline_ns;
+}
+
 static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects *defects,
                        crn_job *job)
 {
@@ -114,6 +123,17 @@ static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects
     job->defects = defects;
     defects->defect_count = defects->point_count = defects->texture_count = 0;
     defects->truncated = false;
+}
+
+/*
+ * A step has failed after `took_ns`. Where its time ran out it takes that long at least: known, as
+ * far as it is more than was, so that it is left out where there is less. What another step took
+ * before it is known anyway.
+ */
+static void note_failure(crn_recent *recent, int r, int64_t took_ns)
+{
+    if (r == -ETIME && took_ns > crn_recent_p99_ns(recent))
+        crn_recent_add(recent, took_ns);
 }
 
 /* Whether the step is to be left out: decided before it starts. */
@@ -144,8 +164,10 @@ static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
         int64_t end_ns = crn_now_ns();
         judgement->stage_ns[i] = end_ns - now_ns;
         now_ns = end_ns;
-        if (r < 0)
+        if (r < 0) {
+            note_failure(&chain->recent[i], r, judgement->stage_ns[i]);
             return r;
+        }
     }
     return 0;
 }
@@ -168,8 +190,11 @@ static int run_finishes(crn_chain *chain, const crn_view *view, bool here, crn_j
         int64_t end_ns = crn_now_ns();
         judgement->stage_ns[i] += end_ns - now_ns;
         now_ns = end_ns;
-        if (r < 0)
+        if (r < 0) {
+            if (here || !step->stage->enqueue)
+                note_failure(&chain->recent[i], r, judgement->stage_ns[i]);
             return r;
+        }
         if (here || !step->stage->enqueue)
             crn_recent_add(&chain->recent[i], judgement->stage_ns[i]);
     }
@@ -184,9 +209,11 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
     crn_judgement judgement = {.result = CRN_STORE_NONE};
     int64_t start_ns = crn_now_ns();
     judgement.queue_ns = start_ns - view->received_ns;
+    crn_context_limit(chain->context, is_over, view);
     int r = run_enqueues(chain, view, &job, &judgement);
     if (r == 0)
         r = run_finishes(chain, view, true, &job, &judgement);
+    crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
     judgement.run_ns = judgement.cost_ns = crn_now_ns() - start_ns;
@@ -250,7 +277,9 @@ int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued 
                                .queue_ns = done->begun_ns - view->received_ns,
                                .skipped = done->skipped};
     memcpy(judgement.stage_ns, done->stage_ns, sizeof judgement.stage_ns);
+    crn_context_limit(chain->context, is_over, view);
     int r = run_finishes(chain, view, false, &job, &judgement);
+    crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
     /* With the waiting in between: of so many views at once as the devices take, that is what one

@@ -50,8 +50,9 @@ void crn_chain_free(crn_chain **chain);
 /*
  * Runs every step. `defects` (the caller's arrays) is written from the start; *ret_judgement gets
  * times, skipped steps, defect count and truncation; its `result` is left at CRN_STORE_NONE. A step
- * marked optional is skipped when the time to view->deadline_ns is less than its recent p99. 0, or
- * the negative errno of the step that failed.
+ * marked optional is skipped when the time to view->deadline_ns is less than its recent p99. 0, the
+ * negative errno of the step that failed, or -ETIME: view->deadline_ns passed or view->cancelled
+ * was set while a step ran, and it ended within a few milliseconds of work.
  */
 int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
                   crn_judgement *ret_judgement);

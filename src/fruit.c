@@ -418,6 +418,11 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
     return true;
 }
 
+void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
+{
+    crn_schedule_give_up(fruits->schedule, at_least_ns);
+}
+
 /* --- judging ---------------------------------------------------------------------------------- */
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)

@@ -206,6 +206,10 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
                      crn_view_reason reason, int64_t now_ns);
 
+/* A view that the engine gives back UNFINISHED ran for so long before its time was up: see
+ * crn_schedule_give_up. Beside crn_fruits_done. */
+void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns);
+
 /* A fruit that must be judged now, earliest deadline first; NULL: none. It stays until
  * crn_fruits_judge. */
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);

@@ -278,6 +278,8 @@ static void collect(crn_line *line)
         }
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
+        if (output->status == -ETIME)
+            crn_fruits_give_up(line->fruits, output->took_ns);
         crn_view *view = output->view;
         bool wanted =
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,

@@ -231,6 +231,12 @@ void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns)
         measure(schedule, cost_ns);
 }
 
+void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns)
+{
+    if (at_least_ns > schedule->typical_ns)
+        measure(schedule, at_least_ns);
+}
+
 int64_t crn_schedule_typical_ns(const crn_schedule *schedule)
 {
     return schedule->typical_ns;

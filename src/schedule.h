@@ -69,6 +69,13 @@ crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret
 void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
 
 /*
+ * A view was given up after so long: it costs more than that, how much is not known. It enters the
+ * recent costs with what is known where that is above the typical cost; else it says nothing new,
+ * and must not make views look cheaper than they are.
+ */
+void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns);
+
+/*
  * The queued view of least worth, if that is less than a view of `place`: a broken fruit's before a
  * whole one's, of two alike the younger fruit's, of one fruit the highest. It is lost, and its
  * fruit broken.

@@ -48,7 +48,7 @@ static int run_chain(crn_worker *self, task *it)
                              &output->judgement);
     if (it->from)
         crn_device_finished(it->from);
-    output->on_device = r == 0;
+    output->on_device = r != -EOVERFLOW;
     if (r == -EOVERFLOW)
         r = crn_chain_run(self->chain, output->view, &output->defects, &output->judgement);
     return r;
@@ -58,6 +58,7 @@ static void run_task(crn_worker *self, task *it)
 {
     const crn_view *view = it->output.view;
     it->output.on_device = false;
+    it->output.took_ns = 0;
     if (atomic_load_explicit(&view->cancelled, memory_order_relaxed)) {
         it->output.status = -ECANCELED;
         if (it->from)
@@ -66,14 +67,18 @@ static void run_task(crn_worker *self, task *it)
     }
     atomic_store_explicit(&self->running_lane, view->header.lane, memory_order_relaxed);
     atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
-    atomic_store_explicit(&self->running_since_ns, crn_now_ns(), memory_order_release);
+    int64_t since_ns = crn_now_ns();
+    atomic_store_explicit(&self->running_since_ns, since_ns, memory_order_release);
     if (self->gpu) {
         char name[96];
         snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
                  view->header.fruit, view->header.view);
         self->gpu->range_begin(name);
     }
+    if (it->from && it->from->status == 0)
+        since_ns = it->from->enqueued.submitted_ns;
     it->output.status = run_chain(self, it);
+    it->output.took_ns = crn_now_ns() - since_ns;
     if (self->gpu)
         self->gpu->range_end();
     atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);

@@ -18,8 +18,10 @@
 /* A view that was done, or left alone. */
 typedef struct crn_output {
     crn_view *view;
-    int status;     /* 0, -ECANCELED (its fruit was judged first), or why the chain failed */
-    bool on_device; /* the enqueue halves ran on a device */
+    int status;      /* 0, -ECANCELED (its fruit was judged before it began), -ETIME (its time ran
+                        out while it ran), or why the chain failed */
+    bool on_device;  /* the enqueue halves ran on a device */
+    int64_t took_ns; /* since it began; where it did not end, it takes longer */
     crn_judgement judgement; /* when status is 0 */
     crn_defects defects;     /* when status is 0; the worker's memory */
 } crn_output;

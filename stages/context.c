@@ -2,6 +2,7 @@
 #include "stages/context.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -10,6 +11,9 @@ struct crn_context {
     void *owner;
     int32_t threads, views;
     uint32_t moves;
+    crn_context_expired_fn *expired; /* NULL: no limit */
+    const void *expired_owner;
+    atomic_bool over; /* `expired` has said so */
     void *attached;
     void (*free_attached)(void *what);
     struct {
@@ -102,6 +106,30 @@ void crn_context_moved(crn_context *context)
 void *crn_context_owner(const crn_context *context, const crn_context_home *home)
 {
     return context->home == home ? context->owner : NULL;
+}
+
+void crn_context_limit(crn_context *context, crn_context_expired_fn *expired, const void *owner)
+{
+    context->expired = expired;
+    context->expired_owner = owner;
+    atomic_store_explicit(&context->over, false, memory_order_relaxed);
+}
+
+bool crn_context_expired(crn_context *context)
+{
+    if (!context || !context->expired)
+        return false;
+    if (atomic_load_explicit(&context->over, memory_order_relaxed))
+        return true;
+    if (!context->expired(context->expired_owner))
+        return false;
+    atomic_store_explicit(&context->over, true, memory_order_relaxed);
+    return true;
+}
+
+int crn_context_status(const crn_context *context)
+{
+    return atomic_load_explicit(&context->over, memory_order_relaxed) ? -ETIME : 0;
 }
 
 void *crn_context_attached(const crn_context *context)

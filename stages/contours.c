@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "stages/context.h"
 #include "stages/geometry.h"
 #include "stages/names.h"
 #include "stages/stage.h"
@@ -101,12 +102,14 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
 
 /* Measures all contours and decides which become defects: counts, and each contour's index. */
 static void choose(const contours_settings *set, const crn_contours *contours, workspace *work,
-                   crn_defects *defects)
+                   crn_defects *defects, crn_pace *pace)
 {
     bool full = false;
     for (uint32_t i = 0; i < contours->contour_count; i++) {
         const crn_contour *c = &contours->contours[i];
         crn_outline *outline = &work->outlines[i];
+        if (crn_pace_over(pace, c->count * 4))
+            return;
         crn_outline_measure(contours->points + c->first, c->count, c->closed, outline);
         bool keep = fabs(outline->area_px) >= set->min_area_px;
         if (keep && !full) {
@@ -125,17 +128,18 @@ static void choose(const contours_settings *set, const crn_contours *contours, w
 }
 
 /* Finds parents and sums pixels, plane by plane; nests' parents count from the plane's first. */
-static void nest(const contours_settings *set, const crn_job *job, workspace *work)
+static void nest(const contours_settings *set, const crn_job *job, workspace *work, crn_pace *pace)
 {
     const crn_contours *contours = &job->contours;
     uint32_t end;
-    for (uint32_t first = 0; first < contours->contour_count; first = end) {
+    for (uint32_t first = 0; first < contours->contour_count && !pace->over; first = end) {
         int32_t plane = contours->contours[first].plane;
         for (end = first + 1; end < contours->contour_count; end++)
             if (contours->contours[end].plane != plane)
                 break;
         crn_nest_sweep(&job->received, plane, (crn_orientation)set->orientation, contours->points,
-                       contours->contours + first, end - first, work->nests + first, work->sweep);
+                       contours->contours + first, end - first, work->nests + first, work->sweep,
+                       pace);
         for (uint32_t i = first; i < end; i++)
             if (work->nests[i].parent >= 0)
                 work->nests[i].parent += (int32_t)first;
@@ -173,8 +177,11 @@ static int contours_finish(const void *settings, crn_job *job)
     defects->point_count = 0;
     defects->texture_count = 0;
     defects->truncated = contours->truncated;
-    choose(set, contours, &work, defects);
-    nest(set, job, &work);
+    crn_pace pace = crn_pace_start(job->context);
+    choose(set, contours, &work, defects, &pace);
+    nest(set, job, &work, &pace);
+    if (pace.over)
+        return crn_context_status(job->context);
 
     /* Clockwise outlines have high values inside when low ones lie left of the way. */
     double high_sign = set->orientation == CRN_ORIENT_LOW ? 1 : -1;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stages/crossings.h"
+
 /* --- one outline --------------------------------------------------------------------------------
  */
 
@@ -58,22 +60,6 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
  *   contour D crossed there if that crossing entered D, what lies around D if it left D.
  */
 
-enum {
-    KIND_PATH,
-    KIND_CHORD, /* closes an open contour for its pixels; encloses nothing */
-    KIND_PROBE, /* stands for a contour that crosses no row */
-};
-
-typedef struct crossing {
-    int32_t row;    /* from 0 for y = -1 */
-    int32_t column; /* first pixel centre at or right of it; from 0 for x = -1 */
-    uint32_t contour;
-    int8_t kind;
-    bool ends_high; /* going right, high values end here */
-    double x;
-    double slope; /* way to the right per way down */
-} crossing;
-
 #define NO_ROW    INT32_MIN
 #define NOT_SEEN  (-2)
 #define NOT_FOUND UINT32_MAX
@@ -85,9 +71,8 @@ typedef struct sweep {
     const crn_point *points;
     const crn_contour *contours;
     crn_nest *nests;
-    crossing *crossings, *spare;
-    uint32_t *starts;
-    uint32_t crossing_count;
+    crn_crossings crossings;
+    crn_pace *pace;
 } sweep;
 
 /* At most one crossing a segment, and a chord crosses no row that its contour does not. */
@@ -99,7 +84,7 @@ static size_t crossings_max(uint32_t points)
 size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width)
 {
     size_t longest = (size_t)(height > width ? height : width) + 2;
-    return 2 * crossings_max(points) * sizeof(crossing) + (longest + 1) * sizeof(uint32_t);
+    return 2 * crossings_max(points) * sizeof(crn_crossing) + (longest + 1) * sizeof(uint32_t);
 }
 
 static bool in_rows(const sweep *s, double y)
@@ -108,20 +93,20 @@ static bool in_rows(const sweep *s, double y)
 }
 
 /* A crossing of row y, which must be in_rows(), at x. */
-static crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
+static crn_crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
 {
     /* Clamped, since rounding may carry a chord a hair beyond the picture. */
     double inside = x > -1 ? x < s->image->width ? x : s->image->width : -1;
     int32_t column = (int32_t)inside; /* towards zero: up for what is below it */
     column += inside > column;
-    return (crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
+    return (crn_crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
 }
 
 /* The rows that a segment of the contour crosses: appended; how many. */
 static uint32_t add_path(sweep *s, uint32_t contour)
 {
     const crn_contour *c = &s->contours[contour];
-    uint32_t before = s->crossing_count;
+    uint32_t before = s->crossings.count;
     for (uint32_t i = c->first; i + 1 < c->first + c->count; i++) {
         const crn_point *a = &s->points[i], *b = &s->points[i + 1];
         bool down = a->y < b->y;
@@ -131,13 +116,13 @@ static uint32_t add_path(sweep *s, uint32_t contour)
         int32_t y = (int32_t)upper->y;
         if (y != upper->y)
             continue;
-        crossing k = crossing_at(s, upper->x, y, contour);
+        crn_crossing k = crossing_at(s, upper->x, y, contour);
         /* With low values left of the way, they lie right of a way down. */
         k.ends_high = down == (s->orientation == CRN_ORIENT_LOW);
         k.slope = (lower->x - upper->x) / (lower->y - upper->y);
-        s->crossings[s->crossing_count++] = k;
+        s->crossings.all[s->crossings.count++] = k;
     }
-    return s->crossing_count - before;
+    return s->crossings.count - before;
 }
 
 /* The rows that an open contour's chord crosses, no more than its path does. */
@@ -150,9 +135,9 @@ static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
         return;
     double slope = (lower->x - upper->x) / (lower->y - upper->y);
     for (int32_t y = (int32_t)ceil(upper->y); y < lower->y && rows_max > 0; y++, rows_max--) {
-        crossing k = crossing_at(s, upper->x + (y - upper->y) * slope, y, contour);
-        k.kind = KIND_CHORD;
-        s->crossings[s->crossing_count++] = k;
+        crn_crossing k = crossing_at(s, upper->x + (y - upper->y) * slope, y, contour);
+        k.kind = CRN_CROSSING_CHORD;
+        s->crossings.all[s->crossings.count++] = k;
     }
 }
 
@@ -178,56 +163,9 @@ static void add_probe(sweep *s, uint32_t contour)
     }
     if (!in_rows(s, y))
         return;
-    crossing k = crossing_at(s, x, (int32_t)floor(y), contour);
-    k.kind = KIND_PROBE;
-    s->crossings[s->crossing_count++] = k;
-}
-
-/* Order along one row; only for crossings of the same row and column, the others being sorted. */
-static bool stands_left(const crossing *a, const crossing *b)
-{
-    if (a->row != b->row || a->column != b->column)
-        return false;
-    /* Where chords stand does not matter, and any number may pass one pixel: not compared. */
-    if (a->kind == KIND_CHORD || b->kind == KIND_CHORD)
-        return a->kind == KIND_CHORD && b->kind != KIND_CHORD;
-    /* Several meet in one point where a pixel is exactly at the level: they part below it. */
-    if (a->x != b->x)
-        return a->x < b->x;
-    if (a->slope != b->slope)
-        return a->slope < b->slope;
-    /* Two that run together have that pixel, a low one, between them. */
-    return a->ends_high && !b->ends_high;
-}
-
-/* One pass of a stable counting sort from s->crossings, by row or by column; swaps the buffers. */
-static void sort_pass(sweep *s, bool by_row)
-{
-    uint32_t *starts = s->starts;
-    int32_t keys = (by_row ? s->image->height : s->image->width) + 2;
-    memset(starts, 0, ((size_t)keys + 1) * sizeof *starts);
-    for (uint32_t i = 0; i < s->crossing_count; i++)
-        starts[(by_row ? s->crossings[i].row : s->crossings[i].column) + 1]++;
-    for (int32_t key = 0; key < keys; key++)
-        starts[key + 1] += starts[key];
-    for (uint32_t i = 0; i < s->crossing_count; i++)
-        s->spare[starts[by_row ? s->crossings[i].row : s->crossings[i].column]++] = s->crossings[i];
-    crossing *sorted = s->spare;
-    s->spare = s->crossings;
-    s->crossings = sorted;
-}
-
-static void sort_crossings(sweep *s)
-{
-    sort_pass(s, false);
-    sort_pass(s, true);
-    for (uint32_t i = 1; i < s->crossing_count; i++) {
-        crossing moving = s->crossings[i];
-        uint32_t to = i;
-        for (; to > 0 && stands_left(&moving, &s->crossings[to - 1]); to--)
-            s->crossings[to] = s->crossings[to - 1];
-        s->crossings[to] = moving;
-    }
+    crn_crossing k = crossing_at(s, x, (int32_t)floor(y), contour);
+    k.kind = CRN_CROSSING_PROBE;
+    s->crossings.all[s->crossings.count++] = k;
 }
 
 /* f16 as f32, for values that are no NaN or infinity; inline, as half a picture may pass here. */
@@ -305,33 +243,35 @@ static void read_crossings(sweep *s)
 {
     int32_t row = NO_ROW;
     uint32_t left = NOT_FOUND; /* contour of the nearest crossing to the left, chords aside */
-    for (uint32_t i = 0; i < s->crossing_count; i++) {
-        const crossing *k = &s->crossings[i];
+    for (uint32_t i = 0; i < s->crossings.count; i++) {
+        const crn_crossing *k = &s->crossings.all[i];
         crn_nest *nest = &s->nests[k->contour];
         if (k->row != row) {
             row = k->row;
             left = NOT_FOUND;
         }
-        if (k->kind != KIND_CHORD && nest->parent == NOT_SEEN)
+        if (k->kind != CRN_CROSSING_CHORD && nest->parent == NOT_SEEN)
             nest->parent = around(s, left, row);
-        if (k->kind == KIND_PROBE)
+        if (k->kind == CRN_CROSSING_PROBE)
             continue;
         if (nest->row != row) {
             nest->row = row;
             nest->start = k->column;
         } else {
             nest->row = NO_ROW;
+            if (crn_pace_over(s->pace, 8 + k->column - nest->start))
+                return;
             if (nest->wanted)
                 add_run(s, row - 1, nest->start - 1, k->column - 1, nest);
         }
-        if (k->kind == KIND_PATH)
+        if (k->kind == CRN_CROSSING_PATH)
             left = k->contour;
     }
 }
 
 void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
                     const crn_point *points, const crn_contour *contours, uint32_t count,
-                    crn_nest *nests, void *scratch)
+                    crn_nest *nests, void *scratch, crn_pace *pace)
 {
     size_t points_total = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -343,22 +283,28 @@ void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orien
                .points = points,
                .contours = contours,
                .nests = nests,
-               .crossings = scratch,
-               .spare = (crossing *)scratch + room,
-               .starts = (uint32_t *)((crossing *)scratch + 2 * room)};
+               .crossings = {.all = scratch,
+                             .spare = (crn_crossing *)scratch + room,
+                             .starts = (uint32_t *)((crn_crossing *)scratch + 2 * room),
+                             .rows = image->height + 2,
+                             .columns = image->width + 2},
+               .pace = pace};
     for (uint32_t i = 0; i < count; i++) {
         nests[i].parent = NOT_SEEN;
         nests[i].pixels = 0;
         nests[i].sum = 0;
         nests[i].row = NO_ROW;
+        if (crn_pace_over(pace, 16 * (int64_t)contours[i].count))
+            continue;
         uint32_t rows = add_path(&s, i);
         if (rows == 0)
             add_probe(&s, i);
         else if (!contours[i].closed)
             add_chord(&s, i, rows);
     }
-    sort_crossings(&s);
-    read_crossings(&s);
+    crn_crossings_sort(&s.crossings, pace);
+    if (!pace->over)
+        read_crossings(&s);
     for (uint32_t i = 0; i < count; i++)
         nests[i].parent = nests[i].parent == NOT_SEEN ? -1 : nests[i].parent;
 }

@@ -9,6 +9,7 @@
 #ifndef CRN_GEOMETRY_H
 #define CRN_GEOMETRY_H
 
+#include "stages/context.h"
 #include "stages/image.h"
 #include "stages/ops.h"
 #include "stages/result.h"
@@ -55,10 +56,11 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
  * counts for nothing. `image` is read at `plane`, with any strides.
  *
  * One sweep over the rows: cost is the number of points plus the area inside. `scratch` is of
- * crn_nest_scratch_bytes() for at least the contours' points, aligned to 8 bytes.
+ * crn_nest_scratch_bytes() for at least the contours' points, aligned to 8 bytes. Once `pace` is
+ * over it ends at once, and the nests say nothing.
  */
 void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
                     const crn_point *points, const crn_contour *contours, uint32_t count,
-                    crn_nest *nests, void *scratch);
+                    crn_nest *nests, void *scratch, crn_pace *pace);
 
 #endif

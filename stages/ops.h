@@ -4,8 +4,8 @@
  * and the same bytes.
  *
  * All functions return 0 or a negative errno: -EINVAL for parameters or images that have no
- * meaning, -ENOMEM when the context's scratch memory cannot be had. They never abort, log or keep a
- * pointer past their return.
+ * meaning, -ENOMEM when the context's scratch memory cannot be had, -ETIME when the context's time
+ * ran out (context.h). They never abort, log or keep a pointer past their return.
  */
 #ifndef CRN_OPS_H
 #define CRN_OPS_H

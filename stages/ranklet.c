@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "stages/context.h"
 #include "stages/stage.h"
 
 typedef struct ranklet_settings {
@@ -96,8 +97,9 @@ static uint8_t to_8_bits(float probability)
 }
 
 /* The pixels under the windows of a part of a map of one plane, in 8 bits: where they lie when they
- * are u8, else copied. 0 or -ENOMEM. */
-static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_image *ret_crop)
+ * are u8, else copied. 0, -ENOMEM, -ETIME. */
+static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
+                crn_image *ret_crop)
 {
     crn_image area = *map;
     area.data = (char *)map->data +
@@ -112,18 +114,21 @@ static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn
     if (!bytes)
         return -ENOMEM;
     *ret_crop = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, area.height, area.width);
-    for (int32_t y = 0; y < area.height; y++)
+    for (int32_t y = 0; y < area.height; y++) {
+        if (crn_pace_over(pace, 4 * (int64_t)area.width))
+            return -ETIME;
         for (int32_t x = 0; x < area.width; x++)
             *bytes++ = to_8_bits(crn_image_at(&area, 0, y, x));
+    }
     return 0;
 }
 
 /* The ranklets of a part, an element a position from its top left. */
-static int transform(crn_job *job, const crn_image *map, part p, crn_size window,
+static int transform(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
                      crn_image *ret_ranklets)
 {
     crn_image pixels;
-    int r = crop(job, map, p, window, &pixels);
+    int r = crop(job, map, p, window, pace, &pixels);
     if (r < 0)
         return r;
     size_t worst = 3 * (size_t)map->height * (size_t)map->width * sizeof(float);
@@ -137,10 +142,12 @@ static int transform(crn_job *job, const crn_image *map, part p, crn_size window
 
 /* The means over `p`, where `ranklets` are those of a part that begins at (x0, y0). */
 static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, part p,
-                           crn_size window)
+                           crn_size window, crn_pace *pace)
 {
     double sum[3] = {0};
     for (int32_t y = p.y0; y <= p.y1; y++) {
+        if (crn_pace_over(pace, 4 * (int64_t)(p.x1 - p.x0 + 1)))
+            break;
         const float *row =
             (const float *)ranklets->data + crn_image_index(ranklets, 0, y - y0, p.x0 - x0);
         for (int32_t x = 0; x <= p.x1 - p.x0; x++)
@@ -161,7 +168,7 @@ static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, pa
  * those it has.
  */
 static int texture_defects(crn_job *job, const crn_image *map, crn_size window, uint32_t begin,
-                           uint32_t end, uint32_t behind)
+                           uint32_t end, uint32_t behind, crn_pace *pace)
 {
     crn_defects *defects = job->defects;
     part all = part_of(&defects->defects[begin], window, map);
@@ -173,17 +180,19 @@ static int texture_defects(crn_job *job, const crn_image *map, crn_size window, 
     }
     bool at_once = cost_of(all) <= apart;
     crn_image ranklets;
-    int r = at_once ? transform(job, map, all, window, &ranklets) : 0;
+    int r = at_once ? transform(job, map, all, window, pace, &ranklets) : 0;
     for (uint32_t i = begin; i < end && r == 0; i++) {
         const crn_defect *defect = &defects->defects[i];
         part p = part_of(defect, window, map);
         if (!at_once) {
             all = p;
-            r = transform(job, map, p, window, &ranklets);
+            r = transform(job, map, p, window, pace, &ranklets);
         }
         if (r == 0)
             defects->textures[defect->first_texture + defect->texture_count + behind] =
-                mean_of(&ranklets, all.x0, all.y0, p, window);
+                mean_of(&ranklets, all.x0, all.y0, p, window, pace);
+        if (r == 0 && pace->over)
+            r = -ETIME;
     }
     return r;
 }
@@ -229,6 +238,7 @@ static int ranklet_finish(const void *settings, crn_job *job)
             windows->item[i].height <= job->received.height)
             fitting.item[fitting.count++] = windows->item[i];
     uint32_t count = make_room(defects, (uint32_t)fitting.count);
+    crn_pace pace = crn_pace_start(job->context);
     for (uint32_t begin = 0, end; begin < count; begin = end) {
         int32_t channel = defects->defects[begin].channel;
         crn_image map = map_of(job, channel);
@@ -236,7 +246,7 @@ static int ranklet_finish(const void *settings, crn_job *job)
             if (!job->intensity.data && defects->defects[end].channel != channel)
                 break;
         for (int32_t i = 0; i < fitting.count; i++) {
-            int r = texture_defects(job, &map, fitting.item[i], begin, end, (uint32_t)i);
+            int r = texture_defects(job, &map, fitting.item[i], begin, end, (uint32_t)i, &pace);
             if (r < 0)
                 return r;
         }

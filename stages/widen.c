@@ -1,7 +1,7 @@
 /* Maps in binary16 made f32. */
 #include <string.h>
 
-#include "stages/ops.h"
+#include "stages/context.h"
 
 /* crn_f16_to_f32 without branches, so that it is done for many at once, and without subnormal
  * floats, which are slow: maps are full of them. */
@@ -31,7 +31,10 @@ static void widen(const uint16_t *restrict halves, float *restrict floats, size_
 
 int crn_widen(crn_context *context, const crn_image *in, crn_image *out)
 {
-    (void)context;
-    widen(in->data, out->data, crn_image_elements(out));
-    return 0;
+    const size_t count = crn_image_elements(out), most = CRN_PACE_WORK;
+    crn_pace pace = crn_pace_start(context);
+    for (size_t i = 0; i < count && !crn_pace_over(&pace, CRN_PACE_WORK); i += most)
+        widen((const uint16_t *)in->data + i, (float *)out->data + i,
+              count - i < most ? count - i : most);
+    return crn_context_status(context);
 }

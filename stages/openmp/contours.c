@@ -38,6 +38,8 @@ enum {
  */
 #define ROWS_PER_STRIP 128
 
+#define ELEMENTS_PER_STRIP (1 << 20)
+
 static size_t row_words(const crn_contours_job *job)
 {
     return 2 * (size_t)job->margin + job->words;
@@ -210,7 +212,7 @@ static void set_strip(const crn_contours_job *job, const extent *e, const memory
 }
 
 static crn_contours_desk set_desk(const crn_contours_job *job, const extent *e, const memory *m,
-                                  int32_t thread)
+                                  int32_t thread, crn_context *context)
 {
     size_t row = row_words(job);
     uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
@@ -231,45 +233,59 @@ static crn_contours_desk set_desk(const crn_contours_job *job, const extent *e, 
                                .list = lists + job->bits,
                                .gathered = lists + job->bits + job->words,
                                .points = m->points + segments,
-                               .links = m->links + segments};
+                               .links = m->links + segments,
+                               .pace = crn_pace_start(context)};
 }
 
 /* --- the steps, each of a strip
  * ------------------------------------------------------------------- */
+
+/* Time is over, or was for another thread, which has left its part undone. */
+static bool is_cut_short(crn_pace *pace, int64_t work)
+{
+    return crn_pace_over(pace, work) || crn_context_status(pace->context) < 0;
+}
 
 static void scan_strip(const crn_contours_job *job, const extent *e, const crn_contours_way *way,
                        crn_contours_desk *desk, int32_t k)
 {
     crn_contours_strip *strip = &job->strips[k];
     strip->desk = desk;
+    if (desk->pace.over)
+        return;
     for (uint32_t lane = 0; lane < job->lanes; lane++) {
         size_t at = 2 * (size_t)e->rows_of_strip * e->columns * lane;
         strip->parts[lane].track.points = desk->points + at;
         strip->parts[lane].track.links = desk->links + at;
     }
     way->scan(job, strip);
-    for (uint32_t lane = 0; lane < job->lanes; lane++)
-        crn_contours_trace(job, &strip->parts[lane]);
+    for (uint32_t lane = 0; lane < job->lanes && !desk->pace.over; lane++)
+        crn_contours_trace(job, &strip->parts[lane], &desk->pace);
 }
 
-static void place_strip(const crn_contours_job *job, int32_t k, crn_contours *out)
+/* Both of the following as long as there is time and all that they read is whole. */
+static void place_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
 {
-    for (uint32_t lane = 0; lane < job->lanes; lane++)
+    int64_t work = CRN_PACE_WORK / 8;
+    for (uint32_t lane = 0; lane < job->lanes && !is_cut_short(pace, work); lane++)
         crn_contours_place(job, k, lane, out);
 }
 
-static void copy_strip(const crn_contours_job *job, int32_t k, crn_contours *out)
+static void copy_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
 {
-    for (uint32_t lane = 0; lane < job->lanes; lane++)
+    int64_t work = CRN_PACE_WORK / 8;
+    for (uint32_t lane = 0; lane < job->lanes && !is_cut_short(pace, work); lane++)
         crn_contours_copy(job, k, lane, out);
 }
 
 /* What comes between: strips become one, and every part learns where its contours begin. */
-static void join_strips(const crn_contours_job *job, crn_contours *out)
+static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contours *out)
 {
     uint64_t contours = out->contour_count, points = out->point_count;
     bool is_full = false;
     for (uint32_t lane = 0; lane < job->lanes; lane++) {
+        if (is_cut_short(pace, CRN_PACE_WORK / 8))
+            return;
         if (job->strip_count > 1)
             crn_contours_stitch(job, lane);
         for (int32_t k = 0; k < job->strip_count; k++) {
@@ -291,35 +307,35 @@ static void join_strips(const crn_contours_job *job, crn_contours *out)
 }
 
 static void run_alone(const crn_contours_job *job, const extent *e, const memory *m,
-                      const crn_contours_way *way, crn_contours *out)
+                      const crn_contours_way *way, crn_context *context, crn_contours *out)
 {
-    crn_contours_desk desk = set_desk(job, e, m, 0);
+    crn_contours_desk desk = set_desk(job, e, m, 0, context);
     for (int32_t k = 0; k < job->strip_count; k++)
         scan_strip(job, e, way, &desk, k);
-    join_strips(job, out);
+    join_strips(job, &desk.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
-        place_strip(job, k, out);
+        place_strip(job, k, &desk.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
-        copy_strip(job, k, out);
+        copy_strip(job, k, &desk.pace, out);
 }
 
 static void run_together(const crn_contours_job *job, const extent *e, const memory *m,
-                         const crn_contours_way *way, crn_contours *out)
+                         const crn_contours_way *way, crn_context *context, crn_contours *out)
 {
 #pragma omp parallel num_threads(way->threads)
     {
-        crn_contours_desk desk = set_desk(job, e, m, omp_get_thread_num());
+        crn_contours_desk desk = set_desk(job, e, m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
             scan_strip(job, e, way, &desk, k);
 #pragma omp single
-        join_strips(job, out);
+        join_strips(job, &desk.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            place_strip(job, k, out);
+            place_strip(job, k, &desk.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            copy_strip(job, k, out);
+            copy_strip(job, k, &desk.pace, out);
     }
 }
 
@@ -342,10 +358,10 @@ static int run_job(crn_contours_job *job, const crn_contours_way *way, crn_conte
     for (int32_t k = 0; k < job->strip_count; k++)
         set_strip(job, &e, &m, k);
     if (way->threads > 1 && job->strip_count > 1)
-        run_together(job, &e, &m, way, out);
+        run_together(job, &e, &m, way, context, out);
     else
-        run_alone(job, &e, &m, way, out);
-    return 0;
+        run_alone(job, &e, &m, way, context, out);
+    return crn_context_status(context);
 }
 
 static void set_job(crn_contours_job *job, const crn_contours_params *params, const crn_image *in,
@@ -411,6 +427,9 @@ crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most)
         threads = threads_most;
     if (threads < 1)
         threads = 1;
+    /* What is traced in one go stays a matter of milliseconds, in wide pictures, too. */
+    if (strips < elements / ELEMENTS_PER_STRIP)
+        strips = elements / ELEMENTS_PER_STRIP;
     if (strips < 1)
         strips = 1;
     if (threads > 1 && strips < STRIPS_PER_THREAD * threads)

@@ -20,6 +20,7 @@
 #ifndef CRN_OPENMP_CONTOURS_H
 #define CRN_OPENMP_CONTOURS_H
 
+#include "stages/context.h"
 #include "stages/ops.h"
 
 #define CRN_NONE UINT32_MAX
@@ -90,6 +91,7 @@ typedef struct crn_contours_desk {
     void *gathered;    /* two rows of elements, where memory has steps */
     crn_point *points; /* for the tracks, lane after lane */
     uint32_t *links;
+    crn_pace pace; /* once it is over, what is found is of no use: steps may end half-way */
 } crn_contours_desk;
 
 typedef struct crn_contours_strip {
@@ -131,7 +133,7 @@ static inline crn_contours_opening *crn_contours_lead(const crn_contours_job *jo
 
 typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
 
-/* Finds a strip's segments, links and openings. */
+/* Finds a strip's segments, links and openings; ends early once its desk's pace is over. */
 crn_contours_scan_fn crn_contours_scan_plain;
 crn_contours_scan_fn crn_contours_scan_avx2;
 crn_contours_scan_fn crn_contours_scan_avx512;
@@ -148,7 +150,7 @@ void crn_contours_row_nan_avx2(const crn_contours_job *job, const void *row, uin
 void crn_contours_row_nan_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
 
 /* Turns a part's segments into runs, and its openings into leads where nothing follows. */
-void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part);
+void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, crn_pace *pace);
 
 /* Joins the runs of all strips of one lane. */
 void crn_contours_stitch(const crn_contours_job *job, uint32_t lane);

@@ -84,16 +84,23 @@ static always_inline uint32_t list_words(const crn_contours_job *job, const crn_
     return count;
 }
 
+/* Rows may be millions of cells long, so time is looked at after so many active words, too; what
+ * one takes, in the units of a pace, where most of its cells are active. */
+#define WORDS     16
+#define WORD_WORK 512
+
 /* The active cells of a row. `lonely`: cells that lack a neighbour. */
 static always_inline void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
                                    const crn_contours_rows *rows, const uint64_t *lonely,
                                    crn_type type, bool is_planar)
 {
-    const crn_contours_desk *desk = strip->desk;
+    crn_contours_desk *desk = strip->desk;
     uint32_t count = list_words(job, desk);
     /* A single plane's track stays in registers. */
     crn_contours_track track = strip->parts[0].track;
     for (uint32_t k = 0; k < count; k++) {
+        if (k % WORDS == 0 && crn_pace_over(&desk->pace, WORD_WORK * (int64_t)WORDS))
+            return;
         uint32_t word = desk->list[k];
         const crn_contours_corners corners = {{rows->shifted_above[word], rows->inside_above[word],
                                                rows->shifted[word], rows->inside[word]}};
@@ -264,6 +271,8 @@ void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
                 desk->shifted[(strip->row - 1) & 1], desk->active);
 
     for (int32_t y = strip->row; y < strip->end; y++) {
+        if (crn_pace_over(&desk->pace, job->bits))
+            return;
         const void *below = elements_of(job, strip, y);
         bool is_cut = read_row(job, desk, y, below);
         move_on(desk, &rows, y);

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* What a segment takes, in the units of a pace. */
+#define SEGMENT_WORK 16
+
 static bool is_same(const crn_point *a, const crn_point *b)
 {
     return a->x == b->x && a->y == b->y;
@@ -109,18 +112,21 @@ static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_co
 }
 
 /* Every opening's run. Returns how many points they have. */
-static uint32_t trace_openings(crn_contours_part *part, bool check)
+static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pace)
 {
     uint32_t travelled = 0;
     for (uint32_t i = 0; i < part->opening_count; i++) {
         crn_contours_run *run = &part->runs[i];
         crn_contours_opening *opening = &part->openings[i];
         run->start = travelled;
+        if (pace->over)
+            return travelled;
         if (check)
             trace_open(part, opening, run, true);
         else
             trace_open(part, opening, run, false);
         travelled += run->count;
+        (void)crn_pace_over(pace, SEGMENT_WORK * (int64_t)run->count);
         if (run->count)
             note_least(part, opening->least, i);
         opening->followed = false;
@@ -141,7 +147,7 @@ static uint32_t trace_openings(crn_contours_part *part, bool check)
 
 /* What the openings have left is closed. From the last segment to the first, so that each contour
  * is met where it starts: with its greatest. */
-static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check)
+static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check, crn_pace *pace)
 {
     uint32_t count = part->opening_count;
     for (uint32_t s = part->track.count; s-- > 0;) {
@@ -156,6 +162,8 @@ static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check)
         note_least(part, least, count);
         travelled += run->count;
         count++;
+        if (crn_pace_over(pace, SEGMENT_WORK * (int64_t)run->count))
+            return;
     }
     uint32_t closed = count - part->opening_count;
     part->run_count = count;
@@ -164,11 +172,15 @@ static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check)
         part->point_count += (uint64_t)part->runs[i].count + 1;
 }
 
-void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part)
+void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, crn_pace *pace)
 {
     bool check = part->track.extreme >= job->near_pixel;
-    uint32_t travelled = trace_openings(part, check);
-    trace_rest(part, travelled, check);
+    uint32_t travelled = trace_openings(part, check, pace);
+    if (pace->over)
+        return;
+    trace_rest(part, travelled, check, pace);
+    if (pace->over)
+        return;
     uint32_t count = 0;
     for (uint32_t s = 0; s < part->track.count; s++) {
         uint32_t note = part->track.links[s];

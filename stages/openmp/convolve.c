@@ -50,7 +50,7 @@ static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *i
 /* One tile of one strip on its way down. */
 typedef struct descent {
     const crn_convolve_job *job;
-    const crn_convolve_desk *desk;
+    crn_convolve_desk *desk;
     crn_convolve_rows in, out;
     crn_convolve_tile tile;
     size_t count; /* elements of the tile */
@@ -104,6 +104,9 @@ static void scatter(const descent *d, const uint8_t *from, uint8_t *to)
 static void filter_rows(descent *d, int32_t y, int32_t down)
 {
     const crn_convolve_job *job = d->job;
+    int64_t taps = (int64_t)job->taps.width * job->taps.height + job->params->width;
+    if (crn_pace_over(&d->desk->pace, (int64_t)d->count * down * (8 + taps) / 8))
+        return;
     int64_t first = (int64_t)y - job->params->height / 2;
     while (d->next < first + job->taps.height + down - 1)
         fetch_row(d);
@@ -150,7 +153,7 @@ static crn_convolve_tile tile_at(const crn_convolve_job *job, int32_t x)
 }
 
 /* Rows begin to end - 1 of a plane. */
-static void filter_strip(const crn_convolve_job *job, const crn_convolve_desk *desk, int32_t plane,
+static void filter_strip(const crn_convolve_job *job, crn_convolve_desk *desk, int32_t plane,
                          int32_t begin, int32_t end)
 {
     int64_t first = (int64_t)begin - job->params->height / 2;
@@ -158,7 +161,7 @@ static void filter_strip(const crn_convolve_job *job, const crn_convolve_desk *d
                  .desk = desk,
                  .in = rows_of(job, job->in, plane),
                  .out = rows_of(job, job->out, plane)};
-    for (int32_t x = 0; x < job->width; x += d.tile.width) {
+    for (int32_t x = 0; x < job->width && !desk->pace.over; x += d.tile.width) {
         d.tile = tile_at(job, x);
         d.count = (size_t)d.tile.width * (size_t)job->lanes;
         d.next = d.from = first;
@@ -170,7 +173,7 @@ static void filter_strip(const crn_convolve_job *job, const crn_convolve_desk *d
     }
 }
 
-static void filter_item(const crn_convolve_job *job, const crn_convolve_desk *desk, int32_t strips,
+static void filter_item(const crn_convolve_job *job, crn_convolve_desk *desk, int32_t strips,
                         int64_t item)
 {
     int64_t plane = item / strips, k = item % strips;
@@ -253,14 +256,16 @@ static int reserve(const crn_convolve_job *job, int32_t threads, crn_context *co
     return 0;
 }
 
-static crn_convolve_desk desk_of(const crn_convolve_job *job, const memory *m, int32_t thread)
+static crn_convolve_desk desk_of(const crn_convolve_job *job, const memory *m, int32_t thread,
+                                 crn_context *context)
 {
     size_t i = (size_t)thread, ring = (size_t)job->ring;
     return (crn_convolve_desk){.ring = m->ring + i * ring * job->pitch,
                                .extended = m->extended + i * job->pitch,
                                .rows = m->rows + i * 2 * ring,
                                .results = m->results + i * CRN_CONVOLVE_DOWN * m->result_bytes,
-                               .result_bytes = m->result_bytes};
+                               .result_bytes = m->result_bytes,
+                               .pace = crn_pace_start(context)};
 }
 
 int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
@@ -291,19 +296,19 @@ int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
     if (r < 0)
         return r;
     if (threads == 1) {
-        crn_convolve_desk desk = desk_of(&job, &m, 0);
+        crn_convolve_desk desk = desk_of(&job, &m, 0, context);
         for (int64_t item = 0; item < items; item++)
             filter_item(&job, &desk, strips, item);
-        return 0;
+        return crn_context_status(context);
     }
 #pragma omp parallel num_threads(threads)
     {
-        crn_convolve_desk desk = desk_of(&job, &m, omp_get_thread_num());
+        crn_convolve_desk desk = desk_of(&job, &m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t item = 0; item < items; item++)
             filter_item(&job, &desk, strips, item);
     }
-    return 0;
+    return crn_context_status(context);
 }
 
 static const crn_convolve_filters *filters_of_this_processor(void)

@@ -9,6 +9,7 @@
 #define CRN_OPENMP_CONVOLVE_H
 
 #include "stages/openmp/target.h"
+#include "stages/context.h"
 #include "stages/ops.h"
 
 #define CRN_CONVOLVE_DOWN 4 /* rows of results at once, or one */
@@ -79,6 +80,7 @@ typedef struct crn_convolve_desk {
     const float **rows;  /* twice job->ring: each row's place, and once more behind */
     uint8_t *results;    /* CRN_CONVOLVE_DOWN rows of results, where the picture's are not dense */
     size_t result_bytes; /* of one of them */
+    crn_pace pace;
 } crn_convolve_desk;
 
 /* Writes the elements under the kernel for results x .. x + width - 1 of a picture's row (-1: of

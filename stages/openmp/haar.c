@@ -173,9 +173,12 @@ static void shift(crn_image *image, int32_t plane)
                       plane * image->plane_stride * (ptrdiff_t)crn_type_bytes(image->type);
 }
 
-static void do_task(const pass *w, int32_t task, float *desk)
+static void do_task(const pass *w, int32_t task, float *desk, crn_pace *pace)
 {
+    if (pace->over)
+        return;
     crn_haar_job job = w->job;
+    job.pace = pace;
     int32_t group = task / w->strips, k = task % w->strips;
     shift(&job.in, group);
     shift(&job.out, group);
@@ -187,22 +190,24 @@ static void do_task(const pass *w, int32_t task, float *desk)
     w->strip(&job, (int32_t)begin, (int32_t)(end < height ? end : height), desk);
 }
 
-static void run_alone(const plan *p, float *desk)
+static void run_alone(const plan *p, float *desk, crn_context *context)
 {
+    crn_pace pace = crn_pace_start(context);
     for (int32_t i = 0; i < p->pass_count; i++)
         for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
-            do_task(&p->passes[i], task, desk);
+            do_task(&p->passes[i], task, desk, &pace);
 }
 
-static void run_together(const plan *p, int32_t threads, float *desks)
+static void run_together(const plan *p, int32_t threads, float *desks, crn_context *context)
 {
 #pragma omp parallel num_threads(threads)
     {
         float *desk = desks + p->desk_floats * (size_t)omp_get_thread_num();
+        crn_pace pace = crn_pace_start(context);
         for (int32_t i = 0; i < p->pass_count; i++) {
 #pragma omp for schedule(dynamic, 1)
             for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
-                do_task(&p->passes[i], task, desk);
+                do_task(&p->passes[i], task, desk, &pace);
         }
     }
 }
@@ -245,10 +250,10 @@ int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_
     if (!desks)
         return -ENOMEM;
     if (way->threads > 1)
-        run_together(&p, way->threads, desks);
+        run_together(&p, way->threads, desks, context);
     else
-        run_alone(&p, desks);
-    return 0;
+        run_alone(&p, desks, context);
+    return crn_context_status(context);
 }
 
 static crn_haar_way way_for(const crn_context *context, const crn_haar_params *params,

@@ -13,6 +13,7 @@
 #ifndef CRN_OPENMP_HAAR_H
 #define CRN_OPENMP_HAAR_H
 
+#include "stages/context.h"
 #include "stages/ops.h"
 
 /* Two rows of pixels, and the rows of half their width that they become. With no second row of
@@ -72,7 +73,14 @@ typedef struct crn_haar_job {
     float threshold;
     crn_image averages; /* of the last level: where forward puts them and inverse takes them from.
                            To denoise: with what to replace them; no data: they stay */
+    crn_pace *pace;     /* the thread's; once it is over strips end half-way */
 } crn_haar_job;
+
+/* Whether `rows` more of the picture are not to be begun. */
+static inline bool crn_haar_is_over(const crn_haar_job *job, int64_t rows)
+{
+    return crn_pace_over(job->pace, rows * job->in.width * job->lanes);
+}
 
 /* `width` pixels as dense floats: where they are, or else put into `spare`. */
 float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,

@@ -95,7 +95,7 @@ void crn_haar_fence(void)
 void crn_haar_strip_copy(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     int32_t width = job->in.width;
-    for (int32_t y = begin; y < end; y++) {
+    for (int32_t y = begin; y < end && !crn_haar_is_over(job, 1); y++) {
         const float *row = crn_haar_read_row(job, &job->in, y, 0, width, memory);
         if (is_dense(job, &job->out))
             memcpy(place(&job->out, y, 0), row, (size_t)width * (size_t)job->lanes * sizeof *row);

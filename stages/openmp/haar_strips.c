@@ -133,7 +133,7 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
 {
     sizes s = set_sizes(job);
     desk d = set_desk(job, &s, memory);
-    for (int64_t y = begin; y < end; y += 2) {
+    for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         float *top = crn_haar_read_row(job, &job->in, (int32_t)y, 0, s.width[0], d.rows[0][0]),
               *bottom = top;
         if (y + 1 < s.height[0])
@@ -217,7 +217,7 @@ void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end,
 {
     sizes s = set_sizes(job);
     desk d = set_desk(job, &s, memory);
-    for (int64_t y = begin; y < end; y += 2) {
+    for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         /* The levels of which a new row of averages is needed. */
         int32_t level = 1;
         while (level < job->levels && y % ((int64_t)2 << level) == 0)

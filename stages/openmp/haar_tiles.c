@@ -156,7 +156,8 @@ static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
 void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     tile t;
-    for (int64_t y = begin; y < end; y += tile_height(job))
+    for (int64_t y = begin; y < end && !crn_haar_is_over(job, tile_height(job));
+         y += tile_height(job))
         for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {
             set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level < job->levels; level++)
@@ -170,7 +171,8 @@ void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end,
 void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     tile t;
-    for (int64_t y = begin; y < end; y += tile_height(job))
+    for (int64_t y = begin; y < end && !crn_haar_is_over(job, tile_height(job));
+         y += tile_height(job))
         for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {
             set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level <= job->levels; level++)

@@ -248,13 +248,14 @@ static void run_block(const job *j, const tile *t, int32_t row, int32_t count, d
             scatter(&j->out, row + i, t->first, t->end, crn_type_bytes(j->type), to[i]);
 }
 
-static void run_tile(const job *j, const tile *t, uint8_t *memory)
+static void run_tile(const job *j, const tile *t, uint8_t *memory, crn_pace *pace)
 {
     desk *d = set_desk(j, memory);
     make_passes(j, t->first, t->end, d->passes);
     int32_t row = t->row;
     d->memory[1] = d->memory[0] + rounded(crn_morphology_pass_bytes(&d->passes[0]));
     for (int32_t i = pass_count(j->operation) - 1; i >= 0; i--) {
+        d->passes[i].pace = pace;
         crn_morphology_pass_start(&d->passes[i], d->memory[i], row);
         if (i == 1 && is_chain(j->operation)) {
             d->passes[1].before = &d->passes[0];
@@ -262,7 +263,7 @@ static void run_tile(const job *j, const tile *t, uint8_t *memory)
         }
     }
     int32_t block = d->passes[0].block;
-    for (row = t->row; row < t->row_end; row += block) {
+    for (row = t->row; row < t->row_end && !pace->over; row += block) {
         int32_t left = t->row_end - row;
         run_block(j, t, row, left < block ? left : block, d);
     }
@@ -275,7 +276,7 @@ static int32_t part(int32_t whole, int32_t index, int32_t parts)
     return (int32_t)((int64_t)whole * index / parts);
 }
 
-static void run_task(const job *j, int32_t index, uint8_t *memory)
+static void run_task(const job *j, int32_t index, uint8_t *memory, crn_pace *pace)
 {
     int32_t strip = index / j->tiles, column = index % j->tiles;
     int32_t columns = tile_columns(j), width = j->in.width;
@@ -283,8 +284,8 @@ static void run_task(const job *j, int32_t index, uint8_t *memory)
               .row_end = part(j->in.height, strip + 1, j->strips),
               .first = column * columns,
               .end = (column + 1) * columns < width ? (column + 1) * columns : width};
-    if (t.first < t.end)
-        run_tile(j, &t, memory);
+    if (t.first < t.end && !pace->over)
+        run_tile(j, &t, memory, pace);
 }
 
 /* As few tiles side by side as let their rows stay in the cache; but what tiles share is made
@@ -314,14 +315,19 @@ static int run_rows(job *j, crn_context *context)
     if (!memory)
         return -ENOMEM;
     if (threads == 1) {
+        crn_pace pace = crn_pace_start(context);
         for (int32_t i = 0; i < tasks; i++)
-            run_task(j, i, memory);
-        return 0;
+            run_task(j, i, memory, &pace);
+        return crn_context_status(context);
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int32_t i = 0; i < tasks; i++)
-        run_task(j, i, memory + (size_t)omp_get_thread_num() * bytes);
-    return 0;
+#pragma omp parallel num_threads(threads)
+    {
+        crn_pace pace = crn_pace_start(context);
+#pragma omp for schedule(dynamic, 1)
+        for (int32_t i = 0; i < tasks; i++)
+            run_task(j, i, memory + (size_t)omp_get_thread_num() * bytes, &pace);
+    }
+    return crn_context_status(context);
 }
 
 static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_t lanes)

@@ -14,6 +14,7 @@
 #ifndef CRN_OPENMP_MORPHOLOGY_H
 #define CRN_OPENMP_MORPHOLOGY_H
 
+#include "stages/context.h"
 #include "stages/ops.h"
 
 typedef enum crn_morphology_kind {
@@ -143,6 +144,7 @@ struct crn_morphology_pass {
     int32_t data_first, data_end; /* the columns of the picture among those it reads */
     int32_t block;                /* rows at a time, at most */
     int32_t next;                 /* the row to be read next */
+    crn_pace *pace;               /* the thread's; once it is over nothing more is made */
     crn_morphology_ring *rings;   /* by level; without levels kept only that of level 0 */
     uint8_t *neutral;             /* a row of neutral values, as wide as what is read */
     uint8_t *run, *best;          /* rows to work with */

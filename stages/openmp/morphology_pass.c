@@ -188,7 +188,7 @@ static void make_level(const crn_morphology_pass *pass, int32_t index, int32_t r
 
 static void read_rows(crn_morphology_pass *pass, int32_t end)
 {
-    while (pass->next < end) {
+    while (pass->next < end && !pass->pace->over) {
         int32_t count = end - pass->next < pass->block ? end - pass->next : pass->block;
         for (int32_t i = 0; i < count; i++)
             pass->block_rows[i] = ring_row(&pass->rings[0], pass->next + i) + data_offset(pass);
@@ -331,10 +331,22 @@ static void make_raised(const crn_morphology_pass *pass, int32_t row, void *to)
     pass->kernels->raise(pass->kind, to, pass->raised, count, bytes_of_result(pass));
 }
 
+/* What a row takes, in the units of a pace. */
+static int64_t row_work(const crn_morphology_pass *pass)
+{
+    const crn_morphology_plan *plan = pass->plan;
+    size_t merged =
+        plan->is_flat ? plan->run_count + (size_t)plan->level_count : plan->member_count;
+    return (int64_t)(bytes_of_result(pass) / 32 * (merged + 2));
+}
+
 void crn_morphology_pass_make(crn_morphology_pass *pass, int32_t row, int32_t count,
                               void *const *to)
 {
     const crn_morphology_plan *plan = pass->plan;
+    int64_t work = row_work(pass);
+    if (crn_pace_over(pass->pace, work * count))
+        return;
     int32_t end = row + count + plan->below;
     read_rows(pass, end < pass->height ? end : pass->height);
     if (plan->is_flat && plan->is_stack && pass->keeps_levels) {
@@ -345,7 +357,7 @@ void crn_morphology_pass_make(crn_morphology_pass *pass, int32_t row, int32_t co
         make_rhombus(pass, row, count, to);
         return;
     }
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count && !crn_pace_over(pass->pace, work); i++) {
         if (!plan->is_flat)
             make_raised(pass, row + i, to[i]);
         else if (pass->keeps_levels)

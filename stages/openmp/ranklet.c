@@ -56,6 +56,7 @@ typedef struct desk {
     uint16_t *ranks;  /* by value */
     uint8_t *codes;
     void *counts, *sums, *pairs, *rings, *results[3];
+    crn_pace pace;
 } desk;
 
 typedef struct job {
@@ -98,7 +99,25 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
 /* --- a tile -------------------------------------------------------------------------------------
  */
 
-static void finish_row(const job *j, const desk *d, const crn_ranklet_place *p, int32_t y,
+/* What a position costs, in about nanoseconds of a busy machine. */
+static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
+{
+    return 0.006 * code_bits * params->width * params->height + 0.5;
+}
+
+static double columns_ns(crn_ranklet_width width)
+{
+    static const double ns[] = {33, 31, 75, 75, 110, 1000};
+    return ns[width];
+}
+
+/* A row of positions, in the units of a pace. */
+static int64_t row_work(const crn_ranklet_tile *tile, double ns)
+{
+    return (int64_t)((tile->columns + tile->width) * ns);
+}
+
+static void finish_row(const job *j, desk *d, const crn_ranklet_place *p, int32_t y,
                        int32_t columns, bool wide)
 {
     int64_t half = (int64_t)j->params->width * j->params->height / 2;
@@ -116,8 +135,8 @@ static void finish_row(const job *j, const desk *d, const crn_ranklet_place *p, 
     }
 }
 
-static void run_pairs(const job *j, const desk *d, const crn_ranklet_place *p,
-                      crn_ranklet_tile *tile, bool narrow)
+static void run_pairs(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile,
+                      bool narrow, double ns)
 {
     const crn_ranklet_target *t = j->target;
     uint8_t *codes8 = d->codes + j->params->width;
@@ -127,7 +146,7 @@ static void run_pairs(const job *j, const desk *d, const crn_ranklet_place *p,
         crn_ranklet_codes8(p, 128, codes8);
     else
         crn_ranklet_codes16(p, codes16);
-    for (int32_t y = 0; y < tile->rows; y++) {
+    for (int32_t y = 0; y < tile->rows && !crn_pace_over(tile->pace, row_work(tile, ns)); y++) {
         if (y == 0)
             (narrow ? t->pairs8_start : t->pairs16_start)(tile, 0);
         else
@@ -138,7 +157,7 @@ static void run_pairs(const job *j, const desk *d, const crn_ranklet_place *p,
 }
 
 /* All rows, for some of the values: `first` and `last` of those times. */
-static void run_columns_once(const job *j, const desk *d, const crn_ranklet_place *p,
+static void run_columns_once(const job *j, desk *d, const crn_ranklet_place *p,
                              crn_ranklet_tile *tile, bool first, bool last)
 {
     size_t row_bytes = crn_ranklet_sums_bytes(tile);
@@ -147,6 +166,8 @@ static void run_columns_once(const job *j, const desk *d, const crn_ranklet_plac
             j->target->columns_start(tile, 0);
         else
             j->target->columns_advance(tile, y - 1);
+        if (crn_pace_over(tile->pace, row_work(tile, columns_ns(tile->counts_width))))
+            return;
         int32_t sums_row = first && last ? 0 : y;
         if (first)
             memset((uint8_t *)tile->sums + (size_t)sums_row * row_bytes, 0, row_bytes);
@@ -158,8 +179,7 @@ static void run_columns_once(const job *j, const desk *d, const crn_ranklet_plac
     }
 }
 
-static void run_columns8(const job *j, const desk *d, const crn_ranklet_place *p,
-                         crn_ranklet_tile *tile)
+static void run_columns8(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile)
 {
     uint8_t *codes = d->codes + j->params->width;
     crn_ranklet_codes8(p, 0, codes);
@@ -169,32 +189,20 @@ static void run_columns8(const job *j, const desk *d, const crn_ranklet_place *p
     run_columns_once(j, d, p, tile, true, true);
 }
 
-static void run_columns16(const job *j, const desk *d, const crn_ranklet_place *p,
-                          crn_ranklet_tile *tile, int32_t values)
+static void run_columns16(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile,
+                          int32_t values)
 {
     uint8_t *codes = d->codes + j->params->width;
     tile->codes = codes;
     tile->bins = CRN_RANKLET_BINS;
     tile->clipped = true;
-    for (int32_t first = 0; first < values; first += CRN_RANKLET_CLIPPED) {
+    for (int32_t first = 0; first < values && !tile->pace->over; first += CRN_RANKLET_CLIPPED) {
         crn_ranklet_clip(p, d->values, first, codes);
         run_columns_once(j, d, p, tile, first == 0, first + CRN_RANKLET_CLIPPED >= values);
     }
 }
 
-/* What a position costs, in about nanoseconds of a busy machine. */
-static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
-{
-    return 0.006 * code_bits * params->width * params->height + 0.5;
-}
-
-static double columns_ns(crn_ranklet_width width)
-{
-    static const double ns[] = {33, 31, 75, 75, 110, 1000};
-    return ns[width];
-}
-
-static void run_tile(const job *j, const desk *d, int64_t k)
+static void run_tile(const job *j, desk *d, int64_t k)
 {
     const int32_t width = j->params->width, height = j->params->height;
     int64_t in_plane = k % ((int64_t)j->strips * j->stacks);
@@ -213,9 +221,12 @@ static void run_tile(const job *j, const desk *d, int64_t k)
     tile.pairs = d->pairs;
     tile.rings = d->rings;
     tile.pairs_stride = j->pairs_stride;
+    tile.pace = &d->pace;
     memcpy(tile.result, d->results, sizeof tile.result);
     p.pixel_rows = tile.rows + height - 1;
     p.pixel_columns = tile.columns + width - 1;
+    if (crn_pace_over(tile.pace, (int64_t)p.pixel_rows * p.pixel_columns))
+        return;
     crn_ranklet_find_range(&p);
     bool narrow = p.most - p.least <= UINT8_MAX;
     bool may_pair =
@@ -223,13 +234,13 @@ static void run_tile(const job *j, const desk *d, int64_t k)
     bool asked = j->way->method == CRN_RANKLET_PAIRS;
     double pairs = pairs_ns(j->params, narrow ? 8 : 16), columns = columns_ns(j->counts_width);
     if (may_pair && (asked || pairs < columns)) {
-        run_pairs(j, d, &p, &tile, narrow);
+        run_pairs(j, d, &p, &tile, narrow, pairs);
     } else if (narrow) {
         run_columns8(j, d, &p, &tile);
     } else {
         int32_t values = crn_ranklet_rank(&p, d->ranks, d->values);
         if (may_pair && pairs < columns * (values / CRN_RANKLET_CLIPPED + 1))
-            run_pairs(j, d, &p, &tile, false);
+            run_pairs(j, d, &p, &tile, false, pairs);
         else
             run_columns16(j, d, &p, &tile, values);
     }
@@ -277,7 +288,7 @@ static int reserve(job *j, crn_context *context)
     return 0;
 }
 
-static desk desk_of(const job *j, int32_t thread)
+static desk desk_of(const job *j, int32_t thread, crn_context *context)
 {
     uint8_t *m[SLOTS];
     for (int32_t i = 0; i < SLOTS; i++)
@@ -292,7 +303,8 @@ static desk desk_of(const job *j, int32_t thread)
         .sums = m[SLOT_SUMS],
         .pairs = m[SLOT_PAIRS],
         .rings = m[SLOT_RINGS],
-        .results = {m[SLOT_RESULTS], m[SLOT_RESULTS] + result, m[SLOT_RESULTS] + 2 * result}};
+        .results = {m[SLOT_RESULTS], m[SLOT_RESULTS] + result, m[SLOT_RESULTS] + 2 * result},
+        .pace = crn_pace_start(context)};
 }
 
 int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
@@ -315,19 +327,19 @@ int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
         return r;
     int64_t tiles = (int64_t)in->planes * j.strips * j.stacks;
     if (way->threads == 1 || tiles == 1) {
-        desk d = desk_of(&j, 0);
+        desk d = desk_of(&j, 0, context);
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);
-        return 0;
+        return crn_context_status(context);
     }
 #pragma omp parallel num_threads(way->threads)
     {
-        desk d = desk_of(&j, omp_get_thread_num());
+        desk d = desk_of(&j, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);
     }
-    return 0;
+    return crn_context_status(context);
 }
 
 static int32_t between(int64_t value, int64_t least, int64_t most)

@@ -20,6 +20,7 @@
 #ifndef CRN_OPENMP_RANKLET_H
 #define CRN_OPENMP_RANKLET_H
 
+#include "stages/context.h"
 #include "stages/openmp/target.h"
 #include "stages/ops.h"
 
@@ -67,6 +68,8 @@ typedef struct crn_ranklet_tile {
     ptrdiff_t pairs_stride;
 
     void *result[3]; /* a row of sums each: vertical, horizontal, diagonal */
+
+    crn_pace *pace; /* the thread's; once it is over, what a step leaves is of no use */
 } crn_ranklet_tile;
 
 #define CRN_RANKLET_FULL_BYTES 32

@@ -326,6 +326,8 @@ static const int16_t steps16[512] = {[0 ... 254] = -1, [256 ... 511] = 1};
         const ptrdiff_t bins = tile->bins, half = tile->height / 2 * tile->stride;                 \
         type *column = tile->counts;                                                               \
         for (int32_t x = 0; x < tile->columns + tile->width - 1; x++, column += 3 * bins) {        \
+            if (crn_pace_over(tile->pace, tile->height + 3 * bins))                                \
+                return;                                                                            \
             const uint8_t *p = (const uint8_t *)tile->codes + x;                                   \
             memset(column, 0, 3 * (size_t)bins * sizeof *column);                                  \
             for (int32_t y = 0; y < tile->height / 2; y++, p += tile->stride) {                    \

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stages/context.h"
+
 #define NONE UINT32_MAX
 
 enum { TOP, LEFT, RIGHT, BOTTOM, NO_SIDE };
@@ -47,6 +49,7 @@ typedef struct tracing {
     uint32_t *begins, *ends; /* by edge: the segment that begins or ends there, or NONE */
     size_t edges;
     crn_contours *out;
+    crn_pace pace;
 } tracing;
 
 int crn_contours_check(const crn_contours_params *params, const crn_image *in,
@@ -165,17 +168,22 @@ static uint32_t predecessor(const tracing *t, uint32_t s)
 }
 
 /* Emits the contour of segment s, the first in raster order of those that have a length. false: it
- * does not fit. */
+ * does not fit, or time is over. */
 static bool emit_contour(tracing *t, uint32_t s)
 {
     /* The end of the open contour, or all the way round. `last` is the last in raster order. */
     uint32_t head = s, last = s, next = s;
-    while (predecessor(t, head) != NONE && predecessor(t, head) != s)
+    while (predecessor(t, head) != NONE && predecessor(t, head) != s) {
         head = predecessor(t, head);
+        if (crn_pace_over(&t->pace, 64))
+            return false;
+    }
     bool closed = predecessor(t, head) == s;
     uint32_t lengths = 0;
     next = head;
     do {
+        if (crn_pace_over(&t->pace, 64))
+            return false;
         t->segments[next].used = true;
         if (!is_point(&t->segments[next])) {
             lengths++;
@@ -207,15 +215,28 @@ static bool emit_contour(tracing *t, uint32_t s)
     return true;
 }
 
-/* false: the room ended. */
+/* No segment begins or ends anywhere yet. */
+static void clear_edges(tracing *t)
+{
+    const size_t most = CRN_PACE_WORK / 8;
+    for (size_t i = 0; i < t->edges && !crn_pace_over(&t->pace, CRN_PACE_WORK / 8); i += most) {
+        size_t count = t->edges - i < most ? t->edges - i : most;
+        memset(t->begins + i, 0xff, count * sizeof *t->begins);
+        memset(t->ends + i, 0xff, count * sizeof *t->ends);
+    }
+}
+
+/* false: the room ended, or time is over. */
 static bool trace_plane(tracing *t)
 {
     t->segment_count = 0;
-    memset(t->begins, 0xff, t->edges * sizeof *t->begins);
-    memset(t->ends, 0xff, t->edges * sizeof *t->ends);
+    clear_edges(t);
     for (int32_t row = 0; row < t->cell_rows; row++)
-        for (int32_t column = 0; column < t->cell_columns; column++)
+        for (int32_t column = 0; column < t->cell_columns; column++) {
+            if (crn_pace_over(&t->pace, 64))
+                return false;
             find_segments_of_cell(t, t->origin + row, t->origin + column);
+        }
     for (uint32_t s = 0; s < t->segment_count; s++)
         if (!t->segments[s].used && !is_point(&t->segments[s]) && !emit_contour(t, s))
             return false;
@@ -230,6 +251,7 @@ int crn_contours_serial(crn_context *context, const crn_contours_params *params,
         return r;
     bool closed = params->border == CRN_BORDER_CLOSED;
     tracing t = {.params = params, .in = in, .origin = closed ? -1 : 0, .out = out};
+    t.pace = crn_pace_start(context);
     t.cell_rows = in->height + (closed ? 1 : -1);
     t.cell_columns = in->width + (closed ? 1 : -1);
     size_t cells = (size_t)t.cell_rows * (size_t)t.cell_columns;
@@ -242,10 +264,10 @@ int crn_contours_serial(crn_context *context, const crn_contours_params *params,
 
     out->point_count = out->contour_count = 0;
     out->truncated = false;
-    for (t.plane = 0; t.plane < in->planes && !out->truncated; t.plane++) {
+    for (t.plane = 0; t.plane < in->planes && !out->truncated && !t.pace.over; t.plane++) {
         t.level = params->levels[t.plane];
         if (!isnan(t.level))
-            out->truncated = !trace_plane(&t);
+            out->truncated = !trace_plane(&t) && !t.pace.over;
     }
-    return 0;
+    return crn_context_status(context);
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "stages/context.h"
+
 int crn_convolve_check(const crn_convolve_params *params, const crn_image *in, const crn_image *out)
 {
     if (!params || !in || !out || !params->weights || !in->data || !out->data)
@@ -73,13 +75,16 @@ static double sum_at(const crn_convolve_params *params, const crn_image *in, int
 int crn_convolve_serial(crn_context *context, const crn_convolve_params *params,
                         const crn_image *in, crn_image *out)
 {
-    (void)context;
     int r = crn_convolve_check(params, in, out);
     if (r < 0)
         return r;
+    crn_pace pace = crn_pace_start(context);
+    int64_t taps = (int64_t)params->width * params->height;
     for (int32_t plane = 0; plane < in->planes; plane++)
         for (int32_t y = 0; y < in->height; y++)
             for (int32_t x = 0; x < in->width; x++) {
+                if (crn_pace_over(&pace, 8 * taps))
+                    return crn_context_status(context);
                 ptrdiff_t index = crn_image_index(out, plane, y, x);
                 double sum = sum_at(params, in, plane, y, x);
                 if (out->type == CRN_U8)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "stages/context.h"
+
 enum { SLOT_PLANE };
 
 /* The averages, then the differences along a row, along a column and along both; or the four pixels
@@ -57,11 +59,14 @@ static float *pixel(const crn_image *plane, int32_t y, int32_t x)
 }
 
 /* One level of the averages, height x width, from one plane into another of the same size. */
-static void forward_level(const crn_image *from, const crn_image *to, int32_t height, int32_t width)
+static void forward_level(const crn_image *from, const crn_image *to, int32_t height, int32_t width,
+                          crn_pace *pace)
 {
     int32_t averages_high = height - height / 2, averages_wide = width - width / 2;
     for (int32_t y = 0; y < averages_high; y++) {
         for (int32_t x = 0; x < averages_wide; x++) {
+            if (crn_pace_over(pace, 32))
+                return;
             int32_t twin_y = 2 * y + 1 < height ? 2 * y + 1 : 2 * y;
             int32_t twin_x = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
             square q = {*pixel(from, 2 * y, 2 * x), *pixel(from, 2 * y, twin_x),
@@ -80,11 +85,13 @@ static void forward_level(const crn_image *from, const crn_image *to, int32_t he
 
 /* The way back, with the differences softened. */
 static void inverse_level(const crn_image *from, const crn_image *to, int32_t height, int32_t width,
-                          float threshold)
+                          float threshold, crn_pace *pace)
 {
     int32_t averages_high = height - height / 2, averages_wide = width - width / 2;
     for (int32_t y = 0; y < averages_high; y++) {
         for (int32_t x = 0; x < averages_wide; x++) {
+            if (crn_pace_over(pace, 32))
+                return;
             square q = {*pixel(from, y, x), 0, 0, 0};
             if (x < width / 2)
                 q.b = soften(*pixel(from, y, averages_wide + x), threshold);
@@ -104,9 +111,10 @@ static void inverse_level(const crn_image *from, const crn_image *to, int32_t he
     }
 }
 
-static void copy(const crn_image *from, const crn_image *to, int32_t height, int32_t width)
+static void copy(const crn_image *from, const crn_image *to, int32_t height, int32_t width,
+                 crn_pace *pace)
 {
-    for (int32_t y = 0; y < height; y++)
+    for (int32_t y = 0; y < height && !crn_pace_over(pace, 4 * (int64_t)width); y++)
         for (int32_t x = 0; x < width; x++)
             *pixel(to, y, x) = *pixel(from, y, x);
 }
@@ -120,21 +128,22 @@ static int32_t halved(int32_t size, int32_t levels)
 }
 
 /* `plane` in place, with `other` to put each level into first. */
-static void transform(const crn_haar_params *params, const crn_image *plane, const crn_image *other)
+static void transform(const crn_haar_params *params, const crn_image *plane, const crn_image *other,
+                      crn_pace *pace)
 {
     int32_t height = plane->height, width = plane->width;
     for (int32_t level = 0; level < params->levels && params->direction != CRN_HAAR_INVERSE;
          level++) {
         int32_t h = halved(height, level), w = halved(width, level);
-        forward_level(plane, other, h, w);
-        copy(other, plane, h, w);
+        forward_level(plane, other, h, w, pace);
+        copy(other, plane, h, w, pace);
     }
     float threshold = params->direction == CRN_HAAR_DENOISE ? params->threshold : 0;
     for (int32_t level = params->levels - 1; level >= 0 && params->direction != CRN_HAAR_FORWARD;
          level--) {
         int32_t h = halved(height, level), w = halved(width, level);
-        inverse_level(plane, other, h, w, threshold);
-        copy(other, plane, h, w);
+        inverse_level(plane, other, h, w, threshold, pace);
+        copy(other, plane, h, w, pace);
     }
 }
 
@@ -149,16 +158,17 @@ int crn_haar_serial(crn_context *context, const crn_haar_params *params, const c
     if (!memory)
         return -ENOMEM;
     crn_image other = crn_image_dense(memory, CRN_F32, CRN_CHW, 1, in->height, in->width);
+    crn_pace pace = crn_pace_start(context);
     bool unit = params->unit && in->type == CRN_U8;
     for (int32_t p = 0; p < in->planes; p++) {
         crn_image plane = *out;
         plane.data = (float *)out->data + p * out->plane_stride;
-        for (int32_t y = 0; y < in->height; y++)
+        for (int32_t y = 0; y < in->height && !crn_pace_over(&pace, 8 * (int64_t)in->width); y++)
             for (int32_t x = 0; x < in->width; x++) {
                 float value = crn_image_at(in, p, y, x);
                 *pixel(&plane, y, x) = unit ? value / 255 : value;
             }
-        transform(params, &plane, &other);
+        transform(params, &plane, &other, &pace);
     }
-    return 0;
+    return crn_context_status(context);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "stages/context.h"
 #include "stages/element.h"
 
 enum { SLOT_FIRST, SLOT_SECOND };
@@ -36,12 +37,12 @@ static float saturated(float value, crn_type type)
 
 /* One pixel of the erosion, or with `dilate` of the dilation. */
 static float extreme(const crn_element *element, bool dilate, const crn_image *in, int32_t plane,
-                     int32_t y, int32_t x)
+                     int32_t y, int32_t x, crn_pace *pace)
 {
     float none = dilate ? -INFINITY : INFINITY;
     float best = saturated(none, in->type);
     int32_t sign = dilate ? -1 : 1;
-    for (int32_t j = 0; j < element->height; j++)
+    for (int32_t j = 0; j < element->height && !crn_pace_over(pace, 8 * element->width); j++)
         for (int32_t i = 0; i < element->width; i++) {
             int32_t from_y = y + sign * (j - element->height / 2);
             int32_t from_x = x + sign * (i - element->width / 2);
@@ -68,19 +69,19 @@ static void set_pixel(const crn_image *out, int32_t plane, int32_t y, int32_t x,
 }
 
 static void morph(const crn_element *element, bool dilate, const crn_image *in,
-                  const crn_image *out)
+                  const crn_image *out, crn_pace *pace)
 {
     for (int32_t plane = 0; plane < in->planes; plane++)
         for (int32_t y = 0; y < in->height; y++)
-            for (int32_t x = 0; x < in->width; x++)
-                set_pixel(out, plane, y, x, extreme(element, dilate, in, plane, y, x));
+            for (int32_t x = 0; x < in->width && !pace->over; x++)
+                set_pixel(out, plane, y, x, extreme(element, dilate, in, plane, y, x, pace));
 }
 
 /* out = a - b. */
-static void subtract(const crn_image *a, const crn_image *b, const crn_image *out)
+static void subtract(const crn_image *a, const crn_image *b, const crn_image *out, crn_pace *pace)
 {
     for (int32_t plane = 0; plane < out->planes; plane++)
-        for (int32_t y = 0; y < out->height; y++)
+        for (int32_t y = 0; y < out->height && !crn_pace_over(pace, 8 * (int64_t)out->width); y++)
             for (int32_t x = 0; x < out->width; x++) {
                 float d = crn_image_at(a, plane, y, x) - crn_image_at(b, plane, y, x);
                 /* There are many NaN; the result has one. And -0 becomes +0. */
@@ -107,31 +108,32 @@ int crn_morphology_serial(crn_context *context, const crn_morphology_params *par
     crn_image second = scratch_like(context, SLOT_SECOND, in);
     if (!first.data || !second.data)
         return -ENOMEM;
+    crn_pace pace = crn_pace_start(context);
     switch (params->operation) {
     case CRN_ERODE:
     case CRN_DILATE:
-        morph(element, params->operation == CRN_DILATE, in, out);
+        morph(element, params->operation == CRN_DILATE, in, out, &pace);
         break;
     case CRN_OPEN:
     case CRN_CLOSE:
-        morph(element, params->operation == CRN_CLOSE, in, &first);
-        morph(element, params->operation == CRN_OPEN, &first, out);
+        morph(element, params->operation == CRN_CLOSE, in, &first, &pace);
+        morph(element, params->operation == CRN_OPEN, &first, out, &pace);
         break;
     case CRN_GRADIENT:
-        morph(element, true, in, &first);
-        morph(element, false, in, &second);
-        subtract(&first, &second, out);
+        morph(element, true, in, &first, &pace);
+        morph(element, false, in, &second, &pace);
+        subtract(&first, &second, out, &pace);
         break;
     case CRN_TOPHAT:
-        morph(element, false, in, &first);
-        morph(element, true, &first, &second);
-        subtract(in, &second, out);
+        morph(element, false, in, &first, &pace);
+        morph(element, true, &first, &second, &pace);
+        subtract(in, &second, out, &pace);
         break;
     case CRN_BLACKHAT:
-        morph(element, true, in, &first);
-        morph(element, false, &first, &second);
-        subtract(&second, in, out);
+        morph(element, true, in, &first, &pace);
+        morph(element, false, &first, &second, &pace);
+        subtract(&second, in, out, &pace);
         break;
     }
-    return 0;
+    return crn_context_status(context);
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "stages/context.h"
+
 enum { SLOT_RANKS, SLOT_COUNTS };
 
 #define VALUES 65536
@@ -45,10 +47,11 @@ typedef struct counts {
 
 /* A plane's values become their ranks: as all that counts is which of two is greater, nothing
  * changes, but there are fewer of them to run through. Returns how many. */
-static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_t *ranks)
+static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_t *ranks,
+                          crn_pace *pace)
 {
     memset(c->rank, 0, sizeof c->rank);
-    for (int32_t y = 0; y < in->height; y++)
+    for (int32_t y = 0; y < in->height && !crn_pace_over(pace, 8 * (int64_t)in->width); y++)
         for (int32_t x = 0; x < in->width; x++)
             c->rank[value_at(in, plane, y, x)] = 1;
     int32_t values = 0;
@@ -63,10 +66,11 @@ static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_
 
 /* Counts the window at `ranks`, whose rows lie `stride` apart. */
 static void count_window(const crn_ranklet_params *params, const uint16_t *ranks, ptrdiff_t stride,
-                         int32_t values, counts *c)
+                         int32_t values, counts *c, crn_pace *pace)
 {
     memset(c->of, 0, (size_t)values * sizeof c->of[0]);
-    for (int32_t y = 0; y < params->height; y++, ranks += stride)
+    for (int32_t y = 0; y < params->height && !crn_pace_over(pace, 8 * params->width);
+         y++, ranks += stride)
         for (int32_t x = 0; x < params->width; x++)
             c->of[ranks[x]][2 * (y >= params->height / 2) + (x >= params->width / 2)]++;
 }
@@ -101,11 +105,15 @@ int crn_ranklet_serial(crn_context *context, const crn_ranklet_params *params, c
     if (!ranks || !c)
         return -ENOMEM;
     int64_t half = (int64_t)params->width * params->height / 2;
+    crn_pace pace = crn_pace_start(context);
     for (int32_t plane = 0; plane < in->planes; plane++) {
-        int32_t values = rank_plane(in, plane, c, ranks);
+        int32_t values = rank_plane(in, plane, c, ranks, &pace);
         for (int32_t y = 0; y < out->height; y++)
             for (int32_t x = 0; x < out->width; x++) {
-                count_window(params, ranks + (ptrdiff_t)y * in->width + x, in->width, values, c);
+                if (crn_pace_over(&pace, 8 * (int64_t)values))
+                    return crn_context_status(context);
+                count_window(params, ranks + (ptrdiff_t)y * in->width + x, in->width, values, c,
+                             &pace);
                 for (int i = 0; i < 3; i++) {
                     int64_t sum = sum_of_signs(c, values, treatment[i], control[i]);
                     ((float *)out->data)[crn_image_index(out, 3 * plane + i, y, x)] =
@@ -113,5 +121,5 @@ int crn_ranklet_serial(crn_context *context, const crn_ranklet_params *params, c
                 }
             }
     }
-    return 0;
+    return crn_context_status(context);
 }

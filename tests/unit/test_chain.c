@@ -10,6 +10,7 @@
 
 #include "src/base/clock.h"
 #include "src/chain.h"
+#include "stages/context.h"
 
 /* Letters that the stages leave: upper case by enqueue, lower case by finish. */
 static char trace[64];
@@ -89,17 +90,18 @@ static crn_chain *chain_of(const crn_stage *first, const crn_stage *second)
     return chain;
 }
 
+static crn_view running;
+
 static int run(crn_chain *chain, int64_t left_ns, crn_judgement *judgement)
 {
-    static crn_view view;
-    view.header = (crn_view_header){
+    running.header = (crn_view_header){
         .height = 3, .width = 4, .channels = 2, .type = CRN_F32, .layout = CRN_HWC};
-    view.maps = (unsigned char *)maps;
-    view.received_ns = crn_now_ns() - 5 * CRN_NS_PER_MS;
-    view.deadline_ns = crn_now_ns() + left_ns;
+    running.maps = (unsigned char *)maps;
+    running.received_ns = crn_now_ns() - 5 * CRN_NS_PER_MS;
+    running.deadline_ns = crn_now_ns() + left_ns;
     crn_defects defects = {
         .defects = defect_memory, .xy = xy_memory, .defect_capacity = 4, .point_capacity = 4};
-    return crn_chain_run(chain, &view, &defects, judgement);
+    return crn_chain_run(chain, &running, &defects, judgement);
 }
 
 static void all_enqueues_run_before_any_finish(void **state)
@@ -180,6 +182,97 @@ static void a_step_that_was_held_up_once_runs_again(void **state)
     trace[0] = '\0';
     assert_int_equal(run(chain, CRN_NS_PER_MS / 2, &judgement), 0);
     assert_int_equal(judgement.skipped, 2);
+    crn_chain_free(&chain);
+}
+
+static void set_cancelled(bool cancelled)
+{
+    atomic_store(&running.cancelled, cancelled);
+}
+
+/* Its fruit is judged meanwhile. */
+static int enqueue_and_cancel(const void *settings, crn_job *job)
+{
+    set_cancelled(true);
+    return enqueue_a(settings, job);
+}
+
+/* Both look at the time, as every stage does; the second works until it is over. */
+static int ask(const void *settings, crn_job *job)
+{
+    (void)settings;
+    leave('?');
+    return crn_context_expired(job->context) ? -ETIME : 0;
+}
+
+static bool works_long;
+
+static int work_until_over(const void *settings, crn_job *job)
+{
+    (void)settings;
+    leave('W');
+    while (works_long && !crn_context_expired(job->context))
+        continue;
+    return crn_context_status(job->context);
+}
+
+static const crn_stage stage_cancelling = {.name = "x", .enqueue = enqueue_and_cancel};
+static const crn_stage stage_asking = {.name = "?", .finish = ask};
+static const crn_stage stage_working = {.name = "w", .enqueue = work_until_over};
+
+static void a_view_is_given_up_once_its_deadline_has_passed(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_a, &stage_asking);
+    crn_judgement judgement = {.defect_count = 77};
+    assert_int_equal(run(chain, -1, &judgement), -ETIME);
+    assert_int_equal(judgement.defect_count, 77);
+    assert_string_equal(trace, "Aa?");
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
+    crn_chain_free(&chain);
+}
+
+static void a_view_is_given_up_once_its_fruit_is_judged(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_cancelling, &stage_asking);
+    crn_judgement judgement;
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), -ETIME);
+    assert_string_equal(trace, "A?");
+    crn_chain_free(&chain);
+    set_cancelled(false);
+    /* The same in the middle of a stage. */
+    works_long = true;
+    chain = chain_of(&stage_working, &stage_a);
+    assert_int_equal(run(chain, CRN_NS_PER_MS, &judgement), -ETIME);
+    assert_string_equal(trace, "W");
+    crn_chain_free(&chain);
+}
+
+static void a_step_cut_short_costs_what_it_took_at_least(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_a, &stage_working);
+    config.chain[1].optional = true;
+    crn_judgement judgement;
+    /* Cut short at once, it says nothing: there is time enough for what it took before. */
+    works_long = false;
+    set_cancelled(true);
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
+    works_long = true;
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), -ETIME);
+    works_long = false;
+    set_cancelled(false);
+    assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
+    assert_int_equal(judgement.skipped, 0);
+    /* Cut short after two milliseconds, it is left out where there are less. */
+    works_long = true;
+    assert_int_equal(run(chain, 2 * CRN_NS_PER_MS, &judgement), -ETIME);
+    works_long = false;
+    assert_int_equal(run(chain, CRN_NS_PER_MS, &judgement), 0);
+    assert_int_equal(judgement.skipped, 2);
+    assert_int_equal(run(chain, 10 * CRN_NS_PER_S, &judgement), 0);
+    assert_int_equal(judgement.skipped, 0);
     crn_chain_free(&chain);
 }
 
@@ -310,6 +403,9 @@ int main(void)
         cmocka_unit_test(a_failing_stage_fails_the_view),
         cmocka_unit_test(an_optional_step_is_skipped_when_its_recent_p99_does_not_fit),
         cmocka_unit_test(a_step_that_was_held_up_once_runs_again),
+        cmocka_unit_test(a_view_is_given_up_once_its_deadline_has_passed),
+        cmocka_unit_test(a_view_is_given_up_once_its_fruit_is_judged),
+        cmocka_unit_test(a_step_cut_short_costs_what_it_took_at_least),
         cmocka_unit_test(each_view_of_a_batch_gets_its_contours),
         cmocka_unit_test(a_batch_that_was_cut_serves_the_views_before_the_cut),
         cmocka_unit_test(what_was_left_out_is_not_finished),

@@ -178,8 +178,9 @@ static void check_field(crn_context *context, const crn_contours_params *params,
     for (uint32_t i = 0; i < all.contour_count; i++)
         nests[i].wanted = true;
     void *scratch = malloc(crn_nest_scratch_bytes(all.point_count, H, W));
+    crn_pace pace = crn_pace_start(NULL);
     crn_nest_sweep(&image, 0, params->orientation, points, contours, all.contour_count, nests,
-                   scratch);
+                   scratch, &pace);
     free(scratch);
     for (uint32_t i = 0; i < all.contour_count; i++) {
         int32_t parent = parent_by_force(&all, i);

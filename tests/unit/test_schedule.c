@@ -418,6 +418,21 @@ static void test_create_refuses_nonsense(void **state)
     crn_schedule_free(NULL);
 }
 
+static void test_what_was_given_up_costs_that_much_at_least(void **state)
+{
+    (void)state;
+    crn_schedule_give_up(schedule, 40); /* nothing else is known */
+    assert_int_equal(crn_schedule_typical_ns(schedule), 40);
+    set_cost(20);
+    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
+        crn_schedule_give_up(schedule, 5); /* begun late: not cheaper than it was */
+    assert_int_equal(crn_schedule_typical_ns(schedule), 20);
+    assert_int_equal(crn_schedule_slow_ns(schedule), 20);
+    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
+        crn_schedule_give_up(schedule, 90);
+    assert_int_equal(crn_schedule_typical_ns(schedule), 90);
+}
+
 int main(void)
 {
 #define ON_ONE(test)  cmocka_unit_test_setup_teardown(test, one_worker, tear_down)
@@ -440,6 +455,7 @@ int main(void)
         ON_ONE(test_one_hiccup_changes_no_estimate),
         ON_ONE(test_barren_discards_forget_the_estimate),
         ON_ONE(test_a_run_between_discards_keeps_the_estimate),
+        ON_ONE(test_what_was_given_up_costs_that_much_at_least),
         ON_ONE(test_eviction_takes_broken_then_youngest),
         ON_ONE(test_a_broken_fruit_evicts_only_younger_broken_ones),
         ON_ONE(test_evicting_breaks_the_fruit),
