@@ -41,6 +41,8 @@ def send_view(socket, maps, *, lane, epoch, sequence, fruit, view, views, classe
               intensity=None, captured_ns=0, deadline_ns=0, encoder=0):
     """Sends one view: maps[height, width, class] as u8 (p = v/255), f16 or f32, and the grey
     photograph as u8[height, width] if there is one. False: the daemon did not take it in time.
+    Maps are probabilities, 0 to 1: after softmax or sigmoid, and for u8 a mask times 255. A view
+    with other values in a class that has a level makes its fruit partial; the daemon's log says why.
 
     sequence: +1 with every view of the lane, whether it was taken or not (so that a loss shows);
     epoch: any number that is another one after every start; fruit: an id, the same for its views;

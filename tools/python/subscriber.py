@@ -23,7 +23,8 @@ def decide(verdict):
     area_px = sum(total["area_px"] for name, total in verdict["totals"].items() if name in REJECTED)
     if area_px > REJECTED_PX:
         return "reject"
-    # "partial": something was not looked at. What was found is bad or not; the rest is unknown.
+    # "partial": something was not looked at, or could not be (view_states say what and why). What
+    # was found is bad or not; the rest is unknown.
     return "keep" if verdict["verdict"] == "complete" else "fail-safe"
 
 
