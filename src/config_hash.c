@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/fnv.h"
+#include "src/base/regular_file.h"
 #include "stages/names.h"
 
 #define READ_BYTES 16384
@@ -28,17 +30,20 @@ static int hash_print(const crn_config *config, uint64_t *hash)
     return 0;
 }
 
-static int hash_file(const char *path, uint64_t *hash)
+static int hash_file(const char *path, uint64_t *hash, crn_error *error)
 {
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return -errno;
+    int fd = crn_regular_open(path, error);
+    if (fd < 0)
+        return fd;
     unsigned char bytes[READ_BYTES];
-    size_t count;
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        *hash = crn_fnv1a(*hash, bytes, count);
-    int r = ferror(file) ? -EIO : 0;
-    fclose(file);
+    ssize_t count;
+    while ((count = read(fd, bytes, sizeof bytes)) > 0 || (count < 0 && errno == EINTR))
+        if (count > 0)
+            *hash = crn_fnv1a(*hash, bytes, (size_t)count);
+    int r = count < 0 ? crn_error_set(error, -errno, "%s: cannot be read again: %s", path,
+                                      strerror(errno))
+                      : 0;
+    close(fd);
     return r;
 }
 
@@ -54,9 +59,9 @@ int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *err
             const char *text = (const char *)step->settings + row->offset;
             if (!row->names || crn_name_find(row->names, text) >= 0)
                 continue;
-            r = hash_file(text, &hash);
+            r = hash_file(text, &hash, error);
             if (r < 0)
-                return crn_error_set(error, r, "%s: cannot be read again: %s", text, strerror(-r));
+                return r;
         }
     }
     *ret_hash = hash;
