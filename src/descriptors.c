@@ -16,13 +16,17 @@
 /* Of a limit too low for all that: the share of connections. */
 #define SHARE_OF_PEERS 2
 
+int64_t crn_descriptors_needed(const crn_config *config)
+{
+    return PORTS * (config->limits.peers + CRN_PEERS_CLOSING_MAX) + OWN_DESCRIPTORS;
+}
+
 void crn_descriptors_reserve(crn_config *config)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return;
-    rlim_t needed =
-        PORTS * (rlim_t)(config->limits.peers + CRN_PEERS_CLOSING_MAX) + OWN_DESCRIPTORS;
+    rlim_t needed = (rlim_t)crn_descriptors_needed(config);
     if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);

@@ -3,7 +3,12 @@
 #ifndef CRN_DESCRIPTORS_H
 #define CRN_DESCRIPTORS_H
 
+#include <stdint.h>
+
 #include "src/config.h"
+
+/* How many these settings need. */
+int64_t crn_descriptors_needed(const crn_config *config);
 
 /*
  * Raises the process's soft limit of open files as far as its settings need it and the hard limit

@@ -262,6 +262,10 @@ static int serve(const options *given, char **argv, crn_config *config)
     const crn_gpu *gpu = find_gpu(config);
     if (given->check)
         return check(config, gpu);
+    /* Not EXIT_CONFIG: an address or a disk may come later, so a service manager shall try again.
+     */
+    if (crn_preflight(config, gpu, stderr, NULL) < 0)
+        return EXIT_RUNTIME;
     crn_memory_keep();
     crn_descriptors_reserve(config);
     return run(config, gpu);

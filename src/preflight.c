@@ -18,16 +18,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "src/descriptors.h"
 #include "src/endpoint.h"
 #include "src/line.h"
 #include "src/recorder.h"
 #include "stages/backend.h"
 
-/* What the line opens for itself, without any peer: sockets, their monitors and wake-ups of
- * libzmq, files; 33 were counted with one worker and no device. */
+/* What the line opens without any peer: sockets, their monitors and wake-ups of libzmq, files; some
+ * thirty were counted with one worker and no device. */
 #define DESCRIPTORS_OWN 64
-/* Peers beside one sender a lane: the grader, some viewers, and senders that come back. */
-#define DESCRIPTORS_PEERS 32
 
 typedef struct preflight {
     const crn_config *config;
@@ -281,23 +280,25 @@ static void check_memory(preflight *check)
              bytes >> 20, (uint64_t)space.rlim_cur >> 20);
 }
 
+/* As crn_descriptors_reserve will find it: the soft limit is raised where the hard one allows. */
 static void check_descriptors(preflight *check)
 {
     struct rlimit files;
-    int64_t lanes = check->config->limits.lanes;
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+    int64_t needed = crn_descriptors_needed(check->config);
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max >= (rlim_t)needed)
         return;
-    int64_t there = (int64_t)files.rlim_cur;
+    int64_t there = (int64_t)files.rlim_max;
     if (there < DESCRIPTORS_OWN)
-        fail(check, "limits.lanes",
+        fail(check, "limits.peers",
              "this process may open %" PRId64 " files, and the line needs %d without any peer; "
-             "raise it (ulimit -n, LimitNOFILE= of a unit)",
+             "raise it (ulimit -Hn, LimitNOFILE= of a unit)",
              there, DESCRIPTORS_OWN);
-    else if (there < DESCRIPTORS_OWN + DESCRIPTORS_PEERS + lanes)
-        note(check, "limits.lanes",
-             "this process may open %" PRId64 " files, too few for a sender on each of %" PRId64
-             " lanes; raise it to %" PRId64 " (ulimit -n, LimitNOFILE= of a unit)",
-             there, lanes, DESCRIPTORS_OWN + DESCRIPTORS_PEERS + lanes);
+    else
+        note(check, "limits.peers",
+             "%" PRId64 " connections to each port need %" PRId64
+             " descriptors and this process may have %" PRId64
+             ", so the start lowers it; raise them (ulimit -Hn, LimitNOFILE= of a unit)",
+             check->config->limits.peers, needed, there);
 }
 
 static void check_devices(preflight *check, const crn_gpu *gpu)

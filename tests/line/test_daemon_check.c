@@ -214,7 +214,7 @@ static void the_reservation_must_fit_into_memory(void **state)
 {
     (void)state;
     char yaml[1024], said[512];
-    ipc_yaml(yaml, "limits: {slots: 4096, view_mib: 1024}\n");
+    ipc_yaml(yaml, "limits: {slots: 4096, view_mib: 1024, peer_mib: 1024}\n");
     snprintf(
         said, sizeof said,
         "limits: they reserve 4194340 MiB, 4096 slots of 1024 MiB among them, and this machine "
@@ -240,15 +240,16 @@ static void there_must_be_descriptors(void **state)
 {
     (void)state;
     char yaml[1024];
-    ipc_yaml(yaml, "");
+    ipc_yaml(yaml, "limits: {peers: 50}\n");
     expect_fault(yaml,
-                 "limits.lanes: this process may open 40 files, and the line needs 64 without any "
-                 "peer; raise it (ulimit -n, LimitNOFILE= of a unit)",
+                 "limits.peers: this process may open 40 files, and the line needs 64 without any "
+                 "peer; raise it (ulimit -Hn, LimitNOFILE= of a unit)",
                  allow_few_files);
     daemon_process daemon;
     assert_int_equal(run(&daemon, yaml, "--check", allow_some_files), 0);
-    assert_non_null(strstr(daemon.text, "note: limits.lanes: this process may open 100 files, too "
-                                        "few for a sender on each of 64 lanes; raise it to 160"));
+    assert_non_null(strstr(daemon.text, "note: limits.peers: 50 connections to each port need "));
+    assert_non_null(strstr(daemon.text, " descriptors and this process may have 100, so the start "
+                                        "lowers it; raise them"));
 }
 
 static void the_start_line_names_what_runs(void **state)
