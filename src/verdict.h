@@ -79,6 +79,13 @@
  * Viewers also get the topic `status`, the grader `alive`: status.h. Readers pass over topics that
  * they do not know.
  *
+ * For graders' authors, when nothing comes: with publish.grader.alive_ms set, a grader hears
+ * something at least that often, so after three times as long without a word the line is dead or
+ * cut off, and its fail-safe applies to every fruit until something comes again. A sequence in
+ * `alive` beyond the last verdict's that came: those verdicts are lost. A fruit whose views were
+ * all lost on their way, or refused, has no verdict at all, so a fruit that reaches the ejector
+ * without one is the fail-safe's, too.
+ *
  * Everything that packing needs is reserved when the packer is created; a verdict allocates nothing
  * once the emitter's buffer has grown to the largest one.
  */

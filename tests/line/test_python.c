@@ -4,6 +4,7 @@
  * msgpack.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -150,63 +151,180 @@ static void put_count(msgpack_packer *packer, const char *key, uint64_t value)
 }
 
 /* What a subscriber reads of a verdict, with one defect. */
-static void send_verdict(fixture *f, const char *word, uint64_t sequence, double rot_px,
-                         double total_ms, bool stale)
+typedef struct told {
+    const char *word;
+    uint64_t sequence;
+    double rot_px, total_ms;
+    bool stale, past; /* past: it comes after its deadline */
+} told;
+
+static void send_packed(fixture *f, const char *topic, const msgpack_sbuffer *buffer)
+{
+    assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
+    assert_true(zmq_send(f->socket, buffer->data, buffer->size, 0) >= 0);
+}
+
+static void send_text(fixture *f, const char *topic, const char *text)
+{
+    send_packed(f, topic,
+                &(msgpack_sbuffer){.data = (char *)(uintptr_t)text, .size = strlen(text)});
+}
+
+static uint64_t deadline_of(const told *verdict)
+{
+    return (uint64_t)(crn_realtime_ns() + (verdict->past ? -1 : 600) * CRN_NS_PER_S);
+}
+
+static void send_verdict(fixture *f, told verdict)
 {
     static const float xy[] = {1, 2, 3, 4, 1, 2};
     msgpack_sbuffer buffer;
     msgpack_packer packer;
     msgpack_sbuffer_init(&buffer);
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_map(&packer, 11);
+    msgpack_pack_map(&packer, 12);
     put_count(&packer, "lane", 3);
-    put_count(&packer, "fruit", 70 + sequence);
-    put_count(&packer, "sequence", sequence);
+    put_count(&packer, "fruit", 70 + verdict.sequence);
+    put_count(&packer, "sequence", verdict.sequence);
     put_count(&packer, "budget_ms", 100);
     put_count(&packer, "published_ns", (uint64_t)crn_realtime_ns());
+    put_count(&packer, "deadline_ns", deadline_of(&verdict));
     put_text(&packer, "run");
     put_text(&packer, "a");
     put_text(&packer, "verdict");
-    put_text(&packer, word);
+    put_text(&packer, verdict.word);
     put_text(&packer, "stale");
-    stale ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
+    verdict.stale ? msgpack_pack_true(&packer) : msgpack_pack_false(&packer);
     put_text(&packer, "latency_ms");
     msgpack_pack_map(&packer, 1);
     put_text(&packer, "total");
-    msgpack_pack_double(&packer, total_ms);
+    msgpack_pack_double(&packer, verdict.total_ms);
     put_text(&packer, "totals");
     msgpack_pack_map(&packer, 1);
     put_text(&packer, "rot");
     msgpack_pack_map(&packer, 2);
-    put_count(&packer, "count", rot_px > 0);
+    put_count(&packer, "count", verdict.rot_px > 0);
     put_text(&packer, "area_px");
-    msgpack_pack_double(&packer, rot_px);
+    msgpack_pack_double(&packer, verdict.rot_px);
     put_text(&packer, "defects");
     msgpack_pack_array(&packer, 1);
     msgpack_pack_map(&packer, 1);
     put_text(&packer, "xy");
     msgpack_pack_bin_with_body(&packer, xy, sizeof xy);
-    assert_true(zmq_send(f->socket, "fruit/3", 7, ZMQ_SNDMORE) >= 0);
-    assert_true(zmq_send(f->socket, buffer.data, buffer.size, 0) >= 0);
+    send_packed(f, "fruit/3", &buffer);
     msgpack_sbuffer_destroy(&buffer);
+}
+
+static void send_json(fixture *f, told verdict, const char *area_px)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{\"run\":\"a\",\"lane\":3,\"fruit\":%" PRIu64 ",\"sequence\":%" PRIu64
+             ",\"verdict\":\"%s\",\"stale\":false,\"published_ns\":%" PRIu64
+             ",\"deadline_ns\":%" PRIu64 ",\"budget_ms\":100,\"latency_ms\":{\"total\":%.1f},"
+             "\"totals\":{\"rot\":{\"count\":1,\"area_px\":%s}},"
+             "\"defects\":[{\"xy\":[[1,2],[3,null]]}]}",
+             70 + verdict.sequence, verdict.sequence, verdict.word, (uint64_t)crn_realtime_ns(),
+             deadline_of(&verdict), verdict.total_ms, area_px);
+    send_text(f, "fruit/3", text);
+}
+
+static void send_alive(fixture *f, int alive_ms, int sequence)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"published_ns\":1,\"alive_ms\":%d,"
+             "\"lanes\":[{\"lane\":3,\"sequence\":%d},{\"lane\":4,\"sequence\":null}]}",
+             alive_ms, sequence);
+    send_text(f, "alive", text);
 }
 
 static void the_subscriber_decides_and_counts(void **state)
 {
     fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 5");
-    send_verdict(f, "complete", 4, 12, 9.5, false);
-    send_verdict(f, "complete", 5, 60, 101, false);
-    send_verdict(f, "partial", 8, 0, 20, false);
-    send_verdict(f, "late", 9, 0, 98, false);
-    send_verdict(f, "complete", 10, 60, 9, true);
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 6");
+    send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
+    send_verdict(f, (told){"complete", 5, 60, 101, false, false});
+    send_verdict(f, (told){"partial", 8, 0, 20, false, false});
+    send_verdict(f, (told){"late", 9, 0, 98, false, false});
+    send_verdict(f, (told){"complete", 10, 60, 9, true, false});
+    send_verdict(f, (told){"complete", 11, 0, 9, false, true});
     expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
     expect_line(f, "lane 3 fruit 75: reject (complete, 101.0 of 100 ms, OVER BUDGET): 1 rot\n");
     expect_line(f, "lane 3: 2 verdicts lost before this one\n");
     expect_line(f, "lane 3 fruit 78: fail-safe (partial, 20.0 of 100 ms): no defects\n");
     expect_line(f, "lane 3 fruit 79: fail-safe (late, 98.0 of 100 ms): no defects\n");
     expect_line(f, "lane 3 fruit 80: fail-safe (complete, 9.0 of 100 ms, stale): 1 rot\n");
-    expect_line(f, "5 verdicts, 2 lost\n");
+    expect_line(f, "lane 3 fruit 81: fail-safe (complete, 9.0 of 100 ms): no defects\n");
+    expect_line(f, "6 verdicts, 2 lost\n");
+    expect_end(f);
+}
+
+static void the_subscriber_reads_json(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    send_json(f, (told){.word = "complete", .sequence = 4, .total_ms = 9.5}, "12.5");
+    send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "50.5");
+    expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
+    expect_line(f, "lane 3 fruit 75: reject (complete, 9.5 of 100 ms): 1 rot\n");
+    expect_line(f, "2 verdicts, 0 lost\n");
+    expect_end(f);
+}
+
+static void expect_unreadable(fixture *f)
+{
+    char line[1024];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    if (strncmp(line, "fruit/3: fail-safe (cannot be read: ", 36) != 0)
+        fail_msg("'%s' is no fail-safe", line);
+}
+
+/* A grader is ended by nothing, and what it cannot read is no fruit to keep. */
+static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    send_verdict(f, (told){"complete", 4, NAN, 9.5, false, false});
+    send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "null");
+    send_text(f, "fruit/3", "{\"verdict\":\"complete\",\"stale\":false}");
+    send_text(f, "fruit/3", "{\"verdict\":");
+    send_text(f, "fruit/3", "\xc1");
+    send_text(f, "fruit/3", "7");
+    send_text(f, "weather", "\xc1");
+    assert_true(zmq_send(f->socket, "fruit/3", 7, 0) >= 0);
+    send_verdict(f, (told){"complete", 6, 12, 9.5, false, false});
+    expect_line(f, "lane 3 fruit 74: fail-safe (complete, 9.5 of 100 ms): no defects\n");
+    for (int i = 0; i < 6; i++)
+        expect_unreadable(f);
+    expect_line(f, "lane 3: 1 verdicts lost before this one\n");
+    expect_line(f, "lane 3 fruit 76: keep (complete, 9.5 of 100 ms): 1 rot\n");
+    expect_line(f, "2 verdicts, 1 lost, 6 unreadable\n");
+    expect_end(f);
+}
+
+static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
+    expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
+    send_alive(f, 50, 4);
+    char line[256];
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_non_null(strstr(line, "FAIL-SAFE: nothing from tcp://"));
+    assert_non_null(strstr(line, " for 150 ms\n"));
+    send_alive(f, 50, 6);
+    expect_line(f, "the line speaks again\n");
+    expect_line(f, "lane 3: 2 verdicts lost, after which none came: fail-safe for their fruits\n");
+    send_alive(f, 600000, 6);
+    send_verdict(f, (told){"complete", 7, 12, 9.5, false, false});
+    /* Where this test is slow, the line was silent a second time. */
+    do
+        assert_non_null(fgets(line, sizeof line, f->out));
+    while (strncmp(line, "FAIL-SAFE", 9) == 0 || strcmp(line, "the line speaks again\n") == 0);
+    assert_string_equal(line, "lane 3 fruit 77: keep (complete, 9.5 of 100 ms): 1 rot\n");
+    expect_line(f, "2 verdicts, 2 lost\n");
     expect_end(f);
 }
 
@@ -215,6 +333,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_sender_sends_good_views, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_subscriber_reads_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_the_subscriber_cannot_read_is_fail_safe, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_subscriber_applies_its_fail_safe_to_silence, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

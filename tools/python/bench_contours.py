@@ -8,6 +8,9 @@ the medians compared. Exit 1 if a result differs or a bar is missed.
 import sys
 import time
 
+import packages
+packages.need("numpy", "contourpy", "scipy", "skimage")
+
 import numpy as np
 from contourpy import LineType, contour_generator
 from scipy.ndimage import gaussian_filter

@@ -13,6 +13,9 @@ import os
 import sys
 import time
 
+import packages
+packages.need("numpy")
+
 import numpy as np
 
 rng = np.random.default_rng(7)

@@ -16,6 +16,9 @@ import time
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import packages
+packages.need("cv2", "numpy", "pywt")
+
 import cv2
 import numpy as np
 import pywt

@@ -24,8 +24,13 @@ import errno
 import operator
 import os
 import pathlib
+import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    raise ImportError(f"cernita.py needs NumPy, which {sys.executable} has not: install Debian's "
+                      "python3-numpy, and start your script with /usr/bin/python3") from None
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)

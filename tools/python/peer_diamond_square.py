@@ -9,6 +9,9 @@ numpy.random.Philox (4x64), drawn in order, so the fields are other fields of th
 import argparse
 import time
 
+import packages
+packages.need("numpy")
+
 import numpy as np
 
 

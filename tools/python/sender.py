@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 """Sends class-probability maps to cernitad, as a CNN does: the starting point for yours.
 
-Take send_view() and open_socket() over; what stands below them generates something to send.
+Take class_set() and Sender over; what stands below them generates something to send, and tries it
+out (--test: sender_test.py).
 """
 import argparse
+import collections
 import struct
 import sys
 import time
 
-import numpy as np
-import zmq
+try:
+    import numpy as np
+    import zmq
+    from zmq.utils.monitor import recv_monitor_message
+except ImportError as fault:
+    sys.exit(f"sender.py: {sys.executable} has no module '{fault.name}': install Debian's "
+             "python3-numpy and python3-zmq, and start it with /usr/bin/python3")
 
 HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
@@ -26,42 +33,87 @@ def class_set(names):
     return value
 
 
-def open_socket(endpoint):
-    """One PUSH socket a lane, for the whole run."""
-    socket = zmq.Context.instance().socket(zmq.PUSH)
-    socket.setsockopt(zmq.SNDHWM, 8)  # few wait here: old views are of no use to the ejector
-    socket.setsockopt(zmq.IMMEDIATE, 1)  # nothing is queued for a daemon that is not there
-    socket.setsockopt(zmq.SNDTIMEO, 1000)
-    socket.setsockopt(zmq.LINGER, 1000)
-    socket.connect(endpoint)
-    return socket
+class Sender:
+    """The connection of one lane to the daemon, for the whole run, used by one thread.
 
+    connected: the daemon is there; lost: views that were taken and, as a connection ended while they
+    were under way, may not have arrived."""
 
-def send_view(socket, maps, *, lane, epoch, sequence, fruit, view, views, classes=(),
-              intensity=None, captured_ns=0, deadline_ns=0, encoder=0):
-    """Sends one view: maps[height, width, class] as u8 (p = v/255), f16 or f32, and the grey
-    photograph as u8[height, width] if there is one. False: the daemon did not take it in time.
-    Maps are probabilities, 0 to 1: after softmax or sigmoid, and for u8 a mask times 255. A view
-    with other values in a class that has a level makes its fruit partial; the daemon's log says why.
+    WAITING = 8  # few wait here: old views are of no use to the ejector
 
-    sequence: +1 with every view of the lane, whether it was taken or not (so that a loss shows);
-    epoch: any number that is another one after every start; fruit: an id, the same for its views;
-    captured_ns: when it was exposed, in ns since 1970; deadline_ns: when the verdict must be out
-    (0: the daemon's budget decides); encoder: the belt's position, handed through to the verdict."""
-    maps = np.ascontiguousarray(maps)
-    height, width, channels = maps.shape
-    header = HEADER.pack(
-        b"CRN1", HEADER.size, 1 if intensity is not None else 0, sequence, epoch, fruit,
-        captured_ns, deadline_ns, encoder, lane, view, views, height, width, channels,
-        DTYPES[maps.dtype], HWC, 0, class_set(classes) if classes else 0, maps.nbytes)
-    parts = [header, maps]
-    if intensity is not None:
-        parts.append(np.ascontiguousarray(intensity, dtype=np.uint8))
-    try:
-        socket.send_multipart(parts)  # copied, so that maps may be written again at once
-    except zmq.Again:
-        return False
-    return True
+    def __init__(self, endpoint, patience_s=1.0):
+        """patience_s: how long a daemon that is there may make send_view() wait."""
+        self.endpoint, self.connected, self.lost = endpoint, False, 0
+        self._patience_ms = int(1000 * patience_s)
+        self._under_way = collections.deque()
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.PUSH)
+        self._socket.sndhwm = self.WAITING
+        self._socket.immediate = 1  # nothing is queued for a daemon that is not there
+        self._socket.reconnect_ivl_max = 2000  # one that stays away is tried less and less often
+        self._socket.copy_threshold = 0  # else small views would not be tracked
+        self._monitor = self._socket.get_monitor_socket(
+            zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        self._socket.connect(endpoint)
+
+    def look(self, wait_s=0.0):
+        """Learns of the daemon's coming and going; waits so long for news. Returns connected."""
+        while self._monitor.poll(int(1000 * wait_s)):
+            self.connected = (recv_monitor_message(self._monitor)["event"]
+                              == zmq.EVENT_HANDSHAKE_SUCCEEDED)
+            if not self.connected:
+                self.lost += len(self._under_way)
+                self._under_way.clear()
+            wait_s = 0
+        while self._under_way and self._under_way[0].done:
+            self._under_way.popleft()
+        return self.connected
+
+    def send_view(self, maps, *, lane, epoch, sequence, fruit, view, views, classes=(),
+                  intensity=None, captured_ns=0, deadline_ns=0, encoder=0):
+        """Sends one view: maps[height, width, class] as u8 (p = v/255), f16 or f32, and the grey
+        photograph as u8[height, width] if there is one. False: it was not taken, at once where the
+        daemon is not there, or as it did not take it within patience_s.
+        Maps are probabilities, 0 to 1: after softmax or sigmoid, and for u8 a mask times 255. A view
+        with other values in a class that has a level makes its fruit partial; the daemon's log says
+        why.
+
+        sequence: +1 with every view of the lane, whether it was taken or not (so that a loss
+        shows); epoch: any number that is another one after every start; fruit: an id, the same for
+        its views; captured_ns: when it was exposed, in ns since 1970; deadline_ns: when the verdict
+        must be out (0: the daemon's budget decides); encoder: the belt's position, handed through
+        to the verdict."""
+        if not self.look():
+            return False
+        height, width, channels = maps.shape
+        header = HEADER.pack(
+            b"CRN1", HEADER.size, 1 if intensity is not None else 0, sequence, epoch, fruit,
+            captured_ns, deadline_ns, encoder, lane, view, views, height, width, channels,
+            DTYPES[maps.dtype], HWC, 0, class_set(classes) if classes else 0, maps.nbytes)
+        parts = [header, np.array(maps, order="C")]  # copied: maps may be written again at once
+        if intensity is not None:
+            parts.append(np.array(intensity, dtype=np.uint8, order="C"))
+        if not self._socket.poll(self._patience_ms, zmq.POLLOUT):
+            return False
+        try:
+            self._under_way.append(
+                self._socket.send_multipart(parts, zmq.DONTWAIT, copy=False, track=True))
+        except zmq.Again:  # it left this very moment
+            return False
+        return True
+
+    def close(self, patience_s=10.0):
+        """Waits until the daemon has all that was taken, patience_s at most, and closes. Returns
+        how many views did not arrive for certain."""
+        end = time.monotonic() + patience_s
+        while self.look() and self._under_way and time.monotonic() < end:
+            time.sleep(0.005)
+        self.look()
+        self._socket.disable_monitor()
+        self._monitor.close(0)
+        self._socket.close(0 if self._under_way else 1000)
+        self._context.term()
+        return self.lost + len(self._under_way)
 
 
 def make_view(rng, channels, height=95, width=511):
@@ -78,8 +130,9 @@ def make_view(rng, channels, height=95, width=511):
     return maps, (60 + 140 * maps[..., 0]).astype(np.uint8)
 
 
-def main():
-    parser = argparse.ArgumentParser(allow_abbrev=False, description="Sends views to cernitad, as a CNN does.")
+def read_options():
+    parser = argparse.ArgumentParser(description="Sends views to cernitad, as a CNN does.",
+                                     allow_abbrev=False)
     parser.add_argument("files", nargs="*", metavar="FILE.npy",
                         help="maps[height, width, class]; views take them in turn (none: generated)")
     parser.add_argument("--to", default="tcp://127.0.0.1:5555", help="the daemon's ingest.bind")
@@ -88,9 +141,24 @@ def main():
     parser.add_argument("--rate", type=float, default=10, help="fruits per second")
     parser.add_argument("--lane", type=int, default=0)
     parser.add_argument("--classes", default=CLASSES, help="in channel order, with commas")
+    parser.add_argument("--size", default="511x95", metavar="WxH", help="of generated views")
+    parser.add_argument("--wait", type=float, default=5, metavar="S",
+                        help="give up, with status 1, when no daemon is there at first for S seconds")
+    parser.add_argument("--linger", type=float, default=10, metavar="S",
+                        help="at the end, time for the daemon to take the last views")
+    parser.add_argument("--test", action="store_true",
+                        help="send two fruits and show what became of them, and why. The grader gets "
+                             "their verdicts too: not while the machine sorts")
+    parser.add_argument("--viewers", default="tcp://127.0.0.1:5557",
+                        help="with --test: the daemon's publish.viewers.bind")
     options = parser.parse_args()
+    if not 1 <= options.views <= 64 or options.rate <= 0 or not 0 <= options.lane < 2**32:
+        parser.error("--views is 1 to 64, --rate above 0, --lane 0 to 4294967295")
+    return options
 
-    classes = options.classes.split(",")
+
+def make_pool(options, classes):
+    """The views that are sent round and round: maps and photograph each."""
     rng = np.random.default_rng(options.lane)
     if options.files:
         try:
@@ -98,26 +166,65 @@ def main():
         except (OSError, ValueError) as fault:
             sys.exit(f"sender.py: {fault}; files of numpy.save are expected")
     else:
-        pool = [make_view(rng, len(classes)) for _ in range(4 * options.views)]
+        try:
+            width, height = (int(side) for side in options.size.split("x"))
+            pool = [make_view(rng, len(classes), height, width) for _ in range(4 * options.views)]
+        except ValueError:
+            sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
     for maps, _ in pool:
         if maps.ndim != 3 or maps.shape[2] != len(classes) or maps.dtype not in DTYPES:
             sys.exit(f"sender.py: maps are {maps.dtype}{list(maps.shape)}, expected u8, f16 or f32 "
                      f"[height, width, {len(classes)}] for the {len(classes)} --classes")
+    return pool
 
-    socket = open_socket(options.to)
-    epoch, sequence, lost, start = time.time_ns(), 0, 0, time.monotonic()
+
+def say_absent(endpoint):
+    print(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
+          "--to; until it is there no view is sent", file=sys.stderr, flush=True)
+
+
+def await_daemon(sender, wait_s):
+    """Says at once when it is not there, and gives up after wait_s."""
+    end = time.monotonic() + wait_s
+    if not sender.look(min(0.3, wait_s)):
+        say_absent(sender.endpoint)
+        while not sender.look(max(0, end - time.monotonic())):
+            if time.monotonic() >= end:
+                sender.close(0)
+                sys.exit(1)
+
+
+def main():
+    options = read_options()
+    classes = options.classes.split(",")
+    pool = make_pool(options, classes)
+    try:
+        sender = Sender(options.to)
+    except zmq.ZMQError as fault:
+        sys.exit(f"sender.py: --to '{options.to}': {fault}; expected tcp://HOST:PORT or ipc://PATH")
+    await_daemon(sender, options.wait)
+    if options.test:
+        from sender_test import try_out
+        sys.exit(try_out(sender, pool, classes, options))
+    epoch, sequence, refused, start, there = time.time_ns(), 0, 0, time.monotonic(), True
     try:
         while not options.fruits or sequence < options.fruits * options.views:
             time.sleep(max(0, start + sequence / options.views / options.rate - time.monotonic()))
             maps, photo = pool[sequence % len(pool)]  # here: what your CNN says of a photograph
             fruit, view = divmod(sequence, options.views)
-            lost += not send_view(socket, maps, lane=options.lane, epoch=epoch, sequence=sequence,
-                                  fruit=fruit, view=view, views=options.views, classes=classes,
-                                  intensity=photo, captured_ns=time.time_ns())
+            refused += not sender.send_view(
+                maps, lane=options.lane, epoch=epoch, sequence=sequence, fruit=fruit, view=view,
+                views=options.views, classes=classes, intensity=photo, captured_ns=time.time_ns())
             sequence += 1
+            if there and not sender.connected:
+                say_absent(options.to)
+            there = sender.connected
     except KeyboardInterrupt:
         pass
-    print(f"{sequence - lost} views sent, {lost} not taken")
+    lost = sender.close(options.linger)
+    print(f"{sequence - refused - lost} views sent, {refused} not taken"
+          + (f", {lost} taken but perhaps not delivered" if lost else ""))
+    sys.exit(1 if refused or lost else 0)
 
 
 if __name__ == "__main__":

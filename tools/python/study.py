@@ -6,6 +6,8 @@ import pathlib
 import subprocess
 import sys
 
+import packages
+
 TREE = pathlib.Path(__file__).resolve().parents[2]
 
 EXPERIMENTS = {
@@ -55,6 +57,7 @@ def main():
     build()
     # Threads that wait busily would take the processor from the one that is measured; libgomp reads this as it is loaded.
     os.environ["OMP_WAIT_POLICY"] = "passive"
+    packages.need("numpy", "matplotlib")  # of a Python that is not Debian's
     from study_experiments import RUN
     from study_report import Report, set_budget
 

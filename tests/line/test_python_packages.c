@@ -1,0 +1,71 @@
+/* Started by a Python that lacks what they need (-S: nothing but its own library), the scripts say
+ * which package is missing, in one line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#define PYTHON  "/usr/bin/python3 -S -B "
+#define SCRIPTS CRN_TEST_DATA "/../tools/python"
+
+static char output[4096];
+
+static int run(const char *command)
+{
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    size_t used = fread(output, 1, sizeof output - 1, out);
+    output[used] = '\0';
+    int status = pclose(out);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void scripts_name_what_is_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *package;
+    } cases[] = {
+        {"sender.py", "python3-zmq"},
+        {"subscriber.py", "python3-msgpack"},
+        {"bench_contours.py", "python3-contourpy python3-scipy python3-skimage"},
+        {"bench_operators.py", "python3-opencv python3-numpy python3-pywt"},
+        {"bench_gpu_peers.py", "python3-numpy"},
+        {"peer_diamond_square.py", "python3-numpy"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[512], begin[128];
+        snprintf(command, sizeof command, "exec " PYTHON SCRIPTS "/%s 2>&1", cases[i].script);
+        snprintf(begin, sizeof begin, "%s: /usr/bin/python3 has no module '", cases[i].script);
+        int status = run(command);
+        if (status != 1 || strncmp(output, begin, strlen(begin)) != 0 ||
+            !strstr(output, cases[i].package) ||
+            strchr(output, '\n') != output + strlen(output) - 1)
+            fail_msg("%s, status %d: %s", cases[i].script, status, output);
+    }
+}
+
+static void the_bindings_name_what_is_missing(void **state)
+{
+    (void)state;
+    run("cd " SCRIPTS " && exec " PYTHON "-c 'import cernita' 2>&1");
+    if (!strstr(output, "\nImportError: cernita.py needs NumPy") ||
+        !strstr(output, "python3-numpy"))
+        fail_msg("%s", output);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scripts_name_what_is_missing),
+        cmocka_unit_test(the_bindings_name_what_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/*
+ * sender.py at its ends: a daemon that is not there, one that takes nothing, and --test against a
+ * line. Skipped where Debian's Python has no zmq, numpy or msgpack.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zmq.h>
+
+#include "tests/support/line_fixture.h"
+
+#define SCRIPT "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/sender.py "
+
+static char output[8192];
+
+static void need_python(void)
+{
+    if (system("/usr/bin/python3 -c 'import msgpack, numpy, zmq' 2>/dev/null"))
+        skip();
+}
+
+/* Runs sender.py; returns its exit status, with all that it said in `output`. */
+__attribute__((format(printf, 1, 2))) static int run_sender(const char *format, ...)
+{
+    char arguments[1024], command[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(arguments, sizeof arguments, format, list);
+    va_end(list);
+    snprintf(command, sizeof command, "exec " SCRIPT "%s 2>&1", arguments);
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    size_t used = fread(output, 1, sizeof output - 1, out);
+    output[used] = '\0';
+    int status = pclose(out);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect_said(const char *wanted)
+{
+    if (!strstr(output, wanted))
+        fail_msg("'%s' is not in: %s", wanted, output);
+}
+
+static void an_absent_daemon_is_told_in_one_line(void **state)
+{
+    (void)state;
+    need_python();
+    assert_int_equal(
+        run_sender("--wait 0.1 --fruits 1 --to ipc:///tmp/cernita-no-daemon-%ld", (long)getpid()),
+        1);
+    expect_said("sender.py: no daemon answers at ipc:///tmp/cernita-no-daemon-");
+    expect_said("start cernitad");
+    assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+    assert_int_equal(run_sender("--to nowhere"), 1);
+    expect_said("sender.py: --to 'nowhere': ");
+    assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+}
+
+/* A view of 16 MiB as numpy.save writes it: more than the kernel holds for a connection. */
+static void write_large_view(const char *path)
+{
+    char header[118];
+    int used = snprintf(header, sizeof header,
+                        "{'descr': '|u1', 'fortran_order': False, 'shape': (2048, 4096, 2), }");
+    memset(header + used, ' ', sizeof header - (size_t)used);
+    header[sizeof header - 1] = '\n';
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
+    fwrite(header, 1, sizeof header, file);
+    assert_int_equal(fseek(file, 128 + 2048L * 4096 * 2 - 1, SEEK_SET), 0);
+    fputc(0, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_is_not_delivered_is_counted(void **state)
+{
+    (void)state;
+    need_python();
+    char path[64], address[64];
+    snprintf(path, sizeof path, "/tmp/cernita-view-%ld.npy", (long)getpid());
+    snprintf(address, sizeof address, "ipc:///tmp/cernita-sender-%ld", (long)getpid());
+    write_large_view(path);
+    void *zmq = zmq_ctx_new(), *busy = zmq_socket(zmq, ZMQ_PULL);
+    int one = 1;
+    zmq_setsockopt(busy, ZMQ_RCVHWM, &one, sizeof one);
+    assert_int_equal(zmq_bind(busy, address), 0); /* and nobody ever reads */
+    int status = run_sender(
+        "--to %s --fruits 1 --views 6 --rate 1000 --classes a,b --linger 0.1 %s", address, path);
+    unlink(path);
+    zmq_close(busy);
+    zmq_ctx_term(zmq);
+    int sent = 0, refused = 0, lost = 0;
+    int read = sscanf(output, "%d views sent, %d not taken, %d taken but perhaps not delivered",
+                      &sent, &refused, &lost);
+    if (read != 3)
+        fail_msg("%s", output);
+    assert_int_equal(status, 1);
+    assert_int_equal(sent + lost, 6);
+    assert_int_equal(refused, 0);
+    assert_in_range(lost, 3, 6);
+}
+
+static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                           "chain: [contours: {border: closed}]\n"
+                           "run: {backend: openmp, workers: 1, threads: 1}\n"
+                           "limits: {view_mib: 1, slots: 16}\n"
+                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                           "log: {level: error}\n";
+
+static int try_out(const line_fixture *line, const char *arguments)
+{
+    return run_sender("--test --to ipc://%s/in --viewers ipc://%s/viewers %s", line->folder,
+                      line->folder, arguments);
+}
+
+static void a_try_says_what_became_of_it(void **state)
+{
+    (void)state;
+    need_python();
+    line_fixture line;
+    line_start(&line, yaml);
+    int good = try_out(&line, "--classes ground,rot --views 3");
+    char *first = strdup(output);
+    int wrong = try_out(&line, "--classes ground,rust");
+    line_stop(&line);
+    expect_said("\n8 refused (class_set): name the classes as the daemon's file does");
+    expect_said("\n0 of 2 fruits complete, 8 messages refused\n");
+    assert_int_equal(wrong, 1);
+    snprintf(output, sizeof output, "%s", first);
+    free(first);
+    expect_said("sent: 6 of 6 views, 95 x 511 x 2 float32 as height x width x class, lane 0\n");
+    expect_said("fruit 1: complete, 3 of 3 views judged, ");
+    expect_said("\n2 of 2 fruits complete, 0 messages refused\n");
+    assert_int_equal(good, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_absent_daemon_is_told_in_one_line),
+        cmocka_unit_test(what_is_not_delivered_is_counted),
+        cmocka_unit_test(a_try_says_what_became_of_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+"""sender.py --test: sends two fruits and shows what became of them, from the daemon's own words."""
+import json
+import sys
+import time
+
+import zmq
+
+try:
+    import msgpack
+except ImportError:
+    sys.exit(f"sender.py: {sys.executable} has no module 'msgpack', which --test needs: install "
+             "Debian's python3-msgpack, and start it with /usr/bin/python3")
+
+FRUITS = 2
+STATUS_S = 5.0  # `status` comes once a second
+
+# What to do about a refusal, by the reason that the daemon counts it under.
+CURES = {
+    "parts": "send a header, a tensor, and an intensity part if flag 1 says so",
+    "header_size": "the header must be 128 bytes, and header_bytes must say so",
+    "magic": "the header must begin with CRN1",
+    "flags": "clear the flags that this daemon does not know, or install a newer one",
+    "reserved": "set the reserved bytes to 0, or install a newer daemon",
+    "type": "dtype must be 1 (u8), 2 (f16) or 3 (f32)",
+    "layout": "layout must be 1 (CHW) or 2 (HWC)",
+    "shape": "no side may be 0",
+    "too_large": "raise limits.view_mib in the daemon's file, or send u8 or f16, or smaller maps",
+    "payload_size": "payload_bytes must be height x width x channels x element size",
+    "channels": "send as many channels as the daemon's file has classes, or correct its classes",
+    "class_set": "name the classes as the daemon's file does and in its order (--classes here)",
+    "view_index": "view must be less than views, and views at most limits.views",
+    "tensor_size": "the tensor part must be payload_bytes long",
+    "intensity_size": "the photograph must be height x width bytes of the maps' size",
+    "views_mismatch": "all views of a fruit must name the same number of views",
+    "lanes": "correct the lane's number, or raise limits.lanes in the daemon's file",
+}
+
+
+def decode(body):
+    return json.loads(body) if body[:1] == b"{" else msgpack.unpackb(body)
+
+
+class Viewer:
+    """What the daemon tells its viewers: its last status, and the verdicts of one epoch."""
+
+    def __init__(self, endpoint, lane, epoch):
+        self.status, self.verdicts = None, {}
+        self._lane, self._epoch = lane, epoch
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        self._socket.linger = 0
+        self._socket.subscribe("status")
+        self._socket.subscribe(f"fruit/{lane}")
+        self._socket.connect(endpoint)
+
+    def listen(self, until_s, enough):
+        """Reads until enough() says so, or until then. Returns what enough() says."""
+        while not enough() and (left_s := until_s - time.monotonic()) > 0:
+            if not self._socket.poll(int(1000 * left_s) + 1):
+                continue
+            topic, body = self._socket.recv_multipart()[:2]
+            said = decode(body)
+            if topic == b"status":
+                self.status = said
+            elif said.get("lane") == self._lane and said.get("epoch") == self._epoch:
+                self.verdicts[said["fruit"]] = said
+        return enough()
+
+    def next_status(self):
+        """The next one from now on, None when none comes."""
+        self.status = None
+        self.listen(time.monotonic() + STATUS_S, lambda: self.status)
+        return self.status
+
+    def close(self):
+        self._context.destroy(0)
+
+
+def refusals(status, lane):
+    """{reason: count} so far of that lane's messages and of those that no lane is known of."""
+    sums = dict(status.get("refused_elsewhere", {}))
+    for entry in status["lanes"]:
+        if entry["lane"] == lane:
+            for reason, count in entry.get("refused", {}).items():
+                sums[reason] = sums.get(reason, 0) + count
+    return sums
+
+
+def send_fruits(sender, pool, classes, options, epoch):
+    """Returns how many views were taken."""
+    taken = 0
+    for sequence in range(FRUITS * options.views):
+        maps, photo = pool[sequence % len(pool)]
+        fruit, view = divmod(sequence, options.views)
+        taken += sender.send_view(maps, lane=options.lane, epoch=epoch, sequence=sequence,
+                                  fruit=fruit, view=view, views=options.views, classes=classes,
+                                  intensity=photo, captured_ns=time.time_ns())
+        time.sleep(1 / options.views / options.rate)
+    return taken
+
+
+def tell_verdict(verdict):
+    """A line for the verdict, and one for each of its views that is not whole."""
+    print(f"fruit {verdict['fruit']}: {verdict['verdict']}, {verdict['views_judged']} of "
+          f"{verdict['views_expected']} views judged, {verdict['latency_ms']['total']:.1f} of "
+          f"{verdict['budget_ms']} ms")
+    for state in verdict.get("view_states", []):
+        if state["state"] != "judged" or state["reason"]:
+            print(f"  view {state['view']}: {state['state']}"
+                  + (f", {state['reason']}" if state["reason"] else ""))
+
+
+def tell_refusals(before, after, lane):
+    """What was refused since; returns how many messages."""
+    total = 0
+    before = refusals(before, lane)
+    for reason, count in refusals(after, lane).items():
+        count -= before.get(reason, 0)
+        if count > 0:
+            print(f"{count} refused ({reason}): {CURES.get(reason, 'see the log of the daemon')}")
+            total += count
+    return total
+
+
+def try_out(sender, pool, classes, options):
+    """Returns the exit status: 0 when every fruit is complete."""
+    epoch, sent = time.time_ns(), FRUITS * options.views
+    viewer = Viewer(options.viewers, options.lane, epoch)
+    before = viewer.next_status()
+    if not before:
+        print(f"sender.py: no status from {options.viewers}: name the daemon's publish.viewers.bind "
+              "with --viewers", file=sys.stderr)
+        viewer.close()
+        sender.close(0)
+        return 1
+    taken = send_fruits(sender, pool, classes, options, epoch)
+    lost = sender.close(options.linger)
+    viewer.listen(time.monotonic() + 1, lambda: len(viewer.verdicts) == FRUITS)
+    viewer.next_status()
+    after = viewer.next_status()  # packed after all of this was read
+    viewer.close()
+    maps = pool[0][0]
+    print(f"sent: {taken} of {sent} views, {maps.shape[0]} x {maps.shape[1]} x {maps.shape[2]} "
+          f"{maps.dtype} as height x width x class, lane {options.lane}")
+    for fruit in sorted(viewer.verdicts):
+        tell_verdict(viewer.verdicts[fruit])
+    refused = tell_refusals(before, after, options.lane) if after else 0
+    if lost:
+        print(f"{lost} perhaps not delivered: the daemon closed the connection while they were under "
+              f"way; a part of more than twice limits.view_mib does that "
+              f"(these maps have {maps.nbytes / 2**20:.1f} MiB)")
+    unheard = FRUITS - len(viewer.verdicts)
+    if unheard and not refused and not lost:
+        print(f"{unheard} fruits without a verdict, and nothing was refused: are {options.to} and "
+              f"{options.viewers} of the same daemon?")
+    good = sum(verdict["verdict"] == "complete" for verdict in viewer.verdicts.values())
+    print(f"{good} of {FRUITS} fruits complete, {refused} messages refused")
+    return 0 if good == FRUITS and not refused else 1
