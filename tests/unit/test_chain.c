@@ -308,16 +308,31 @@ static crn_contour batch_contours[] = {{.plane = 0, .first = 0, .count = 2},
                                        {.plane = 5, .first = 7, .count = 2}};
 static crn_point batch_points[9];
 
-static int finish(crn_chain *chain, const crn_enqueued *done, crn_judgement *judgement)
+static int finish(crn_chain *chain, const crn_enqueued *done, int64_t deadline_ns,
+                  crn_judgement *judgement)
 {
     crn_view view = {
         .header = {.height = 3, .width = 4, .channels = 2, .type = CRN_F32, .layout = CRN_HWC},
         .maps = (unsigned char *)maps,
         .received_ns = done->begun_ns - 3000,
-        .deadline_ns = CRN_NEVER_NS};
+        .deadline_ns = deadline_ns};
     crn_defects defects = {
         .defects = defect_memory, .xy = xy_memory, .defect_capacity = 4, .point_capacity = 4};
     return crn_chain_finish(chain, &view, done, &defects, judgement);
+}
+
+static void a_view_from_a_device_is_given_up_too(void **state)
+{
+    (void)state;
+    crn_chain *chain = chain_of(&stage_contours, &stage_asking);
+    crn_contours batch = {.points = batch_points, .contours = batch_contours};
+    crn_enqueued done = {.contours = &batch, .begun_ns = crn_now_ns()};
+    crn_judgement judgement;
+    /* While it was on the device. */
+    assert_int_equal(finish(chain, &done, crn_now_ns() - 1, &judgement), -ETIME);
+    assert_string_equal(trace, "c?");
+    assert_int_equal(finish(chain, &done, CRN_NEVER_NS, &judgement), 0);
+    crn_chain_free(&chain);
 }
 
 static void each_view_of_a_batch_gets_its_contours(void **state)
@@ -337,21 +352,21 @@ static void each_view_of_a_batch_gets_its_contours(void **state)
         crn_enqueued_find(&done[i], 2);
     }
     crn_judgement judgement;
-    assert_int_equal(finish(chain, &done[0], &judgement), 0);
+    assert_int_equal(finish(chain, &done[0], CRN_NEVER_NS, &judgement), 0);
     assert_string_equal(trace, "cb"); /* no enqueue half */
     assert_int_equal(finished_contours, 2);
     assert_int_equal(finished_planes[1], 1);
     assert_int_equal(judgement.queue_ns, 3000);
     assert_true(judgement.stage_ns[0] >= 500);
     assert_true(judgement.cost_ns >= 2000);
-    assert_int_equal(finish(chain, &done[1], &judgement), 0);
+    assert_int_equal(finish(chain, &done[1], CRN_NEVER_NS, &judgement), 0);
     assert_int_equal(finished_contours, 0);
     /* The third has five points, and the limits allow four. */
-    assert_int_equal(finish(chain, &done[2], &judgement), -EOVERFLOW);
+    assert_int_equal(finish(chain, &done[2], CRN_NEVER_NS, &judgement), -EOVERFLOW);
     config.limits.points = 5;
     crn_chain_free(&chain);
     assert_int_equal(crn_chain_create(&config, NULL, &chain), 0);
-    assert_int_equal(finish(chain, &done[2], &judgement), 0);
+    assert_int_equal(finish(chain, &done[2], CRN_NEVER_NS, &judgement), 0);
     assert_int_equal(finished_contours, 2);
     assert_int_equal(finished_planes[0], 1);
     assert_int_equal(finished_planes[1], 1);
@@ -377,7 +392,7 @@ static void a_batch_that_was_cut_serves_the_views_before_the_cut(void **state)
     }
     for (int32_t i = 0; i < 3; i++) {
         crn_judgement judgement;
-        assert_int_equal(finish(chain, &done[i], &judgement), expected[i]);
+        assert_int_equal(finish(chain, &done[i], CRN_NEVER_NS, &judgement), expected[i]);
     }
     crn_chain_free(&chain);
 }
@@ -389,7 +404,7 @@ static void what_was_left_out_is_not_finished(void **state)
     crn_contours batch = {.contour_count = 0};
     crn_enqueued done = {.contours = &batch, .skipped = 1};
     crn_judgement judgement;
-    assert_int_equal(finish(chain, &done, &judgement), 0);
+    assert_int_equal(finish(chain, &done, CRN_NEVER_NS, &judgement), 0);
     assert_string_equal(trace, "c");
     assert_int_equal(judgement.skipped, 1);
     crn_chain_free(&chain);
@@ -406,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_view_is_given_up_once_its_deadline_has_passed),
         cmocka_unit_test(a_view_is_given_up_once_its_fruit_is_judged),
         cmocka_unit_test(a_step_cut_short_costs_what_it_took_at_least),
+        cmocka_unit_test(a_view_from_a_device_is_given_up_too),
         cmocka_unit_test(each_view_of_a_batch_gets_its_contours),
         cmocka_unit_test(a_batch_that_was_cut_serves_the_views_before_the_cut),
         cmocka_unit_test(what_was_left_out_is_not_finished),

@@ -1,0 +1,148 @@
+/* Views that take longer than their fruit has: given up, and the worker is free for the next. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/clock.h"
+#include "stages/context.h"
+#include "stages/stage.h"
+#include "tests/support/caught_log.h"
+#include "tests/support/decode.h"
+#include "tests/support/line_fixture.h"
+
+enum { HEIGHT = 48, WIDTH = 64, SIDE = 1180 }; /* 3 maps of SIDE are a view of 16 MiB */
+
+static const char yaml[] =
+    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
+    "chain: [contours: {border: closed}]\n"
+    "run: {backend: openmp, workers: 1, threads: 1}\n"
+    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "log: {level: warning}\n";
+
+static const char long_yaml[] =
+    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
+    "chain: [contours: {border: closed}, ranklet: {windows: [6, 8, 10, 12, 16, 20, 24, 32]}]\n"
+    "run: {backend: serial, workers: 1, threads: 1}\n"
+    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "log: {level: warning}\n";
+
+/* Every outline holds all that lie within: what nesting and textures cost most for. */
+static float *concentric_squares(void)
+{
+    float *maps = malloc((size_t)SIDE * SIDE * 3 * sizeof *maps);
+    assert_non_null(maps);
+    for (int32_t y = 0; y < SIDE; y++)
+        for (int32_t x = 0; x < SIDE; x++) {
+            int32_t down = y < SIDE - 1 - y ? y : SIDE - 1 - y;
+            int32_t along = x < SIDE - 1 - x ? x : SIDE - 1 - x;
+            for (int32_t c = 0; c < 3; c++)
+                maps[((size_t)y * SIDE + (size_t)x) * 3 + (size_t)c] =
+                    (float)((down < along ? down : along) / 8 % 2);
+        }
+    return maps;
+}
+
+static crn_view_header header_due_in(line_fixture *line, uint64_t fruit, uint32_t height,
+                                     uint32_t width, int64_t due_ns)
+{
+    crn_view_header header = line_header(line, fruit, 0, 1, height, width);
+    header.deadline_ns = (uint64_t)(crn_realtime_ns() + due_ns);
+    return header;
+}
+
+/* The next verdict is of a fruit whose only view was not finished. */
+static void expect_unfinished(line_fixture *line, uint64_t fruit)
+{
+    size_t size;
+    unsigned char *bytes = line_receive_bytes(line, FIXTURE_PATIENCE_MS, &size);
+    assert_non_null(bytes);
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    assert_int_equal(msgpack_unpack_next(&unpacked, (const char *)bytes, size, NULL),
+                     MSGPACK_UNPACK_SUCCESS);
+    const msgpack_object *verdict = &unpacked.data;
+    crn_expect_unsigned(crn_decoded_field(verdict, "fruit"), fruit);
+    crn_expect_text(crn_decoded_field(verdict, "verdict"), "late");
+    const msgpack_object *view = crn_decoded_item(crn_decoded_field(verdict, "view_states"), 0);
+    crn_expect_text(crn_decoded_field(view, "state"), "lost");
+    crn_expect_text(crn_decoded_field(view, "reason"), "unfinished");
+    msgpack_unpacked_destroy(&unpacked);
+    free(bytes);
+}
+
+static void expect_complete(line_fixture *line, uint64_t fruit)
+{
+    float *maps = line_discs(HEIGHT, WIDTH, 3);
+    line_send(line, line_header(line, fruit, 0, 1, HEIGHT, WIDTH), maps, NULL);
+    seen_verdict verdict;
+    assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_int_equal(verdict.fruit, fruit);
+    assert_string_equal(verdict.verdict, "complete");
+    free(maps);
+}
+
+static void squares_do_not_hold_the_fruits_after_them(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, long_yaml);
+    float *maps = concentric_squares();
+    crn_caught_log caught;
+    crn_log_catch(&caught);
+    line_send(&line, header_due_in(&line, 0, SIDE, SIDE, CRN_NS_PER_S), maps, NULL);
+    expect_unfinished(&line, 0);
+    expect_complete(&line, 1);
+    assert_null(strstr(crn_log_release(&caught), "failed"));
+    line_stop(&line);
+    assert_int_equal(line.metrics.fruits.unfinished, 1);
+    assert_int_equal(line.metrics.fruits.failed, 0);
+    free(maps);
+}
+
+/* Works for as long as it may, on the first fruit. */
+static atomic_int works_left;
+
+static int work_until_over(const void *settings, crn_job *job)
+{
+    (void)settings;
+    bool works = atomic_fetch_sub(&works_left, 1) > 0;
+    while (works && !crn_context_expired(job->context))
+        continue;
+    return crn_context_status(job->context);
+}
+
+static void a_worker_is_free_again_once_its_views_time_is_over(void **state)
+{
+    (void)state;
+    static const crn_stage stage = {
+        .name = "endless", .kind = CRN_STAGE_CONTOURS, .enqueue = work_until_over};
+    line_fixture line;
+    line_configure(&line, yaml);
+    line.config.chain[0].stage = &stage;
+    atomic_store(&works_left, 1);
+    line_run(&line, NULL);
+    float *maps = line_discs(HEIGHT, WIDTH, 3);
+    line_send(&line, header_due_in(&line, 0, HEIGHT, WIDTH, 2 * CRN_NS_PER_S), maps, NULL);
+    expect_unfinished(&line, 0);
+    expect_complete(&line, 1);
+    line_stop(&line);
+    assert_int_equal(line.metrics.fruits.unfinished, 1);
+    assert_int_equal(line.metrics.fruits.failed, 0);
+    free(maps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_is_free_again_once_its_views_time_is_over),
+        cmocka_unit_test(squares_do_not_hold_the_fruits_after_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
