@@ -303,6 +303,18 @@ static void a_chain_that_fails_says_so(void **state)
     expect_states(receive_verdict("late"), 1, states);
 }
 
+/* The chain itself saw that the time was up. */
+static void a_chain_that_gives_up_is_unfinished(void **state)
+{
+    (void)state;
+    ended_with = -ETIME;
+    start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\n");
+    let_through(1);
+    send_view(1, 0, 1);
+    static const char *const states[][2] = {{"lost", "unfinished"}};
+    expect_states(receive_verdict("late"), 1, states);
+}
+
 /* All but the last view wait for long before the fruit closes: of that its latency says nothing. */
 static void a_wait_before_the_close_is_no_latency(void **state)
 {
@@ -335,6 +347,7 @@ int main(void)
         ON_LINE(what_never_came_is_missing),
         ON_LINE(a_refused_view_is_no_missing_one),
         ON_LINE(a_chain_that_fails_says_so),
+        ON_LINE(a_chain_that_gives_up_is_unfinished),
         ON_LINE(a_wait_before_the_close_is_no_latency),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
