@@ -69,25 +69,21 @@ typedef union address {
     struct sockaddr_in6 v6;
 } address;
 
-static bool find_interface(const char *name, address *ret_address)
+static bool find_interface(const struct ifaddrs *interfaces, const char *name, address *ret_address)
 {
-    struct ifaddrs *all = NULL;
-    bool found = false;
-    if (getifaddrs(&all) < 0)
-        return false;
-    for (const struct ifaddrs *one = all; one && !found; one = one->ifa_next) {
-        found = one->ifa_addr && one->ifa_addr->sa_family == AF_INET &&
-                strcmp(one->ifa_name, name) == 0;
-        if (found)
-            memcpy(&ret_address->v4, one->ifa_addr, sizeof ret_address->v4);
+    for (const struct ifaddrs *one = interfaces; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET ||
+            strcmp(one->ifa_name, name) != 0)
+            continue;
+        memcpy(&ret_address->v4, one->ifa_addr, sizeof ret_address->v4);
+        return true;
     }
-    freeifaddrs(all);
-    return found;
+    return false;
 }
 
 /* `text` is HOST:PORT as the file's check lets it through. False: no address of any machine. As
  * libzmq, which asks no name server before it binds. */
-static bool read_address(const char *text, address *ret_address)
+static bool read_address(const char *text, const struct ifaddrs *interfaces, address *ret_address)
 {
     const char *colon = strrchr(text, ':');
     char host[CRN_TEXT_BYTES];
@@ -107,7 +103,7 @@ static bool read_address(const char *text, address *ret_address)
     ret_address->v4.sin_family = AF_INET;
     bool known = strcmp(host, "*") == 0 ||
                  inet_pton(AF_INET, host, &ret_address->v4.sin_addr) == 1 ||
-                 find_interface(host, ret_address);
+                 find_interface(interfaces, host, ret_address);
     ret_address->v4.sin_port = port;
     return known;
 }
@@ -131,8 +127,19 @@ static int try_bind(const address *at)
 
 static void check_tcp(preflight *check, const char *key, const char *endpoint)
 {
+    const char *text = endpoint + strlen("tcp://");
+    struct ifaddrs *interfaces = NULL;
+    /* libzmq lists them for every address but `*`, and aborts the process where it cannot. */
+    if (text[0] != '*' && getifaddrs(&interfaces) < 0) {
+        fail(check, key,
+             "cannot bind %s: this machine's interfaces cannot be listed: %s; allow it netlink "
+             "sockets (AF_NETLINK in RestrictAddressFamilies= of a unit), or bind tcp://*:PORT",
+             endpoint, strerror(errno));
+        return;
+    }
     address at;
-    int fault = read_address(endpoint + strlen("tcp://"), &at) ? try_bind(&at) : ENODEV;
+    int fault = read_address(text, interfaces, &at) ? try_bind(&at) : ENODEV;
+    freeifaddrs(interfaces);
     if (fault == EADDRINUSE)
         note(check, key,
              "%s is in use, perhaps by this line's running daemon; a second one cannot "

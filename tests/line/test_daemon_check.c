@@ -1,5 +1,8 @@
 /* `cernitad --check` tests what the start will need, and the start says the same. */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +109,41 @@ static void addresses_must_be_this_machine_s(void **state)
                  addresses[i][0], addresses[i][1]);
         expect_fault(yaml, said, NULL);
     }
+}
+
+/* As the unit's RestrictAddressFamilies= does without AF_NETLINK. */
+static void deny_netlink(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        _exit(126);
+}
+
+/* libzmq would abort the process. */
+static void interfaces_must_be_listed_for_an_address(void **state)
+{
+    (void)state;
+    char yaml[1024];
+    snprintf(
+        yaml, sizeof yaml,
+        "ingest: {bind: ['ipc://%s/in']}\n"
+        "publish: {grader: {bind: 'ipc://%s/a'}, viewers: {bind: 'tcp://127.0.0.1:45557'}}\n%s",
+        folder, folder, chain);
+    expect_fault(yaml,
+                 "publish.viewers.bind: cannot bind tcp://127.0.0.1:45557: this machine's "
+                 "interfaces cannot be listed: Address family not supported by protocol; allow it "
+                 "netlink sockets (AF_NETLINK in RestrictAddressFamilies= of a unit), or bind "
+                 "tcp://*:PORT",
+                 deny_netlink);
 }
 
 /* A port of the loopback interface that nobody has. */
@@ -287,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_says_what_the_line_takes),
         cmocka_unit_test(addresses_must_be_this_machine_s),
+        cmocka_unit_test(interfaces_must_be_listed_for_an_address),
         cmocka_unit_test(what_a_running_daemon_has_is_a_note),
         cmocka_unit_test(folders_must_be_there),
         cmocka_unit_test(check_leaves_no_trace),

@@ -114,7 +114,7 @@ static void read_unit(const char *key, char ret_value[64])
     assert_int_equal(found, 1);
 }
 
-static void the_unit_restarts_it_always_but_for_a_bad_configuration(void **state)
+static void the_unit_fits_the_daemon(void **state)
 {
     (void)state;
     char path[128], value[64];
@@ -130,6 +130,8 @@ static void the_unit_restarts_it_always_but_for_a_bad_configuration(void **state
     assert_string_equal(value, "always");
     read_unit("StartLimitIntervalSec", value); /* however often it has failed */
     assert_string_equal(value, "0");
+    read_unit("RestrictAddressFamilies", value); /* for tcp addresses: see test_daemon_check.c */
+    assert_non_null(strstr(value, "AF_NETLINK"));
 }
 
 static int make_folder(void **state)
@@ -150,7 +152,7 @@ int main(void)
         cmocka_unit_test(it_ignores_sighup_with_a_log_line),
         cmocka_unit_test(signals_during_its_start_wait_for_the_line),
         cmocka_unit_test(a_signal_mask_that_it_inherits_does_not_matter),
-        cmocka_unit_test(the_unit_restarts_it_always_but_for_a_bad_configuration),
+        cmocka_unit_test(the_unit_fits_the_daemon),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
