@@ -39,7 +39,8 @@ static const char usage[] =
     "  -h, --help           this text\n"
     "      --version        the version\n"
     "\n"
-    "exit status: 0 stopped by SIGTERM or SIGINT, 1 failure while running, 78 bad configuration\n";
+    "exit status: 0 success, 1 failure at the start or while running, 78 bad configuration, or\n"
+    "--check found that the start would fail\n";
 
 typedef struct options {
     const char *config_path;

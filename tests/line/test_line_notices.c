@@ -39,7 +39,7 @@ static void send_session(line_fixture *line, uint64_t epoch, uint64_t fruits, bo
     free(maps);
 }
 
-static void an_epoch_used_again_is_told(void **state)
+static void an_epoch_used_again_is_logged(void **state)
 {
     (void)state;
     line_fixture line;
@@ -59,7 +59,7 @@ static void an_epoch_used_again_is_told(void **state)
 }
 
 /* At the line's end nothing has time left, so what waits for its second view is judged without. */
-static void partial_fruits_and_ignored_deadlines_are_told(void **state)
+static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 {
     (void)state;
     line_fixture line;
@@ -83,7 +83,7 @@ static void partial_fruits_and_ignored_deadlines_are_told(void **state)
 }
 
 /* A viewer sees the verdict that no grader takes. */
-static void a_grader_that_is_not_there_is_told(void **state)
+static void an_absent_grader_is_logged(void **state)
 {
     (void)state;
     line_fixture line;
@@ -119,9 +119,9 @@ static void a_grader_that_is_not_there_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_epoch_used_again_is_told),
-        cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_told),
-        cmocka_unit_test(a_grader_that_is_not_there_is_told),
+        cmocka_unit_test(an_epoch_used_again_is_logged),
+        cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_logged),
+        cmocka_unit_test(an_absent_grader_is_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

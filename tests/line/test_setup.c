@@ -166,7 +166,7 @@ static void it_waits_for_a_locked_package_database(void **state)
     assert_int_equal(calls, 3 + 2);
 }
 
-static void another_failure_is_told_at_once(void **state)
+static void another_failure_is_reported_at_once(void **state)
 {
     (void)state;
     fail_with("install", "E: Unable to locate package gcc\n");
@@ -195,7 +195,7 @@ int main(void)
         WITH_FAKES(it_asks_for_what_the_mode_needs),
         WITH_FAKES(it_asks_for_nothing_that_is_there),
         WITH_FAKES(it_waits_for_a_locked_package_database),
-        WITH_FAKES(another_failure_is_told_at_once),
+        WITH_FAKES(another_failure_is_reported_at_once),
         WITH_FAKES(a_lock_that_stays_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

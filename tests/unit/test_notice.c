@@ -62,7 +62,7 @@ static void a_complete_fruit_is_no_news(void **state)
     assert_string_equal(caught.text, "");
 }
 
-static void a_partial_fruit_is_told_with_every_reason(void **state)
+static void a_partial_fruit_is_logged_with_every_reason(void **state)
 {
     (void)state;
     static const crn_fruit_view views[VIEWS] = {
@@ -78,7 +78,7 @@ static void a_partial_fruit_is_told_with_every_reason(void **state)
                 "the sender sends every view, and within latency.assemble_ms");
 }
 
-static void faults_of_views_that_were_judged_are_told(void **state)
+static void faults_of_judged_views_are_logged(void **state)
 {
     (void)state;
     static const struct {
@@ -164,7 +164,7 @@ static void each_verdict_has_a_line_a_second(void **state)
     expect_line(&caught, "; 2 more like it were not logged");
 }
 
-static void an_ignored_deadline_is_told_with_how_far_off(void **state)
+static void an_ignored_deadline_is_logged_with_how_far_off(void **state)
 {
     (void)state;
     static const struct {
@@ -198,7 +198,7 @@ static const char *notice_grader(const crn_publishing *f, crn_caught_log *caught
     return crn_log_release(caught);
 }
 
-static void a_grader_that_is_not_there_is_told_while_verdicts_wait(void **state)
+static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
 {
     crn_publishing *f = *state;
     crn_caught_log caught;
@@ -227,13 +227,13 @@ int main(void)
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         ON_A_LANE(a_complete_fruit_is_no_news),
-        ON_A_LANE(a_partial_fruit_is_told_with_every_reason),
-        ON_A_LANE(faults_of_views_that_were_judged_are_told),
+        ON_A_LANE(a_partial_fruit_is_logged_with_every_reason),
+        ON_A_LANE(faults_of_judged_views_are_logged),
         ON_A_LANE(a_refused_view_is_told_apart_from_a_missing_one),
         ON_A_LANE(what_does_not_fit_is_told_with_its_cure),
         ON_A_LANE(each_verdict_has_a_line_a_second),
-        ON_A_LANE(an_ignored_deadline_is_told_with_how_far_off),
-        cmocka_unit_test_setup_teardown(a_grader_that_is_not_there_is_told_while_verdicts_wait,
+        ON_A_LANE(an_ignored_deadline_is_logged_with_how_far_off),
+        cmocka_unit_test_setup_teardown(an_absent_grader_is_logged_while_verdicts_wait,
                                         crn_publishing_set_up, crn_publishing_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
