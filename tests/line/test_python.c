@@ -272,6 +272,28 @@ static void the_subscriber_reads_json(void **state)
     expect_end(f);
 }
 
+static void the_subscriber_names_views_that_were_not_judged(void **state)
+{
+    fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 1");
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{\"run\":\"a\",\"lane\":3,\"fruit\":74,\"sequence\":4,\"verdict\":\"partial\","
+             "\"stale\":false,\"published_ns\":%" PRIu64 ",\"deadline_ns\":%" PRIu64
+             ",\"budget_ms\":100,\"latency_ms\":{\"total\":9.5},\"totals\":{},\"defects\":[],"
+             "\"view_states\":[{\"view\":0,\"state\":\"judged\",\"reason\":\"\"},"
+             "{\"view\":1,\"state\":\"judged\",\"reason\":\"not_finite\"},"
+             "{\"view\":2,\"state\":\"lost\",\"reason\":\"no_slot\"},"
+             "{\"view\":3,\"state\":\"missing\",\"reason\":\"\"}]}",
+             (uint64_t)crn_realtime_ns(), deadline_of(&(told){.past = false}));
+    send_text(f, "fruit/3", text);
+    expect_line(f,
+                "lane 3 fruit 74: fail-safe (partial, 9.5 of 100 ms): no defects; view 1 judged: "
+                "not_finite; view 2 lost: no_slot; view 3 missing\n");
+    expect_line(f, "1 verdicts, 0 lost\n");
+    expect_end(f);
+}
+
 static void expect_unreadable(fixture *f)
 {
     char line[1024];
@@ -334,6 +356,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_sender_sends_good_views, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_reads_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_subscriber_names_views_that_were_not_judged, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_the_subscriber_cannot_read_is_fail_safe, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_applies_its_fail_safe_to_silence, set_up,

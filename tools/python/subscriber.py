@@ -92,6 +92,14 @@ def open_socket(endpoint, viewer):
     return socket
 
 
+def not_whole(verdict):
+    """The views that were not judged, or not whole: ["view 2 lost: no_slot", "view 3 missing"]."""
+    return [f"view {view.get('view')} {view.get('state')}{': ' if view.get('reason') else ''}"
+            f"{view.get('reason') or ''}"
+            for view in verdict.get("view_states", [])
+            if view.get("state") != "judged" or view.get("reason")]
+
+
 def show(verdict, decision):
     total_ms = verdict.get("latency_ms", {}).get("total", math.nan)
     budget_ms = verdict.get("budget_ms", math.nan)
@@ -100,7 +108,8 @@ def show(verdict, decision):
     print(f"lane {verdict['lane']} fruit {verdict['fruit']}: {decision} "
           f"({verdict['verdict']}, {total_ms:.1f} of {budget_ms} ms"
           f"{', OVER BUDGET' if total_ms > budget_ms else ''}"
-          f"{', stale' if verdict['stale'] else ''}): {found or 'no defects'}", flush=True)
+          f"{', stale' if verdict['stale'] else ''}): "
+          f"{'; '.join([found or 'no defects'] + not_whole(verdict))}", flush=True)
 
 
 class Reader:
