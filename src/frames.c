@@ -169,7 +169,11 @@ crn_frames_fault crn_frames_follow(crn_frames *frames, const crn_frames_rules *r
 {
     const uint8_t *at = bytes, *end = at + size;
     crn_frames_fault fault = CRN_FRAMES_GOOD;
-    while (at < end && fault == CRN_FRAMES_GOOD)
+    frames->whole_bytes = 0;
+    while (at < end && fault == CRN_FRAMES_GOOD) {
         fault = follow(frames, rules, &at, end);
+        if (frames->state == FLAGS && fault == CRN_FRAMES_GOOD)
+            frames->whole_bytes = (size_t)(at - (const uint8_t *)bytes);
+    }
     return fault;
 }

@@ -34,6 +34,7 @@ typedef struct crn_frames {
     uint64_t held_bytes; /* memory that libzmq has for the message under way; 0: none is */
     uint64_t messages;   /* complete messages and subscriptions so far */
     bool introduced;     /* the handshake's command has come */
+    size_t whole_bytes;  /* of the bytes last followed, those up to the end of a frame */
 
     /* Of frames.c. */
     uint64_t skip;  /* bytes of the frame's body still to come */

@@ -314,7 +314,7 @@ static void cut_largest(crn_peers *peers, int64_t now_ns)
         cut(found, CRN_CUT_SHARE);
 }
 
-static bool follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
+static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
 {
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
         [CRN_FRAMES_PART] = CRN_CUT_PART,         [CRN_FRAMES_PARTS] = CRN_CUT_PARTS,
@@ -322,30 +322,33 @@ static bool follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
         [CRN_FRAMES_GREETING] = CRN_CUT_GREETING,
     };
     if (it->cut)
-        return false;
+        return 0;
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
     if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
         it->begun_ns = crn_now_ns();
     peers->unfinished += it->frames.held_bytes - before;
-    if (fault)
+    if (fault) {
         cut(it, reasons[fault]);
-    else if (peers->unfinished > peers->rules.unfinished_bytes)
+        /* What came whole before it counts, but where nothing at all is to come. */
+        return peers->rules.frames.parts > 0 ? it->frames.whole_bytes : 0;
+    }
+    if (peers->unfinished > peers->rules.unfinished_bytes)
         cut_largest(peers, crn_now_ns());
-    return !it->cut;
+    return it->cut ? 0 : size;
 }
 
-bool crn_peers_received(int connection, const void *bytes, size_t size)
+size_t crn_peers_received(int connection, const void *bytes, size_t size)
 {
     peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
                    ? atomic_load(&by_descriptor[connection])
                    : NULL;
     if (!it)
-        return true;
+        return size;
     pthread_mutex_lock(&it->peers->lock);
-    bool goes_on = follow(it->peers, it, bytes, size);
+    size_t seen = follow(it->peers, it, bytes, size);
     pthread_mutex_unlock(&it->peers->lock);
-    return goes_on;
+    return seen;
 }
 
 static void end_connection(peer *it)

@@ -77,8 +77,8 @@ void crn_peers_listened(int listener);
 bool crn_peers_accepted(int listener, int connection);
 /* There was no descriptor for a connection. */
 void crn_peers_unaccepted(int listener);
-/* False: the connection has ended. */
-bool crn_peers_received(int connection, const void *bytes, size_t size);
+/* How many of the bytes libzmq is to see; 0: the connection has ended. */
+size_t crn_peers_received(int connection, const void *bytes, size_t size);
 void crn_peers_closing(int descriptor);
 
 #endif

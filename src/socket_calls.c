@@ -68,8 +68,8 @@ int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict
 ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
 {
     ssize_t got = syscall(SYS_recvfrom, descriptor, bytes, size, flags, NULL, NULL);
-    if (got > 0 && !(flags & MSG_PEEK) && !crn_peers_received(descriptor, bytes, (size_t)got))
-        return 0;
+    if (got > 0 && !(flags & MSG_PEEK))
+        got = (ssize_t)crn_peers_received(descriptor, bytes, (size_t)got);
     return got;
 }
 

@@ -90,8 +90,10 @@ static void parts_without_end_are_a_fault(void **state)
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_GOOD);
     /* A command that says MORE is kept as a part is. */
     stream command = s;
+    size_t whole = s.size;
     add_frame(&s, 1, "");
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_PARTS);
+    assert_int_equal(frames.whole_bytes, whole);
     add_frame(&command, 5, "\4PING");
     assert_int_equal(follow(&frames, &sender, &command), CRN_FRAMES_PARTS);
 }
