@@ -133,6 +133,11 @@ void crn_endpoint_report(crn_endpoint *endpoint)
     crn_peers_report(endpoint->peers, crn_now_ns());
 }
 
+int32_t crn_endpoint_introduced(const crn_endpoint *endpoint)
+{
+    return crn_peers_introduced(endpoint->peers);
+}
+
 void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_stats)
 {
     crn_peers_get_stats(endpoint->peers, ret_stats);

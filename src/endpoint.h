@@ -43,6 +43,10 @@ int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules);
 /* Logs the connections that were cut since the last call, at most a line a second per reason. */
 void crn_endpoint_report(crn_endpoint *endpoint);
 
+/* How many of a limited endpoint's connections have finished their handshake, as far as their side
+ * goes; those that libzmq then refuses end at once. From any thread. */
+int32_t crn_endpoint_introduced(const crn_endpoint *endpoint);
+
 /* How many were cut since the start; from any thread. */
 void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_stats);
 

@@ -46,6 +46,7 @@ struct crn_peers {
     crn_peers_rules rules;
     atomic_int uses; /* the owner, listeners and connections */
     atomic_uint_fast64_t cut[CRN_CUTS];
+    atomic_int introduced; /* connections that finished their handshake */
     note notes[NOTES_MAX]; /* ring */
     atomic_uint noted, reported;
     crn_log_gate gate[CRN_CUTS]; /* the owner's */
@@ -205,6 +206,11 @@ void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats)
         ret_stats->cut[reason] = atomic_load_explicit(&peers->cut[reason], memory_order_relaxed);
 }
 
+int32_t crn_peers_introduced(const crn_peers *peers)
+{
+    return atomic_load_explicit(&peers->introduced, memory_order_relaxed);
+}
+
 /* --- libzmq's I/O threads --- */
 
 void crn_peers_listened(int listener)
@@ -324,10 +330,13 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     if (it->cut)
         return 0;
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
+    bool introduced = it->frames.introduced;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
     if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
         it->begun_ns = crn_now_ns();
     peers->unfinished += it->frames.held_bytes - before;
+    if (it->frames.introduced && !introduced)
+        atomic_fetch_add_explicit(&peers->introduced, 1, memory_order_relaxed);
     if (fault) {
         cut(it, reasons[fault]);
         /* What came whole before it counts, but where nothing at all is to come. */
@@ -359,6 +368,8 @@ static void end_connection(peer *it)
     peers->cut_connections -= it->cut;
     peers->unfinished -= it->frames.held_bytes;
     it->frames.held_bytes = 0;
+    if (it->frames.introduced)
+        atomic_fetch_sub_explicit(&peers->introduced, 1, memory_order_relaxed);
     it->descriptor = -1;
     it->next = peers->free;
     peers->free = it;

@@ -65,6 +65,9 @@ int32_t crn_peers_capacity(const crn_peers *peers);
 /* Logs what was cut since the last call, a line a second per reason at most. */
 void crn_peers_report(crn_peers *peers, int64_t now_ns);
 
+/* How many connections have finished their handshake as far as their side goes; from any thread. */
+int32_t crn_peers_introduced(const crn_peers *peers);
+
 void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats);
 
 /* The owner's part ends; the memory goes with the last of libzmq's descriptors. NULL is fine. */

@@ -42,7 +42,7 @@ struct crn_viewers {
     crn_endpoint *endpoint;
     void *socket; /* the endpoint's */
     crn_log_gate refused_gate;
-    uint64_t alive, viewers, seen; /* subscriptions now, connections now, subscriptions ever */
+    uint64_t viewers, seen; /* connections now, subscriptions ever */
 
     const crn_config *config;
     pthread_t thread;
@@ -54,7 +54,7 @@ struct crn_viewers {
     queued *items;
     crn_ring full, empty; /* items on their way to the thread, and back */
     atomic_bool stop;
-    atomic_uint_fast64_t alive_now, viewers_now, seen_now, refused;
+    atomic_uint_fast64_t viewers_now, seen_now, refused;
     uint64_t dropped; /* of the line's thread */
 };
 
@@ -88,8 +88,7 @@ static int bind_socket(crn_viewers *self, crn_error *error)
     return crn_endpoint_bind(self->endpoint, self->config->publish.viewers.bind, error);
 }
 
-/* libzmq passes on the first subscription to a topic and the end of its last. True: more may wait.
- */
+/* libzmq passes on the first subscription to a topic. True: more may wait. */
 static bool read_subscriptions(crn_viewers *self)
 {
     for (int reads = 0; reads < READS_AT_ONCE;) {
@@ -100,12 +99,7 @@ static bool read_subscriptions(crn_viewers *self)
         if (r < 0)
             return false;
         reads++;
-        if (r > 0 && kind == 1) {
-            self->alive++;
-            self->seen++;
-        } else if (r > 0 && kind == 0 && self->alive > 0) {
-            self->alive--;
-        }
+        self->seen += r > 0 && kind == 1;
     }
     return true;
 }
@@ -162,7 +156,6 @@ static bool serve(crn_viewers *self)
     bool more = read_subscriptions(self);
     more |= read_events(self);
     atomic_store_explicit(&self->viewers_now, self->viewers, memory_order_relaxed);
-    atomic_store_explicit(&self->alive_now, self->alive, memory_order_relaxed);
     atomic_store_explicit(&self->seen_now, self->seen, memory_order_release);
     send_queued(self);
     crn_endpoint_report(self->endpoint);
@@ -272,7 +265,8 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
 
 bool crn_viewers_wanted(const crn_viewers *viewers)
 {
-    return atomic_load_explicit(&viewers->alive_now, memory_order_relaxed) > 0;
+    /* Subscriptions cannot be counted: libzmq also passes on the end of those that never were. */
+    return crn_endpoint_introduced(viewers->endpoint) > 0;
 }
 
 void crn_viewers_send(crn_viewers *viewers, const char *topic, zmq_msg_t *body)

@@ -39,7 +39,7 @@ int crn_viewers_open(const crn_config *config, crn_viewers **ret_viewers, crn_er
  * NULL is fine. */
 void crn_viewers_close(crn_viewers **viewers, int linger_ms);
 
-/* Whether anybody subscribes to anything: if not, no message need be made. */
+/* Whether anybody is there: if not, no message need be made. */
 bool crn_viewers_wanted(const crn_viewers *viewers);
 
 /* Queues a message of topic and body. Takes the body and leaves an empty message. */

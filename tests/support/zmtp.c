@@ -74,21 +74,32 @@ int crn_zmtp_send_head(int peer, uint64_t size, bool more)
     return crn_zmtp_send(peer, head, sizeof head);
 }
 
+size_t crn_zmtp_introduction(const char *kind, unsigned char introduction[CRN_ZMTP_BYTES])
+{
+    static const unsigned char ready[] = "\x04?\x05READY\x0bSocket-Type\0\0\0?";
+    size_t length = strlen(kind), size = sizeof ready - 1;
+    memset(introduction, 0, CRN_ZMTP_BYTES);
+    introduction[0] = 0xff;
+    introduction[9] = 0x7f;
+    introduction[10] = 3;
+    memcpy(introduction + 12, "NULL", 4);
+    unsigned char *command = introduction + GREETING_BYTES;
+    memcpy(command, ready, size);
+    command[1] = (unsigned char)(size - 2 + length);
+    command[size - 1] = (unsigned char)length;
+    memcpy(command + size, kind, length);
+    return GREETING_BYTES + size + length;
+}
+
 static int introduce(int peer, const char *kind)
 {
-    unsigned char greeting[GREETING_BYTES] = {[0] = 0xff, [9] = 0x7f, [10] = 3};
-    memcpy(greeting + 12, "NULL", 4);
-    char ready[64] = "\x04?\x05READY\x0bSocket-Type\0\0\0?";
-    size_t fixed = 25, length = strlen(kind);
-    ready[1] = (char)(fixed - 2 - 1 + length);
-    ready[fixed - 2] = (char)length;
-    memcpy(ready + fixed - 1, kind, length);
-    unsigned char answer[256];
-    int r = crn_zmtp_send(peer, greeting, sizeof greeting);
+    unsigned char introduction[CRN_ZMTP_BYTES], answer[256];
+    size_t size = crn_zmtp_introduction(kind, introduction);
+    int r = crn_zmtp_send(peer, introduction, GREETING_BYTES);
     if (r == 0)
         r = receive(peer, answer, GREETING_BYTES);
     if (r == 0)
-        r = crn_zmtp_send(peer, ready, fixed - 1 + length);
+        r = crn_zmtp_send(peer, introduction + GREETING_BYTES, size - GREETING_BYTES);
     if (r == 0)
         r = receive(peer, answer, 2);
     if (r == 0 && answer[0] != FLAG_COMMAND)

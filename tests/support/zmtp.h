@@ -18,6 +18,10 @@ int crn_zmtp_connect(const char *endpoint);
 int crn_zmtp_connect_as(const char *endpoint, const char *kind);
 int crn_zmtp_connect_push(const char *endpoint);
 
+/* What such a peer sends to introduce itself, to be sent at once; its size. */
+#define CRN_ZMTP_BYTES 128
+size_t crn_zmtp_introduction(const char *kind, unsigned char introduction[CRN_ZMTP_BYTES]);
+
 /* A frame's head: `size` is what it says. Negative errno when the other side is gone. */
 int crn_zmtp_send_head(int peer, uint64_t size, bool more);
 
