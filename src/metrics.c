@@ -28,7 +28,6 @@ static void log_losses(const crn_metrics *metrics)
     for (int why = 0; why < CRN_REFUSALS; why++)
         elsewhere += metrics->refused_elsewhere.count[why];
     add(&line, "refused_elsewhere", elsewhere);
-    add(&line, "sender_disconnected", metrics->ingest.disconnected);
     for (int reason = 1; reason < CRN_REASONS; reason++)
         add(&line, crn_view_reason_names[reason], metrics->values.faulty[reason]);
     add(&line, "frozen", metrics->values.frozen);
