@@ -34,7 +34,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/python"))
-from sender import make_view, send_view  # noqa: E402
+from sender import DTYPES, HEADER, HWC, class_set, make_view  # noqa: E402
 
 CLASSES = ("background", "rot", "stem", "calyx", "bruise")
 VIEWS = 4
@@ -232,11 +232,19 @@ def start_attackers(daemon, options):
 
 # --- the honest ones ---
 
+def view_parts(maps, photo, lane, fruit, view, captured_ns):
+    header = HEADER.pack(
+        b"CRN1", HEADER.size, 1, fruit * VIEWS + view, 1, fruit, captured_ns, 0, 0, lane, view,
+        VIEWS, *maps.shape, DTYPES[maps.dtype], HWC, 0, class_set(CLASSES), maps.nbytes)
+    return [header, maps, photo]
+
+
 def send_fruits(endpoint, lane, seconds, sent, refused, disconnects):
     rng = np.random.default_rng(lane)
     pool = [make_view(rng, len(CLASSES)) for _ in range(2 * VIEWS)]
     push = zmq.Context.instance().socket(zmq.PUSH)
     push.setsockopt(zmq.LINGER, 20000)
+    push.setsockopt(zmq.SNDTIMEO, 5000)
     monitor = push.get_monitor_socket(zmq.EVENT_DISCONNECTED)
     push.connect(endpoint)
     start = time.monotonic()
@@ -245,9 +253,10 @@ def send_fruits(endpoint, lane, seconds, sent, refused, disconnects):
         captured_ns = time.time_ns()
         for view in range(VIEWS):
             maps, photo = pool[(fruit * VIEWS + view) % len(pool)]
-            refused.value += not send_view(
-                push, maps, lane=lane, epoch=1, sequence=fruit * VIEWS + view, fruit=fruit,
-                view=view, views=VIEWS, classes=CLASSES, intensity=photo, captured_ns=captured_ns)
+            try:
+                push.send_multipart(view_parts(maps, photo, lane, fruit, view, captured_ns))
+            except zmq.Again:
+                refused.value += 1
         sent.value += 1
         while monitor.poll(0):
             recv_monitor_message(monitor)
@@ -310,7 +319,7 @@ def main():
     parser.add_argument("--only", default="", help="attacks with this in their name")
     parser.add_argument("--nofile", type=int, default=1024, help="descriptors of the daemon")
     parser.add_argument("--budget", type=int, default=2000, help="ms; high, to see each latency")
-    parser.add_argument("--limits", default="slots: 32, view_mib: 4", help="the YAML's limits")
+    parser.add_argument("--limits", default="slots: 128, view_mib: 4", help="the YAML's limits")
     parser.add_argument("--log", action="store_true", help="print the daemon's log")
     options = parser.parse_args()
 
