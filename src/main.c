@@ -209,10 +209,6 @@ static int check(const crn_config *config, const crn_gpu *gpu)
 static int run(const crn_config *config, const crn_gpu *gpu)
 {
     crn_error error = {""};
-    /* Not EXIT_CONFIG: an address or a disk may come later, so a service manager shall try again.
-     */
-    if (crn_preflight(config, gpu, stderr, NULL) < 0)
-        return EXIT_RUNTIME;
     int r = crn_line_open(config, gpu, &running_line, &error);
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
