@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/base/fnv.h"
 
 #define TEXT_BYTES 160
 
@@ -166,14 +167,15 @@ static uint64_t sample_view(const crn_view *view)
 {
     const crn_view_header *header = &view->header;
     size_t pixels = pixels_of(header), channels = header->channels;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = CRN_FNV1A_START;
     bool any_between = false;
     for (size_t i = 0; i < CRN_VALUES_SAMPLES; i++) {
         size_t pixel = (2 * i + 1) * pixels / (2 * CRN_VALUES_SAMPLES), channel = i % channels;
         size_t at =
             header->layout == CRN_HWC ? pixel * channels + channel : channel * pixels + pixel;
         bool between;
-        hash = (hash ^ element(view->maps, header->type, at, &between)) * UINT64_C(0x100000001b3);
+        uint32_t bits = element(view->maps, header->type, at, &between);
+        hash = crn_fnv1a(hash, &bits, sizeof bits);
         any_between |= between;
     }
     return any_between ? hash | 1 : 0;
