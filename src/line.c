@@ -1,176 +1,23 @@
-#include "src/line.h"
+#include "src/line_internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include "src/base/clock.h"
 #include "src/base/log.h"
-#include "src/endpoint.h"
-#include "src/engine.h"
-#include "src/notice.h"
-#include "src/pool.h"
 #include "src/priority.h"
-#include "src/store.h"
-#include "src/values.h"
 
 /* Messages read before the loop looks at everything else again; each is followed by what is due
  * anyway. */
 #define MESSAGES_PER_ROUND 16
-
-/* A header deadline further away than this is taken for a clock that is wrong. */
-#define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)
 
 /* A worker that has been at one view for this long will not come back. */
 #define WORKER_LIMIT_NS (10 * CRN_NS_PER_S)
 
 #define WATCH_NS  (1 * CRN_NS_PER_S)
 #define REPORT_NS (60 * CRN_NS_PER_S)
-
-#define LINGER_MS 500
-
-/* Copies that wait for the disk. */
-#define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
-
-/* Kept for a fruit's results on average; a single view may take as much as the limits allow. */
-#define RESULT_BYTES_PER_FRUIT 65536
-
-struct crn_line {
-    const crn_config *config;
-    void *zmq;
-    crn_ingest *ingest;
-    crn_pool *pool;
-    crn_lanes *lanes;
-    crn_fruits *fruits;
-    crn_engine *engine;
-    crn_store *store;
-    crn_publish *publish;
-    crn_recorder *recorder; /* NULL: nothing is recorded */
-    crn_values values;
-    int stop_descriptor; /* readable: stop_wanted or hung_up was set */
-    atomic_bool stop_wanted, hung_up;
-    bool stopping;
-    int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
-    int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
-    uint64_t deadlines_ignored, results_full;
-    crn_notices notices;
-};
-
-static size_t store_bytes(const crn_config *config)
-{
-    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT +
-           4 * crn_chain_view_bytes(config);
-}
-
-size_t crn_line_bytes(const crn_config *config)
-{
-    return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
-           crn_engine_bytes(config) + store_bytes(config) +
-           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0);
-}
-
-static int open_logic(crn_line *line, crn_error *error)
-{
-    const crn_config *config = line->config;
-    crn_fruit_rules rules = {
-        .open_fruits = (int32_t)config->limits.open_fruits,
-        .views = (int32_t)config->limits.views,
-        .workers = (int32_t)config->run.workers,
-        .budget_ns = config->latency.budget_ms * CRN_NS_PER_MS,
-        .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
-        .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
-    };
-    int r = crn_pool_create((uint32_t)config->limits.slots, (size_t)config->limits.view_mib << 20,
-                            &line->pool);
-    if (r == 0)
-        r = crn_store_create(store_bytes(config), &line->store);
-    if (r == 0)
-        r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
-    if (r == 0)
-        r = crn_fruits_create(&rules, line->lanes, &line->fruits);
-    if (r < 0)
-        return crn_error_set(
-            error, r, "limits: cannot reserve %zu MiB: %s; lower limits.slots or limits.view_mib",
-            crn_line_bytes(config) >> 20, strerror(-r));
-    return 0;
-}
-
-/* With the slots' memory, which devices read. */
-static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
-{
-    crn_device_memory memory;
-    memory.start = crn_pool_memory(line->pool, &memory.bytes);
-    return crn_engine_open(line->config, gpu, memory, &line->engine, error);
-}
-
-/* What ingest refused. */
-static void refuse(void *context, const crn_view_header *header, crn_wire_fault fault)
-{
-    crn_fruits_refuse(((crn_line *)context)->fruits, header, (crn_refusal)fault);
-}
-
-int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
-                  crn_error *error)
-{
-    crn_line *line = calloc(1, sizeof *line);
-    if (!line)
-        return crn_error_set(error, -ENOMEM, "out of memory");
-    line->config = config;
-    crn_values_init(config, &line->values);
-    line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    line->zmq = crn_endpoint_context();
-    int r = 0;
-    if (line->stop_descriptor < 0 || !line->zmq)
-        r = crn_error_set(error, -errno, "cannot start: %s", strerror(errno));
-    if (r == 0)
-        r = open_logic(line, error);
-    if (r == 0)
-        r = crn_publish_open(line->zmq, config, line->lanes, &line->publish, error);
-    if (r == 0 && config->record.dir[0])
-        r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
-                              RECORD_QUEUE_BYTES, &line->recorder, error);
-    if (r == 0)
-        r = open_engine(line, gpu, error);
-    /* Last, so that no view is taken in before somebody can judge it. */
-    if (r == 0)
-        r = crn_ingest_open(line->zmq, config, &line->ingest, error);
-    if (r < 0) {
-        crn_line_close(&line);
-        return r;
-    }
-    crn_ingest_on_refused(line->ingest, refuse, line);
-    *ret_line = line;
-    return 0;
-}
-
-bool crn_line_close(crn_line **line)
-{
-    if (!*line)
-        return true;
-    crn_ingest_close(&(*line)->ingest);
-    bool ended = crn_engine_close(&(*line)->engine);
-    if (!ended)
-        crn_pool_abandon(&(*line)->pool);
-    crn_publish_close(&(*line)->publish, LINGER_MS);
-    crn_recorder_close(&(*line)->recorder);
-    crn_fruits_free(&(*line)->fruits);
-    crn_lanes_free(&(*line)->lanes);
-    crn_store_free(&(*line)->store);
-    crn_pool_free(&(*line)->pool);
-    if ((*line)->zmq)
-        zmq_ctx_term((*line)->zmq);
-    if ((*line)->stop_descriptor >= 0)
-        close((*line)->stop_descriptor);
-    free(*line);
-    *line = NULL;
-    return ended;
-}
 
 static void notify(crn_line *line, atomic_bool *what)
 {
@@ -189,69 +36,6 @@ void crn_line_stop(crn_line *line)
 void crn_line_hang_up(crn_line *line)
 {
     notify(line, &line->hung_up);
-}
-
-/* The header's deadline on CLOCK_MONOTONIC. */
-static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *header, int64_t now_ns)
-{
-    if (header->deadline_ns == 0)
-        return CRN_NEVER_NS;
-    int64_t ahead_ns, realtime_ns = crn_realtime_ns();
-    if (header->deadline_ns > INT64_MAX ||
-        __builtin_sub_overflow((int64_t)header->deadline_ns, realtime_ns, &ahead_ns) ||
-        ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
-        line->deadlines_ignored++;
-        crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
-        return CRN_NEVER_NS;
-    }
-    return now_ns + ahead_ns;
-}
-
-static void record(crn_line *line, const crn_view *view)
-{
-    if (!line->recorder)
-        return;
-    crn_recorded_view recorded = {
-        .header = view->header,
-        .arrived_ns = (uint64_t)crn_realtime_ns(),
-        .maps = view->maps,
-        .intensity = view->intensity,
-    };
-    crn_recorder_offer(line->recorder, &recorded);
-}
-
-/* A good message is in: credit its fruit, and bring it into a slot where one can be had. */
-static void take_in(crn_line *line, const crn_view_header *header, int64_t now_ns)
-{
-    crn_ticket ticket;
-    int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
-    uint64_t reused = crn_lanes_reused(line->lanes);
-    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
-    if (crn_lanes_reused(line->lanes) > reused)
-        crn_notice_epoch(&line->notices, header, now_ns);
-    crn_notice_misfit(&line->notices, header, arrival, now_ns);
-    if (arrival != CRN_ARRIVAL_WANTED)
-        return;
-    crn_view *view = crn_pool_take(line->pool);
-    uint32_t slot;
-    if (!view && crn_fruits_evict(line->fruits, ticket, &slot))
-        view = crn_pool_at(line->pool, slot);
-    if (!view) {
-        crn_fruits_lose(line->fruits, ticket);
-        return;
-    }
-    view->ticket = ticket;
-    view->header = *header;
-    view->received_ns = now_ns;
-    view->intensity =
-        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
-    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
-    bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
-                                   view->maps, view->intensity);
-    crn_values_check(&line->values, crn_lanes_find(line->lanes, header->lane), view, suspect);
-    record(line, view);
-    crn_fruits_queue(line->fruits, ticket, view->slot);
-    crn_fruits_set_values(line->fruits, ticket, &view->values);
 }
 
 /* Why a view that came back with this status is lost. */
@@ -311,8 +95,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
     }
 }
 
-/* Gives back what a judged fruit still holds, and tells workers not to begin what nobody waits for.
- */
+/* Frees the slots and results of a judged fruit, and cancels its views that still run. */
 static void release_fruit(crn_line *line, const crn_fruit *fruit)
 {
     for (int64_t i = 0; i < line->config->limits.views; i++) {
@@ -340,8 +123,8 @@ static void judge_due(crn_line *line)
     }
 }
 
-/* What may have come due at any moment: ended views, verdicts, idle workers. */
-static void keep_up(crn_line *line)
+/* Work that may be pending at any time: finished views, due verdicts, idle workers. */
+static void run_pending(crn_line *line)
 {
     collect(line);
     judge_due(line);
@@ -360,8 +143,8 @@ static int receive_round(crn_line *line, bool *ret_more)
             *ret_more = crn_ingest_pending(line->ingest);
             return 0;
         }
-        take_in(line, &header, crn_now_ns());
-        keep_up(line);
+        crn_line_accept(line, &header, crn_now_ns());
+        run_pending(line);
     }
     *ret_more = true;
     return 0;
@@ -463,7 +246,7 @@ int crn_line_run(crn_line *line, crn_error *error)
                 return crn_error_set(error, r, "ingest: cannot receive: %s", strerror(-r));
         }
         read_requests(line);
-        keep_up(line);
+        run_pending(line);
         more |= crn_ingest_service(line->ingest);
         crn_publish_service(line->publish, state_word(line), crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());

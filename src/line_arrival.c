@@ -1,0 +1,69 @@
+/* A view's arrival: its deadline, its fruit, its slot, its values. */
+#include "src/line_internal.h"
+
+#include "src/base/clock.h"
+
+/* A header deadline further away than this is taken for a clock that is wrong. */
+#define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)
+
+/* The header's deadline on CLOCK_MONOTONIC. */
+static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    if (header->deadline_ns == 0)
+        return CRN_NEVER_NS;
+    int64_t ahead_ns, realtime_ns = crn_realtime_ns();
+    if (header->deadline_ns > INT64_MAX ||
+        __builtin_sub_overflow((int64_t)header->deadline_ns, realtime_ns, &ahead_ns) ||
+        ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
+        line->deadlines_ignored++;
+        crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
+        return CRN_NEVER_NS;
+    }
+    return now_ns + ahead_ns;
+}
+
+static void record(crn_line *line, const crn_view *view)
+{
+    if (!line->recorder)
+        return;
+    crn_recorded_view recorded = {
+        .header = view->header,
+        .arrived_ns = (uint64_t)crn_realtime_ns(),
+        .maps = view->maps,
+        .intensity = view->intensity,
+    };
+    crn_recorder_offer(line->recorder, &recorded);
+}
+
+void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    crn_ticket ticket;
+    int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
+    uint64_t reused = crn_lanes_reused(line->lanes);
+    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
+    if (crn_lanes_reused(line->lanes) > reused)
+        crn_notice_epoch(&line->notices, header, now_ns);
+    crn_notice_misfit(&line->notices, header, arrival, now_ns);
+    if (arrival != CRN_ARRIVAL_WANTED)
+        return;
+    crn_view *view = crn_pool_take(line->pool);
+    uint32_t slot;
+    if (!view && crn_fruits_evict(line->fruits, ticket, &slot))
+        view = crn_pool_at(line->pool, slot);
+    if (!view) {
+        crn_fruits_lose(line->fruits, ticket);
+        return;
+    }
+    view->ticket = ticket;
+    view->header = *header;
+    view->received_ns = now_ns;
+    view->intensity =
+        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
+    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
+    bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
+                                   view->maps, view->intensity);
+    crn_values_check(&line->values, crn_lanes_find(line->lanes, header->lane), view, suspect);
+    record(line, view);
+    crn_fruits_queue(line->fruits, ticket, view->slot);
+    crn_fruits_set_values(line->fruits, ticket, &view->values);
+}

@@ -1,0 +1,43 @@
+/* The line, for line.c, line_open.c and line_arrival.c alone. */
+#ifndef CRN_LINE_INTERNAL_H
+#define CRN_LINE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "src/engine.h"
+#include "src/fruit.h"
+#include "src/ingest.h"
+#include "src/lane.h"
+#include "src/line.h"
+#include "src/notice.h"
+#include "src/pool.h"
+#include "src/publish.h"
+#include "src/recorder.h"
+#include "src/store.h"
+#include "src/values.h"
+
+struct crn_line {
+    const crn_config *config;
+    void *zmq;
+    crn_ingest *ingest;
+    crn_pool *pool;
+    crn_lanes *lanes;
+    crn_fruits *fruits;
+    crn_engine *engine;
+    crn_store *store;
+    crn_publish *publish;
+    crn_recorder *recorder; /* NULL: nothing is recorded */
+    crn_values values;
+    int stop_descriptor; /* readable: stop_wanted or hung_up was set */
+    atomic_bool stop_wanted, hung_up;
+    bool stopping;
+    int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
+    int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
+    uint64_t deadlines_ignored, results_full;
+    crn_notices notices;
+};
+
+/* A good message is in: credits its fruit, and brings it into a slot where one can be had. */
+void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+
+#endif

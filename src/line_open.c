@@ -1,0 +1,130 @@
+/* What the line reserves and starts, in which order, and how it is taken down. */
+#include "src/line_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "src/endpoint.h"
+
+#define LINGER_MS 500
+
+/* Copies that wait for the disk. */
+#define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
+
+/* Kept for a fruit's results on average; a single view may take as much as the limits allow. */
+#define RESULT_BYTES_PER_FRUIT 65536
+
+static size_t store_bytes(const crn_config *config)
+{
+    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT +
+           4 * crn_chain_view_bytes(config);
+}
+
+size_t crn_line_bytes(const crn_config *config)
+{
+    return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
+           crn_engine_bytes(config) + store_bytes(config) +
+           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0);
+}
+
+static int open_logic(crn_line *line, crn_error *error)
+{
+    const crn_config *config = line->config;
+    crn_fruit_rules rules = {
+        .open_fruits = (int32_t)config->limits.open_fruits,
+        .views = (int32_t)config->limits.views,
+        .workers = (int32_t)config->run.workers,
+        .budget_ns = config->latency.budget_ms * CRN_NS_PER_MS,
+        .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
+        .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
+    };
+    int r = crn_pool_create((uint32_t)config->limits.slots, (size_t)config->limits.view_mib << 20,
+                            &line->pool);
+    if (r == 0)
+        r = crn_store_create(store_bytes(config), &line->store);
+    if (r == 0)
+        r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
+    if (r == 0)
+        r = crn_fruits_create(&rules, line->lanes, &line->fruits);
+    if (r < 0)
+        return crn_error_set(
+            error, r, "limits: cannot reserve %zu MiB: %s; lower limits.slots or limits.view_mib",
+            crn_line_bytes(config) >> 20, strerror(-r));
+    return 0;
+}
+
+/* With the slots' memory, which devices read. */
+static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
+{
+    crn_device_memory memory;
+    memory.start = crn_pool_memory(line->pool, &memory.bytes);
+    return crn_engine_open(line->config, gpu, memory, &line->engine, error);
+}
+
+/* What ingest refused. */
+static void refuse(void *context, const crn_view_header *header, crn_wire_fault fault)
+{
+    crn_fruits_refuse(((crn_line *)context)->fruits, header, (crn_refusal)fault);
+}
+
+int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
+                  crn_error *error)
+{
+    crn_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return crn_error_set(error, -ENOMEM, "out of memory");
+    line->config = config;
+    crn_values_init(config, &line->values);
+    line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = line->stop_descriptor < 0 ? -errno : 0;
+    if (r == 0 && !(line->zmq = crn_endpoint_context()))
+        r = -errno;
+    if (r < 0)
+        crn_error_set(error, r, "cannot start: %s", zmq_strerror(-r));
+    if (r == 0)
+        r = open_logic(line, error);
+    if (r == 0)
+        r = crn_publish_open(line->zmq, config, line->lanes, &line->publish, error);
+    if (r == 0 && config->record.dir[0])
+        r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
+                              RECORD_QUEUE_BYTES, &line->recorder, error);
+    if (r == 0)
+        r = open_engine(line, gpu, error);
+    /* Last, so that no view is taken in before somebody can judge it. */
+    if (r == 0)
+        r = crn_ingest_open(line->zmq, config, &line->ingest, error);
+    if (r < 0) {
+        crn_line_close(&line);
+        return r;
+    }
+    crn_ingest_on_refused(line->ingest, refuse, line);
+    *ret_line = line;
+    return 0;
+}
+
+bool crn_line_close(crn_line **line)
+{
+    if (!*line)
+        return true;
+    crn_ingest_close(&(*line)->ingest);
+    bool ended = crn_engine_close(&(*line)->engine);
+    if (!ended)
+        crn_pool_abandon(&(*line)->pool);
+    crn_publish_close(&(*line)->publish, LINGER_MS);
+    crn_recorder_close(&(*line)->recorder);
+    crn_fruits_free(&(*line)->fruits);
+    crn_lanes_free(&(*line)->lanes);
+    crn_store_free(&(*line)->store);
+    crn_pool_free(&(*line)->pool);
+    if ((*line)->zmq)
+        zmq_ctx_term((*line)->zmq);
+    if ((*line)->stop_descriptor >= 0)
+        close((*line)->stop_descriptor);
+    free(*line);
+    *line = NULL;
+    return ended;
+}
