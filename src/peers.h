@@ -12,7 +12,6 @@
 #ifndef CRN_PEERS_H
 #define CRN_PEERS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
