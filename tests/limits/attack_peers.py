@@ -273,7 +273,8 @@ def receive(socket_, verdicts):
         if topic.startswith(b"fruit/"):
             verdict = msgpack.unpackb(body)
             verdicts.append((verdict["verdict"],
-                             (verdict["published_ns"] - verdict["captured_ns"]) / 1e6))
+                             (verdict["published_ns"] - verdict["captured_ns"]) / 1e6,
+                             verdict["latency_ms"]["total"]))
 
 
 def measure(daemon, decoy, options):
@@ -335,13 +336,15 @@ def main():
     for name, _, cuts in attackers:
         print(f"attack {name}: {cuts.value} connections cut")
     print("\n".join(lines if options.log else lines[-4:]))
-    complete = sum(kind == "complete" for kind, _ in verdicts)
-    latency = np.array([ms for _, ms in verdicts] or [0])
+    complete = sum(kind == "complete" for kind, _, _ in verdicts)
+    latency = np.array([ms for _, ms, _ in verdicts] or [0])
+    inside = np.array([ms for _, _, ms in verdicts] or [0])
     print(f"fruits {complete} complete of {totals['sent']}, {len(verdicts)} verdicts at the grader, "
-          f"{len(seen)} at the viewer; latency ms p50 {np.median(latency):.2f}, "
-          f"p99 {np.percentile(latency, 99):.2f}, max {latency.max():.2f}; RSS max "
-          f"{daemon.peak_kib / 1024:.0f} MiB; CPU of daemons {cpu_s:.1f} s; daemon died "
-          f"{daemon.deaths} times; honest senders: {totals['disconnects']} disconnections, "
+          f"{len(seen)} at the viewer; ms from sending to publication p50 "
+          f"{np.median(latency):.2f}, p99 {np.percentile(latency, 99):.2f}, max "
+          f"{latency.max():.2f}; ms from a fruit's last view p50 {np.median(inside):.2f}, p99 "
+          f"{np.percentile(inside, 99):.2f}; RSS max {daemon.peak_kib / 1024:.0f} MiB; CPU of "
+          f"daemons {cpu_s:.1f} s; daemon died {daemon.deaths} times; honest senders: {totals['disconnects']} disconnections, "
           f"{totals['refused']} views refused")
     good = (complete == totals["sent"] and not daemon.deaths and not totals["disconnects"]
             and not totals["refused"])
