@@ -96,7 +96,7 @@ static void squares_do_not_hold_the_fruits_after_them(void **state)
     float *maps = concentric_squares();
     crn_caught_log caught;
     crn_log_catch(&caught);
-    line_send(&line, header_due_in(&line, 0, SIDE, SIDE, CRN_NS_PER_S), maps, NULL);
+    line_send(&line, header_due_in(&line, 0, SIDE, SIDE, 3 * CRN_NS_PER_S), maps, NULL);
     expect_unfinished(&line, 0);
     expect_complete(&line, 1);
     assert_null(strstr(crn_log_release(&caught), "failed"));
