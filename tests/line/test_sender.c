@@ -146,12 +146,126 @@ static void a_try_says_what_became_of_it(void **state)
     assert_int_equal(good, 0);
 }
 
+/* Runs Python with the module `sender`, a view `m` and send(), which tells how a call failed. */
+static void run_python(const char *code)
+{
+    char script[64], command[256];
+    snprintf(script, sizeof script, "/tmp/cernita-sender-%ld.py", (long)getpid());
+    FILE *file = fopen(script, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "import sys; sys.path.insert(0, '%s/../tools/python')\n"
+            "import numpy as np, sender\n"
+            "m = np.zeros((4, 6, 2), 'f4')\n"
+            "s = sender.Sender('ipc:///tmp/cernita-no-daemon-%ld')\n"
+            "def send(maps, **given):\n"
+            "    ready = dict(lane=0, epoch=1, sequence=0, fruit=0, view=0, views=4)\n"
+            "    try: print(s.send_view(maps, **{**ready, **given}))\n"
+            "    except Exception as fault: print(type(fault).__name__ + ':', fault)\n"
+            "%s\ns.close(0)\n",
+            CRN_TEST_DATA, (long)getpid(), code);
+    assert_int_equal(fclose(file), 0);
+    snprintf(command, sizeof command, "exec /usr/bin/python3 -B %s 2>&1", script);
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    output[fread(output, 1, sizeof output - 1, out)] = '\0';
+    assert_int_equal(pclose(out), 0);
+    unlink(script);
+}
+
+static void a_wrong_argument_is_named(void **state)
+{
+    (void)state;
+    need_python();
+    run_python("send(m.astype('f8'))\n"
+               "send(m > 0)\n"
+               "send([[1]])\n"
+               "send(m[..., 0])\n"
+               "send(m.transpose(2, 0, 1), classes=['a', 'b'])\n"
+               "send(m, classes='a,b')\n"
+               "send(m, intensity=np.ones((4, 6)))\n"
+               "send(m, intensity=np.ones((4, 5), 'u1'))\n"
+               "send(m, view=4)\n"
+               "send(m, lane=-1)\n"
+               "send(m, captured_ns=1.5)\n"
+               "send(m, classes=['a', 'b'], intensity=np.ones((4, 6), 'u1'))\n");
+    expect_said("TypeError: maps must be u8 (p = v/255), f16 or f32, not float64; "
+                "maps.astype('f4') makes them so\n");
+    expect_said("f16 or f32, not bool; 255 * maps.astype('u1') makes them so\n");
+    expect_said("TypeError: maps must be a numpy array, not list");
+    expect_said("ValueError: maps must be [height, width, class], one channel for each class, "
+                "not [4, 6]\n");
+    expect_said("not [2, 4, 6]; maps.transpose(1, 2, 0) puts the class last\n");
+    expect_said("TypeError: classes must be a list of names, not one text");
+    expect_said("ValueError: intensity must be uint8[4, 6], as high and wide as the maps, "
+                "not float64[4, 6]\n");
+    expect_said("not uint8[4, 5]\n");
+    expect_said("ValueError: view must be 0 to 3, as views is 4, not 4\n");
+    expect_said("lane to 2**32 - 1");
+    expect_said("captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1");
+    assert_string_equal(output + strlen(output) - 6, "False\n");
+}
+
+/* Runs sender.py with a file that Python's `code` makes from `m`. */
+static int run_with_file(const char *code, const char *arguments)
+{
+    char path[64], save[256];
+    snprintf(path, sizeof path, "/tmp/cernita-maps-%ld.npy", (long)getpid());
+    snprintf(save, sizeof save, "f = open('%s', 'wb')\n%s\nf.close()", path, code);
+    run_python(save);
+    assert_string_equal(output, "");
+    int status = run_sender("%s %s", arguments, path);
+    unlink(path);
+    return status;
+}
+
+static void a_file_that_holds_no_maps_is_named(void **state)
+{
+    (void)state;
+    need_python();
+    const char *const files[] = {"", "np.savez(f, m=m)", "np.save(f, m.astype('f8'))",
+                                 "np.save(f, m[0])"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        assert_int_equal(run_with_file(files[i], "--classes a,b"), 1);
+        expect_said("sender.py: /tmp/cernita-maps-");
+        assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+    }
+}
+
+static void a_try_says_how_to_make_probabilities_of_maps(void **state)
+{
+    (void)state;
+    need_python();
+    static const struct {
+        const char *code, *said;
+    } cases[] = {
+        {"np.save(f, m + 200)", "\nout_of_range: maps must be probabilities, 0 to 1"},
+        {"np.save(f, m + np.nan)", "\nnot_finite: NaN or infinity"},
+        {"np.save(f, np.ones((4, 6, 2), 'u1'))", "\nmask_values: a u8 mask"},
+    };
+    line_fixture line;
+    line_start(&line, yaml);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[512];
+        snprintf(arguments, sizeof arguments,
+                 "--test --to ipc://%s/in --viewers ipc://%s/viewers --classes ground,rot",
+                 line.folder, line.folder);
+        assert_int_equal(run_with_file(cases[i].code, arguments), 1);
+        expect_said(cases[i].said);
+        expect_said("\n0 of 2 fruits complete, 0 messages refused\n");
+    }
+    line_stop(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_absent_daemon_is_told_in_one_line),
         cmocka_unit_test(what_is_not_delivered_is_counted),
         cmocka_unit_test(a_try_says_what_became_of_it),
+        cmocka_unit_test(a_wrong_argument_is_named),
+        cmocka_unit_test(a_file_that_holds_no_maps_is_named),
+        cmocka_unit_test(a_try_says_how_to_make_probabilities_of_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

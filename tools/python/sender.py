@@ -33,6 +33,28 @@ def class_set(names):
     return value
 
 
+def check_view(maps, classes=(), intensity=None):
+    """Raises TypeError or ValueError, with the cure, for what the daemon would refuse or misread."""
+    if not isinstance(maps, np.ndarray):
+        raise TypeError(f"maps must be a numpy array, not {type(maps).__name__}; a tensor's "
+                        ".cpu().numpy() is one")
+    if isinstance(classes, str):
+        raise TypeError("classes must be a list of names, not one text; classes.split(',') makes one")
+    if maps.ndim != 3 or (classes and maps.shape[2] != len(classes)):
+        first = maps.ndim == 3 and maps.shape[0] == len(classes)
+        raise ValueError(
+            f"maps must be [height, width, {len(classes) or 'class'}], one channel for each class, "
+            f"not {list(maps.shape)}" + ("; maps.transpose(1, 2, 0) puts the class last" if first else ""))
+    if maps.dtype not in DTYPES:
+        cure = ("255 * maps.astype('u1')" if maps.dtype == bool
+                else "maps.astype('f4')" if maps.dtype.kind == "f" else "")
+        raise TypeError(f"maps must be u8 (p = v/255), f16 or f32, not {maps.dtype}"
+                        + (f"; {cure} makes them so" if cure else ""))
+    if intensity is not None and (intensity.dtype != np.uint8 or intensity.shape != maps.shape[:2]):
+        raise ValueError(f"intensity must be uint8{list(maps.shape[:2])}, as high and wide as the maps, "
+                         f"not {intensity.dtype}{list(intensity.shape)}")
+
+
 class Sender:
     """The connection of one lane to the daemon, for the whole run, used by one thread.
 
@@ -74,6 +96,7 @@ class Sender:
         """Sends one view: maps[height, width, class] as u8 (p = v/255), f16 or f32, and the grey
         photograph as u8[height, width] if there is one. False: it was not taken, at once where the
         daemon is not there, or as it did not take it within patience_s.
+        TypeError or ValueError: an argument is not what it must be.
         Maps are probabilities, 0 to 1: after softmax or sigmoid, and for u8 a mask times 255. A view
         with other values in a class that has a level makes its fruit partial; the daemon's log says
         why.
@@ -83,13 +106,21 @@ class Sender:
         its views; captured_ns: when it was exposed, in ns since 1970; deadline_ns: when the verdict
         must be out (0: the daemon's budget decides); encoder: the belt's position, handed through
         to the verdict."""
+        check_view(maps, classes, intensity)
+        if views and not 0 <= view < views:
+            raise ValueError(f"view must be 0 to {views - 1}, as views is {views}, not {view}")
+        height, width, channels = maps.shape
+        try:
+            header = HEADER.pack(
+                b"CRN1", HEADER.size, 1 if intensity is not None else 0, sequence, epoch, fruit,
+                captured_ns, deadline_ns, encoder, lane, view, views, height, width, channels,
+                DTYPES[maps.dtype], HWC, 0, class_set(classes) if classes else 0, maps.nbytes)
+        except struct.error as fault:
+            raise ValueError(
+                "sequence, epoch, fruit, captured_ns, deadline_ns and encoder must be whole numbers "
+                f"from 0 to 2**64 - 1, lane to 2**32 - 1, view and views to 65535 ({fault})") from None
         if not self.look():
             return False
-        height, width, channels = maps.shape
-        header = HEADER.pack(
-            b"CRN1", HEADER.size, 1 if intensity is not None else 0, sequence, epoch, fruit,
-            captured_ns, deadline_ns, encoder, lane, view, views, height, width, channels,
-            DTYPES[maps.dtype], HWC, 0, class_set(classes) if classes else 0, maps.nbytes)
         parts = [header, np.array(maps, order="C")]  # copied: maps may be written again at once
         if intensity is not None:
             parts.append(np.array(intensity, dtype=np.uint8, order="C"))
@@ -157,25 +188,30 @@ def read_options():
     return options
 
 
+def load_maps(name, classes):
+    try:
+        maps = np.load(name)
+    except (OSError, ValueError, EOFError) as fault:
+        sys.exit(f"sender.py: {name}: {fault}; a file of numpy.save is expected")
+    if not isinstance(maps, np.ndarray):
+        sys.exit(f"sender.py: {name}: several arrays; a file of numpy.save, which holds one, is expected")
+    try:
+        check_view(maps, classes)
+    except (TypeError, ValueError) as fault:
+        sys.exit(f"sender.py: {name}: {fault} (--classes has {len(classes)})")
+    return maps
+
+
 def make_pool(options, classes):
     """The views that are sent round and round: maps and photograph each."""
     rng = np.random.default_rng(options.lane)
     if options.files:
-        try:
-            pool = [(np.load(name), None) for name in options.files]
-        except (OSError, ValueError) as fault:
-            sys.exit(f"sender.py: {fault}; files of numpy.save are expected")
-    else:
-        try:
-            width, height = (int(side) for side in options.size.split("x"))
-            pool = [make_view(rng, len(classes), height, width) for _ in range(4 * options.views)]
-        except ValueError:
-            sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
-    for maps, _ in pool:
-        if maps.ndim != 3 or maps.shape[2] != len(classes) or maps.dtype not in DTYPES:
-            sys.exit(f"sender.py: maps are {maps.dtype}{list(maps.shape)}, expected u8, f16 or f32 "
-                     f"[height, width, {len(classes)}] for the {len(classes)} --classes")
-    return pool
+        return [(load_maps(name, classes), None) for name in options.files]
+    try:
+        width, height = (int(side) for side in options.size.split("x"))
+        return [make_view(rng, len(classes), height, width) for _ in range(4 * options.views)]
+    except ValueError:
+        sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
 
 
 def say_absent(endpoint):
@@ -228,4 +264,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # while it waited for the daemon
+        sys.exit(130)

@@ -36,6 +36,21 @@ CURES = {
 }
 
 
+# The same for views that came and were not judged whole.
+VIEW_CURES = {
+    "not_finite": "NaN or infinity: look at the CNN's weights and input",
+    "out_of_range": "maps must be probabilities, 0 to 1: after softmax or sigmoid, and 0 to 255 divided "
+                    "by 255; the daemon's log names the class and its values",
+    "mask_values": "a u8 mask of zeros and ones: 255 is certainty, so multiply it by 255, or set "
+                   "ingest.values: small_u8 in the daemon's file",
+    "truncated": "too many outlines: raise limits.defects and limits.points in the daemon's file",
+    "no_slot": "raise limits.slots in the daemon's file, or send slower (--rate)",
+    "discarded": "no time left: raise latency.budget_ms in the daemon's file, or send slower (--rate)",
+    "unfinished": "no time left: raise latency.budget_ms in the daemon's file, or send smaller maps",
+    "skipped": "no time left for an optional stage: raise latency.budget_ms in the daemon's file",
+}
+
+
 def decode(body):
     return json.loads(body) if body[:1] == b"{" else msgpack.unpackb(body)
 
@@ -110,6 +125,14 @@ def tell_verdict(verdict):
                   + (f", {state['reason']}" if state["reason"] else ""))
 
 
+def tell_cures(verdicts):
+    """A line for each reason why views were not judged whole."""
+    reasons = {state["reason"] for verdict in verdicts for state in verdict.get("view_states", [])
+               if state["state"] in ("judged", "lost") and state["reason"]}
+    for reason in sorted(reasons):
+        print(f"{reason}: {VIEW_CURES.get(reason, 'see the log of the daemon')}")
+
+
 def tell_refusals(before, after, lane):
     """What was refused since; returns how many messages."""
     total = 0
@@ -144,11 +167,13 @@ def try_out(sender, pool, classes, options):
           f"{maps.dtype} as height x width x class, lane {options.lane}")
     for fruit in sorted(viewer.verdicts):
         tell_verdict(viewer.verdicts[fruit])
+    tell_cures(viewer.verdicts.values())
     refused = tell_refusals(before, after, options.lane) if after else 0
     if lost:
         print(f"{lost} perhaps not delivered: the daemon closed the connection while they were under "
               f"way; a part of more than twice limits.view_mib does that "
-              f"(these maps have {maps.nbytes / 2**20:.1f} MiB)")
+              f"(these maps have {maps.nbytes / 2**20:.1f} MiB): raise it in the daemon's file, or "
+              "send u8 or f16, or smaller maps")
     unheard = FRUITS - len(viewer.verdicts)
     if unheard and not refused and not lost:
         print(f"{unheard} fruits without a verdict, and nothing was refused: are {options.to} and "
