@@ -131,7 +131,7 @@ static void a_device_is_timed_against_targets(void **state)
         bench("gpu --seconds 1e-3 --check --json --only 'opening u8 RGB 1920x2560, rect'"), 0);
     assert_int_equal(check_lines(check_device_row), 4);
     assert_int_equal(bench("gpu --seconds 1e-3 --check --json --only 'contours frame'"), 0);
-    assert_int_equal(check_lines(check_device_row), 4);
+    assert_int_equal(check_lines(check_device_row), 5);
 }
 
 static void check_parts(yajl_val line)

@@ -20,6 +20,9 @@ typedef struct crn_fake_gpu_use {
 
 extern crn_fake_gpu_use crn_fake_gpu_used;
 
+/* Added to the time between any two marks: steps that are as slow as a test needs them. */
+extern _Atomic int64_t crn_fake_gpu_slower_ns;
+
 /* A table of so many devices. `f32_only`: they cannot have maps of another type, as a device may
  * lack memory for a shape. One table at a time. */
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only);
