@@ -215,6 +215,7 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
         note(check, key, "the folder %s is made at the start", folder);
     if (fault || missing)
         return;
+    long holder = find_holder(lock);
     if (lstat(path, &about) == 0 && !S_ISSOCK(about.st_mode))
         fail(check, key, "%s is there and no socket: move it away, or give another path", path);
     else if (access(lock, F_OK) == 0 && faccessat(AT_FDCWD, lock, R_OK | W_OK, AT_EACCESS) < 0)
@@ -222,11 +223,11 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
             check, key,
             "cannot make the lock file %s: %s; give a path in a folder that this user may write to",
             lock, strerror(errno));
-    else if (find_holder(lock) > 0)
+    else if (holder > 0)
         note(check, key,
              "%s is in use, perhaps by this line's running daemon (process %ld); a second one "
              "cannot have it",
-             endpoint, find_holder(lock));
+             endpoint, holder);
 }
 
 static void check_recording(preflight *check)
