@@ -16,7 +16,6 @@
 
 #include <zmq.h>
 
-#include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/base/param.h"
 #include "src/priority.h"
@@ -130,7 +129,7 @@ int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules)
 
 void crn_endpoint_report(crn_endpoint *endpoint)
 {
-    crn_peers_report(endpoint->peers, crn_now_ns());
+    crn_peers_report(endpoint->peers);
 }
 
 int32_t crn_endpoint_introduced(const crn_endpoint *endpoint)

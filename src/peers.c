@@ -186,14 +186,14 @@ static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
     atomic_store_explicit(&peers->noted, noted + 1, memory_order_release);
 }
 
-void crn_peers_report(crn_peers *peers, int64_t now_ns)
+void crn_peers_report(crn_peers *peers)
 {
     unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
         const note *left = &peers->notes[reported % NOTES_MAX];
         uint64_t held,
             total = atomic_load_explicit(&peers->cut[left->reason], memory_order_relaxed);
-        if (crn_log_gate_open(&peers->gate[left->reason], now_ns, &held))
+        if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was disconnected (%s, %" PRIu64 " so far): %s",
                     peers->key, left->name, crn_peers_cut_names[left->reason], total,
                     cures[left->reason]);

@@ -62,7 +62,7 @@ bool crn_peers_end_bind(void);
 int32_t crn_peers_capacity(const crn_peers *peers);
 
 /* Logs what was cut since the last call, a line a second per reason at most. */
-void crn_peers_report(crn_peers *peers, int64_t now_ns);
+void crn_peers_report(crn_peers *peers);
 
 /* How many connections have finished their handshake as far as their side goes; from any thread. */
 int32_t crn_peers_introduced(const crn_peers *peers);
