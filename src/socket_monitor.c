@@ -54,6 +54,8 @@ int crn_socket_monitor_open(void *zmq, void *socket, crn_socket_monitor **ret_mo
     return 0;
 
 fail:
+    if (monitor && monitor->socket)
+        crn_socket_monitor_stop(monitor);
     crn_socket_monitor_close(&monitor);
     return r;
 }
