@@ -10,6 +10,8 @@
 #include <msgpack.h>
 #include <yajl/yajl_gen.h>
 
+#include "src/base/clock.h"
+
 #define FIRST_CAPACITY_BYTES 65536
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "points are sent as they lie in memory");
@@ -236,6 +238,11 @@ void crn_emit_pair_real(crn_emit *emit, const char *key, double value)
 {
     crn_emit_text(emit, key);
     crn_emit_real(emit, value);
+}
+
+void crn_emit_pair_ms(crn_emit *emit, const char *key, int64_t ns)
+{
+    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
 }
 
 static void emit_json_coordinate(crn_emit *emit, float value)

@@ -52,6 +52,7 @@ void crn_emit_pair_bool(crn_emit *emit, const char *key, bool value);
 void crn_emit_pair_unsigned(crn_emit *emit, const char *key, uint64_t value);
 void crn_emit_pair_text(crn_emit *emit, const char *key, const char *text);
 void crn_emit_pair_real(crn_emit *emit, const char *key, double value);
+void crn_emit_pair_ms(crn_emit *emit, const char *key, int64_t ns); /* milliseconds */
 
 /* `count` x, y pairs: in MessagePack a bin of little-endian f32, in JSON [[x, y], …]. */
 void crn_emit_points(crn_emit *emit, const float *xy, uint32_t count);

@@ -11,20 +11,6 @@
 #define BRIEF_SHARE 16                 /* a view is brief below this part of the budget */
 #define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
 
-const char *const crn_view_reason_names[CRN_REASONS] = {
-    [CRN_REASON_NONE] = "",
-    [CRN_REASON_NO_SLOT] = "no_slot",
-    [CRN_REASON_DISCARDED] = "discarded",
-    [CRN_REASON_UNFINISHED] = "unfinished",
-    [CRN_REASON_FAILED] = "failed",
-    [CRN_REASON_DEVICE_LOST] = "device_lost",
-    [CRN_REASON_NOT_FINITE] = "not_finite",
-    [CRN_REASON_OUT_OF_RANGE] = "out_of_range",
-    [CRN_REASON_MASK_VALUES] = "mask_values",
-};
-
-const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
-
 struct crn_fruits {
     crn_fruit_rules rules;
     crn_lanes *lanes;
@@ -424,23 +410,6 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */
-
-crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
-{
-    if (fruit->judged == 0)
-        return CRN_VERDICT_LATE;
-    if (fruit->judged < fruit->received || fruit->received < fruit->expected || fruit->refused > 0)
-        return CRN_VERDICT_PARTIAL;
-    uint16_t seen = 0;
-    for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {
-        if (view->state != CRN_VIEW_JUDGED)
-            continue;
-        if (view->judgement.skipped || view->judgement.truncated || view->values.reason)
-            return CRN_VERDICT_PARTIAL;
-        seen++;
-    }
-    return CRN_VERDICT_COMPLETE;
-}
 
 void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
 {

@@ -216,6 +216,11 @@ const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
 
+/* Why a view would not be judged, or not be judged whole, if its fruit were judged now: one that
+ * still waits or runs is then lost. NONE also where a limit cut it, steps were skipped, or no good
+ * message came for it. */
+crn_view_reason crn_fruit_view_reason(const crn_fruit_view *view);
+
 /*
  * The verdict of the fruit last returned by due was given: it is remembered on its lane and
  * forgotten here. The caller has given back its queued views' slots (state QUEUED) and its results

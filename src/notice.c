@@ -68,22 +68,18 @@ static const char *cause_name(int cause)
 /* Why this view keeps its fruit from being complete; CRN_REASON_NONE: it does not. */
 static int cause_of(const crn_fruit_view *view, bool expected)
 {
+    crn_view_reason reason = crn_fruit_view_reason(view);
+    if (reason)
+        return reason;
     switch (view->state) {
     case CRN_VIEW_ABSENT:
         return expected ? CAUSE_MISSING : CRN_REASON_NONE;
     case CRN_VIEW_REFUSED:
         return CAUSE_REFUSED;
-    case CRN_VIEW_LOST:
-        return view->reason;
-    case CRN_VIEW_JUDGED:
-        return view->values.reason         ? (int)view->values.reason
-               : view->judgement.skipped   ? CAUSE_SKIPPED
+    default:
+        return view->judgement.skipped     ? CAUSE_SKIPPED
                : view->judgement.truncated ? CAUSE_TRUNCATED
                                            : CRN_REASON_NONE;
-    case CRN_VIEW_RUNNING:
-        return CRN_REASON_UNFINISHED;
-    default:
-        return CRN_REASON_DISCARDED;
     }
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "src/base/clock.h"
 #include "src/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
@@ -129,11 +128,6 @@ static void put_reals(crn_emit *emit, const char *key, const double *values, uin
     crn_emit_array_end(emit);
 }
 
-static void put_ms(crn_emit *emit, const char *key, int64_t ns)
-{
-    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
-}
-
 static void put_skipped(const crn_verdict *verdict, crn_emit *emit, uint32_t skipped)
 {
     crn_emit_text(emit, "skipped");
@@ -152,10 +146,10 @@ static void put_latency(const crn_verdict *verdict, crn_emit *emit, const crn_fr
     crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
     crn_emit_text(emit, "latency_ms");
     crn_emit_map(emit, (uint32_t)steps + 2);
-    put_ms(emit, "queue", parts.queue_ns);
+    crn_emit_pair_ms(emit, "queue", parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
-        put_ms(emit, verdict->step_names[step], parts.stage_ns[step]);
-    put_ms(emit, "total", parts.total_ns);
+        crn_emit_pair_ms(emit, verdict->step_names[step], parts.stage_ns[step]);
+    crn_emit_pair_ms(emit, "total", parts.total_ns);
     crn_emit_map_end(emit);
 }
 

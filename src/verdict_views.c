@@ -1,6 +1,5 @@
 #include "src/verdict_views.h"
 
-#include "src/base/clock.h"
 #include "stages/backend.h"
 
 /* What a reader distinguishes; a view that still waits or runs when its fruit is judged is lost. */
@@ -56,29 +55,12 @@ void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int6
 
 static const char *reason_of(const crn_fruit_view *view)
 {
-    switch (view->state) {
-    case CRN_VIEW_ARRIVED:
-        return crn_view_reason_names[CRN_REASON_NO_SLOT];
-    case CRN_VIEW_QUEUED:
-        return crn_view_reason_names[CRN_REASON_DISCARDED];
-    case CRN_VIEW_RUNNING:
-        return crn_view_reason_names[CRN_REASON_UNFINISHED];
-    case CRN_VIEW_LOST:
-        return crn_view_reason_names[view->reason];
-    case CRN_VIEW_JUDGED:
-        if (view->values.reason)
-            return crn_view_reason_names[view->values.reason];
+    crn_view_reason reason = crn_fruit_view_reason(view);
+    if (reason)
+        return crn_view_reason_names[reason];
+    if (view->state == CRN_VIEW_JUDGED)
         return view->judgement.truncated ? "truncated" : view->judgement.skipped ? "skipped" : "";
-    case CRN_VIEW_REFUSED:
-        return crn_refusal_name(view->refusal);
-    default:
-        return "";
-    }
-}
-
-static void emit_ms(crn_emit *emit, const char *key, int64_t ns)
-{
-    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
+    return view->state == CRN_VIEW_REFUSED ? crn_refusal_name(view->refusal) : "";
 }
 
 static void emit_nothing(crn_emit *emit, const char *key)
@@ -96,16 +78,17 @@ static int64_t given_up_ns(const crn_fruit_view *view, int64_t now_ns)
 static void emit_times(const crn_fruit *fruit, const crn_fruit_view *view, int64_t now_ns,
                        crn_emit *emit)
 {
-    emit_ms(emit, "received_ms", view->received_ns - fruit->opened_ns);
+    crn_emit_pair_ms(emit, "received_ms", view->received_ns - fruit->opened_ns);
     if (view->state == CRN_VIEW_JUDGED) {
-        emit_ms(emit, "queue_ms", view->judgement.queue_ns);
-        emit_ms(emit, "run_ms", view->judgement.run_ns);
+        crn_emit_pair_ms(emit, "queue_ms", view->judgement.queue_ns);
+        crn_emit_pair_ms(emit, "run_ms", view->judgement.run_ns);
         return;
     }
     int64_t until_ns = given_up_ns(view, now_ns);
-    emit_ms(emit, "queue_ms", (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
+    crn_emit_pair_ms(emit, "queue_ms",
+                     (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
     if (view->begun_ns)
-        emit_ms(emit, "run_ms", until_ns - view->begun_ns);
+        crn_emit_pair_ms(emit, "run_ms", until_ns - view->begun_ns);
     else
         emit_nothing(emit, "run_ms");
 }

@@ -1,0 +1,51 @@
+/* What a fruit and its views come to. */
+#include "src/fruit.h"
+
+const char *const crn_view_reason_names[CRN_REASONS] = {
+    [CRN_REASON_NONE] = "",
+    [CRN_REASON_NO_SLOT] = "no_slot",
+    [CRN_REASON_DISCARDED] = "discarded",
+    [CRN_REASON_UNFINISHED] = "unfinished",
+    [CRN_REASON_FAILED] = "failed",
+    [CRN_REASON_DEVICE_LOST] = "device_lost",
+    [CRN_REASON_NOT_FINITE] = "not_finite",
+    [CRN_REASON_OUT_OF_RANGE] = "out_of_range",
+    [CRN_REASON_MASK_VALUES] = "mask_values",
+};
+
+const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
+
+crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
+{
+    if (fruit->judged == 0)
+        return CRN_VERDICT_LATE;
+    if (fruit->judged < fruit->received || fruit->received < fruit->expected || fruit->refused > 0)
+        return CRN_VERDICT_PARTIAL;
+    uint16_t seen = 0;
+    for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {
+        if (view->state != CRN_VIEW_JUDGED)
+            continue;
+        if (view->judgement.skipped || view->judgement.truncated || view->values.reason)
+            return CRN_VERDICT_PARTIAL;
+        seen++;
+    }
+    return CRN_VERDICT_COMPLETE;
+}
+
+crn_view_reason crn_fruit_view_reason(const crn_fruit_view *view)
+{
+    switch (view->state) {
+    case CRN_VIEW_ARRIVED:
+        return CRN_REASON_NO_SLOT;
+    case CRN_VIEW_QUEUED:
+        return CRN_REASON_DISCARDED;
+    case CRN_VIEW_RUNNING:
+        return CRN_REASON_UNFINISHED;
+    case CRN_VIEW_LOST:
+        return view->reason;
+    case CRN_VIEW_JUDGED:
+        return view->values.reason;
+    default:
+        return CRN_REASON_NONE;
+    }
+}
