@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/regular_file.h"
 #include "stages/kernel.h"
 #include "stages/picture.h"
 
@@ -183,15 +183,14 @@ static bool is_picture(FILE *file)
 
 static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    int fd = crn_regular_open(path, error);
+    if (fd < 0)
+        return fd;
+    FILE *file = fdopen(fd, "r");
     int r = 0;
     struct stat status;
     if (!file || fstat(fd, &status) < 0)
         r = crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        r = crn_error_set(error, -EINVAL, "%s: is no ordinary file; a kernel is text or a picture",
-                          path);
     else if (is_picture(file))
         r = load_picture(path, kernel, error);
     else if (status.st_size > TEXT_BYTES_MAX)
@@ -201,7 +200,7 @@ static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
         r = load_text(path, file, kernel, error);
     if (file)
         fclose(file);
-    else if (fd >= 0)
+    else
         close(fd);
     return r;
 }

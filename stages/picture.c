@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/regular_file.h"
 #include "stages/picture_parts.h"
 
 #define MAGIC_BYTES 8
@@ -151,20 +152,13 @@ static reader_fn *reader_of(const unsigned char magic[MAGIC_BYTES])
 
 static int load(const char *path, bool pixels, crn_picture *ret_picture, crn_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
-    if (fd < 0) {
-        int code = -errno;
-        return crn_error_set(error, code, "%s: cannot be read: %s", path, strerror(-code));
-    }
+    int fd = crn_regular_open(path, error);
+    if (fd < 0)
+        return fd;
     unsigned char magic[MAGIC_BYTES] = {0};
-    struct stat status;
     int r = 0;
-    ssize_t got = 0;
-    if (fstat(fd, &status) < 0 || S_ISDIR(status.st_mode))
-        r = crn_error_set(error, -EISDIR, "%s: is a folder; a TIFF or PNG is needed", path);
-    else if (!S_ISREG(status.st_mode))
-        r = crn_error_set(error, -EINVAL, "%s: is no file that can be read in any order", path);
-    else if ((got = pread(fd, magic, sizeof magic, 0)) < 0)
+    ssize_t got = pread(fd, magic, sizeof magic, 0);
+    if (got < 0)
         r = crn_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));
     else if (!got)
         r = crn_error_set(error, -EBADMSG, "%s: is empty", path);

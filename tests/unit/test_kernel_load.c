@@ -117,7 +117,7 @@ static void faults_of_text_name_their_line(void **state)
     picture_save_bytes(path, "1", 1);
     assert_int_equal(truncate(path, 5 << 20), 0);
     assert_refused(path, -EINVAL, "kernel.txt: is too large for the text of a kernel (4 MiB)");
-    assert_refused("/", -EINVAL, "/: is no ordinary file; a kernel is text or a picture");
+    assert_refused("/", -EISDIR, "/: cannot be read: it is a folder, a regular file is needed");
 }
 
 static void write_picture(const char *path, crn_type type, int32_t samples, int32_t height,

@@ -37,7 +37,7 @@ static void what_is_no_picture_is_told(void **state)
     const char *path = picture_path("a.tif");
     assert_refused(path, -ENOENT, "cannot be read: No such file or directory");
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_refused(path, -EINVAL, "no file that can be read in any order");
+    assert_refused(path, -EINVAL, "it is a pipe, a regular file is needed");
     assert_int_equal(unlink(path), 0);
     picture_save_bytes(path, "", 0);
     assert_refused(path, -EBADMSG, "is empty");
@@ -51,7 +51,7 @@ static void what_is_no_picture_is_told(void **state)
     assert_refused(path, -EBADMSG, ": ");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_refused(path, -EISDIR, "is a folder; a TIFF or PNG is needed");
+    assert_refused(path, -EISDIR, "it is a folder, a regular file is needed");
     assert_int_equal(rmdir(path), 0);
 }
 
