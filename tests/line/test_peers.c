@@ -248,7 +248,7 @@ static void a_process_of_few_descriptors_outlives_a_flood_of_connections(void **
 static void unfinished_views_of_all_have_a_bound_together(void **state)
 {
     (void)state;
-    enum { ATTACKERS = 6, BYTES = 1000000 };
+    enum { ATTACKERS = 9, BYTES = 2000000 };
     crn_receiving line;
     crn_receiving_open("tcp://127.0.0.1:*", &line);
     crn_receiving_send_good(&line, line.push, 0);
@@ -262,7 +262,7 @@ static void unfinished_views_of_all_have_a_bound_together(void **state)
     crn_receiving_wait_peers(&line, 1 + ATTACKERS, 0, 0);
     for (int i = 0; i < ATTACKERS; i++)
         assert_int_equal(crn_zmtp_send_head(attacker[i], BYTES, true), 0);
-    /* Five fit; with the sixth the first that came is cut. */
+    /* Eight fit below four times peer_mib; with the ninth the first that came is cut. */
     crn_receiving_wait_peers(&line, 1 + ATTACKERS, 1, 0);
     assert_int_equal(crn_ingest_get_stats(line.ingest)->peers.cut[CRN_CUT_SHARE], 1);
     crn_receiving_send_good(&line, line.push, 1);

@@ -328,7 +328,8 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(rmdir(folder), 0);
     const char *pipe = picture_path("pipe.tif");
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    assert_fails(crn_picture_write(pipe, &picture, &error), &error, -EEXIST, "is a pipe, not a regular file; name another");
+    assert_fails(crn_picture_write(pipe, &picture, &error), &error, -EEXIST,
+                 "is a pipe, not a regular file; name another");
     assert_int_equal(unlink(pipe), 0);
     crn_picture_free(&picture);
     crn_picture_free(&wide);
