@@ -2,16 +2,18 @@
 
 #include <string.h>
 
-#define GREETING_BYTES  64
-#define VERSION_AT      10 /* in the greeting; the signature lies before it */
-#define VERSION_MIN     2  /* libzmq reads revisions from 2 on as ZMTP 3 */
-#define FLAG_MORE       1
-#define FLAG_LONG       2
-#define FLAG_COMMAND    4
-#define LENGTH_BYTES    8
-#define NAME_BYTES      5  /* of a command that are looked at: length and up to four letters */
-#define PART_BYTES      64 /* libzmq's own record of a part */
-#define PART_INSIDE_MAX 33 /* a part of so many bytes lies inside that record */
+#define GREETING_BYTES 64
+#define VERSION_AT     10 /* in the greeting; the signature lies before it */
+#define VERSION_MIN    2  /* libzmq reads revisions from 2 on as ZMTP 3 */
+#define FLAG_MORE      1
+#define FLAG_LONG      2
+#define FLAG_COMMAND   4
+#define LENGTH_BYTES   8
+#define NAME_BYTES     5 /* of a command that are looked at: length and up to four letters */
+/* Of a command; libzmq's own have at most 300, and a handshake's take it ten times their size. */
+#define COMMAND_BYTES_MAX 1024
+#define PART_BYTES        64 /* libzmq's own record of a part */
+#define PART_INSIDE_MAX   33 /* a part of so many bytes lies inside that record */
 #define BUFFER_BYTES                                                                               \
     8448 /* any other part may keep the whole buffer alive that it was read into                   \
           */
@@ -91,6 +93,11 @@ static void end_frame(crn_frames *frames)
 static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *rules, uint64_t size)
 {
     bool command = frames->flags & FLAG_COMMAND;
+    /* libzmq takes a handshake that is no command as well. */
+    if (!command && !frames->introduced)
+        return CRN_FRAMES_GREETING;
+    if (command && size > COMMAND_BYTES_MAX)
+        return CRN_FRAMES_COMMAND;
     frames->skip = size;
     frames->have = 0;
     frames->state = command ? NAME : BODY;

@@ -26,6 +26,7 @@ typedef enum crn_frames_fault {
     CRN_FRAMES_BYTES,    /* a message of too many bytes */
     CRN_FRAMES_TOTAL,    /* too many messages or subscriptions */
     CRN_FRAMES_GREETING, /* does not begin as ZMTP 3 does */
+    CRN_FRAMES_COMMAND,  /* a command of too many bytes */
     CRN_FRAMES_FAULTS,
 } crn_frames_fault;
 

@@ -65,6 +65,7 @@ const char *const crn_peers_cut_names[CRN_CUTS] = {
     [CRN_CUT_BYTES] = "cut_bytes",
     [CRN_CUT_TOTAL] = "cut_subscriptions",
     [CRN_CUT_GREETING] = "cut_greeting",
+    [CRN_CUT_COMMAND] = "cut_command_size",
     [CRN_CUT_SHARE] = "cut_unfinished",
     [CRN_CUT_CONNECTIONS] = "cut_connections",
     [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
@@ -81,6 +82,8 @@ static const char *const cures[CRN_CUTS] = {
     [CRN_CUT_TOTAL] = "it changed its subscriptions too often or has too many: subscribe to the "
                       "lanes that are needed, or to `fruit/`",
     [CRN_CUT_GREETING] = "it does not speak ZMTP 3: use libzmq 4 or newer",
+    [CRN_CUT_COMMAND] = "it sent a handshake or heartbeat of more than 1,024 bytes: find the "
+                        "program and stop it, or take metadata (ZMQ_METADATA) off its socket",
     [CRN_CUT_SHARE] = "unfinished messages of all peers exceeded 4 x limits.peer_mib, and its "
                       "was the largest for longest: stop the program, or raise the limit",
     [CRN_CUT_CONNECTIONS] = "more connections than limits.peers: find the program that opens "
@@ -326,7 +329,7 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
         [CRN_FRAMES_PART] = CRN_CUT_PART,         [CRN_FRAMES_PARTS] = CRN_CUT_PARTS,
         [CRN_FRAMES_BYTES] = CRN_CUT_BYTES,       [CRN_FRAMES_TOTAL] = CRN_CUT_TOTAL,
-        [CRN_FRAMES_GREETING] = CRN_CUT_GREETING,
+        [CRN_FRAMES_GREETING] = CRN_CUT_GREETING, [CRN_FRAMES_COMMAND] = CRN_CUT_COMMAND,
     };
     if (it->cut)
         return 0;

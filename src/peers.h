@@ -36,6 +36,7 @@ typedef enum crn_peers_cut {
     CRN_CUT_BYTES,    /* a message of too many bytes */
     CRN_CUT_TOTAL,    /* too many subscriptions */
     CRN_CUT_GREETING, /* no ZMTP 3 */
+    CRN_CUT_COMMAND,  /* a command larger than any may be */
     CRN_CUT_SHARE,    /* too much in unfinished messages, all together */
     CRN_CUT_CONNECTIONS, /* too many connections */
     CRN_CUT_DESCRIPTORS, /* the process has no descriptor left */

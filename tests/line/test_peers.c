@@ -114,6 +114,36 @@ static void parts_without_end_cut_their_sender_at_every_port(void **state)
     assert_int_equal(f.metrics.publish.sent, 21);
 }
 
+/* libzmq keeps what a handshake says of its sender, ten times as large, and any command until it is
+ * whole. */
+static void commands_of_a_megabyte_cut_their_sender(void **state)
+{
+    (void)state;
+    enum { BODY = 1000000 };
+    static unsigned char command[9 + BODY] = "\6\0\0\0\0\0\0\0\0\4PING";
+    for (int i = 0; i < 4; i++)
+        command[5 + i] = (unsigned char)(BODY >> (24 - 8 * i));
+    line_fixture f;
+    start(&f);
+    pass_fruits(&f, 3);
+    flood(&f, "in", "PUSH", command, sizeof command);
+    pass_fruits(&f, 3);
+    memcpy(command + 9, "\5READY", 6);
+    char endpoint[128];
+    write_endpoint(&f, "in", endpoint);
+    int peer = crn_zmtp_connect(endpoint);
+    assert_true(peer >= 0);
+    unsigned char introduction[CRN_ZMTP_BYTES];
+    crn_zmtp_introduction("PUSH", introduction);
+    assert_int_equal(crn_zmtp_send(peer, introduction, 64), 0);
+    crn_zmtp_send(peer, command, sizeof command);
+    assert_int_equal(crn_zmtp_wait_closed(peer, FIXTURE_PATIENCE_MS), 0);
+    close(peer);
+    pass_fruits(&f, 3);
+    line_stop(&f);
+    assert_int_equal(f.metrics.ingest.peers.cut[CRN_CUT_COMMAND], 2);
+}
+
 /* One message, complete at its end. */
 static void a_message_of_very_many_parts_is_never_read(void **state)
 {
@@ -276,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_without_end_cut_their_sender_at_every_port),
+        cmocka_unit_test(commands_of_a_megabyte_cut_their_sender),
         cmocka_unit_test(a_message_of_very_many_parts_is_never_read),
         cmocka_unit_test(subscriptions_by_the_thousand_cut_their_viewer),
         cmocka_unit_test(more_connections_than_allowed_keep_no_sender_out),

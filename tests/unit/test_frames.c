@@ -166,6 +166,39 @@ static void a_grader_sends_heartbeats_alone(void **state)
     assert_int_equal(follow(&frames, &grader, &s), CRN_FRAMES_PARTS);
 }
 
+/* Whatever their name, and before they have come. */
+static void commands_are_short(void **state)
+{
+    (void)state;
+    static const crn_frames_rules *const rules[] = {&sender, &viewer, &grader};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        stream s;
+        crn_frames frames;
+        greet(&s, 3);
+        add_head(&s, 6, 1024);
+        assert_int_equal(follow(&frames, rules[i], &s), CRN_FRAMES_GOOD);
+        greet(&s, 3);
+        size_t whole = s.size;
+        add_head(&s, 6, 1025);
+        assert_int_equal(follow(&frames, rules[i], &s), CRN_FRAMES_COMMAND);
+        assert_int_equal(frames.whole_bytes, whole);
+        s.size = 64; /* the handshake itself */
+        add_head(&s, 6, 1025);
+        assert_int_equal(follow(&frames, rules[i], &s), CRN_FRAMES_COMMAND);
+    }
+}
+
+static void the_handshake_is_a_command(void **state)
+{
+    (void)state;
+    stream s;
+    crn_frames frames;
+    greet(&s, 3);
+    s.bytes[64] = 0;
+    assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_GREETING);
+    assert_int_equal(frames.whole_bytes, 64);
+}
+
 static void earlier_protocols_are_a_fault(void **state)
 {
     (void)state;
@@ -225,6 +258,8 @@ int main(void)
         cmocka_unit_test(sizes_count_when_they_are_announced),
         cmocka_unit_test(subscriptions_have_a_total_and_heartbeats_none),
         cmocka_unit_test(a_grader_sends_heartbeats_alone),
+        cmocka_unit_test(commands_are_short),
+        cmocka_unit_test(the_handshake_is_a_command),
         cmocka_unit_test(earlier_protocols_are_a_fault),
         cmocka_unit_test(the_pieces_do_not_matter),
     };
