@@ -179,12 +179,15 @@ static void a_wrong_argument_is_named(void **state)
     need_python();
     run_python("send(m.astype('f8'))\n"
                "send(m > 0)\n"
+               "send(m.astype(int))\n"
+               "send(m[:0])\n"
                "send([[1]])\n"
                "send(m[..., 0])\n"
                "send(m.transpose(2, 0, 1), classes=['a', 'b'])\n"
                "send(m, classes='a,b')\n"
                "send(m, intensity=np.ones((4, 6)))\n"
                "send(m, intensity=np.ones((4, 5), 'u1'))\n"
+               "send(m, intensity=[[1]])\n"
                "send(m, view=4)\n"
                "send(m, lane=-1)\n"
                "send(m, captured_ns=1.5)\n"
@@ -192,6 +195,8 @@ static void a_wrong_argument_is_named(void **state)
     expect_said("TypeError: maps must be u8 (p = v/255), f16 or f32, not float64; "
                 "maps.astype('f4') makes them so\n");
     expect_said("f16 or f32, not bool; 255 * maps.astype('u1') makes them so\n");
+    expect_said("not int64; maps.astype('u1'), if 255 is certainty, makes them so\n");
+    expect_said("ValueError: maps must have no side of 0, not [0, 6, 2]\n");
     expect_said("TypeError: maps must be a numpy array, not list");
     expect_said("ValueError: maps must be [height, width, class], one channel for each class, "
                 "not [4, 6]\n");
@@ -200,10 +205,26 @@ static void a_wrong_argument_is_named(void **state)
     expect_said("ValueError: intensity must be uint8[4, 6], as high and wide as the maps, "
                 "not float64[4, 6]\n");
     expect_said("not uint8[4, 5]\n");
+    expect_said("TypeError: intensity must be a numpy array, not list\n");
     expect_said("ValueError: view must be 0 to 3, as views is 4, not 4\n");
     expect_said("lane to 2**32 - 1");
     expect_said("captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1");
     assert_string_equal(output + strlen(output) - 6, "False\n");
+}
+
+/* Large ones take seconds each. */
+static void no_more_views_are_generated_than_are_sent(void **state)
+{
+    (void)state;
+    need_python();
+    run_python("sender.make_view = lambda *_: made.append(1)\n"
+               "for words in '--test', '--fruits 1', '--fruits 9 --views 2':\n"
+               "    made, sys.argv = [], ['sender.py', *words.split()]\n"
+               "    sender.make_pool(sender.read_options(), ['a'])\n"
+               "    print(len(made))\n");
+    assert_string_equal(output, "2\n4\n8\n");
+    assert_int_equal(run_sender("--size 0x5"), 1);
+    expect_said("sender.py: --size '0x5' is not WIDTHxHEIGHT, such as 511x95\n");
 }
 
 /* Runs sender.py with a file that Python's `code` makes from `m`. */
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(what_is_not_delivered_is_counted),
         cmocka_unit_test(a_try_says_what_became_of_it),
         cmocka_unit_test(a_wrong_argument_is_named),
+        cmocka_unit_test(no_more_views_are_generated_than_are_sent),
         cmocka_unit_test(a_file_that_holds_no_maps_is_named),
         cmocka_unit_test(a_try_says_how_to_make_probabilities_of_maps),
     };

@@ -47,9 +47,14 @@ def check_view(maps, classes=(), intensity=None):
             f"not {list(maps.shape)}" + ("; maps.transpose(1, 2, 0) puts the class last" if first else ""))
     if maps.dtype not in DTYPES:
         cure = ("255 * maps.astype('u1')" if maps.dtype == bool
-                else "maps.astype('f4')" if maps.dtype.kind == "f" else "")
+                else "maps.astype('f4')" if maps.dtype.kind == "f"
+                else "maps.astype('u1'), if 255 is certainty," if maps.dtype.kind in "iu" else "")
         raise TypeError(f"maps must be u8 (p = v/255), f16 or f32, not {maps.dtype}"
                         + (f"; {cure} makes them so" if cure else ""))
+    if maps.size == 0:
+        raise ValueError(f"maps must have no side of 0, not {list(maps.shape)}")
+    if intensity is not None and not isinstance(intensity, np.ndarray):
+        raise TypeError(f"intensity must be a numpy array, not {type(intensity).__name__}")
     if intensity is not None and (intensity.dtype != np.uint8 or intensity.shape != maps.shape[:2]):
         raise ValueError(f"intensity must be uint8{list(maps.shape[:2])}, as high and wide as the maps, "
                          f"not {intensity.dtype}{list(intensity.shape)}")
@@ -207,9 +212,13 @@ def make_pool(options, classes):
     rng = np.random.default_rng(options.lane)
     if options.files:
         return [(load_maps(name, classes), None) for name in options.files]
+    fruits = min(4, options.fruits or 4)
+    count = 2 if options.test else fruits * options.views  # two: alike, a hanging CNN's are
     try:
         width, height = (int(side) for side in options.size.split("x"))
-        return [make_view(rng, len(classes), height, width) for _ in range(4 * options.views)]
+        if not width or not height:
+            raise ValueError
+        return [make_view(rng, len(classes), height, width) for _ in range(count)]
     except ValueError:
         sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
 
