@@ -119,8 +119,10 @@ static int check_room(const crn_recorder *recorder, uint64_t need, crn_error *er
         return crn_error_set(error, -errno, "%s: %s", recorder->dir, strerror(errno));
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (room < need + CRN_RECORDER_SPARE_BYTES)
-        return crn_error_set(error, -ENOSPC, "%s: only %" PRIu64 " MiB are left on the disk",
-                             recorder->dir, room >> 20);
+        return crn_error_set(error, -ENOSPC,
+                             "%s: only %" PRIu64 " MiB are left on the disk, and %" PRIu64
+                             " MiB stay free: make room",
+                             recorder->dir, room >> 20, CRN_RECORDER_SPARE_BYTES >> 20);
     return 0;
 }
 
@@ -268,6 +270,9 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     strftime(recorder->start, sizeof recorder->start, "%Y%m%dT%H%M%SZ", &utc);
 
     recorder->dir = strdup(dir);
+    crn_error shortage;
+    if (recorder->dir && check_room(recorder, 0, &shortage))
+        tell_refusal(recorder, shortage.text); /* now: the first view may come in hours */
     make_ring(recorder, queue_bytes);
     r = recorder->dir && recorder->ring ? start_thread(recorder) : -ENOMEM;
     if (r) {

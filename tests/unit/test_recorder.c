@@ -21,6 +21,7 @@
 
 #include "src/base/log.h"
 #include "src/recorder.h"
+#include "tests/support/caught_log.h"
 #include "tests/support/recorded.h"
 
 /* --- a disk that does what the test says: these stand before libc's ----------------------------
@@ -252,6 +253,22 @@ static void room_for_others_is_left_on_the_disk(void **state)
     assert_int_equal(read_segments(true, 0, &files), 1);
 }
 
+static void a_full_disk_is_told_before_the_first_view(void **state)
+{
+    (void)state;
+    crn_caught_log caught;
+    crn_log_set_level(CRN_LOG_WARNING);
+    atomic_store(&free_bytes, CRN_RECORDER_SPARE_BYTES - 1);
+    crn_log_catch(&caught);
+    crn_recorder *recorder = start(UINT64_MAX);
+    const char *told = crn_log_release(&caught);
+    crn_recorder_close(&recorder);
+    crn_log_set_level(CRN_LOG_ERROR);
+    atomic_store(&free_bytes, UINT64_MAX >> 1);
+    assert_non_null(strstr(told, ": only 255 MiB are left on the disk, and 256 MiB stay free: "));
+    assert_non_null(strstr(told, "; 0 views not recorded so far, sorting goes on\n"));
+}
+
 /* Two recorders started in the same second share a folder without touching each other's files. */
 static void names_are_never_taken_twice(void **state)
 {
@@ -329,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_view_larger_than_the_queue_is_dropped),
         cmocka_unit_test(a_refusing_disk_is_counted_and_tried_again),
         cmocka_unit_test(room_for_others_is_left_on_the_disk),
+        cmocka_unit_test(a_full_disk_is_told_before_the_first_view),
         cmocka_unit_test(names_are_never_taken_twice),
         cmocka_unit_test(names_that_are_taken_are_left_alone),
         cmocka_unit_test(a_folder_that_cannot_be_used_is_told),
