@@ -8,7 +8,7 @@
 #include "src/base/clock.h"
 #include "src/base/fnv.h"
 
-#define TEXT_BYTES 160
+#define TEXT_BYTES 256
 
 void crn_values_init(const crn_config *config, crn_values *ret_values)
 {
@@ -87,7 +87,9 @@ static int32_t find_class(const crn_values *values, const crn_view *view,
 static void describe(const crn_value_fault *fault, const crn_values_count *count,
                      char text[TEXT_BYTES])
 {
-    bool are_bytes = count->min >= 0 && count->max > 2 && count->max <= 255;
+    /* Logits may be positive in every pixel. Divided by 255 they would pass, and show no defect. */
+    bool may_be_bytes = count->min >= 0 && count->max > 2 && count->max <= 255;
+    bool are_bytes = may_be_bytes && count->max > 100;
     if (fault->reason == CRN_REASON_MASK_VALUES)
         snprintf(text, TEXT_BYTES,
                  "a mask of zeros and ones: 255 is certainty, so multiply it by 255 (or set "
@@ -97,11 +99,12 @@ static void describe(const crn_value_fault *fault, const crn_values_count *count
                  "NaN or infinity (%" PRIu64 " values): look at the CNN's weights and input",
                  fault->count);
     else
-        snprintf(text, TEXT_BYTES,
-                 "not probabilities (%" PRIu64 " values; the class has %.4g to %.4g): %s",
-                 fault->count, (double)count->min, (double)count->max,
-                 are_bytes ? "divide by 255"
-                           : "is the CNN's last layer, softmax or sigmoid, missing?");
+        snprintf(
+            text, TEXT_BYTES,
+            "not probabilities (%" PRIu64 " values; the class has %.4g to %.4g): %s%s",
+            fault->count, (double)count->min, (double)count->max,
+            are_bytes ? "divide by 255" : "is the CNN's last layer, softmax or sigmoid, missing?",
+            may_be_bytes && !are_bytes ? " (only what is 0 to 255 is to be divided by 255)" : "");
 }
 
 static void log_fault(crn_values *values, const crn_view *view, const crn_values_count *count)

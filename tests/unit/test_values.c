@@ -137,6 +137,18 @@ static void bytes_as_floats_are_recognised(void **state)
     expect_told("divide by 255");
 }
 
+/* Logits may be positive, and divided by 255 they would make every fruit sound and complete. */
+static void logits_are_not_taken_for_bytes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENTS; i++)
+        maps[i] = 3 + (float)(i % 64) / 64;
+    expect(CRN_REASON_OUT_OF_RANGE, 1, PIXELS);
+    expect_told("class 'rot': out_of_range: not probabilities (");
+    expect_told(" values; the class has 0 to 3.953): is the CNN's last layer, softmax or sigmoid, "
+                "missing? (only what is 0 to 255 is to be divided by 255); its fruit");
+}
+
 static void halves_are_checked_as_halves(void **state)
 {
     (void)state;
@@ -277,6 +289,7 @@ int main(void)
         WITH_VALUES(sound_values_are_no_fault),
         WITH_VALUES(the_first_class_with_a_level_is_named),
         WITH_VALUES(bytes_as_floats_are_recognised),
+        WITH_VALUES(logits_are_not_taken_for_bytes),
         WITH_VALUES(halves_are_checked_as_halves),
         WITH_VALUES(masks_are_told_from_bytes),
         WITH_VALUES(rules_waive_what_they_say),
