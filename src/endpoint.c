@@ -132,6 +132,11 @@ void crn_endpoint_report(crn_endpoint *endpoint)
     crn_peers_report(endpoint->peers);
 }
 
+void crn_endpoint_busy(crn_endpoint *endpoint, int64_t since_ns)
+{
+    crn_peers_busy(endpoint->peers, since_ns);
+}
+
 int32_t crn_endpoint_introduced(const crn_endpoint *endpoint)
 {
     return crn_peers_introduced(endpoint->peers);

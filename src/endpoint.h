@@ -43,6 +43,9 @@ int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules);
 /* Logs the connections that were cut since the last call, at most a line a second per reason. */
 void crn_endpoint_report(crn_endpoint *endpoint);
 
+/* Of a limited endpoint: since when its thread is at work; 0: it waits (crn_peers_busy). */
+void crn_endpoint_busy(crn_endpoint *endpoint, int64_t since_ns);
+
 /* How many of a limited endpoint's connections have finished their handshake, as far as their side
  * goes; those that libzmq then refuses end at once. From any thread. */
 int32_t crn_endpoint_introduced(const crn_endpoint *endpoint);

@@ -34,12 +34,12 @@ typedef struct crn_frames {
     /* Of use to others. */
     uint64_t held_bytes; /* memory that libzmq has for the message under way; 0: none is */
     uint64_t messages;   /* complete messages and subscriptions so far */
+    uint64_t total;      /* bytes of all messages so far */
     bool introduced;     /* the handshake's command has come */
     size_t whole_bytes;  /* of the bytes last followed, those up to the end of a frame */
 
     /* Of frames.c. */
     uint64_t skip;  /* bytes of the frame's body still to come */
-    uint64_t total; /* bytes of all messages so far */
     uint32_t parts; /* of the message under way */
     uint8_t state, flags, have, name;
     uint8_t head[12]; /* of the greeting, of a frame, or of a command's name */

@@ -26,6 +26,9 @@
 /* Cuts whose line waits to be logged; of the others only their number is. */
 #define NOTES_MAX 16
 
+/* A socket's thread at work for so long gets no new connections until it has caught up. */
+#define BUSY_NS (100 * CRN_NS_PER_MS)
+
 #define NAME_BYTES 96
 
 typedef struct peer {
@@ -48,6 +51,8 @@ struct crn_peers {
     atomic_int uses; /* the owner, listeners and connections */
     atomic_uint_fast64_t cut[CRN_CUTS];
     atomic_int introduced; /* connections that finished their handshake */
+    atomic_int_fast64_t busy_since_ns;
+    atomic_bool caught_up; /* the socket's thread waited since `left` was last set to 0 */
     note notes[NOTES_MAX]; /* ring */
     atomic_uint noted, reported;
     crn_log_gate gate[CRN_CUTS]; /* the owner's */
@@ -56,19 +61,17 @@ struct crn_peers {
     peer *free;
     int32_t connections, cut_connections; /* open; of those, already cut */
     uint64_t unfinished;                  /* sum of the connections' held_bytes */
+    uint64_t kept;                        /* sum of their totals */
+    uint64_t left; /* totals of those that went since the socket's thread last waited */
     peer peer[];
 };
 
 const char *const crn_peers_cut_names[CRN_CUTS] = {
-    [CRN_CUT_PART] = "cut_part_size",
-    [CRN_CUT_PARTS] = "cut_parts",
-    [CRN_CUT_BYTES] = "cut_bytes",
-    [CRN_CUT_TOTAL] = "cut_subscriptions",
-    [CRN_CUT_GREETING] = "cut_greeting",
-    [CRN_CUT_COMMAND] = "cut_command_size",
-    [CRN_CUT_SHARE] = "cut_unfinished",
-    [CRN_CUT_CONNECTIONS] = "cut_connections",
-    [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
+    [CRN_CUT_PART] = "cut_part_size",    [CRN_CUT_PARTS] = "cut_parts",
+    [CRN_CUT_BYTES] = "cut_bytes",       [CRN_CUT_TOTAL] = "cut_subscriptions",
+    [CRN_CUT_GREETING] = "cut_greeting", [CRN_CUT_COMMAND] = "cut_command_size",
+    [CRN_CUT_SHARE] = "cut_unfinished",  [CRN_CUT_CONNECTIONS] = "cut_connections",
+    [CRN_CUT_BUSY] = "cut_busy",         [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
 };
 
 static const char *const cures[CRN_CUTS] = {
@@ -88,6 +91,8 @@ static const char *const cures[CRN_CUTS] = {
                       "was the largest for longest: stop the program, or raise the limit",
     [CRN_CUT_CONNECTIONS] = "more connections than limits.peers: find the program that opens "
                             "them (ss -tnp, ss -xp), or raise the limit",
+    [CRN_CUT_BUSY] = "connections with many subscriptions come and go faster than libzmq can take "
+                     "them in: find the program that opens them and stop it",
     [CRN_CUT_DESCRIPTORS] = "the process has no descriptor left: raise its limit (LimitNOFILE=, "
                             "ulimit -n), or lower limits.peers",
 };
@@ -204,6 +209,13 @@ void crn_peers_report(crn_peers *peers)
     }
 }
 
+void crn_peers_busy(crn_peers *peers, int64_t since_ns)
+{
+    atomic_store_explicit(&peers->busy_since_ns, since_ns, memory_order_relaxed);
+    if (since_ns == 0)
+        atomic_store_explicit(&peers->caught_up, true, memory_order_relaxed);
+}
+
 void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats)
 {
     for (int reason = 0; reason < CRN_CUTS; reason++)
@@ -226,14 +238,22 @@ void crn_peers_listened(int listener)
     bound = true;
 }
 
+/* Takes the connection's bytes out of the sums. */
+static void give_shares(peer *it)
+{
+    it->peers->unfinished -= it->frames.held_bytes;
+    it->peers->kept -= it->frames.total;
+    it->peers->left += it->frames.total;
+    it->frames.held_bytes = it->frames.total = 0;
+}
+
 /* Under the lock: libzmq reads no more from it. Where it does not read anyway, shutdown wakes it.
  */
 static void cut(peer *it, crn_peers_cut reason)
 {
     it->cut = true;
     it->peers->cut_connections++;
-    it->peers->unfinished -= it->frames.held_bytes;
-    it->frames.held_bytes = 0;
+    give_shares(it);
     count_cut(it->peers, reason, it->descriptor);
     shutdown(it->descriptor, SHUT_RDWR);
 }
@@ -280,7 +300,9 @@ bool crn_peers_accepted(int listener, int connection)
         return true;
     int64_t now_ns = crn_now_ns();
     pthread_mutex_lock(&peers->lock);
-    peer *it = connection < DESCRIPTORS_MAX ? take_peer(peers, now_ns) : NULL;
+    int64_t busy_ns = atomic_load_explicit(&peers->busy_since_ns, memory_order_relaxed);
+    bool busy = busy_ns > 0 && now_ns - busy_ns > BUSY_NS;
+    peer *it = connection < DESCRIPTORS_MAX && !busy ? take_peer(peers, now_ns) : NULL;
     if (it) {
         peers->connections++;
         it->descriptor = connection;
@@ -289,7 +311,7 @@ bool crn_peers_accepted(int listener, int connection)
         crn_frames_begin(&it->frames);
         atomic_fetch_add(&peers->uses, 1);
     } else {
-        count_cut(peers, CRN_CUT_CONNECTIONS, connection);
+        count_cut(peers, busy ? CRN_CUT_BUSY : CRN_CUT_CONNECTIONS, connection);
     }
     pthread_mutex_unlock(&peers->lock);
     if (it)
@@ -324,6 +346,24 @@ static void cut_largest(crn_peers *peers, int64_t now_ns)
         cut(found, CRN_CUT_SHARE);
 }
 
+/* All together sent too much that libzmq keeps: whoever sent most. What was sent by those that went
+ * it keeps until the socket's thread has come to that: then it is whoever sends more. */
+static void limit_kept(crn_peers *peers, peer *sending)
+{
+    if (atomic_exchange_explicit(&peers->caught_up, false, memory_order_relaxed))
+        peers->left = 0;
+    if (peers->kept + peers->left <= peers->rules.kept_bytes)
+        return;
+    peer *found = sending;
+    for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
+        peer *it = &peers->peer[i];
+        if (peers->kept > peers->rules.kept_bytes && it->descriptor >= 0 && !it->cut &&
+            it->frames.total > found->frames.total)
+            found = it;
+    }
+    cut(found, CRN_CUT_TOTAL);
+}
+
 static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
 {
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
@@ -334,11 +374,13 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     if (it->cut)
         return 0;
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
+    uint64_t kept_before = it->frames.total;
     bool introduced = it->frames.introduced;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
     if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
         it->begun_ns = crn_now_ns();
     peers->unfinished += it->frames.held_bytes - before;
+    peers->kept += it->frames.total - kept_before;
     if (it->frames.introduced && !introduced)
         atomic_fetch_add_explicit(&peers->introduced, 1, memory_order_relaxed);
     if (fault) {
@@ -348,6 +390,8 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     }
     if (peers->unfinished > peers->rules.unfinished_bytes)
         cut_largest(peers, crn_now_ns());
+    if (peers->rules.kept_bytes > 0 && it->frames.total > kept_before)
+        limit_kept(peers, it);
     return it->cut ? 0 : size;
 }
 
@@ -370,8 +414,7 @@ static void end_connection(peer *it)
     pthread_mutex_lock(&peers->lock);
     peers->connections--;
     peers->cut_connections -= it->cut;
-    peers->unfinished -= it->frames.held_bytes;
-    it->frames.held_bytes = 0;
+    give_shares(it);
     if (it->frames.introduced)
         atomic_fetch_sub_explicit(&peers->introduced, 1, memory_order_relaxed);
     it->descriptor = -1;

@@ -27,6 +27,7 @@ typedef struct crn_peers_rules {
     bool silent_yield;         /* full: who has sent no message yet yields to a new connection */
     crn_frames_rules frames;   /* each connection's */
     uint64_t unfinished_bytes; /* of messages that are not complete, all connections together */
+    uint64_t kept_bytes; /* of what they sent since they connected, all together; 0: any number */
 } crn_peers_rules;
 
 /* Why a connection was cut, or not let in. */
@@ -34,11 +35,12 @@ typedef enum crn_peers_cut {
     CRN_CUT_PART,     /* a part larger than any may be */
     CRN_CUT_PARTS,    /* a message of too many parts; at grader's and viewers' ports any message */
     CRN_CUT_BYTES,    /* a message of too many bytes */
-    CRN_CUT_TOTAL,    /* too many subscriptions */
+    CRN_CUT_TOTAL,    /* too many subscriptions, its own or all together */
     CRN_CUT_GREETING, /* no ZMTP 3 */
     CRN_CUT_COMMAND,  /* a command larger than any may be */
     CRN_CUT_SHARE,    /* too much in unfinished messages, all together */
     CRN_CUT_CONNECTIONS, /* too many connections */
+    CRN_CUT_BUSY,        /* the socket's thread does not keep up with those that come and go */
     CRN_CUT_DESCRIPTORS, /* the process has no descriptor left */
     CRN_CUTS,
 } crn_peers_cut;
@@ -61,6 +63,10 @@ bool crn_peers_end_bind(void);
 
 /* How many connections there can be at once, those included that are being closed. */
 int32_t crn_peers_capacity(const crn_peers *peers);
+
+/* From when on the socket's thread has been at work without a pause; 0: it waits. One that works
+ * for long gets no new connections: libzmq would queue what they do for it without a bound. */
+void crn_peers_busy(crn_peers *peers, int64_t since_ns);
 
 /* Logs what was cut since the last call, a line a second per reason at most. */
 void crn_peers_report(crn_peers *peers);

@@ -21,11 +21,14 @@
 #define KEY "publish.viewers.bind"
 
 /* Viewers only ever send subscriptions, to topics of at most 31 bytes. libzmq takes some 35 bytes
- * of memory for each byte of a topic. */
+ * of memory for each byte of a topic, six times that where first and last byte are told apart. */
 #define SUBSCRIPTION_BYTES 128
 
 /* What one viewer may send: a subscription to each of 1024 lanes, and some changes. */
 #define SUBSCRIPTIONS_BYTES 32768
+
+/* And all together: for whoever leaves, libzmq walks through all there are. */
+#define SUBSCRIPTIONS_ALL_BYTES (2 * SUBSCRIPTIONS_BYTES)
 
 /* Events and subscriptions read in one go, so that a storm of them never delays verdicts for long.
  */
@@ -74,11 +77,16 @@ static int bind_socket(crn_viewers *self, crn_error *error)
                    .parts = 1,
                    .total_bytes = SUBSCRIPTIONS_BYTES},
         .unfinished_bytes = UINT64_MAX, /* one part is no unfinished message */
+        .kept_bytes = SUBSCRIPTIONS_ALL_BYTES,
     };
     r = crn_endpoint_limit(self->endpoint, &rules);
     if (r == 0)
         r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM,
                              (int)self->config->publish.viewers.high_water_mark);
+    /* Bounded by the rules. Were libzmq to stop reading, it would abort the process: a connection
+     * that ends meanwhile fails its heartbeat's assertion (!_io_error). */
+    if (r == 0)
+        r = crn_endpoint_set(self->endpoint, ZMQ_RCVHWM, 0);
     int64_t longest = SUBSCRIPTION_BYTES;
     if (r == 0 && zmq_setsockopt(self->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
@@ -182,8 +190,11 @@ static void *run_viewers(void *argument)
     struct pollfd polled[] = {
         {descriptors[0], POLLIN, 0}, {descriptors[1], POLLIN, 0}, {self->wake, POLLIN, 0}};
     while (!atomic_load_explicit(&self->stop, memory_order_acquire))
-        if (!serve(self))
+        if (!serve(self)) {
+            crn_endpoint_busy(self->endpoint, 0);
             (void)poll(polled, 3, -1);
+            crn_endpoint_busy(self->endpoint, crn_now_ns());
+        }
     send_queued(self);
     return NULL;
 }

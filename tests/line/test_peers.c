@@ -29,15 +29,15 @@
 /* More than the kernel holds for a connection and the limits allow together. */
 #define FLOOD_BYTES (UINT64_C(256) << 20)
 
+#define LINE                                                                                       \
+    "classes: [{name: background}, {name: rot, level: 0.5}]\n"                                     \
+    "chain: [contours: {}]\n"                                                                      \
+    "run: {backend: openmp, workers: 1, threads: 1}\n"                                             \
+    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+
 static void start(line_fixture *f)
 {
-    line_start_on(f,
-                  "classes: [{name: background}, {name: rot, level: 0.5}]\n"
-                  "chain: [contours: {}]\n"
-                  "run: {backend: openmp, workers: 1, threads: 1}\n"
-                  "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
-                  "limits: {view_mib: 1, peer_mib: 1, peers: 8}\n",
-                  NULL);
+    line_start_on(f, LINE "limits: {view_mib: 1, peer_mib: 1, peers: 8}\n", NULL);
 }
 
 /* So many fruits, each of one view, through the line. */
@@ -202,6 +202,39 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     assert_int_equal(f.metrics.publish.peers.cut[CRN_CUT_TOTAL], 3);
 }
 
+/* Topics of which libzmq's tree of subscriptions keeps most, and walks through for whoever leaves.
+ */
+static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing(void **state)
+{
+    (void)state;
+    enum { TOPIC = 4, COUNT = 4 * 1300, VIEWERS = 200 };
+    static unsigned char subscriptions[COUNT * (2 + TOPIC)];
+    line_fixture f;
+    line_start_on(&f, LINE "limits: {view_mib: 1, peer_mib: 1, peers: 100}\n", NULL);
+    char endpoint[128];
+    write_endpoint(&f, "viewers", endpoint);
+    pass_fruits(&f, 3);
+    for (int viewer = 0; viewer < VIEWERS; viewer++) {
+        for (int i = 0; i < COUNT; i++) {
+            unsigned prefix = (unsigned)(viewer * COUNT + i) / 2;
+            unsigned char *at = subscriptions + i * (2 + TOPIC);
+            at[1] = TOPIC;
+            at[2] = 1;
+            at[3] = (unsigned char)(prefix >> 8);
+            at[4] = (unsigned char)prefix;
+            at[5] = i % 2 ? 255 : 0;
+        }
+        int peer = crn_zmtp_connect_as(endpoint, "SUB");
+        if (peer < 0)
+            continue; /* refused: too many go at once */
+        crn_zmtp_send(peer, subscriptions, sizeof subscriptions);
+        close(peer);
+    }
+    pass_fruits(&f, 3);
+    line_stop(&f);
+    assert_int_equal(f.metrics.publish.sent, 6);
+}
+
 /* Those that say nothing, and those that only finish the handshake. */
 static void more_connections_than_allowed_keep_no_sender_out(void **state)
 {
@@ -309,6 +342,7 @@ int main(void)
         cmocka_unit_test(commands_of_a_megabyte_cut_their_sender),
         cmocka_unit_test(a_message_of_very_many_parts_is_never_read),
         cmocka_unit_test(subscriptions_by_the_thousand_cut_their_viewer),
+        cmocka_unit_test(viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing),
         cmocka_unit_test(more_connections_than_allowed_keep_no_sender_out),
         cmocka_unit_test(a_process_of_few_descriptors_outlives_a_flood_of_connections),
         cmocka_unit_test(unfinished_views_of_all_have_a_bound_together),
