@@ -175,13 +175,17 @@ static void grader_left(crn_publish *publish, int64_t now_ns)
     uint64_t doubtful = crn_backlog_take_doubtful(publish->backlog, now_ns);
     publish->stats.possibly_lost += doubtful;
     uint64_t held;
-    char more[CRN_LOG_HELD_BYTES];
-    if (crn_log_gate_open(&publish->left, now_ns, &held))
-        crn_log(CRN_LOG_ERROR,
-                "publish.grader: a grader left %s, %" PRIu64 " remain; of the last %" PRIu64
-                " verdicts some may not have reached it (the lanes' sequence numbers show which)%s",
-                crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, doubtful,
-                crn_log_held(held, more));
+    char more[CRN_LOG_HELD_BYTES], lost[128] = "no verdict was under way to it";
+    if (!crn_log_gate_open(&publish->left, now_ns, &held))
+        return;
+    if (doubtful)
+        snprintf(lost, sizeof lost,
+                 "of the last %" PRIu64 " verdicts some may not have reached it (the lanes' "
+                 "sequence numbers show which)",
+                 doubtful);
+    crn_log(CRN_LOG_ERROR, "publish.grader: a grader left %s, %" PRIu64 " remain; %s%s",
+            crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, lost,
+            crn_log_held(held, more));
 }
 
 static void read_events(crn_publish *publish, int64_t now_ns)

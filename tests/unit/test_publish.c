@@ -100,8 +100,11 @@ static void test_without_a_grader_verdicts_wait(void **state)
 
     /* What was sent long ago has arrived. */
     f->now_ns += CRN_PUBLISH_DOUBT_NS + 1;
+    crn_caught_log log;
+    crn_log_catch(&log);
     crn_publishing_leave(f, grader);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
+    assert_non_null(strstr(crn_log_release(&log), ", 0 remain; no verdict was under way to it\n"));
     assert_int_equal(crn_publishing_stats(f)->possibly_lost, 0);
     crn_peer_message_free(m);
 }
