@@ -188,12 +188,23 @@ static void a_lock_that_stays_ends_it(void **state)
     assert_non_null(strstr(said, "another program still has the package database after 0 s\n"));
 }
 
+static void help_is_its_own_head(void **state)
+{
+    (void)state;
+    assert_int_equal(setup("--help", ""), 0);
+    assert_memory_equal(said, "Installs on Debian 12 what cernita needs", 40);
+    assert_non_null(strstr(said, "0 all is there, 1 it cannot be had, 2 usage error.\n"));
+    assert_string_equal(asked, "");
+    assert_int_equal(setup("--hel", ""), 2);
+}
+
 int main(void)
 {
 #define WITH_FAKES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_FAKES(it_asks_for_what_the_mode_needs),
         WITH_FAKES(it_asks_for_nothing_that_is_there),
+        WITH_FAKES(help_is_its_own_head),
         WITH_FAKES(it_waits_for_a_locked_package_database),
         WITH_FAKES(another_failure_is_reported_at_once),
         WITH_FAKES(a_lock_that_stays_ends_it),
