@@ -1,5 +1,5 @@
 /*
- * The calls by which libzmq listens, accepts, reads and closes, defined here in place of the C
+ * The calls by which libzmq listens, accepts, waits, reads and closes, defined here in place of the C
  * library's: each makes the same system call and passes by peers.h. For descriptors that are no
  * peer's they do what the C library's do.
  *

@@ -335,6 +335,36 @@ static void unfinished_views_of_all_have_a_bound_together(void **state)
     crn_receiving_close(&line);
 }
 
+/* Its messages wait, so nothing is read from it when heartbeats are due. */
+static void a_sender_that_goes_while_nobody_reads_takes_nothing_along(void **state)
+{
+    (void)state;
+    enum { MESSAGES = 200, PINGS = 3, PING_BYTES = 9 };
+    static unsigned char messages[MESSAGES * 3], pings[PINGS * PING_BYTES];
+    for (int i = 0; i < MESSAGES; i++)
+        messages[3 * i + 1] = 1;
+    char folder[64], endpoint[128];
+    assert_int_equal(daemon_make_folder(folder), 0);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/in", folder);
+    crn_receiving line;
+    crn_receiving_open(endpoint, &line);
+    int sender = crn_zmtp_connect_push(endpoint);
+    assert_true(sender >= 0);
+    assert_int_equal(crn_zmtp_send(sender, messages, sizeof messages), 0);
+    close(sender);
+    /* Another one's heartbeats, so that the first one's were due as well. */
+    int other = crn_zmtp_connect_push(endpoint);
+    assert_true(other >= 0);
+    assert_int_equal(recv(other, pings, sizeof pings, MSG_WAITALL), sizeof pings);
+    assert_memory_equal(pings + 2, "\4PING", 5);
+    close(other);
+    crn_receiving_send_good(&line, line.push, 0);
+    crn_view_header header;
+    crn_receiving_next(&line, &header);
+    crn_receiving_close(&line);
+    assert_int_equal(daemon_remove_folder(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +376,7 @@ int main(void)
         cmocka_unit_test(more_connections_than_allowed_keep_no_sender_out),
         cmocka_unit_test(a_process_of_few_descriptors_outlives_a_flood_of_connections),
         cmocka_unit_test(unfinished_views_of_all_have_a_bound_together),
+        cmocka_unit_test(a_sender_that_goes_while_nobody_reads_takes_nothing_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
