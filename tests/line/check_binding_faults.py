@@ -26,7 +26,7 @@ BACKENDS = "auto, serial, openmp or cuda"
 # What is called, with which error, and how that begins.
 CASES = {
     "contours of float64": (lambda: cernita.contours(grey.astype("f8"), 1), TypeError,
-                            f"array must be of {IMAGE}, not float64; array.astype('uint16') makes it one"),
+                            f"array must be of {IMAGE}, not float64; array.astype('float32') makes it one"),
     "contours of bool": (lambda: cernita.contours(grey > 0, 1), TypeError, f"array must be of {IMAGE}, not bool"),
     "contours of int32": (lambda: cernita.contours(grey.astype("i4"), 1), TypeError,
                           f"array must be of {IMAGE}, not int32"),
@@ -139,6 +139,9 @@ CASES = {
 
     "ranklet of float32": (lambda: cernita.ranklet(real, 4), TypeError,
                            "array must be of uint8 or uint16, not float32"),
+    "cure of float32": (lambda: cernita.ranklet(real, 4), TypeError,
+                        "array must be of uint8 or uint16, not float32; scaled to 0 to 65535, "
+                        "array.astype('uint16') makes it one"),
     "ranklet of planes": (lambda: cernita.ranklet(rgb, 4), ValueError, "array must have 2 dimensions, not 3"),
     "odd window": (lambda: cernita.ranklet(grey, 3), ValueError, "window must have even sides, not 3 x 3"),
     "small window": (lambda: cernita.ranklet(grey, 0), ValueError, "window must be from 2 to"),

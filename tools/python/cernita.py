@@ -159,8 +159,11 @@ def _array(argument, array, types, dimensions=(2, 3)):
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
     if array.dtype.name not in types:
+        other = "float32" if "float32" in types else types[-1]
+        # Fractions would be cut off, so that probabilities became zeros.
+        scaled = "scaled to 0 to 65535, " if array.dtype.kind == "f" and other == "uint16" else ""
         raise TypeError(f"{argument} must be of {_join(types)}, not {array.dtype.name}; "
-                        f"{argument}.astype({types[-1]!r}) makes it one")
+                        f"{scaled}{argument}.astype({other!r}) makes it one")
     if not array.dtype.isnative:
         raise TypeError(f"{argument} must be in this machine's byte order, not {array.dtype.str!r}")
     if array.ndim not in dimensions:
