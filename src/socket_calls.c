@@ -93,9 +93,12 @@ int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_
     if (got <= 0 || !accepts)
         return got;
     int kept = 0;
-    for (int i = 0; i < got; i++)
-        if (events[i].events & (EPOLLIN | EPOLLOUT))
+    for (int i = 0; i < got; i++) {
+        /* With both, libzmq reads twice, and may have stopped after the first time. */
+        events[i].events &= EPOLLIN | EPOLLOUT;
+        if (events[i].events)
             events[kept++] = events[i];
+    }
     if (kept == 0)
         nanosleep(&(struct timespec){.tv_nsec = HANG_UP_NS}, NULL);
     return kept;
