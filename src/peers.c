@@ -247,8 +247,8 @@ static void give_shares(peer *it)
     it->frames.held_bytes = it->frames.total = 0;
 }
 
-/* Under the lock: libzmq reads no more from it. Where it does not read anyway, shutdown wakes it.
- */
+/* Under the lock: libzmq reads no more from it. Shutdown has it look, where it waits for input;
+ * else it finds the end when it reads on. */
 static void cut(peer *it, crn_peers_cut reason)
 {
     it->cut = true;
