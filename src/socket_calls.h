@@ -1,6 +1,6 @@
 /*
- * The calls by which libzmq listens, accepts, waits, reads and closes, defined here in place of the C
- * library's: each makes the same system call and passes by peers.h. For descriptors that are no
+ * The calls by which libzmq listens, accepts, waits, reads and closes, defined here in place of the
+ * C library's: each makes the same system call and passes by peers.h. For descriptors that are no
  * peer's they do what the C library's do.
  *
  * This is how the daemon sees what a peer sends before libzmq keeps it. libzmq itself offers no
