@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "gpu/gpu.h"
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #define BUSY_NS 50000
 #define NAP_NS  20000

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/regular_file.h"
+#include "stages/base/regular_file.h"
 #include "src/config_parts.h"
 
 #define PATH_BYTES 128

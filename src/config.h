@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/base/cplusplus.h"
-#include "src/base/error.h"
-#include "src/base/param.h"
+#include "stages/base/cplusplus.h"
+#include "stages/base/error.h"
+#include "stages/base/param.h"
 #include "stages/classes.h"
 #include "stages/stage.h"
 

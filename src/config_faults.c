@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/nearest.h"
+#include "stages/base/nearest.h"
 
 /* A file with more faults is no line file; the rest is only counted. */
 #define FAULTS_MAX 1000

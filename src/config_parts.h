@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/base/error.h"
-#include "src/base/param.h"
+#include "stages/base/error.h"
+#include "stages/base/param.h"
 #include "src/config.h"
 
 /* --- faults --- */

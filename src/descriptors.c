@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/peers.h"
 
 /* Those that accept connections: ingest, grader, viewers. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/device_parts.h"
 
 /* Time that a batch or a call to the device may take at least, and its share of the budget: the

@@ -15,7 +15,7 @@
 #define CRN_DEVICE_H
 
 #include "gpu/gpu.h"
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/chain.h"
 
 /* Views that a device has at once, from crn_device_submit to crn_device_release. */

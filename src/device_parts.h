@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "src/device.h"
-#include "src/ring.h"
+#include "stages/base/ring.h"
 
 /* Batches of 1, 2, 4, 8, 16 views. */
 #define CRN_DEVICE_BATCHES   5

@@ -8,8 +8,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 #include "src/choice.h"
 #include "src/device_parts.h"
 

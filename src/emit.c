@@ -10,7 +10,7 @@
 #include <msgpack.h>
 #include <yajl/yajl_gen.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #define FIRST_CAPACITY_BYTES 65536
 

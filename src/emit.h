@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "src/config.h"
 
 CRN_C_BEGIN

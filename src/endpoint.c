@@ -16,9 +16,9 @@
 
 #include <zmq.h>
 
-#include "src/base/log.h"
-#include "src/base/param.h"
-#include "src/priority.h"
+#include "stages/base/log.h"
+#include "stages/base/param.h"
+#include "stages/base/priority.h"
 
 /* A peer that answers no ping for this long is gone. A reader that leaves its socket alone for
  * longer loses its senders, and what they had under way: once the high water mark stops the

@@ -14,7 +14,7 @@
 #ifndef CRN_ENDPOINT_H
 #define CRN_ENDPOINT_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/peers.h"
 #include "src/socket_monitor.h"
 

@@ -7,8 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 #include "src/engine_parts.h"
 #include "stages/backend.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/place.h"
 #include "src/schedule.h"
 

@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "src/config.h"
 #include "src/lane.h"
 #include "src/refusal.h"

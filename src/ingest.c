@@ -8,8 +8,8 @@
 
 #include <zmq.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 #include "src/endpoint.h"
 #include "stages/classes.h"
 

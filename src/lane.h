@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "src/refusal.h"
 #include "src/wire.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
-#include "src/priority.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/base/priority.h"
 
 /* Messages read before the loop looks at everything else again; each is followed by what is due
  * anyway. */

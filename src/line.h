@@ -10,7 +10,7 @@
 #define CRN_LINE_H
 
 #include "gpu/gpu.h"
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/config.h"
 #include "src/metrics.h"
 

@@ -1,7 +1,7 @@
 /* A view's arrival: its deadline, its fruit, its slot, its values. */
 #include "src/line_internal.h"
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 /* A header deadline further away than this is taken for a clock that is wrong. */
 #define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
-#include "src/base/arguments.h"
-#include "src/base/log.h"
-#include "src/base/standard.h"
+#include "stages/base/arguments.h"
+#include "stages/base/log.h"
+#include "stages/base/standard.h"
 #include "src/config.h"
 #include "src/descriptors.h"
 #include "src/line.h"
-#include "src/memory.h"
+#include "stages/base/malloc_tuning.h"
 #include "src/preflight.h"
 #include "stages/backend.h"
 

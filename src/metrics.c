@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 
 /* A line of `name=count` under construction. */
 typedef struct counters {

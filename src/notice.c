@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/clock.h"
-#include "src/priority.h"
+#include "stages/base/clock.h"
+#include "stages/base/priority.h"
 
 void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
                       const crn_publish *publish, const crn_engine *engine)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/engine.h"
 #include "src/fruit.h"
 #include "src/ingest.h"

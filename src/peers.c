@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 #include "src/socket_calls.h"
 
 /* Descriptors from here on are no connections: they are refused. */

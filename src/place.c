@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 /* The earliest alarm on top, of alike ones the oldest. */
 typedef struct heap {

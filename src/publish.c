@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 #include "src/backlog.h"
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/emit.h"
 #include "src/endpoint.h"
 #include "src/status.h"

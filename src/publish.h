@@ -23,8 +23,8 @@
 #ifndef CRN_PUBLISH_H
 #define CRN_PUBLISH_H
 
-#include "src/base/clock.h"
-#include "src/base/error.h"
+#include "stages/base/clock.h"
+#include "stages/base/error.h"
 #include "src/config.h"
 #include "src/fruit.h"
 #include "src/lane.h"

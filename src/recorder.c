@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 
 #define ALIGN_BYTES     64  /* of an entry; the ring's length is a multiple of it */
 #define PAGE_BYTES      512 /* of a recording, what a page needs beside its pixels; an estimate */

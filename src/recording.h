@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/wire.h"
 
 typedef struct crn_recording_writer crn_recording_writer;

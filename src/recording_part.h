@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 typedef struct crn_recording_part {
     int fd;            /* for reading and writing; -1 without */

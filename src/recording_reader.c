@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/regular_file.h"
+#include "stages/base/regular_file.h"
 #include "src/recording_format.h"
 #include "stages/tiff_faults.h"
 

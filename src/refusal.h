@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "src/wire.h"
 
 CRN_C_BEGIN

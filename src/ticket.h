@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 
 CRN_C_BEGIN
 

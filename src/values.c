@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/clock.h"
-#include "src/base/fnv.h"
+#include "stages/base/clock.h"
+#include "stages/base/fnv.h"
 
 #define TEXT_BYTES 256
 

@@ -19,7 +19,7 @@
 #ifndef CRN_VALUES_H
 #define CRN_VALUES_H
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/config.h"
 #include "src/lane.h"
 #include "src/view.h"

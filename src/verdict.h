@@ -92,7 +92,7 @@
 #ifndef CRN_VERDICT_H
 #define CRN_VERDICT_H
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "src/emit.h"
 #include "src/fruit.h"
 #include "src/store.h"

@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
 #include "src/endpoint.h"
-#include "src/priority.h"
-#include "src/ring.h"
+#include "stages/base/priority.h"
+#include "stages/base/ring.h"
 
 #define KEY "publish.viewers.bind"
 

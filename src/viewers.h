@@ -14,7 +14,7 @@
 
 #include <zmq.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/config.h"
 #include "src/peers.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
-#include "src/priority.h"
-#include "src/ring.h"
+#include "stages/base/clock.h"
+#include "stages/base/priority.h"
+#include "stages/base/ring.h"
 
 /* A view's way through the worker; `output` is what the caller sees of it. */
 typedef struct task {

@@ -7,7 +7,7 @@
 #define CRN_WORKER_H
 
 #include "gpu/gpu.h"
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/chain.h"
 #include "src/device.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "src/base/fnv.h"
+#include "stages/base/fnv.h"
 
 uint64_t crn_classes_hash(const crn_classes *classes)
 {

@@ -2,8 +2,8 @@
 #ifndef CRN_ELEMENT_H
 #define CRN_ELEMENT_H
 
-#include "src/base/error.h"
-#include "src/base/param.h"
+#include "stages/base/error.h"
+#include "stages/base/param.h"
 #include "stages/ops.h"
 
 /* Is pixel (x, y) of the element, from its top left, a member? (0, 0) <= (x, y) < its size. */

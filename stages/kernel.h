@@ -2,8 +2,8 @@
 #ifndef CRN_KERNEL_H
 #define CRN_KERNEL_H
 
-#include "src/base/error.h"
-#include "src/base/param.h"
+#include "stages/base/error.h"
+#include "stages/base/param.h"
 #include "stages/ops.h"
 
 /* A kernel with the memory of its weights in itself, so that it may be copied. */

@@ -10,7 +10,7 @@
 #ifndef CRN_OPS_H
 #define CRN_OPS_H
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 #include "stages/image.h"
 #include "stages/result.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/regular_file.h"
+#include "stages/base/regular_file.h"
 #include "stages/picture_parts.h"
 
 #define MAGIC_BYTES 8

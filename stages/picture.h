@@ -8,7 +8,7 @@
 #ifndef CRN_PICTURE_H
 #define CRN_PICTURE_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "stages/image.h"
 
 /*

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 #include "stages/picture_parts.h"
 
 #define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */

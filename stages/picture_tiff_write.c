@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 #include "stages/picture_parts.h"
 #include "stages/tiff_faults.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 
 CRN_C_BEGIN
 

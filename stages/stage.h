@@ -9,9 +9,9 @@
 #ifndef CRN_STAGE_H
 #define CRN_STAGE_H
 
-#include "src/base/cplusplus.h"
-#include "src/base/error.h"
-#include "src/base/param.h"
+#include "stages/base/cplusplus.h"
+#include "stages/base/error.h"
+#include "stages/base/param.h"
 #include "stages/classes.h"
 #include "stages/ops.h"
 

@@ -4,7 +4,7 @@
 
 #include <tiffio.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /* A file opened with these options says its first error into *first_error, while that is empty, and
  * its last warning into *last_warning (NULL: nowhere). Both outlive the file. */

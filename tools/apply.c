@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000

@@ -8,7 +8,7 @@
 #ifndef CRN_APPLY_H
 #define CRN_APPLY_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "stages/backend.h"
 #include "stages/picture.h"
 #include "tools/options.h"

@@ -5,7 +5,7 @@
 #ifndef CRN_APPLY_MAP_H
 #define CRN_APPLY_MAP_H
 
-#include "src/base/param.h"
+#include "stages/base/param.h"
 #include "tools/apply.h"
 
 /* A picture of the same pages, samples and size in another type, all 0. 0 or -ENOMEM with a line

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 #include "tools/apply_map.h"
 #include "tools/draw.h"
 

@@ -2,7 +2,7 @@
 #ifndef CRN_APPLY_PANEL_H
 #define CRN_APPLY_PANEL_H
 
-#include "src/base/param.h"
+#include "stages/base/param.h"
 #include "tools/apply_map.h"
 
 /* Pixels above and left of the pictures, for the columns' and the rows' captions. */

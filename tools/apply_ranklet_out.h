@@ -2,7 +2,7 @@
 #ifndef CRN_APPLY_RANKLET_OUT_H
 #define CRN_APPLY_RANKLET_OUT_H
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 #include "tools/apply_panel.h"
 #include "tools/apply_windows.h"
 

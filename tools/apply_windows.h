@@ -2,7 +2,7 @@
 #ifndef CRN_APPLY_WINDOWS_H
 #define CRN_APPLY_WINDOWS_H
 
-#include "src/base/param.h"
+#include "stages/base/param.h"
 #include "tools/options.h"
 
 #define CRN_WINDOWS_MAX 64

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tools/decode.h"
 
 /* After the last view, so long without any answer means that no more will come. */

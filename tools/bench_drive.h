@@ -3,7 +3,7 @@
 #ifndef CRN_BENCH_DRIVE_H
 #define CRN_BENCH_DRIVE_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/recording.h"
 #include "tools/bench_peer.h"
 #include "tools/recordings.h"

@@ -1,7 +1,7 @@
 /* Many views in flight: what `cernita-bench gpu` calls sustained. */
 #include <errno.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tools/bench_gpu.h"
 
 #define CONTEXTS_MAX 8

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tools/bench_gpu.h"
 
 enum { MARK_BEGIN, MARK_END };

@@ -2,7 +2,7 @@
 #ifndef CRN_BENCH_NPY_H
 #define CRN_BENCH_NPY_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "stages/image.h"
 
 /*

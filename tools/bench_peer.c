@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "src/memory.h"
+#include "stages/base/malloc_tuning.h"
 #include "src/wire.h"
 #include "tools/bench.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "stages/backend.h"
 #include "stages/openmp/contours.h"
 #include "tools/bench.h"

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 /* What takes so many times longer than it should is run once. */
 #define PATIENCE 8

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/values.h"
 #include "tools/bench.h"
 #include "tools/bench_npy.h"

@@ -1,8 +1,8 @@
 /* cernita-apply: one operator on one file. */
 #include <string.h>
 
-#include "src/base/new_file.h"
-#include "src/base/standard.h"
+#include "stages/base/new_file.h"
+#include "stages/base/standard.h"
 #include "tools/apply.h"
 
 static const crn_tool tool = {

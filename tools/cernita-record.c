@@ -9,9 +9,9 @@
 #include <sys/signalfd.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
-#include "src/base/standard.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/base/standard.h"
 #include "src/endpoint.h"
 #include "src/recorder.h"
 #include "tools/options.h"

@@ -12,8 +12,8 @@
 #include <sys/signalfd.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
-#include "src/base/standard.h"
+#include "stages/base/clock.h"
+#include "stages/base/standard.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/recordings.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/clock.h"
-#include "src/base/standard.h"
+#include "stages/base/clock.h"
+#include "stages/base/standard.h"
 #include "src/recording.h"
 #include "src/recording_format.h"
 #include "stages/classes.h"

@@ -10,9 +10,9 @@
 
 #include <zmq.h>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
-#include "src/base/standard.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/base/standard.h"
 #include "tools/decode.h"
 #include "tools/follow.h"
 #include "tools/latency.h"
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
     bool short_of_count = set.count && t.verdicts < set.count;
     tail_done(&t);
     if (r < 0 && ferror(stdout))
-        return CRN_EXIT_FAILED; /* said at exit, see src/base/standard.h */
+        return CRN_EXIT_FAILED; /* said at exit, see stages/base/standard.h */
     if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     return short_of_count ? CRN_EXIT_FAILED : 0;

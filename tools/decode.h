@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "src/fruit.h"
 #include "stages/classes.h"
 #include "tools/packed.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 #include "tools/font.h"
 #include "tools/labels.h"
 #include "tools/view_marks.h"

@@ -4,7 +4,7 @@
 #ifndef CRN_DRAW_H
 #define CRN_DRAW_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 #include "tools/decode.h"
 #include "tools/photos.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/arguments.h"
+#include "stages/base/arguments.h"
 #include "tools/progress.h"
 
 #define OPTIONS_MAX  32

@@ -10,7 +10,7 @@
 
 #include <msgpack.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /* Valid until crn_packed_done, and for MessagePack only while the message's bytes are. */
 typedef struct crn_packed {

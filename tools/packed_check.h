@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /* How deep lists and maps may lie in one another; libmsgpack's own limit, which it tells as a lack
  * of memory. */

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /* One view's picture; a zeroed one is a view that nothing is known of. */
 typedef struct crn_photo {

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #define BAR_CELLS   24
 #define INTERVAL_NS (100 * CRN_NS_PER_MS)

@@ -2,7 +2,7 @@
 #ifndef CRN_RECORDINGS_H
 #define CRN_RECORDINGS_H
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 typedef struct crn_recordings {
     char **paths; /* `count` of them; own memory */

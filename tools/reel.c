@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tools/progress.h"
 
 #define FIRST_ROOM   256

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tools/view_text.h"
 
 static const char *const kind_colors[] = {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/ingest.h"
 #include "tests/support/bad_messages.h"
 #include "tests/support/receiving.h"

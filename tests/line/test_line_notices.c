@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/line_fixture.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "stages/context.h"
 #include "stages/stage.h"
 #include "tests/support/caught_log.h"

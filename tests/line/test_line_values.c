@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/cuda.h"
 #include "tests/support/decode.h"

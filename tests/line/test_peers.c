@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "tests/support/daemon.h"
 #include "tests/support/line_fixture.h"
 #include "tests/support/peer.h"

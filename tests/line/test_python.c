@@ -17,7 +17,7 @@
 #include <msgpack.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/wire.h"
 #include "stages/classes.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/wire.h"
 #include "tests/support/recorded.h"
 

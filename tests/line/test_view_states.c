@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <msgpack.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "stages/stage.h"
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"

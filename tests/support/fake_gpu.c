@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "stages/backend.h"
 #include "stages/classes.h"
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",        "hangs",
                                            "stuck", "vanishes",   "slow uploads", "busy"};

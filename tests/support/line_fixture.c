@@ -14,7 +14,7 @@
 #include <msgpack.h>
 #include <zmq.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 
 static void *run_line(void *argument)
 {

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #define GREETING_BYTES 64
 #define FLAG_MORE      1

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/engine.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/faulty_gpu.h"

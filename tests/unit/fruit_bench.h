@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/fruit.h"
 
 #define MS    CRN_NS_PER_MS

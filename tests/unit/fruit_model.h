@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/fruit.h"
 
 #define LANES    4

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/chain.h"
 #include "stages/context.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/config_parts.h"
 #include "stages/backend.h"
 #include "tests/support/same_config.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/param.h"
+#include "stages/base/param.h"
 #include "src/endpoint.h"
 #include "tests/support/zmtp.h"
 

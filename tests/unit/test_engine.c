@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/engine.h"
 
 static sem_t gate;

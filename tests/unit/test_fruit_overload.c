@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/fruit.h"
 
 #define VIEWS       4

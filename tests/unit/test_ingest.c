@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/ingest.h"
 #include "tests/support/bad_messages.h"
 #include "tests/support/receiving.h"

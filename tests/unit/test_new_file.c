@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/new_file.h"
+#include "stages/base/new_file.h"
 
 static char folder[64], path[96];
 

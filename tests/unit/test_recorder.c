@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/log.h"
+#include "stages/base/log.h"
 #include "src/recorder.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/recorded.h"

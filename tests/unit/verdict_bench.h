@@ -20,7 +20,7 @@
 #include <msgpack.h>
 #include <yajl/yajl_tree.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 #include "src/verdict.h"
 #include "stages/backend.h"
 #include "tests/support/decode.h"

@@ -1,4 +1,4 @@
-#include "src/ring.h"
+#include "stages/base/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 #include <time.h>
 

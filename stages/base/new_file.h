@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 typedef struct crn_new_file {
     int fd;

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /* What a file is, by its st_mode, with its article: "a folder", "a pipe", "a device". */
 const char *crn_file_kind(mode_t mode);

@@ -1,4 +1,4 @@
-#include "src/base/log.h"
+#include "stages/base/log.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
+#include "stages/base/clock.h"
 
 static crn_log_level loudest = CRN_LOG_INFO;
 

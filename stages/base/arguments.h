@@ -7,7 +7,7 @@
 
 #include <getopt.h>
 
-#include "src/base/error.h"
+#include "stages/base/error.h"
 
 /*
  * Every option must be written in full and have a value exactly where it takes one. 0, or -EINVAL

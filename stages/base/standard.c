@@ -1,4 +1,4 @@
-#include "src/base/standard.h"
+#include "stages/base/standard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "src/priority.h"
+#include "stages/base/priority.h"
 
 #include <pthread.h>
 #include <sched.h>

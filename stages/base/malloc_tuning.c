@@ -1,4 +1,4 @@
-#include "src/memory.h"
+#include "stages/base/malloc_tuning.h"
 
 #include <malloc.h>
 

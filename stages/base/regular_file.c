@@ -1,4 +1,4 @@
-#include "src/base/regular_file.h"
+#include "stages/base/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "src/base/nearest.h"
+#include "stages/base/nearest.h"
 
 #include <ctype.h>
 #include <string.h>

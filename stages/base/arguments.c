@@ -1,11 +1,11 @@
-#include "src/base/arguments.h"
+#include "stages/base/arguments.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/nearest.h"
+#include "stages/base/nearest.h"
 
 #define OPTIONS_MAX 64
 

@@ -8,7 +8,7 @@
 #ifndef CRN_ERROR_H
 #define CRN_ERROR_H
 
-#include "src/base/cplusplus.h"
+#include "stages/base/cplusplus.h"
 
 CRN_C_BEGIN
 
