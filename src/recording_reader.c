@@ -15,7 +15,7 @@
 
 #include "stages/base/regular_file.h"
 #include "src/recording_format.h"
-#include "stages/tiff_faults.h"
+#include "stages/picture/tiff_faults.h"
 
 #define HEADER_BYTES 16 /* of a BigTIFF */
 #define FIRST_LINK   8  /* where the header names the first directory */

@@ -16,7 +16,7 @@
 
 #include "src/recording_format.h"
 #include "src/recording_part.h"
-#include "stages/tiff_faults.h"
+#include "stages/picture/tiff_faults.h"
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
                "pages and links are written as they lie in memory");

@@ -10,7 +10,7 @@
 
 #include "stages/base/error.h"
 #include "stages/backend.h"
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 #include "tools/options.h"
 
 /* The last rows of every operator's table of options. */

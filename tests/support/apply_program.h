@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_APPLY_PROGRAM_H
 #define CRN_TESTS_APPLY_PROGRAM_H
 
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 
 /* What the program printed last, to stdout and stderr. */
 extern char apply_output[8192];

@@ -2,7 +2,7 @@
 #ifndef CRN_SUPPORT_PICTURE_FILES_H
 #define CRN_SUPPORT_PICTURE_FILES_H
 
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 
 /* A fresh folder, in which a cmocka group's tests work, and its removal with all that is in it. */
 int picture_folder_setup(void **state);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "stages/picture_parts.h"
+#include "stages/picture/internal.h"
 
 static char root[64];
 

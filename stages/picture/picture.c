@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/regular_file.h"
-#include "stages/picture_parts.h"
+#include "stages/picture/internal.h"
 
 #define MAGIC_BYTES 8
 

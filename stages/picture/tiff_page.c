@@ -1,4 +1,4 @@
-#include "stages/picture_tiff.h"
+#include "stages/picture/tiff.h"
 
 #include <errno.h>
 #include <inttypes.h>

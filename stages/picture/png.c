@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "stages/base/new_file.h"
-#include "stages/picture_parts.h"
+#include "stages/picture/internal.h"
 
 #define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */
 #define SIDE_MAX     INT32_MAX

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stages/picture_parts.h"
+#include "stages/picture/internal.h"
 
 #define LINE_BYTES 4352 /* a cgroup's path and some */
 

@@ -1,10 +1,10 @@
-/* The pages of TIFFs: what stages/picture_tiff.c reads and picture_tiff_page.c understands. */
+/* The pages of TIFFs: what stages/picture/tiff.c reads and tiff_page.c understands. */
 #ifndef CRN_PICTURE_TIFF_H
 #define CRN_PICTURE_TIFF_H
 
 #include <tiffio.h>
 
-#include "stages/picture_parts.h"
+#include "stages/picture/internal.h"
 
 /* What a page says of itself. */
 typedef struct crn_tiff_page {

@@ -1,4 +1,4 @@
-#include "stages/tiff_faults.h"
+#include "stages/picture/tiff_faults.h"
 
 #include <stdarg.h>
 #include <stdio.h>

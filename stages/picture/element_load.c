@@ -4,7 +4,7 @@
 
 #include "stages/element.h"
 #include "stages/names.h"
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 
 /* Its shape by that name; CRN_ELEMENT_PICTURE: it is none. */
 static crn_element_shape shape_of(const char *text)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "stages/base/new_file.h"
-#include "stages/picture_parts.h"
-#include "stages/tiff_faults.h"
+#include "stages/picture/internal.h"
+#include "stages/picture/tiff_faults.h"
 
 #define STRIP_BYTES   (1 << 20)
 #define CLASSIC_BYTES UINT64_C(4200000000) /* of pixels; the rest, to 2^32, is for directories */

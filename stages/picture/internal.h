@@ -2,7 +2,7 @@
 #ifndef CRN_PICTURE_PARTS_H
 #define CRN_PICTURE_PARTS_H
 
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 
 /* --- shapes and memory --------------------------------------------------------------------------
  */

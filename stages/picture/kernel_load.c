@@ -9,7 +9,7 @@
 
 #include "stages/base/regular_file.h"
 #include "stages/kernel.h"
-#include "stages/picture.h"
+#include "stages/picture/picture.h"
 
 #define MARK           "\xef\xbb\xbf" /* of UTF-8, which spreadsheets put in front */
 #define TEXT_BYTES_MAX (4 << 20)      /* far more than CRN_KERNEL_TAPS_MAX numbers take */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/picture_tiff.h"
-#include "stages/tiff_faults.h"
+#include "stages/picture/tiff.h"
+#include "stages/picture/tiff_faults.h"
 
 #define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
 
