@@ -9,7 +9,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/backend.h"
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 #include "tools/bench.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_idc.h"

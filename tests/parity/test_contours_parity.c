@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/cuda.h"

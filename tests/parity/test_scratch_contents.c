@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "stages/context.h"
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 #include "stages/openmp/convolve.h"
 #include "stages/openmp/diamond_square.h"
 #include "stages/openmp/haar.h"

@@ -1,5 +1,5 @@
 /* The careful half of the scan: borders, cells that are left out, rows that are not dense. */
-#include "stages/openmp/contours_cells.h"
+#include "stages/openmp/contours/cells.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Runs that cross from strip to strip become whole contours, and every contour gets its place. */
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 
 static crn_contours_part *part_of(const crn_contours_job *job, int32_t strip, uint32_t lane)
 {

@@ -2,7 +2,7 @@
 #ifndef CRN_OPENMP_CONTOURS_CELLS_H
 #define CRN_OPENMP_CONTOURS_CELLS_H
 
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 
 #define always_inline inline __attribute__((always_inline))
 

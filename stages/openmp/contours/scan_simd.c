@@ -1,5 +1,5 @@
 /* A strip's rows of bits become segments, linked to their neighbours; compiled once per target. */
-#include "stages/openmp/contours_cells.h"
+#include "stages/openmp/contours/cells.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* A row of elements becomes a row of bits, 64 at a time; compiled once per target. */
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 
 #include <string.h>
 

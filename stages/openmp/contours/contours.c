@@ -1,5 +1,5 @@
 /* The fast contours: scratch memory, strips, threads, and the order of the steps (contours.h). */
-#include "stages/openmp/contours_cells.h"
+#include "stages/openmp/contours/cells.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  * The fast contours: what its files share.
  *
  *   contours.c            the entry: scratch memory, strips, threads, the order of the steps
- *   contours_rows_simd.c  a row of pixels -> a row of bits: is it above the level, is it NaN
- *   contours_scan_simd.c  rows of bits -> segments, linked to their neighbours
- *   contours_trace.c      links -> runs of segments in order of travel -> points in their place
- *   contours_stitch.c     runs that cross from strip to strip -> whole contours
+ *   rows_simd.c           a row of pixels -> a row of bits: is it above the level, is it NaN
+ *   scan_simd.c           rows of bits -> segments, linked to their neighbours
+ *   trace.c               links -> runs of segments in order of travel -> points in their place
+ *   stitch.c              runs that cross from strip to strip -> whole contours
  *
  * Bits: a row of pixels is one bit per element, in the order of memory. `lanes` planes lie
  * interleaved (1: a plane by itself), so the neighbour to the left is `lanes` bits lower, and all

@@ -1,5 +1,5 @@
 /* Links become runs, points in order of travel; and runs go to their places in the result. */
-#include "stages/openmp/contours.h"
+#include "stages/openmp/contours/contours.h"
 
 #include <string.h>
 
@@ -132,7 +132,7 @@ static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pa
         opening->followed = false;
         opening->lead = CRN_NONE;
         if (opening->entered || opening->exit != CRN_NONE)
-            continue; /* more may belong to it: contours_stitch.c */
+            continue; /* more may belong to it: stitch.c */
         opening->lead = i;
         opening->lead_strip = -1;
         opening->offset = 0;
