@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/convolve.h"
+#include "stages/openmp/convolve/convolve.h"
 #include "stages/serial/convolve.h"
 #include "tests/support/compare.h"
 #include "tests/support/convolve_cases.h"

@@ -1,5 +1,5 @@
 /* Rows of the picture as f32, with what lies beyond its left and right borders. */
-#include "stages/openmp/convolve.h"
+#include "stages/openmp/convolve/convolve.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Filters in vectors; compiled once per target. */
-#include "stages/openmp/convolve.h"
+#include "stages/openmp/convolve/convolve.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The fast convolution: memory, strips, tiles, threads, and the order of the steps (convolve.h). */
-#include "stages/openmp/convolve.h"
+#include "stages/openmp/convolve/convolve.h"
 
 #include <errno.h>
 #include <string.h>
