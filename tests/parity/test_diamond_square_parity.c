@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/diamond_square.h"
+#include "stages/openmp/diamond_square/diamond_square.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"

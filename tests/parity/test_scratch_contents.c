@@ -16,7 +16,7 @@
 #include "stages/context.h"
 #include "stages/openmp/contours/contours.h"
 #include "stages/openmp/convolve/convolve.h"
-#include "stages/openmp/diamond_square.h"
+#include "stages/openmp/diamond_square/diamond_square.h"
 #include "stages/openmp/haar.h"
 #include "stages/openmp/morphology.h"
 #include "stages/openmp/ranklet.h"

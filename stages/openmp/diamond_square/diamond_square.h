@@ -3,7 +3,7 @@
  *
  *   diamond_square.c         the entry: tiles, threads, memory, the cascade of levels
  *   diamond_square_simd.c    two rows of a level from two rows of the one before
- *   diamond_square_vector.h  the few vector operations that differ between instruction sets
+ *   vector.h                 the few vector operations that differ between instruction sets
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 of them;
  * level l makes grid l + 1 of grid l. With G a row of grid l, D the diamonds of the level, H the

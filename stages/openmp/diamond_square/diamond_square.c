@@ -1,5 +1,5 @@
 /* The fast diamond-square: tiles, threads, memory, and the cascade of levels (diamond_square.h). */
-#include "stages/openmp/diamond_square.h"
+#include "stages/openmp/diamond_square/diamond_square.h"
 
 #include <emmintrin.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* Two rows of a level from two rows of the one before (diamond_square.h). */
-#include "stages/openmp/diamond_square.h"
+#include "stages/openmp/diamond_square/diamond_square.h"
 
 #include <string.h>
 
-#include "stages/openmp/diamond_square_vector.h"
+#include "stages/openmp/diamond_square/vector.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
