@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/haar.h"
+#include "stages/openmp/haar/haar.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

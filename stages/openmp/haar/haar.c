@@ -1,5 +1,5 @@
 /* The fast Haar transform: scratch memory, planes, strips, threads, the order of the steps. */
-#include "stages/openmp/haar.h"
+#include "stages/openmp/haar/haar.h"
 
 #include <errno.h>
 

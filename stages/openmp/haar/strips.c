@@ -1,6 +1,6 @@
 /* Strips of rows through several levels at once: what a level leaves goes on while it is in the
  * cache, and every pixel is read once and written once. */
-#include "stages/openmp/haar.h"
+#include "stages/openmp/haar/haar.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Rows of a picture, whatever its strides and type, as dense floats. */
-#include "stages/openmp/haar.h"
+#include "stages/openmp/haar/haar.h"
 
 #include <string.h>
 

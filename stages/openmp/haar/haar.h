@@ -2,10 +2,10 @@
  * The fast Haar transform: what its files share.
  *
  *   haar.c         the entry: scratch memory, planes, strips, threads, the order of the steps
- *   haar_strips.c  forward and inverse: strips of rows through several levels at once
- *   haar_tiles.c   denoise: tiles of strips to and back
- *   haar_rows.c    rows of any type and strides as dense floats
- *   haar_simd.c    two rows through one level, with what haar_vector.h brings
+ *   strips.c       forward and inverse: strips of rows through several levels at once
+ *   tiles.c        denoise: tiles of strips to and back
+ *   rows.c         rows of any type and strides as dense floats
+ *   haar_simd.c    two rows through one level, with what vector.h brings
  *
  * A row is `width` pixels of `lanes` planes that lie interleaved (1: a plane by itself), so a
  * pixel's neighbour stands `lanes` elements away, and all planes are worked on together.

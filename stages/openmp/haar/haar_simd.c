@@ -1,6 +1,6 @@
 /* Two rows through one level of the Haar transform; compiled once per target. */
-#include "stages/openmp/haar.h"
-#include "stages/openmp/haar_vector.h"
+#include "stages/openmp/haar/haar.h"
+#include "stages/openmp/haar/vector.h"
 #include "stages/openmp/target.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 
 /*
- * Each target brings its vector of floats (haar_vector.h), the `stretch` of a row that it handles
+ * Each target brings its vector of floats (vector.h), the `stretch` of a row that it handles
  * at once, how to read and write such a stretch in pairs of pixels and in halves (what pairs
  * become), and a walk over the stretches of two rows. The arithmetic in between is the same for
  * all.
