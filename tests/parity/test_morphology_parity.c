@@ -11,7 +11,7 @@
 
 #include "gpu/gpu.h"
 #include "stages/element.h"
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

@@ -1,9 +1,9 @@
 /* What morphology does to rows; compiled once per target. */
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 
 #include <string.h>
 
-#include "stages/openmp/morphology_vector.h"
+#include "stages/openmp/morphology/vector.h"
 
 #define MERGE_FEW  5 /* rows */
 #define STACK_WIDE 4 /* vectors */

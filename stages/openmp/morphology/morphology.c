@@ -1,6 +1,6 @@
 /* The fast morphology: memory, tiles, threads, and which passes make up an operation
  * (morphology.h). */
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 
 #include <errno.h>
 

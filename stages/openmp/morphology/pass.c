@@ -1,6 +1,6 @@
 /* An erosion or dilation running down a tile: rows come in, levels are made of them, levels are
  * merged into rows (morphology.h). */
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 
 #include <string.h>
 

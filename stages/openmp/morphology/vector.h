@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 #include "stages/openmp/target.h"
 
 #define INLINE static inline __attribute__((always_inline))

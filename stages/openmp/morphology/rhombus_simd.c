@@ -1,5 +1,5 @@
 /* A small rhombus, the disk of 3 or 5 pixels: runs are made and merged in registers. */
-#include "stages/openmp/morphology_vector.h"
+#include "stages/openmp/morphology/vector.h"
 
 #if defined(CRN_TARGET_avx512)
 #define ROWS_AT_ONCE 8

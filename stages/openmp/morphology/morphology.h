@@ -2,9 +2,9 @@
  * The fast morphology: what its files share.
  *
  *   morphology.c            the entry: tiles, threads, which passes make up an operation
- *   morphology_plan.c       an element -> what has to be merged with what
- *   morphology_pass.c       an erosion or dilation that runs down a tile, row by row
- *   morphology_rows_simd.c, morphology_rhombus_simd.c  what is done to rows: vectors
+ *   plan.c                  an element -> what has to be merged with what
+ *   pass.c                  an erosion or dilation that runs down a tile, row by row
+ *   rows_simd.c, rhombus_simd.c             what is done to rows: vectors
  *
  * A row is a run of elements in which the neighbour to the right stands `lanes` elements away: one
  * plane, or all planes of an interleaved picture. Erosion and dilation differ in a plan (the

@@ -1,6 +1,6 @@
 /* An element becomes runs, and runs become levels of lengths made from one another (morphology.h).
  */
-#include "stages/openmp/morphology.h"
+#include "stages/openmp/morphology/morphology.h"
 
 #include <errno.h>
 #include <string.h>
