@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

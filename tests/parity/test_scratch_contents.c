@@ -19,7 +19,7 @@
 #include "stages/openmp/diamond_square/diamond_square.h"
 #include "stages/openmp/haar/haar.h"
 #include "stages/openmp/morphology/morphology.h"
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
 

@@ -2,10 +2,10 @@
  * The fast ranklets: what its files share.
  *
  *   ranklet.c               the entry: tiles, threads, scratch memory
- *   ranklet_columns_simd.c  larger windows: counts per column, added up along a row
- *   ranklet_pairs8_simd.c,  smaller windows: pairs of pixels compared, a row at a time
- *   ranklet_pairs16_simd.c
- *   ranklet_finish_simd.c   sums become R
+ *   columns_simd.c          larger windows: counts per column, added up along a row
+ *   pairs8_simd.c,  smaller windows: pairs of pixels compared, a row at a time
+ *   pairs16_simd.c
+ *   finish_simd.c           sums become R
  *
  * A window has the quarters a b / c d. With AB for the sum of sign(p - q) over p in a, q in b:
  *

@@ -1,7 +1,7 @@
 /* Sums become R; compiled once per target. */
 #include <stdbool.h>
 
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 
 static void split_64(const crn_ranklet_tile *tile, const int64_t (*sums)[4])
 {

@@ -18,7 +18,7 @@
 
 #include <immintrin.h>
 
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 
 #ifndef CRN_RANKLET_CODE
 #define CRN_RANKLET_CODE int8_t  /* a code, and a sum over a pair of columns */

@@ -1,5 +1,5 @@
 /* The fast ranklets: tiles, threads and scratch memory (ranklet.h). */
-#include "stages/openmp/ranklet_codes.h"
+#include "stages/openmp/ranklet/codes.h"
 
 #include <errno.h>
 #include <string.h>

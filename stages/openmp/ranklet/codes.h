@@ -2,7 +2,7 @@
 #ifndef CRN_OPENMP_RANKLET_CODES_H
 #define CRN_OPENMP_RANKLET_CODES_H
 
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 
 #define CRN_RANKLET_VALUES 65536 /* of 16 bits */
 

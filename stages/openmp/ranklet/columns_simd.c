@@ -10,7 +10,7 @@
 
 #include <immintrin.h>
 
-#include "stages/openmp/ranklet.h"
+#include "stages/openmp/ranklet/ranklet.h"
 
 #if defined(CRN_TARGET_avx512)
 #define BYTES 64

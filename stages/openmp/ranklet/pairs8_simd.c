@@ -1,8 +1,8 @@
-/* Smaller windows, of codes of 8 bits (ranklet_pairs.h). */
+/* Smaller windows, of codes of 8 bits (pairs.h). */
 #define CRN_RANKLET_CODE int8_t
 #define CRN_RANKLET_SUM  int16_t
 #define CRN_RANKLET_BITS 8
-#include "stages/openmp/ranklet_pairs.h"
+#include "stages/openmp/ranklet/pairs.h"
 
 void CRN_TARGETED(crn_ranklet_pairs8_start)(crn_ranklet_tile *tile, int32_t y)
 {

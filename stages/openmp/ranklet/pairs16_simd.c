@@ -1,8 +1,8 @@
-/* Smaller windows, of codes of 16 bits (ranklet_pairs.h). */
+/* Smaller windows, of codes of 16 bits (pairs.h). */
 #define CRN_RANKLET_CODE int16_t
 #define CRN_RANKLET_SUM  int32_t
 #define CRN_RANKLET_BITS 16
-#include "stages/openmp/ranklet_pairs.h"
+#include "stages/openmp/ranklet/pairs.h"
 
 void CRN_TARGETED(crn_ranklet_pairs16_start)(crn_ranklet_tile *tile, int32_t y)
 {

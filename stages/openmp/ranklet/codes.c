@@ -1,4 +1,4 @@
-#include "stages/openmp/ranklet_codes.h"
+#include "stages/openmp/ranklet/codes.h"
 
 #include <string.h>
 
