@@ -18,7 +18,7 @@
 #include "src/config.h"
 #include "src/peers.h"
 #include "src/wire.h"
-#include "stages/openmp/values.h"
+#include "stages/openmp/values/values.h"
 
 /* Parts are read up to so many times limits.view_mib. */
 #define CRN_INGEST_PART_SHARE 2

@@ -13,8 +13,8 @@
  * all of them 0 or 1, as an empty belt's may be. That is logged and counted; verdicts do not
  * change.
  *
- * The quick check is done while the maps are copied (stages/openmp/values.h), everything else here
- * only where that fires. No memory, no clock but the log's; one thread owns it.
+ * The quick check is done while the maps are copied (stages/openmp/values/values.h), everything
+ * else here only where that fires. No memory, no clock but the log's; one thread owns it.
  */
 #ifndef CRN_VALUES_H
 #define CRN_VALUES_H
@@ -23,7 +23,7 @@
 #include "src/config.h"
 #include "src/lane.h"
 #include "src/view.h"
-#include "stages/openmp/values.h"
+#include "stages/openmp/values/values.h"
 
 #define CRN_VALUES_SAMPLES      64
 #define CRN_VALUES_FROZEN_VIEWS 10

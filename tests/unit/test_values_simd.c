@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "stages/openmp/values.h"
+#include "stages/openmp/values/values.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 

@@ -1,5 +1,5 @@
 /* Values copied and checked in one go; compiled once per target. */
-#include "stages/openmp/values.h"
+#include "stages/openmp/values/values.h"
 
 #include <string.h>
 
