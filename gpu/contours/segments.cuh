@@ -5,7 +5,7 @@
 #ifndef CRN_GPU_CONTOURS_SEGMENTS_CUH
 #define CRN_GPU_CONTOURS_SEGMENTS_CUH
 
-#include "gpu/contours_crew.cuh"
+#include "gpu/contours/group.cuh"
 
 /*
  * A link (uint4) tells of the segments from its own up to that before x, going along the contour:

@@ -1,13 +1,13 @@
 /*
  * Contours on a device: memory, levels, which way to go about it.
  *
- * Corners become bits (contours_bits.cu). Then small planes are traced by one block each, all at
+ * Corners become bits (bits.cu). Then small planes are traced by one block each, all at
  * once, in shared memory; large ones by all blocks together, in as few groups of planes as the
- * memory for their segments allows (contours_trace.cu). Nothing is decided on the host after the
+ * memory for their segments allows (trace.cu). Nothing is decided on the host after the
  * launch, so that a graph can be recorded; what it holds fast are the output's addresses and
  * capacities, the levels and the mask.
  */
-#include "gpu/contours.cuh"
+#include "gpu/contours/contours.cuh"
 
 extern "C" {
 #include "stages/serial/contours.h"

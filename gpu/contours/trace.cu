@@ -1,8 +1,8 @@
 /*
  * From bits to contours in one launch: one block for each plane, or all blocks for many planes.
  */
-#include "gpu/contours_places.cuh"
-#include "gpu/contours_tiles.cuh"
+#include "gpu/contours/compaction.cuh"
+#include "gpu/contours/tiles.cuh"
 
 static __device__ void place_links(crn_contours_work *work, char *memory, size_t segments)
 {

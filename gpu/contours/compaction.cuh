@@ -6,7 +6,7 @@
 #ifndef CRN_GPU_CONTOURS_PLACES_CUH
 #define CRN_GPU_CONTOURS_PLACES_CUH
 
-#include "gpu/contours_segments.cuh"
+#include "gpu/contours/segments.cuh"
 
 /* The segment that ends a contour, by its key. */
 static __device__ uint32_t end_of(uint32_t key)

@@ -5,7 +5,7 @@
 #ifndef CRN_GPU_CONTOURS_CREW_CUH
 #define CRN_GPU_CONTOURS_CREW_CUH
 
-#include "gpu/contours_cells.cuh"
+#include "gpu/contours/cells.cuh"
 
 #include <cooperative_groups.h>
 

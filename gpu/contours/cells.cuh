@@ -5,7 +5,7 @@
 #ifndef CRN_GPU_CONTOURS_CELLS_CUH
 #define CRN_GPU_CONTOURS_CELLS_CUH
 
-#include "gpu/contours.cuh"
+#include "gpu/contours/contours.cuh"
 
 enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 

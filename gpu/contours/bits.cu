@@ -1,5 +1,5 @@
 /* Corners into bits: is the value above its plane's level, is it no value at all? */
-#include "gpu/contours.cuh"
+#include "gpu/contours/contours.cuh"
 
 #define THREADS 256
 #define WARPS   (THREADS / 32)

@@ -6,7 +6,7 @@
 #ifndef CRN_GPU_CONTOURS_TILES_CUH
 #define CRN_GPU_CONTOURS_TILES_CUH
 
-#include "gpu/contours_segments.cuh"
+#include "gpu/contours/segments.cuh"
 
 /* Links of a tile; one with more is left as it is. */
 #define TILE_LINKS 768
