@@ -5,7 +5,7 @@
  * Along the rows a thread has TILE_DOWN pixels of one lane beside each other, and the threads of a
  * warp have rows: a row's length is odd, so that they meet in no bank.
  */
-#include "gpu/convolve_tile.cuh"
+#include "gpu/convolve/tile.cuh"
 
 extern "C" {
 #include "stages/serial/convolve_factor.h"

@@ -1,5 +1,5 @@
 /* Small kernels in registers: is a task of that kind, and of which? */
-#include "gpu/convolve.cuh"
+#include "gpu/convolve/convolve.cuh"
 
 #include <math.h>
 #include <string.h>

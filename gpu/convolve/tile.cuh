@@ -1,11 +1,11 @@
 /*
  * Tiles of floats in shared memory, with what lies beyond the picture, of any strides: the device's
- * side of convolve_tile.cu and convolve_product.cu.
+ * side of tile.cu and product.cu.
  */
 #ifndef CRN_GPU_CONVOLVE_TILE_CUH
 #define CRN_GPU_CONVOLVE_TILE_CUH
 
-#include "gpu/convolve.cuh"
+#include "gpu/convolve/convolve.cuh"
 
 /* A thread's results: rows below each other, and columns 32 apart, so that a warp reads 32 floats
  * beside each other wherever the kernel's column lies. */

@@ -2,7 +2,7 @@
  * Any kernel on pictures of any strides: tiles in shared memory, the kernel in pieces where it (or
  * the tile with what it overlaps) is too large.
  */
-#include "gpu/convolve_tile.cuh"
+#include "gpu/convolve/tile.cuh"
 
 /* How a kernel is cut up, and what of it lies where in shared memory. */
 typedef struct tile_job {

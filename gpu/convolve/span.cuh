@@ -1,5 +1,5 @@
 /*
- * What a thread of convolve_small.cuh reads of a row for its ACROSS results side by side: loads as
+ * What a thread of small.cuh reads of a row for its ACROSS results side by side: loads as
  * wide as they go, then floats.
  *
  * With STEP > 0 the elements under the kernel are one span; with STEP 0 the neighbour's distance is

@@ -1,5 +1,5 @@
 /* The entry: what the pictures are, and which way suits the kernel (convolve.cuh). */
-#include "gpu/convolve.cuh"
+#include "gpu/convolve/convolve.cuh"
 
 extern "C" {
 #include "stages/serial/convolve.h"

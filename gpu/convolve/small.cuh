@@ -16,13 +16,13 @@
 #ifndef CRN_GPU_CONVOLVE_SMALL_CUH
 #define CRN_GPU_CONVOLVE_SMALL_CUH
 
-#include "gpu/convolve.cuh"
-#include "gpu/convolve_span.cuh"
+#include "gpu/convolve/convolve.cuh"
+#include "gpu/convolve/span.cuh"
 
 #define CRN_CONVOLVE_SMALL_THREADS 128
 #define CRN_CONVOLVE_SMALL_WARPS   (CRN_CONVOLVE_SMALL_THREADS / 32)
 
-/* u8: weights are 2^100 times as large, pixels (convolve_span.cuh) 2^-133. */
+/* u8: weights are 2^100 times as large, pixels (span.cuh) 2^-133. */
 #define CRN_CONVOLVE_WEIGHTS_UP 0x1p100f
 #define CRN_CONVOLVE_SUMS_UP    0x1p33f
 

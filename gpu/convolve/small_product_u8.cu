@@ -1,5 +1,5 @@
 /* Kernels in registers: bytes, a column times a row. */
-#include "gpu/convolve_launch.cuh"
+#include "gpu/convolve/launch.cuh"
 
 namespace
 {

@@ -2,7 +2,7 @@
 #ifndef CRN_GPU_CONVOLVE_LAUNCH_CUH
 #define CRN_GPU_CONVOLVE_LAUNCH_CUH
 
-#include "gpu/convolve_small.cuh"
+#include "gpu/convolve/small.cuh"
 
 #include <math.h>
 
