@@ -1,5 +1,5 @@
 /* The diamond-square's last level, and its way to the image (diamond_square.cuh). */
-#include "gpu/diamond_square_coarse.cuh"
+#include "gpu/diamond_square/coarse.cuh"
 
 #define WARP    CRN_DIAMOND_SQUARE_WARP
 #define WARPS   (CRN_DIAMOND_SQUARE_THREADS / WARP)

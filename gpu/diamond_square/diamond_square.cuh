@@ -2,11 +2,11 @@
  * The diamond-square: what its files share.
  *
  *   diamond_square.cu          the entry: launches of tiles
- *   diamond_square_noise.cuh   Philox, and what of it rows and columns share
- *   diamond_square_part.cuh    which part of which grid a tile needs, and where it lies
- *   diamond_square_chain.cuh   the first levels of a tile, of few points, one after the other
- *   diamond_square_coarse.cuh  the levels between, in shared memory
- *   diamond_square_kernels.cu  the last level, and its way to the image
+ *   noise.cuh                  Philox, and what of it rows and columns share
+ *   internal.cuh               which part of which grid a tile needs, and where it lies
+ *   chain.cuh                  the first levels of a tile, of few points, one after the other
+ *   coarse.cuh                 the levels between, in shared memory
+ *   kernels.cu                 the last level, and its way to the image
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 of them;
  * level l makes grid l + 1 of grid l. With G a row of grid l, D the diamonds of the level, H the

@@ -7,7 +7,7 @@
 #ifndef CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
 
-#include "gpu/diamond_square.cuh"
+#include "gpu/diamond_square/diamond_square.cuh"
 
 /* Words 2 and 3 (keyed) before the third round. */
 typedef struct crn_diamond_square_row {

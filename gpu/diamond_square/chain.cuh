@@ -6,7 +6,7 @@
 #ifndef CRN_GPU_DIAMOND_SQUARE_CHAIN_CUH
 #define CRN_GPU_DIAMOND_SQUARE_CHAIN_CUH
 
-#include "gpu/diamond_square_part.cuh"
+#include "gpu/diamond_square/internal.cuh"
 
 /* Threads of a CTA as columns and rows of points; a level has at most 25 columns with its margin.
  */

@@ -3,7 +3,7 @@
 #ifndef CRN_GPU_DIAMOND_SQUARE_PART_CUH
 #define CRN_GPU_DIAMOND_SQUARE_PART_CUH
 
-#include "gpu/diamond_square_noise.cuh"
+#include "gpu/diamond_square/noise.cuh"
 
 /*
  * Columns of a tile's finest grid, of the one before, and of its diamonds; multiples of four. Of

@@ -1,5 +1,5 @@
 /* The diamond-square: launches of tiles (diamond_square.cuh). */
-#include "gpu/diamond_square_part.cuh"
+#include "gpu/diamond_square/internal.cuh"
 
 /* Fewer rows cost more for what tiles share, more rows more shared memory; what a tile makes
  * besides its own is about so many rows. */

@@ -2,7 +2,7 @@
 #ifndef CRN_GPU_DIAMOND_SQUARE_COARSE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_COARSE_CUH
 
-#include "gpu/diamond_square_chain.cuh"
+#include "gpu/diamond_square/chain.cuh"
 
 /* Four points and the one after them. */
 static __device__ __forceinline__ void crn_diamond_square_load(const float *from, float (&to)[5])
