@@ -1,6 +1,6 @@
 /* The Haar transform's kernels (haar.cuh). */
-#include "gpu/haar_block.cuh"
-#include "gpu/haar_grid.cuh"
+#include "gpu/haar/block.cuh"
+#include "gpu/haar/grid.cuh"
 
 /* A CTA's tile, and a thread's block in it. */
 typedef struct tile {

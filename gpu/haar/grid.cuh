@@ -2,7 +2,7 @@
 #ifndef CRN_GPU_HAAR_GRID_CUH
 #define CRN_GPU_HAAR_GRID_CUH
 
-#include "gpu/haar.cuh"
+#include "gpu/haar/haar.cuh"
 
 typedef struct crn_haar_grid {
     float *at;

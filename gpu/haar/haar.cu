@@ -1,5 +1,5 @@
 /* The Haar transform: which launches, and of what shape (haar.cuh). */
-#include "gpu/haar.cuh"
+#include "gpu/haar/haar.cuh"
 
 extern "C" {
 #include "stages/serial/haar.h"

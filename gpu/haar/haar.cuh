@@ -2,10 +2,10 @@
  * The Haar transform: what its files share.
  *
  *   haar.cu          the entry: which launches, and of what shape
- *   haar_block.cuh   a thread's square block of pixels, in its registers, there and back
- *   haar_grid.cuh    the averages that blocks leave, in place in shared or in device memory
- *   haar_kernels.cu  the kernels of both
- *   haar_rest.cu     those of the second alone, for what few pixels are left
+ *   block.cuh        a thread's square block of pixels, in its registers, there and back
+ *   grid.cuh         the averages that blocks leave, in place in shared or in device memory
+ *   kernels.cu       the kernels of both
+ *   tail.cu          those of the second alone, for what few pixels are left
  *
  * A thread has a block of N x N pixels (N a power of two) of VEC planes that lie side by side: log2
  * N levels need nothing but its registers. The averages of a CTA's blocks, 2^a x 2^b of them, go on

@@ -2,7 +2,7 @@
 #ifndef CRN_GPU_HAAR_BLOCK_CUH
 #define CRN_GPU_HAAR_BLOCK_CUH
 
-#include "gpu/haar.cuh"
+#include "gpu/haar/haar.cuh"
 
 /* How a block can be read and written. */
 typedef enum crn_haar_reach {

@@ -1,5 +1,5 @@
 /* All levels of few pixels (haar.cuh), a CTA a plane. */
-#include "gpu/haar_grid.cuh"
+#include "gpu/haar/grid.cuh"
 
 #define THREADS 1024
 
