@@ -2,7 +2,7 @@
 #ifndef CRN_GPU_MORPHOLOGY_RHOMBUS_CUH
 #define CRN_GPU_MORPHOLOGY_RHOMBUS_CUH
 
-#include "gpu/morphology_chords.cuh"
+#include "gpu/morphology/chords.cuh"
 
 /* What surrounds a pixel in its row: itself, with its neighbours, with theirs. */
 template <typename Cell> struct crn_rhombus_row {

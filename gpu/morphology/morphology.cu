@@ -1,5 +1,5 @@
 /* Morphology on the device: which way a picture goes (morphology.cuh). */
-#include "gpu/morphology_tile.cuh"
+#include "gpu/morphology/tile.cuh"
 
 extern "C" {
 #include "stages/serial/morphology.h"

@@ -8,7 +8,7 @@
 #ifndef CRN_GPU_MORPHOLOGY_TILE_CUH
 #define CRN_GPU_MORPHOLOGY_TILE_CUH
 
-#include "gpu/morphology_words.cuh"
+#include "gpu/morphology/words.cuh"
 
 #define CRN_TILE_THREADS_MAX 512
 #define CRN_TILE_ROW_MAX     (1 << 21) /* bytes from row to row */

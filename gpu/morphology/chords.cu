@@ -1,5 +1,5 @@
-/* Elements other than rectangles, in one launch: what a block does (morphology_chords.cuh). */
-#include "gpu/morphology_rhombus.cuh"
+/* Elements other than rectangles, in one launch: what a block does (chords.cuh). */
+#include "gpu/morphology/rhombus.cuh"
 
 /* Rows a to d of four bytes become columns. */
 static __device__ uint4 upright(uint32_t a, uint32_t b, uint32_t c, uint32_t d)

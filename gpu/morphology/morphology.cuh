@@ -2,11 +2,11 @@
  * Morphology on the device: what its files share.
  *
  *   morphology.cu           the entry: which way a picture goes
- *   morphology_tile.cuh     tiles: how pictures are cut up, read and written
- *   morphology_words.cuh    what a tile is between passes
- *   morphology_rect.cu      rectangles, in one launch
- *   morphology_chords.cu    other elements, in one launch (with morphology_plan.cu and others)
- *   morphology_general.cu   any strides, any element, pass after pass over dense copies
+ *   tile.cuh                tiles: how pictures are cut up, read and written
+ *   words.cuh               what a tile is between passes
+ *   rect.cu                 rectangles, in one launch
+ *   chords.cu               other elements, in one launch (with plan.cu and others)
+ *   general.cu              any strides, any element, pass after pass over dense copies
  *
  * Only minima are taken: a dilation is the erosion, by the reflected element, of the complement (of
  * v: 255 - v, or -v), complemented. So the neutral value, which stands where the picture ends and

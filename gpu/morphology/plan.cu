@@ -1,5 +1,5 @@
-/* Elements other than rectangles: what the host works out (morphology_chords.cuh). */
-#include "gpu/morphology_chords.cuh"
+/* Elements other than rectangles: what the host works out (chords.cuh). */
+#include "gpu/morphology/chords.cuh"
 
 extern "C" {
 #include "stages/element.h"

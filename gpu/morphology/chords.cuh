@@ -4,14 +4,14 @@
  * is made of that of a lesser length, laid over itself two or three times; then the runs are
  * merged. Disks of 3 and 5 pixels are rhombi, which are made in registers.
  *
- *   morphology_plan.cu      on the host: the runs, how a tile lies in shared memory, which tile
- *   morphology_rhombus.cuh  on the device: rhombi
- *   morphology_chords.cu    on the device: the rest
+ *   plan.cu                 on the host: the runs, how a tile lies in shared memory, which tile
+ *   rhombus.cuh             on the device: rhombi
+ *   chords.cu               on the device: the rest
  */
 #ifndef CRN_GPU_MORPHOLOGY_CHORDS_CUH
 #define CRN_GPU_MORPHOLOGY_CHORDS_CUH
 
-#include "gpu/morphology_tile.cuh"
+#include "gpu/morphology/tile.cuh"
 
 #define CRN_CHORD_LEVELS_MAX 8
 #define CRN_CHORDS_MAX       64

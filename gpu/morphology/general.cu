@@ -3,7 +3,7 @@
  * scratch memory. Members of a row that lie side by side are a run; the least of a run is that of
  * two overlapping ones whose length is a power of two, which are made by doubling beforehand.
  */
-#include "gpu/morphology.cuh"
+#include "gpu/morphology/morphology.cuh"
 
 #define THREADS_X       32
 #define THREADS_Y       8

@@ -6,7 +6,7 @@
  * and the rest grows from there to both sides, so that a result costs about three minima whatever
  * the window's length (van Herk, Gil and Werman).
  */
-#include "gpu/morphology_tile.cuh"
+#include "gpu/morphology/tile.cuh"
 
 /* The passes over one tile. Lengths of lines in words where nothing else is said. */
 typedef struct rect_job {

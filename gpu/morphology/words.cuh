@@ -7,7 +7,7 @@
 #ifndef CRN_GPU_MORPHOLOGY_WORDS_CUH
 #define CRN_GPU_MORPHOLOGY_WORDS_CUH
 
-#include "gpu/morphology.cuh"
+#include "gpu/morphology/morphology.cuh"
 
 #define CRN_NEUTRAL_FLOAT __uint_as_float(0x7f800000u)
 
