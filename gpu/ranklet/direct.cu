@@ -1,6 +1,6 @@
 /* Few windows, or ones whose counts of one value fill a block's memory already: each is counted by
  * itself, its rows shared out among blocks. */
-#include "gpu/ranklet.cuh"
+#include "gpu/ranklet/ranklet.cuh"
 
 #define THREADS   256
 #define BYTES_MAX (INT64_C(64) << 20) /* counts of the windows that are counted at once */

@@ -1,5 +1,5 @@
 /*
- * A block's tile for ranklet_counts.cu: how its counts lie, how they begin, and what a row changes.
+ * A block's tile for counts.cu: how its counts lie, how they begin, and what a row changes.
  *
  * The counts of a position x are a row of words, by value; the odd length of a row keeps lanes that
  * work on positions side by side out of each other's banks. A word tells of the quarter that begins
@@ -15,7 +15,7 @@
 #ifndef CRN_GPU_RANKLET_TILE_CUH
 #define CRN_GPU_RANKLET_TILE_CUH
 
-#include "gpu/ranklet.cuh"
+#include "gpu/ranklet/ranklet.cuh"
 
 #define CRN_RANKLET_ALL (~0u) /* lanes */
 

@@ -2,12 +2,12 @@
  * Ranklets on the device: what the files share.
  *
  *   ranklet.cu         the entry: which way a window goes
- *   ranklet_codes.cu   pixels side by side, u16 ones as ranks; sums that become R
- *   ranklet_small.cu   windows of a few pixels: all pairs, a thread a position
- *   ranklet_plan.cu    how a picture is cut up for the next one
- *   ranklet_counts.cu, all others: the quarters' counts of each value, kept from row to row
- *   ranklet_tile.cuh
- *   ranklet_anew.cu    few windows, or ones too large for that: each counted by itself
+ *   codes.cu           pixels side by side, u16 ones as ranks; sums that become R
+ *   small.cu           windows of a few pixels: all pairs, a thread a position
+ *   plan.cu            how a picture is cut up for the next one
+ *   counts.cu, all others: the quarters' counts of each value, kept from row to row
+ *   tile.cuh
+ *   direct.cu          few windows, or ones too large for that: each counted by itself
  *
  * A window W has the quarters a b / c d. With AW for the sum of sign(p - q) over p in a, q in W:
  *
@@ -74,7 +74,7 @@ static __device__ void crn_ranklet_write(const crn_ranklet_job &job, int32_t ima
     out[2 * job.out_plane] = crn_ranklet_r(job, -(bw + cw));
 }
 
-/* How a tile's counts lie (ranklet_tile.cuh). */
+/* How a tile's counts lie (tile.cuh). */
 enum { CRN_RANKLET_BYTES, CRN_RANKLET_NARROW, CRN_RANKLET_WIDE };
 
 /* How a picture is cut up: tiles of so many rows and columns of positions, whose block of threads

@@ -1,5 +1,5 @@
 /* Windows of a few pixels: all pairs, a thread a position, or two. */
-#include "gpu/ranklet.cuh"
+#include "gpu/ranklet/ranklet.cuh"
 
 #include <cuda_fp16.h>
 

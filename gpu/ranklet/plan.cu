@@ -1,5 +1,5 @@
-/* How a picture is cut up for ranklet_counts.cu. */
-#include "gpu/ranklet.cuh"
+/* How a picture is cut up for counts.cu. */
+#include "gpu/ranklet/ranklet.cuh"
 
 /* Of so many pixels a quarter, two fit into 8 bits. */
 #define BYTES_QUARTER 127

@@ -1,13 +1,13 @@
 /*
  * Larger windows. A block of threads goes down a tile of positions, row after row, and keeps for
- * each of its values how many of them the quarters have that begin at a position (ranklet_tile.cuh;
+ * each of its values how many of them the quarters have that begin at a position (tile.cuh;
  * b and d lie half a window right of a and c). A pixel that comes or goes changes as many counts as
  * a quarter is wide.
  *
  * A thread runs through the values of a position with q, the window's pixels below: with q' those
  * below the next value, AW = sum over v of a(v) (q + q') - |a| |W|.
  */
-#include "gpu/ranklet_tile.cuh"
+#include "gpu/ranklet/tile.cuh"
 
 #define ALL CRN_RANKLET_ALL
 

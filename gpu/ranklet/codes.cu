@@ -1,6 +1,6 @@
 /* Pixels side by side: u8 as they are, u16 as their ranks among those that the picture has. And at
  * the other end sums that become R. */
-#include "gpu/ranklet.cuh"
+#include "gpu/ranklet/ranklet.cuh"
 
 #define VALUES     65536
 #define THREADS    256

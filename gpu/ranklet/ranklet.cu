@@ -1,5 +1,5 @@
 /* Ranklets: which way a window goes (ranklet.cuh). */
-#include "gpu/ranklet.cuh"
+#include "gpu/ranklet/ranklet.cuh"
 
 /* Below so many pixels under all windows, each is counted by itself. */
 #define ANEW_PIXELS (INT64_C(64) << 20)
