@@ -1,5 +1,5 @@
 /* The caller's small arrays on the device, found again by what is in them. */
-#include "gpu/device_parts.cuh"
+#include "gpu/device_internal.cuh"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Devices, and what stands behind a context on one: a stream, memory, moments. */
-#include "gpu/device_parts.cuh"
+#include "gpu/device_internal.cuh"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What was asked for once, recorded to be launched again. */
-#include "gpu/device_parts.cuh"
+#include "gpu/device_internal.cuh"
 
 #include <stdlib.h>
 

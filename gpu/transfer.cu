@@ -1,5 +1,5 @@
 /* Memory that devices reach, copies to and from them, and how far a context's work is. */
-#include "gpu/device_parts.cuh"
+#include "gpu/device_internal.cuh"
 
 void *crn_gpu_pinned_create(size_t bytes)
 {

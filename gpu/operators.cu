@@ -1,5 +1,5 @@
 /* The CUDA wing's functions, gathered; whether this machine has a device for them. */
-#include "gpu/device_parts.cuh"
+#include "gpu/device_internal.cuh"
 
 #include <nvtx3/nvToolsExt.h>
 
