@@ -6,7 +6,7 @@
 #ifndef CRN_CHAIN_H
 #define CRN_CHAIN_H
 
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/fruit.h"
 #include "src/view.h"
 

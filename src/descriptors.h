@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 
 /* How many these settings need. */
 int64_t crn_descriptors_needed(const crn_config *config);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
-#include "src/config.h"
+#include "src/config/config.h"
 
 CRN_C_BEGIN
 

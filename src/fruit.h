@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/lane.h"
 #include "src/refusal.h"
 #include "src/ticket.h"

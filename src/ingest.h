@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/peers.h"
 #include "src/wire.h"
 #include "stages/openmp/values/values.h"

@@ -11,7 +11,7 @@
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/metrics.h"
 
 typedef struct crn_line crn_line;

@@ -12,7 +12,7 @@
 #include "stages/base/arguments.h"
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/descriptors.h"
 #include "src/line.h"
 #include "stages/base/malloc_tuning.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "gpu/gpu.h"
-#include "src/config.h"
+#include "src/config/config.h"
 
 /*
  * Every fault is a line `file: key: what; cure` on `faults`, what is only worth knowing a line

@@ -25,7 +25,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/error.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/fruit.h"
 #include "src/lane.h"
 #include "src/peers.h"

@@ -20,7 +20,7 @@
 #define CRN_VALUES_H
 
 #include "stages/base/log.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/lane.h"
 #include "src/view.h"
 #include "stages/openmp/values/values.h"

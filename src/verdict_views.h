@@ -5,7 +5,7 @@
 #ifndef CRN_VERDICT_VIEWS_H
 #define CRN_VERDICT_VIEWS_H
 
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/emit.h"
 #include "src/fruit.h"
 

@@ -15,7 +15,7 @@
 #include <zmq.h>
 
 #include "stages/base/error.h"
-#include "src/config.h"
+#include "src/config/config.h"
 #include "src/peers.h"
 
 /* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */

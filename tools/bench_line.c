@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 #include "stages/backend.h"
 #include "tools/bench.h"
 #include "tools/bench_drive.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 
 typedef struct crn_peer {
     pid_t pid;

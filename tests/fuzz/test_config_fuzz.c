@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 #include "tests/support/same_config.h"
 
 #define ROUNDS    20000

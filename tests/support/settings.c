@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 static void set(const crn_param *row, const char *text, void *settings)
 {

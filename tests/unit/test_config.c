@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 #include "tests/support/same_config.h"
 #include "tests/unit/config_stages.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 
 static char folder[64];
 

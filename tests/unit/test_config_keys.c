@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "stages/base/log.h"
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 #include "stages/backend.h"
 #include "tests/support/same_config.h"
 

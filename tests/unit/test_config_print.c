@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/config.h"
+#include "src/config/config.h"
 #include "tests/support/same_config.h"
 #include "tests/unit/config_stages.h"
 

@@ -1,7 +1,7 @@
 /*
- * What the config*.c files share, in the order of a file's way through them: config_tree.c (bytes
- * to a tree, the only user of libyaml), config_faults.c, config_scalar.c, config_keys.c,
- * config_chain.c, config_check.c. Nobody else includes it but their tests.
+ * What the config*.c files share, in the order of a file's way through them: tree.c (bytes
+ * to a tree, the only user of libyaml), diagnostics.c, scalar.c, keys.c,
+ * chain.c, check.c. Nobody else includes it but their tests.
  */
 #ifndef CRN_CONFIG_PARTS_H
 #define CRN_CONFIG_PARTS_H
@@ -13,7 +13,7 @@
 
 #include "stages/base/error.h"
 #include "stages/base/param.h"
-#include "src/config.h"
+#include "src/config/config.h"
 
 /* --- faults --- */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 /* False, told: there is no list to go through. */
 static bool is_list(crn_reader *reader, const crn_section *section, crn_place place,

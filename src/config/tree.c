@@ -1,5 +1,5 @@
 /* A file's bytes as a tree of nodes with their places. The only user of libyaml. */
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A machine's file: bytes, tree, settings. The walk over maps and their keys is here. */
-#include "src/config.h"
+#include "src/config/config.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "stages/base/regular_file.h"
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #define PATH_BYTES 128
 

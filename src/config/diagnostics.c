@@ -1,5 +1,5 @@
 /* The faults of one file, and how they show values and guess names. */
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A number for the settings, by which verdicts of different settings are told apart. */
-#include "src/config.h"
+#include "src/config/config.h"
 
 #include <errno.h>
 #include <stdlib.h>

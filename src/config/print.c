@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 /* In double quotes, whatever it holds. */
 static void print_text(const char *text, FILE *out)

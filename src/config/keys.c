@@ -1,5 +1,5 @@
 /* The keys of a line's file: one row each, from which parsing, printing and the reference come. */
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #include "stages/backend.h"
 

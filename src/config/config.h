@@ -1,5 +1,5 @@
 /*
- * A machine's YAML file as typed settings. The only user of libyaml (config_tree.c).
+ * A machine's YAML file as typed settings. The only user of libyaml (tree.c).
  *
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
  * `file:line:column: what is wrong, what was meant`, and all of a file's errors are told at once.

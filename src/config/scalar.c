@@ -1,5 +1,5 @@
 /* One scalar of the file as a bool, a number, a size, a choice or a text. Nothing is guessed. */
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #include <ctype.h>
 #include <errno.h>

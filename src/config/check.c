@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config_parts.h"
+#include "src/config/internal.h"
 
 #define IPC_PATH_MAX 107 /* sockaddr_un.sun_path less its zero */
 
