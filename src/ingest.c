@@ -10,7 +10,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 #include "stages/classes.h"
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)

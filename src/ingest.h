@@ -16,7 +16,7 @@
 
 #include "stages/base/error.h"
 #include "src/config/config.h"
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 #include "src/wire.h"
 #include "stages/openmp/values/values.h"
 

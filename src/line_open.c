@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 
 #define LINGER_MS 500
 

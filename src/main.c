@@ -13,7 +13,7 @@
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
 #include "src/config/config.h"
-#include "src/descriptors.h"
+#include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
 #include "stages/base/malloc_tuning.h"
 #include "src/preflight.h"

@@ -18,8 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "src/descriptors.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/descriptors.h"
+#include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
 #include "src/recorder.h"
 #include "stages/backend.h"

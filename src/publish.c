@@ -11,7 +11,7 @@
 #include "src/backlog.h"
 #include "stages/base/log.h"
 #include "src/emit.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 #include "src/status.h"
 #include "src/verdict.h"
 #include "src/viewers.h"

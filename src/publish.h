@@ -28,7 +28,7 @@
 #include "src/config/config.h"
 #include "src/fruit.h"
 #include "src/lane.h"
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 #include "src/store.h"
 
 #define CRN_PUBLISH_QUEUE_BYTES (256u << 20)

@@ -14,7 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 #include "stages/base/priority.h"
 #include "stages/base/ring.h"
 

@@ -16,7 +16,7 @@
 
 #include "stages/base/error.h"
 #include "src/config/config.h"
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 
 /* libzmq keeps up to 33 bytes inside the message: a topic allocates nothing. */
 #define CRN_TOPIC_BYTES 32

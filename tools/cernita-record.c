@@ -12,7 +12,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 #include "src/recorder.h"
 #include "tools/options.h"
 

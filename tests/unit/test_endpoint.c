@@ -16,7 +16,7 @@
 #include <zmq.h>
 
 #include "stages/base/param.h"
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 #include "tests/support/zmtp.h"
 
 #define PATIENCE_MS 10000

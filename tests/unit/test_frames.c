@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/frames.h"
+#include "src/ingest/socket/frames.h"
 #include "tests/support/random.h"
 
 #define STREAM_BYTES 4096

@@ -15,8 +15,8 @@
 #define CRN_ENDPOINT_H
 
 #include "stages/base/error.h"
-#include "src/peers.h"
-#include "src/socket_monitor.h"
+#include "src/ingest/socket/peers.h"
+#include "src/ingest/socket/monitor.h"
 
 typedef struct crn_endpoint crn_endpoint;
 

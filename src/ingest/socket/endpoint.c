@@ -1,4 +1,4 @@
-#include "src/endpoint.h"
+#include "src/ingest/socket/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * The connections of one bound ZeroMQ socket, and which of them are cut because they would take
  * memory or time that others need. libzmq has no limits for that, and tells nobody what it holds
- * for whom; so socket_calls.c passes by here whatever libzmq accepts, reads and closes. A
+ * for whom; so calls.c passes by here whatever libzmq accepts, reads and closes. A
  * connection that goes too far is closed by letting libzmq read the end of its stream: that one
  * alone, before libzmq sees the bytes in question, on tcp and ipc alike.
  *
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/frames.h"
+#include "src/ingest/socket/frames.h"
 
 /* Connections that are being closed stay for a moment beside those that took their place. */
 #define CRN_PEERS_CLOSING_MAX 64
@@ -79,7 +79,7 @@ void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats);
 /* The owner's part ends; the memory goes with the last of libzmq's descriptors. NULL is fine. */
 void crn_peers_free(crn_peers **peers);
 
-/* --- for socket_calls.c, on any descriptor of the process --- */
+/* --- for calls.c, on any descriptor of the process --- */
 
 void crn_peers_listened(int listener);
 /* False: the new connection is to be closed at once. */

@@ -1,4 +1,4 @@
-#include "src/frames.h"
+#include "src/ingest/socket/frames.h"
 
 #include <string.h>
 

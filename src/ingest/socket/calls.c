@@ -1,4 +1,4 @@
-#include "src/socket_calls.h"
+#include "src/ingest/socket/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static int spare = -1; /* given up for a moment to accept, and so to refuse, a connection */

@@ -1,10 +1,10 @@
-#include "src/descriptors.h"
+#include "src/ingest/socket/descriptors.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
 
 #include "stages/base/log.h"
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 
 /* Those that accept connections: ingest, grader, viewers. */
 #define PORTS 3

@@ -1,4 +1,4 @@
-#include "src/peers.h"
+#include "src/ingest/socket/peers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/socket_calls.h"
+#include "src/ingest/socket/calls.h"
 
 /* Descriptors from here on are no connections: they are refused. */
 #define DESCRIPTORS_MAX 65536

@@ -1,4 +1,4 @@
-#include "src/socket_monitor.h"
+#include "src/ingest/socket/monitor.h"
 
 #include <errno.h>
 #include <stdatomic.h>
