@@ -8,7 +8,7 @@
 
 #include "src/config/config.h"
 #include "src/fruit.h"
-#include "src/view.h"
+#include "src/ingest/view.h"
 
 typedef struct crn_chain crn_chain;
 

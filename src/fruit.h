@@ -37,8 +37,8 @@
 #include "stages/base/cplusplus.h"
 #include "src/config/config.h"
 #include "src/lane.h"
-#include "src/refusal.h"
-#include "src/ticket.h"
+#include "src/ingest/refusal.h"
+#include "src/ingest/ticket.h"
 
 CRN_C_BEGIN
 

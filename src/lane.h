@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
-#include "src/refusal.h"
-#include "src/wire.h"
+#include "src/ingest/refusal.h"
+#include "src/ingest/wire.h"
 
 CRN_C_BEGIN
 

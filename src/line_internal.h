@@ -6,11 +6,11 @@
 
 #include "src/engine.h"
 #include "src/fruit.h"
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "src/lane.h"
 #include "src/line.h"
 #include "src/notice.h"
-#include "src/pool.h"
+#include "src/ingest/pool.h"
 #include "src/publish.h"
 #include "src/recorder.h"
 #include "src/store.h"

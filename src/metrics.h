@@ -5,7 +5,7 @@
 
 #include "src/engine.h"
 #include "src/fruit.h"
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "src/lane.h"
 #include "src/publish.h"
 #include "src/recorder.h"

@@ -11,7 +11,7 @@
 #include "stages/base/log.h"
 #include "src/engine.h"
 #include "src/fruit.h"
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "src/publish.h"
 
 /* A grader that stays away is named again so often. */

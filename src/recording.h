@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 
 typedef struct crn_recording_writer crn_recording_writer;
 typedef struct crn_recording_reader crn_recording_reader;

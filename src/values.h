@@ -22,7 +22,7 @@
 #include "stages/base/log.h"
 #include "src/config/config.h"
 #include "src/lane.h"
-#include "src/view.h"
+#include "src/ingest/view.h"
 #include "stages/openmp/values/values.h"
 
 #define CRN_VALUES_SAMPLES      64

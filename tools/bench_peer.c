@@ -13,7 +13,7 @@
 #include <zmq.h>
 
 #include "stages/base/malloc_tuning.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "tools/bench.h"
 
 /* As many places as the daemon has slots with one worker. */

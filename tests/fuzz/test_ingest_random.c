@@ -14,7 +14,7 @@
 #include <zmq.h>
 
 #include "stages/base/log.h"
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
 #include "tests/support/receiving.h"
 

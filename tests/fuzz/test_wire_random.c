@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "tests/support/bad_messages.h"
 
 static const crn_wire_rules rules = {

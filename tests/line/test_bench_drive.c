@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "tools/bench_drive.h"
 
 #define FRUITS 20

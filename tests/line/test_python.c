@@ -18,7 +18,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "stages/classes.h"
 
 typedef struct fixture {

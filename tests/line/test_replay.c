@@ -15,7 +15,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "tests/support/recorded.h"
 
 #define WAIT_MS 20000 /* for what must come; only a failing test waits so long */

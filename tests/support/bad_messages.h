@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 
 #define CRN_MESSAGE_PARTS_MAX 6
 

@@ -2,7 +2,7 @@
 #ifndef CRN_RECEIVING_H
 #define CRN_RECEIVING_H
 
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
 
 #define CRN_PATIENCE_MS 20000

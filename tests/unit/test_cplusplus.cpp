@@ -12,7 +12,7 @@ extern "C" {
 }
 
 #include "src/verdict.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "src/status.h"
 
 static void a_header_is_packed_and_checked(void **)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
 #include "tests/support/receiving.h"
 

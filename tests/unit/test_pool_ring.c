@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/pool.h"
+#include "src/ingest/pool.h"
 #include "stages/base/ring.h"
 
 static void pool_gives_each_slot_once(void **state)

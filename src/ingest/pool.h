@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "src/view.h"
+#include "src/ingest/view.h"
 
 typedef struct crn_pool crn_pool;
 

@@ -1,9 +1,9 @@
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 
 #include <endian.h>
 #include <string.h>
 
-/* Where the fields stand; src/wire.h draws the same. */
+/* Where the fields stand; src/ingest/wire.h draws the same. */
 enum {
     AT_MAGIC = 0,
     AT_HEADER_BYTES = 4,

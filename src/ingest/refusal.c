@@ -1,4 +1,4 @@
-#include "src/refusal.h"
+#include "src/ingest/refusal.h"
 
 const char *crn_refusal_name(crn_refusal why)
 {

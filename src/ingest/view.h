@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/ticket.h"
-#include "src/wire.h"
+#include "src/ingest/ticket.h"
+#include "src/ingest/wire.h"
 
 typedef struct crn_view {
     uint32_t slot; /* its place in the pool */

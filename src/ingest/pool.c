@@ -1,4 +1,4 @@
-#include "src/pool.h"
+#include "src/ingest/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>

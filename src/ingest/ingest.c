@@ -1,4 +1,4 @@
-#include "src/ingest.h"
+#include "src/ingest/ingest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 
 CRN_C_BEGIN
 

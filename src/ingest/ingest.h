@@ -17,7 +17,7 @@
 #include "stages/base/error.h"
 #include "src/config/config.h"
 #include "src/ingest/socket/peers.h"
-#include "src/wire.h"
+#include "src/ingest/wire.h"
 #include "stages/openmp/values/values.h"
 
 /* Parts are read up to so many times limits.view_mib. */
