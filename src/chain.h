@@ -7,7 +7,7 @@
 #define CRN_CHAIN_H
 
 #include "src/config/config.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "src/ingest/view.h"
 
 typedef struct crn_chain crn_chain;

@@ -5,16 +5,16 @@
 #include <stdatomic.h>
 
 #include "src/engine.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 #include "src/line.h"
 #include "src/notice.h"
 #include "src/ingest/pool.h"
 #include "src/publish.h"
 #include "src/recorder.h"
 #include "src/store.h"
-#include "src/values.h"
+#include "src/fruit/values.h"
 
 struct crn_line {
     const crn_config *config;

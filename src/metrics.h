@@ -4,12 +4,12 @@
 #define CRN_METRICS_H
 
 #include "src/engine.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 #include "src/publish.h"
 #include "src/recorder.h"
-#include "src/values.h"
+#include "src/fruit/values.h"
 
 typedef struct crn_metrics {
     crn_ingest_stats ingest;

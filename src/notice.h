@@ -10,7 +10,7 @@
 
 #include "stages/base/log.h"
 #include "src/engine.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/publish.h"
 

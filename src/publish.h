@@ -26,8 +26,8 @@
 #include "stages/base/clock.h"
 #include "stages/base/error.h"
 #include "src/config/config.h"
-#include "src/fruit.h"
-#include "src/lane.h"
+#include "src/fruit/fruit.h"
+#include "src/fruit/lane.h"
 #include "src/ingest/socket/peers.h"
 #include "src/store.h"
 

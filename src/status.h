@@ -19,7 +19,7 @@
 #define CRN_STATUS_H
 
 #include "src/emit.h"
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 #include "src/publish.h"
 
 /* What goes into either; all pointers are the caller's. */

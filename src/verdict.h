@@ -94,7 +94,7 @@
 
 #include "stages/base/cplusplus.h"
 #include "src/emit.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "src/store.h"
 
 CRN_C_BEGIN

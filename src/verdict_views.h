@@ -7,7 +7,7 @@
 
 #include "src/config/config.h"
 #include "src/emit.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 /* Parts of the time from a fruit's close to its verdict: queue + all stages <= total. */
 typedef struct crn_latency_parts {

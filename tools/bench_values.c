@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/values.h"
+#include "src/fruit/values.h"
 #include "tools/bench.h"
 #include "tools/bench_npy.h"
 

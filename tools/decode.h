@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 #include "stages/classes.h"
 #include "tools/packed.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 #define MS    CRN_NS_PER_MS
 #define START (1000 * MS) /* the clock when a test begins */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 #define LANES    4
 #define VIEWS    4

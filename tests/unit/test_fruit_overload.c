@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 #define VIEWS       4
 #define FRUITS      400 /* per lane */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 
 static crn_lanes *lanes;
 static crn_lane *lane;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/schedule.h"
+#include "src/fruit/schedule.h"
 
 #define NOW   1000 /* the tests' unit is one ns */
 #define BRIEF 50

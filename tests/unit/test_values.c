@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "src/values.h"
+#include "src/fruit/values.h"
 #include "tests/support/caught_log.h"
 
 enum { HEIGHT = 9, WIDTH = 11, CLASSES = 4, PIXELS = HEIGHT * WIDTH, ELEMENTS = PIXELS * CLASSES };

@@ -5,7 +5,7 @@
  * A probability is a number from -0.001 to 1.001 (the margin is for rounding); for f16, the two
  * halves nearest to these. NaN and the infinities are none. A u8 of 255 is certainty: maps whose
  * greatest value is 1 look like a mask of zeros and ones. The operators take any value; what
- * follows from a check is for the line to decide (src/values.h).
+ * follows from a check is for the line to decide (src/fruit/values.h).
  */
 #ifndef CRN_OPENMP_VALUES_H
 #define CRN_OPENMP_VALUES_H

@@ -1,4 +1,4 @@
-#include "src/schedule.h"
+#include "src/fruit/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "src/values.h"
+#include "src/fruit/values.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,12 +1,12 @@
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "stages/base/clock.h"
-#include "src/place.h"
-#include "src/schedule.h"
+#include "src/fruit/table.h"
+#include "src/fruit/schedule.h"
 
 #define BRIEF_SHARE 16                 /* a view is brief below this part of the budget */
 #define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times never overflow */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 /* An open fruit in its place. Masks have bit v for view v. */
 typedef struct crn_place {

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 #define CRN_SCHEDULE_COSTS  32
 #define CRN_SCHEDULE_BARREN 16

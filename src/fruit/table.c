@@ -1,4 +1,4 @@
-#include "src/place.h"
+#include "src/fruit/table.h"
 
 #include <errno.h>
 #include <stdlib.h>

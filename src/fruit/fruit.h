@@ -36,7 +36,7 @@
 
 #include "stages/base/cplusplus.h"
 #include "src/config/config.h"
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 #include "src/ingest/refusal.h"
 #include "src/ingest/ticket.h"
 

@@ -1,4 +1,4 @@
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 
 #include <errno.h>
 #include <stddef.h>

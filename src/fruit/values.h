@@ -21,7 +21,7 @@
 
 #include "stages/base/log.h"
 #include "src/config/config.h"
-#include "src/lane.h"
+#include "src/fruit/lane.h"
 #include "src/ingest/view.h"
 #include "stages/openmp/values/values.h"
 

@@ -1,5 +1,5 @@
 /* What a fruit and its views come to. */
-#include "src/fruit.h"
+#include "src/fruit/fruit.h"
 
 const char *const crn_view_reason_names[CRN_REASONS] = {
     [CRN_REASON_NONE] = "",
