@@ -8,7 +8,7 @@
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
-#include "src/chain.h"
+#include "src/chain/chain.h"
 #include "src/device.h"
 #include "src/worker.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/chain.h"
+#include "src/chain/chain.h"
 #include "stages/context.h"
 
 /* Letters that the stages leave: upper case by enqueue, lower case by finish. */

@@ -1,4 +1,4 @@
-#include "src/chain.h"
+#include "src/chain/chain.h"
 
 #include <errno.h>
 #include <stdlib.h>
