@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"

@@ -3,7 +3,7 @@
 #ifndef CRN_METRICS_H
 #define CRN_METRICS_H
 
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"

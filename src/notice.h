@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "stages/base/log.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/publish.h"

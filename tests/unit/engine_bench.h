@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/faulty_gpu.h"
 #include "tests/support/line_fixture.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/choice.h"
+#include "src/engine/cost_model.h"
 
 static void a_line_goes_through_both_measurements(void **state)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "stages/base/clock.h"
-#include "src/engine.h"
+#include "src/engine/engine.h"
 
 static sem_t gate;
 static atomic_int begun;

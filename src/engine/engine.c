@@ -1,4 +1,4 @@
-#include "src/engine.h"
+#include "src/engine/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/engine_parts.h"
+#include "src/engine/internal.h"
 #include "stages/backend.h"
 
 /* A view that waits for a worker: for its finish halves, or whole. */

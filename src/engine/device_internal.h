@@ -1,6 +1,6 @@
 /*
- * What the device*.c files share: device.c (the submitting thread's side), device_run.c (the
- * device's thread), device_plan.c (shapes made graphs). Nobody else includes it.
+ * What the device*.c files share: device.c (the submitting thread's side), device_thread.c (the
+ * device's thread), device_graphs.c (shapes made graphs). Nobody else includes it.
  */
 #ifndef CRN_DEVICE_PARTS_H
 #define CRN_DEVICE_PARTS_H
@@ -9,7 +9,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "src/device.h"
+#include "src/engine/device.h"
 #include "stages/base/ring.h"
 
 /* Batches of 1, 2, 4, 8, 16 views. */

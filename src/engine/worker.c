@@ -1,4 +1,4 @@
-#include "src/worker.h"
+#include "src/engine/worker.h"
 
 #include <errno.h>
 #include <inttypes.h>

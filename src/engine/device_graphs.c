@@ -7,7 +7,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/device_parts.h"
+#include "src/engine/device_internal.h"
 
 /* A batch shares its room for contours: so many views' worth, and no more than so many points
  * unless one view may have them. What does not fit is run on the processor. */

@@ -5,7 +5,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/engine_parts.h"
+#include "src/engine/internal.h"
 #include "stages/backend.h"
 
 /* What is measured at the start, on either side. */

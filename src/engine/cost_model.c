@@ -1,4 +1,4 @@
-#include "src/choice.h"
+#include "src/engine/cost_model.h"
 
 #include <stdlib.h>
 

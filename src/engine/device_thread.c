@@ -10,8 +10,8 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/choice.h"
-#include "src/device_parts.h"
+#include "src/engine/cost_model.h"
+#include "src/engine/device_internal.h"
 
 /* Between two looks at what is nearly done. */
 #define LOOK_NS (20 * CRN_NS_PER_US)

@@ -9,8 +9,8 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/chain/chain.h"
-#include "src/device.h"
-#include "src/worker.h"
+#include "src/engine/device.h"
+#include "src/engine/worker.h"
 
 typedef struct crn_engine crn_engine;
 

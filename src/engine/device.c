@@ -1,5 +1,5 @@
 /* The submitting thread's side of a device. */
-#include "src/device.h"
+#include "src/engine/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "src/device_parts.h"
+#include "src/engine/device_internal.h"
 
 /* Time that a batch or a call to the device may take at least, and its share of the budget: the
  * rest is the processor's, should the device not come back. */

@@ -1,9 +1,9 @@
-/* What engine.c and engine_devices.c share. */
+/* What engine.c and devices.c share. */
 #ifndef CRN_ENGINE_PARTS_H
 #define CRN_ENGINE_PARTS_H
 
-#include "src/choice.h"
-#include "src/engine.h"
+#include "src/engine/cost_model.h"
+#include "src/engine/engine.h"
 
 /* Shapes whose way is remembered; one more forgets the one decided first. */
 #define CRN_ENGINE_SHAPES 64
