@@ -11,9 +11,9 @@
 #include "src/line.h"
 #include "src/notice.h"
 #include "src/ingest/pool.h"
-#include "src/publish.h"
+#include "src/publish/publish.h"
 #include "src/recorder.h"
-#include "src/store.h"
+#include "src/publish/result_store.h"
 #include "src/fruit/values.h"
 
 struct crn_line {

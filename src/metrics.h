@@ -7,7 +7,7 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
-#include "src/publish.h"
+#include "src/publish/publish.h"
 #include "src/recorder.h"
 #include "src/fruit/values.h"
 

@@ -12,7 +12,7 @@
 #include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
-#include "src/publish.h"
+#include "src/publish/publish.h"
 
 /* A grader that stays away is named again so often. */
 #define CRN_NOTICE_GRADER_NS (10 * CRN_NS_PER_S)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/store.h"
+#include "src/publish/result_store.h"
 #include "stages/context.h"
 
 struct crn_chain {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/publish.h"
+#include "src/publish/publish.h"
 
 #define CRN_PUBLISHING_LANE   7
 #define CRN_PUBLISHING_POINTS 20000

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/backlog.h"
+#include "src/publish/backlog.h"
 
 #define DOUBT_NS 1000
 

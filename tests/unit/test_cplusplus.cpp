@@ -11,9 +11,9 @@ extern "C" {
 #include <cmocka.h>
 }
 
-#include "src/verdict.h"
+#include "src/publish/verdict.h"
 #include "src/ingest/wire.h"
-#include "src/status.h"
+#include "src/publish/status.h"
 
 static void a_header_is_packed_and_checked(void **)
 {

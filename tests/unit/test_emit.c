@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 #include "tests/support/decode.h"
 
 /* The sanitizers bring an allocator of their own, whose calls cannot be counted here; clang has no

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "src/store.h"
+#include "src/publish/result_store.h"
 
 #define DEFECTS_MAX 300
 #define POINTS_MAX  20000

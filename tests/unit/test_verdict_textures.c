@@ -11,7 +11,7 @@
 #include <msgpack.h>
 #include <yajl/yajl_tree.h>
 
-#include "src/verdict.h"
+#include "src/publish/verdict.h"
 #include "tests/support/decode.h"
 
 static uint32_t two(const void *settings)

@@ -1,7 +1,7 @@
 /* What a verdict says of its views: their states and reasons, and where the fruit's time went. */
 #include "tests/unit/verdict_bench.h"
 
-#include "src/verdict_views.h"
+#include "src/publish/verdict_views.h"
 #include "tests/support/random.h"
 
 #define MS     CRN_NS_PER_MS

@@ -21,7 +21,7 @@
 #include <yajl/yajl_tree.h>
 
 #include "stages/base/clock.h"
-#include "src/verdict.h"
+#include "src/publish/verdict.h"
 #include "stages/backend.h"
 #include "tests/support/decode.h"
 

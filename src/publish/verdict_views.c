@@ -1,4 +1,4 @@
-#include "src/verdict_views.h"
+#include "src/publish/verdict_views.h"
 
 #include "stages/backend.h"
 

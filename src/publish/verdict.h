@@ -93,9 +93,9 @@
 #define CRN_VERDICT_H
 
 #include "stages/base/cplusplus.h"
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 #include "src/fruit/fruit.h"
-#include "src/store.h"
+#include "src/publish/result_store.h"
 
 CRN_C_BEGIN
 

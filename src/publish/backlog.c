@@ -1,4 +1,4 @@
-#include "src/backlog.h"
+#include "src/publish/backlog.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "src/store.h"
+#include "src/publish/result_store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "src/publish.h"
+#include "src/publish/publish.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,13 +8,13 @@
 
 #include <zmq.h>
 
-#include "src/backlog.h"
+#include "src/publish/backlog.h"
 #include "stages/base/log.h"
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 #include "src/ingest/socket/endpoint.h"
-#include "src/status.h"
-#include "src/verdict.h"
-#include "src/viewers.h"
+#include "src/publish/status.h"
+#include "src/publish/verdict.h"
+#include "src/publish/viewers.h"
 
 #define ALIVE_TOPIC      "alive"
 #define STATUS_TOPIC     "status"

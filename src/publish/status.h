@@ -18,9 +18,9 @@
 #ifndef CRN_STATUS_H
 #define CRN_STATUS_H
 
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 #include "src/fruit/lane.h"
-#include "src/publish.h"
+#include "src/publish/publish.h"
 
 /* What goes into either; all pointers are the caller's. */
 typedef struct crn_status {

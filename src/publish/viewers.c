@@ -1,4 +1,4 @@
-#include "src/viewers.h"
+#include "src/publish/viewers.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-#include "src/status.h"
+#include "src/publish/status.h"
 
-#include "src/verdict.h"
+#include "src/publish/verdict.h"
 
 static void put_head(crn_emit *emit, const crn_status *status)
 {

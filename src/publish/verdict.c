@@ -1,4 +1,4 @@
-#include "src/verdict.h"
+#include "src/publish/verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "src/verdict_views.h"
+#include "src/publish/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
 

@@ -6,7 +6,7 @@
 #define CRN_VERDICT_VIEWS_H
 
 #include "src/config/config.h"
-#include "src/emit.h"
+#include "src/publish/encoder.h"
 #include "src/fruit/fruit.h"
 
 /* Parts of the time from a fruit's close to its verdict: queue + all stages <= total. */

@@ -29,7 +29,7 @@
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane.h"
 #include "src/ingest/socket/peers.h"
-#include "src/store.h"
+#include "src/publish/result_store.h"
 
 #define CRN_PUBLISH_QUEUE_BYTES (256u << 20)
 
