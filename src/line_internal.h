@@ -12,7 +12,7 @@
 #include "src/notice.h"
 #include "src/ingest/pool.h"
 #include "src/publish/publish.h"
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 #include "src/publish/result_store.h"
 #include "src/fruit/values.h"
 

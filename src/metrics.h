@@ -8,7 +8,7 @@
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/publish/publish.h"
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 #include "src/fruit/values.h"
 
 typedef struct crn_metrics {

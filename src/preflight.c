@@ -21,7 +21,7 @@
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 #include "stages/backend.h"
 
 /* What the line opens without any peer: sockets, their monitors and wake-ups of libzmq, files; some

@@ -4,7 +4,7 @@
 #define CRN_BENCH_DRIVE_H
 
 #include "stages/base/error.h"
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "tools/bench_peer.h"
 #include "tools/recordings.h"
 

@@ -13,7 +13,7 @@
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
 #include "src/ingest/socket/endpoint.h"
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 #include "tools/options.h"
 
 #define HIGH_WATER_MARK 16

@@ -9,8 +9,8 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/standard.h"
-#include "src/recording.h"
-#include "src/recording_format.h"
+#include "src/recording/recording.h"
+#include "src/recording/format.h"
 #include "stages/classes.h"
 #include "tools/options.h"
 #include "tools/progress.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "tools/options.h"
 
 typedef struct crn_reel_view {

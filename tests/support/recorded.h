@@ -2,7 +2,7 @@
 #ifndef CRN_SUPPORT_RECORDED_H
 #define CRN_SUPPORT_RECORDED_H
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 /* A fresh folder (a cmocka group's setup and teardown), the path of a recording in it, and that
  * path's `.part`. */

@@ -13,7 +13,7 @@
 #include <cairo.h>
 #include <cmocka.h>
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "tools/pictures.h"
 
 #define WIDTH  400

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "stages/base/log.h"
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/recorded.h"
 

@@ -1,4 +1,4 @@
-#include "src/recording_format.h"
+#include "src/recording/format.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #ifndef CRN_RECORDER_H
 #define CRN_RECORDER_H
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 /* Nothing is recorded while the disk has less room than this for others. */
 #define CRN_RECORDER_SPARE_BYTES (UINT64_C(256) << 20)

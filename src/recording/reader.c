@@ -2,7 +2,7 @@
  * Each view is opened as a TIFF of its own: libtiff is shown a header that names the view's first
  * page. It so never sees more than one view's pages, and a view costs the same wherever it stands.
  */
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "stages/base/regular_file.h"
-#include "src/recording_format.h"
+#include "src/recording/format.h"
 #include "stages/picture/tiff_faults.h"
 
 #define HEADER_BYTES 16 /* of a BigTIFF */

@@ -3,7 +3,7 @@
  * `filled`; the writer thread reads it in place and moves `freed`. A view never wraps: what is left
  * at the ring's end is skipped.
  */
-#include "src/recorder.h"
+#include "src/recording/recorder.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "src/recording_part.h"
+#include "src/recording/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef CRN_RECORDING_FORMAT_H
 #define CRN_RECORDING_FORMAT_H
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 #define CRN_DESCRIPTION_BYTES 1024  /* room for what the two functions below write */
 #define CRN_DESCRIPTION_MAX   65536 /* a longer one is nobody's view */

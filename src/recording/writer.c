@@ -3,7 +3,7 @@
  * already; then its bytes go out in one call, and last the eight bytes that link it to the view
  * before. libtiff alone would walk all earlier pages to link each new one.
  */
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "src/recording_format.h"
-#include "src/recording_part.h"
+#include "src/recording/format.h"
+#include "src/recording/unfinished.h"
 #include "stages/picture/tiff_faults.h"
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
