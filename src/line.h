@@ -12,7 +12,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/config/config.h"
-#include "src/metrics.h"
+#include "src/monitor/metrics.h"
 
 typedef struct crn_line crn_line;
 

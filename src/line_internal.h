@@ -9,7 +9,7 @@
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/line.h"
-#include "src/notice.h"
+#include "src/monitor/notice.h"
 #include "src/ingest/pool.h"
 #include "src/publish/publish.h"
 #include "src/recording/recorder.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/notice.h"
+#include "src/monitor/notice.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/publishing.h"
 

@@ -1,4 +1,4 @@
-#include "src/metrics.h"
+#include "src/monitor/metrics.h"
 
 #include <inttypes.h>
 #include <stdio.h>

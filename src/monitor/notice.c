@@ -1,4 +1,4 @@
-#include "src/notice.h"
+#include "src/monitor/notice.h"
 
 #include <errno.h>
 #include <inttypes.h>
