@@ -11,7 +11,7 @@
 #include "stages/base/error.h"
 #include "stages/backend.h"
 #include "stages/picture/picture.h"
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 /* The last rows of every operator's table of options. */
 #define CRN_APPLY_OPTIONS                                                                          \

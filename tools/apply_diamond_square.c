@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "tools/apply.h"
-#include "tools/progress.h"
+#include "tools/common/progress.h"
 
 static const crn_option options[] = {
     {"exponent", "N", "the field is 2^N + 1 pixels wide and high, 0 to 20 (required)"},

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "tools/apply_map.h"
-#include "tools/progress.h"
+#include "tools/common/progress.h"
 
 #define GROUP_PIXELS (1 << 22) /* of a call: some milliseconds of most operators */
 

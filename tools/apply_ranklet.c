@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tools/apply_ranklet_out.h"
-#include "tools/progress.h"
+#include "tools/common/progress.h"
 
 static const crn_option options[] = {
     {"windows", "LIST", "sizes of windows, N or WxH, even sides: 4,8x16"},

@@ -3,7 +3,7 @@
 #define CRN_APPLY_WINDOWS_H
 
 #include "stages/base/param.h"
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 #define CRN_WINDOWS_MAX 64
 

@@ -2,7 +2,7 @@
 #ifndef CRN_BENCH_H
 #define CRN_BENCH_H
 
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 /* All take what follows the subcommand (argv[0] is its name) and return the exit status. */
 int crn_bench_operators(int argc, char **argv);

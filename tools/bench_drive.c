@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 /* After the last view, so long without any answer means that no more will come. */
 #define SILENCE_MS 3000

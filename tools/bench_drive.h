@@ -6,7 +6,7 @@
 #include "stages/base/error.h"
 #include "src/recording/recording.h"
 #include "tools/bench_peer.h"
-#include "tools/recordings.h"
+#include "tools/common/recordings.h"
 
 /* The views that are sent round and round, in memory. */
 typedef struct crn_frames {

@@ -14,7 +14,7 @@
 #include "stages/base/standard.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/recording/recorder.h"
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 #define HIGH_WATER_MARK 16
 #define LINGER_MS       500

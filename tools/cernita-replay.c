@@ -14,9 +14,9 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/standard.h"
-#include "tools/options.h"
-#include "tools/progress.h"
-#include "tools/recordings.h"
+#include "tools/common/options.h"
+#include "tools/common/progress.h"
+#include "tools/common/recordings.h"
 #include "tools/reel.h"
 
 /* Few: what waits in here is not yet at the line, and is lost when the line goes. */

@@ -12,8 +12,8 @@
 #include "src/recording/recording.h"
 #include "src/recording/format.h"
 #include "stages/classes.h"
-#include "tools/options.h"
-#include "tools/progress.h"
+#include "tools/common/options.h"
+#include "tools/common/progress.h"
 #include "tools/scene.h"
 
 /* 2026-01-01T00:00:00Z: the first exposure. The same seed gives the same bytes, times included. */

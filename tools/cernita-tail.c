@@ -13,12 +13,12 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 #include "tools/follow.h"
 #include "tools/latency.h"
-#include "tools/options.h"
+#include "tools/common/options.h"
 #include "tools/pictures.h"
-#include "tools/recordings.h"
+#include "tools/common/recordings.h"
 #include "tools/tell.h"
 
 #define BATCH_MAX    1000 /* messages read before what they say is shown */

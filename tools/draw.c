@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "stages/base/new_file.h"
-#include "tools/font.h"
+#include "tools/common/font.h"
 #include "tools/labels.h"
 #include "tools/view_marks.h"
 

@@ -5,7 +5,7 @@
 #define CRN_DRAW_H
 
 #include "stages/base/error.h"
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 #include "tools/photos.h"
 
 #define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 #include "tools/follow.h"
 
 /* Percentiles are over the last so many verdicts; the maximum and the counts over all. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "tools/progress.h"
+#include "tools/common/progress.h"
 
 #define FIRST_ROOM   256
 #define PAUSE_NS_MAX CRN_NS_PER_S /* between files */

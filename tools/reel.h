@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "src/recording/recording.h"
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 typedef struct crn_reel_view {
     crn_recorded_view recorded; /* maps and intensity NULL unless the reel is in memory */

@@ -5,7 +5,7 @@
 
 #include <cairo.h>
 
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 /*
  * Marks the view in a frame of width x height pixels of the picture, whose left top is cairo's

@@ -2,7 +2,7 @@
 #ifndef CRN_VIEW_TEXT_H
 #define CRN_VIEW_TEXT_H
 
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 /* "lost: no_slot", "missing", "refused: class_set", "not_finite in rot (7 values)"; empty for a
  * view that was judged, whole or with what the verdict's own keys say. Returns whether it is not

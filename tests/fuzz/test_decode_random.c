@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/support/random.h"
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 #include "tools/tell.h"
 
 #define BYTES_MAX 2048

@@ -17,7 +17,7 @@
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/line_fixture.h"
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 #define HEIGHT 48
 #define WIDTH  64

@@ -1,4 +1,5 @@
-/* Verdicts as they come, in MessagePack and in JSON, good and bad (tools/packed.h, decode.h). */
+/* Verdicts as they come, in MessagePack and in JSON, good and bad (tools/common/messagepack_json.h,
+ * decode.h). */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -8,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 static void put_text(msgpack_packer *packer, const char *text)
 {

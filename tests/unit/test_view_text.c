@@ -1,4 +1,5 @@
-/* What became of views: read from a verdict (tools/decode.h) and said in words (view_text.h). */
+/* What became of views: read from a verdict (tools/common/decode.h) and said in words
+ * (view_text.h). */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

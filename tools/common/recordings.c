@@ -1,4 +1,4 @@
-#include "tools/recordings.h"
+#include "tools/common/recordings.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "tools/packed_check.h"
+#include "tools/common/messagepack_check.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "stages/base/arguments.h"
-#include "tools/progress.h"
+#include "tools/common/progress.h"
 
 #define OPTIONS_MAX  32
 #define CODE_HELP    1000 /* above every index into a table of options */

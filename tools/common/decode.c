@@ -1,4 +1,4 @@
-#include "tools/decode.h"
+#include "tools/common/decode.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "tools/packed.h"
+#include "tools/common/messagepack_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <yajl/yajl_gen.h>
 #include <yajl/yajl_tree.h>
 
-#include "tools/packed_check.h"
+#include "tools/common/messagepack_check.h"
 
 /* How deep the brackets of a JSON text go, those within strings left aside: yajl's tree is freed by
  * recursion and has no limit. */

@@ -1,4 +1,4 @@
-#include "tools/font.h"
+#include "tools/common/font.h"
 
 /*
  * fontconfig, beneath cairo, keeps a few patterns for the life of the program. Read by the leak
