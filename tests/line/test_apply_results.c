@@ -13,8 +13,8 @@
 #include "tests/support/apply_program.h"
 #include "tests/support/each_test.h"
 #include "tests/support/operator_tests.h"
-#include "tools/apply_panel.h"
-#include "tools/apply_windows.h"
+#include "tools/apply/panel.h"
+#include "tools/apply/windows.h"
 
 #define POINTS   20000
 #define CONTOURS 5000

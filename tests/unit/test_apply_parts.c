@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "tools/apply_panel.h"
-#include "tools/apply_windows.h"
+#include "tools/apply/panel.h"
+#include "tools/apply/windows.h"
 
 static const crn_tool tool = {.name = "test", .operands = "", .about = ""};
 

@@ -3,7 +3,7 @@
 
 #include "stages/base/new_file.h"
 #include "stages/base/standard.h"
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 
 static const crn_tool tool = {
     .name = "cernita-apply",

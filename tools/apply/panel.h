@@ -3,7 +3,7 @@
 #define CRN_APPLY_PANEL_H
 
 #include "stages/base/param.h"
-#include "tools/apply_map.h"
+#include "tools/apply/map.h"
 
 /* Pixels above and left of the pictures, for the columns' and the rows' captions. */
 #define CRN_PANEL_TOP  22

@@ -1,8 +1,8 @@
-#include "tools/apply_filter.h"
+#include "tools/apply/filter.h"
 
 #include <stddef.h>
 
-#include "tools/apply_map.h"
+#include "tools/apply/map.h"
 #include "tools/common/progress.h"
 
 #define GROUP_PIXELS (1 << 22) /* of a call: some milliseconds of most operators */

@@ -6,7 +6,7 @@
 #define CRN_APPLY_MAP_H
 
 #include "stages/base/param.h"
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 
 /* A picture of the same pages, samples and size in another type, all 0. 0 or -ENOMEM with a line
  * about `path`. */

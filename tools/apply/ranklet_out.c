@@ -1,4 +1,4 @@
-#include "tools/apply_ranklet_out.h"
+#include "tools/apply/ranklet_out.h"
 
 #include <errno.h>
 #include <stdio.h>

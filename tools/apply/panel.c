@@ -1,4 +1,4 @@
-#include "tools/apply_panel.h"
+#include "tools/apply/panel.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "tools/apply_map.h"
+#include "tools/apply/map.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "tools/apply_filter.h"
-#include "tools/apply_map.h"
+#include "tools/apply/filter.h"
+#include "tools/apply/map.h"
 
 static const crn_option options[] = {
     {"levels", "N", "how often to halve, 0 to ceil(log2(longer side)) (required)"},

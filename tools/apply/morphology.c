@@ -5,7 +5,7 @@
 
 #include "stages/element.h"
 #include "stages/names.h"
-#include "tools/apply_filter.h"
+#include "tools/apply/filter.h"
 
 static const crn_option options[] = {
     {"operation", "OP", "erode, dilate, open, close, gradient, tophat or blackhat (required)"},

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/apply_ranklet_out.h"
+#include "tools/apply/ranklet_out.h"
 #include "tools/common/progress.h"
 
 static const crn_option options[] = {

@@ -1,4 +1,4 @@
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <stddef.h>
 
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 #include "tools/common/progress.h"
 
 static const crn_option options[] = {

@@ -3,8 +3,8 @@
 #define CRN_APPLY_RANKLET_OUT_H
 
 #include "stages/base/new_file.h"
-#include "tools/apply_panel.h"
-#include "tools/apply_windows.h"
+#include "tools/apply/panel.h"
+#include "tools/apply/windows.h"
 
 typedef struct crn_ranklet_out {
     const char *path;

@@ -5,7 +5,7 @@
 
 #include "stages/kernel.h"
 #include "stages/names.h"
-#include "tools/apply_filter.h"
+#include "tools/apply/filter.h"
 
 #define SIDE_MAX     127 /* the largest odd square of CRN_KERNEL_TAPS_MAX weights */
 #define SIDE_DEFAULT 3

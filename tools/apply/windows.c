@@ -1,4 +1,4 @@
-#include "tools/apply_windows.h"
+#include "tools/apply/windows.h"
 
 #include <stdio.h>
 #include <string.h>

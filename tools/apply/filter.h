@@ -2,7 +2,7 @@
 #ifndef CRN_APPLY_FILTER_H
 #define CRN_APPLY_FILTER_H
 
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 
 typedef struct crn_filter {
     const void *settings;

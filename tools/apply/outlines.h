@@ -3,7 +3,7 @@
 #define CRN_APPLY_OUTLINES_H
 
 #include "stages/result.h"
-#include "tools/apply.h"
+#include "tools/apply/apply.h"
 
 /* [{"plane":0,"closed":true,"points":[[x,y],...]},...], a contour a line, every double with as many
  * digits as it takes to read the same one again. 0 or negative errno. */

@@ -6,8 +6,8 @@
 
 #include "stages/names.h"
 #include "stages/serial/contours.h"
-#include "tools/apply_map.h"
-#include "tools/apply_outlines.h"
+#include "tools/apply/map.h"
+#include "tools/apply/outlines.h"
 
 static const crn_option options[] = {
     {"level", "L", "outlines run where the picture has this value, its own (required)"},

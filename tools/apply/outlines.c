@@ -1,4 +1,4 @@
-#include "tools/apply_outlines.h"
+#include "tools/apply/outlines.h"
 
 #include <cairo.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "stages/base/new_file.h"
-#include "tools/apply_map.h"
+#include "tools/apply/map.h"
 #include "tools/draw.h"
 
 #define GAP        8     /* pixels between pages */
