@@ -13,7 +13,7 @@
 
 #include "tests/support/apply_program.h"
 #include "tests/support/cuda.h"
-#include "tools/bench_npy.h"
+#include "tools/bench/npy.h"
 
 #define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
 

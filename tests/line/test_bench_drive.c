@@ -13,7 +13,7 @@
 #include <zmq.h>
 
 #include "src/ingest/wire.h"
-#include "tools/bench_drive.h"
+#include "tools/bench/drive.h"
 
 #define FRUITS 20
 

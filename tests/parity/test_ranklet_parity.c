@@ -15,7 +15,7 @@
 #include "tests/support/guarded.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
-#include "tools/bench_idc.h"
+#include "tools/bench/idc.h"
 
 typedef struct parity_case {
     crn_image in, out, wanted; /* wanted: planar, serial's; owns its memory */

@@ -1,4 +1,4 @@
-#include "tools/bench_time.h"
+#include "tools/bench/time.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * and a few hundred counts. Counting whole windows anew would be 10^12 counts. It also grows as
  * those figures do, by more than 4 from side to side of the pyramid: a slide costs the side.
  */
-#include "tools/bench_idc.h"
+#include "tools/bench/idc.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tools/bench_drive.h"
+#include "tools/bench/drive.h"
 
 #include <errno.h>
 #include <pthread.h>

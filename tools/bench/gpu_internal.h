@@ -2,7 +2,7 @@
 #ifndef CRN_BENCH_GPU_PARTS_H
 #define CRN_BENCH_GPU_PARTS_H
 
-#include "tools/bench_gpu.h"
+#include "tools/bench/gpu.h"
 
 #define CRN_GPU_ALIGNMENT  256
 #define CRN_GPU_PLANES_MAX 64

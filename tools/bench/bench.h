@@ -11,7 +11,7 @@ int crn_bench_phases(int argc, char **argv);
 int crn_bench_values(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
 
-/* `cernita-bench receiver IN OUT`: the peer of the line benchmark, see bench_peer.h. */
+/* `cernita-bench receiver IN OUT`: the peer of the line benchmark, see peer.h. */
 int crn_bench_receiver(int argc, char **argv);
 
 #endif

@@ -10,10 +10,10 @@
 #include "stages/base/clock.h"
 #include "stages/backend.h"
 #include "stages/openmp/contours/contours.h"
-#include "tools/bench.h"
-#include "tools/bench_cases.h"
-#include "tools/bench_idc.h"
-#include "tools/bench_time.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/idc.h"
+#include "tools/bench/time.h"
 
 enum { OPTION_SECONDS, OPTION_JSON };
 

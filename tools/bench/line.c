@@ -11,8 +11,8 @@
 
 #include "src/config/config.h"
 #include "stages/backend.h"
-#include "tools/bench.h"
-#include "tools/bench_drive.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/drive.h"
 
 /* A rate is carried when this share of the fruits is complete and the sender keeps its schedule. */
 #define CARRIED_SHARE     0.999

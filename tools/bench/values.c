@@ -10,8 +10,8 @@
 
 #include "stages/base/clock.h"
 #include "src/fruit/values.h"
-#include "tools/bench.h"
-#include "tools/bench_npy.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/npy.h"
 
 enum { OPTION_FRAME, OPTION_ROUNDS, OPTION_JSON };
 

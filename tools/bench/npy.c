@@ -1,4 +1,4 @@
-#include "tools/bench_npy.h"
+#include "tools/bench/npy.h"
 
 #include <errno.h>
 #include <stdio.h>

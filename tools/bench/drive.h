@@ -5,7 +5,7 @@
 
 #include "stages/base/error.h"
 #include "src/recording/recording.h"
-#include "tools/bench_peer.h"
+#include "tools/bench/peer.h"
 #include "tools/common/recordings.h"
 
 /* The views that are sent round and round, in memory. */

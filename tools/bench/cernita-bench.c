@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "stages/base/standard.h"
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 static const crn_tool tool = {
     .name = "cernita-bench",

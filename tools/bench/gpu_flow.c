@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "stages/base/clock.h"
-#include "tools/bench_gpu.h"
+#include "tools/bench/gpu.h"
 
 #define CONTEXTS_MAX 8
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stages/kernel.h"
-#include "tools/bench_gpu_parts.h"
+#include "tools/bench/gpu_internal.h"
 
 #define PI 3.14159265358979
 

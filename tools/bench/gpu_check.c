@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/bench_gpu_parts.h"
+#include "tools/bench/gpu_internal.h"
 
 /* Sums in another order may differ by so much of the pixels' range (ops.h, kernels of the rows). */
 #define SUM_TOLERANCE 4e-6

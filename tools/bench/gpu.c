@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/bench.h"
-#include "tools/bench_gpu.h"
-#include "tools/bench_npy.h"
-#include "tools/bench_time.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/gpu.h"
+#include "tools/bench/npy.h"
+#include "tools/bench/time.h"
 
 /* Of what can be uploaded, a flow of views shall come to that share. */
 #define FLOW_SHARE 0.8

@@ -1,7 +1,7 @@
 /* The rows of `cernita-bench gpu`, and how each is asked of whoever does it. */
 #include <errno.h>
 
-#include "tools/bench_gpu_parts.h"
+#include "tools/bench/gpu_internal.h"
 
 #define FRAME 12, 95, 511
 #define PHOTO 1920, 2560

@@ -1,4 +1,4 @@
-#include "tools/bench_peer.h"
+#include "tools/bench/peer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "stages/base/malloc_tuning.h"
 #include "src/ingest/wire.h"
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 /* As many places as the daemon has slots with one worker. */
 #define PLACES 20

@@ -1,4 +1,4 @@
-#include "tools/bench_cases.h"
+#include "tools/bench/cases.h"
 
 #include <errno.h>
 #include <math.h>

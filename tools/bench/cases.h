@@ -17,7 +17,7 @@ typedef struct crn_bench_case {
     crn_bench_field field;
     crn_type type;
     int32_t planes, height, width; /* interleaved when planes > 1 */
-    int32_t a, b;                  /* of the operator's parameters (bench_cases.c) */
+    int32_t a, b;                  /* of the operator's parameters (cases.c) */
     double serial_steps;           /* per element, of the definition: to tell what takes minutes */
 } crn_bench_case;
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "stages/backend.h"
-#include "tools/bench.h"
-#include "tools/bench_cases.h"
-#include "tools/bench_gpu.h"
-#include "tools/bench_time.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/gpu.h"
+#include "tools/bench/time.h"
 
 /* The definition takes some nanoseconds a step: with more steps than these, minutes. */
 #define SERIAL_STEPS_MAX 4e8

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "stages/base/clock.h"
-#include "tools/bench_gpu.h"
+#include "tools/bench/gpu.h"
 
 enum { MARK_BEGIN, MARK_END };
 
