@@ -16,7 +16,7 @@
 #include "stages/classes.h"
 #include "stages/image.h"
 #include "tests/support/recorded.h"
-#include "tools/scene.h"
+#include "tools/synth/scene.h"
 
 /* Runs cernita-synth; its exit status. */
 static int synth(const char *file, const char *arguments)

@@ -1,11 +1,11 @@
-#include "tools/scene.h"
+#include "tools/synth/scene.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/scene_fruit.h"
+#include "tools/synth/scene_fruit.h"
 
 #define CLOUDS_EXPONENT 9
 #define CLOUDS_LEVEL    3    /* clouds of 64 pixels and less */

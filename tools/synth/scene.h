@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "tools/noise.h"
+#include "tools/synth/noise.h"
 
 #define CRN_SCENE_CLASSES     12 /* with names; further channels stay empty */
 #define CRN_SCENE_DEFECTS_MAX 6

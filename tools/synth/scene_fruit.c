@@ -1,4 +1,4 @@
-#include "tools/scene_fruit.h"
+#include "tools/synth/scene_fruit.h"
 
 #include <math.h>
 

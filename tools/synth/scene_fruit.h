@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/scene.h"
+#include "tools/synth/scene.h"
 
 enum {
     CLASS_BACKGROUND,

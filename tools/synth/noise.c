@@ -1,4 +1,4 @@
-#include "tools/noise.h"
+#include "tools/synth/noise.h"
 
 #include <errno.h>
 #include <math.h>
