@@ -17,7 +17,7 @@
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
-#include "tools/reel.h"
+#include "tools/replay/schedule.h"
 
 /* Few: what waits in here is not yet at the line, and is lost when the line goes. */
 #define HIGH_WATER_MARK 16

@@ -1,4 +1,4 @@
-#include "tools/reel.h"
+#include "tools/replay/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>
