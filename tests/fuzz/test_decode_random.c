@@ -16,7 +16,7 @@
 
 #include "tests/support/random.h"
 #include "tools/common/decode.h"
-#include "tools/tell.h"
+#include "tools/tail/verdict_text.h"
 
 #define BYTES_MAX 2048
 

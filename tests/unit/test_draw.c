@@ -1,4 +1,4 @@
-/* Pictures of verdicts (tools/draw.h, labels.h, photos.h, pictures.h), read back as PNGs. */
+/* Pictures of verdicts (tools/tail/draw.h, labels.h, photos.h, pictures.h), read back as PNGs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "src/recording/recording.h"
-#include "tools/pictures.h"
+#include "tools/tail/renderer.h"
 
 #define WIDTH  400
 #define HEIGHT 60

@@ -1,4 +1,5 @@
-/* The table of latencies, the followed sequences, the lines (tools/latency.h, follow.h, tell.h). */
+/* The table of latencies, the followed sequences, the lines (tools/tail/latency.h, follow.h,
+ * tell.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "tools/follow.h"
-#include "tools/latency.h"
-#include "tools/tell.h"
+#include "tools/tail/sequence_check.h"
+#include "tools/tail/latency.h"
+#include "tools/tail/verdict_text.h"
 
 static crn_decoded make_verdict(double total_ms, double ranklet_ms)
 {

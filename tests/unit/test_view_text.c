@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tools/view_text.h"
+#include "tools/tail/view_text.h"
 
 #define HEAD                                                                                       \
     "{\"v\":1,\"run\":\"a\",\"settings\":\"00ff\",\"recipe\":\"\",\"lane\":0,\"fruit\":1,"         \

@@ -6,7 +6,7 @@
 
 #include "stages/base/error.h"
 #include "tools/common/decode.h"
-#include "tools/photos.h"
+#include "tools/tail/photos.h"
 
 #define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX
 

@@ -1,4 +1,4 @@
-#include "tools/tell.h"
+#include "tools/tail/verdict_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "tools/view_text.h"
+#include "tools/tail/view_text.h"
 
 static const char *const kind_colors[] = {
     [CRN_VERDICT_COMPLETE] = "\033[32m", /* green */

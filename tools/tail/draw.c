@@ -3,7 +3,7 @@
  * another when they are taller than wide), the legend. All lengths are pixels of the picture; a
  * pixel of a view is SCALE of them.
  */
-#include "tools/draw.h"
+#include "tools/tail/draw.h"
 
 #include <cairo.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "stages/base/new_file.h"
 #include "tools/common/font.h"
-#include "tools/labels.h"
-#include "tools/view_marks.h"
+#include "tools/tail/labels.h"
+#include "tools/tail/view_marks.h"
 
 #define SCALE          2
 #define SCALE_WIDE_MAX 1280 /* a view larger than this is drawn pixel by pixel */

@@ -1,4 +1,4 @@
-#include "tools/view_text.h"
+#include "tools/tail/view_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

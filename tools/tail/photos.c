@@ -1,4 +1,4 @@
-#include "tools/photos.h"
+#include "tools/tail/photos.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "tools/common/decode.h"
-#include "tools/follow.h"
+#include "tools/tail/sequence_check.h"
 
 /* Percentiles are over the last so many verdicts; the maximum and the counts over all. */
 #define CRN_LATENCY_KEPT 131072

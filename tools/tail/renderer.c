@@ -1,4 +1,4 @@
-#include "tools/pictures.h"
+#include "tools/tail/renderer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include <cairo.h>
 
-#include "tools/draw.h"
+#include "tools/tail/draw.h"
 
 /*
  * Draws the labels of `view` into a frame of width x height pixels of the picture, whose left top

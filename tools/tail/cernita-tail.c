@@ -14,12 +14,12 @@
 #include "stages/base/log.h"
 #include "stages/base/standard.h"
 #include "tools/common/decode.h"
-#include "tools/follow.h"
-#include "tools/latency.h"
+#include "tools/tail/sequence_check.h"
+#include "tools/tail/latency.h"
 #include "tools/common/options.h"
-#include "tools/pictures.h"
+#include "tools/tail/renderer.h"
 #include "tools/common/recordings.h"
-#include "tools/tell.h"
+#include "tools/tail/verdict_text.h"
 
 #define BATCH_MAX    1000 /* messages read before what they say is shown */
 #define WAIT_MS      200

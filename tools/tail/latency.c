@@ -1,4 +1,4 @@
-#include "tools/latency.h"
+#include "tools/tail/latency.h"
 
 #include <errno.h>
 #include <inttypes.h>

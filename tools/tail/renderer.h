@@ -5,7 +5,7 @@
 #ifndef CRN_PICTURES_H
 #define CRN_PICTURES_H
 
-#include "tools/draw.h"
+#include "tools/tail/draw.h"
 
 #define CRN_PICTURES_MAX 16
 

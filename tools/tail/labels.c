@@ -1,4 +1,4 @@
-#include "tools/labels.h"
+#include "tools/tail/labels.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
-#include "tools/view_marks.h"
+#include "tools/tail/view_marks.h"
 
 #include <math.h>
 
-#include "tools/labels.h"
-#include "tools/view_text.h"
+#include "tools/tail/labels.h"
+#include "tools/tail/view_text.h"
 
 #define HATCH_STEP 13
 #define HATCH_LINE 2.2
