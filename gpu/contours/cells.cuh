@@ -88,22 +88,26 @@ static inline __device__ uint32_t crn_contours_corners(const crn_contours_cells 
  */
 static inline __device__ uint32_t crn_contours_sides(uint32_t corners, bool high)
 {
-#define ONE(from, to)   ((uint64_t)(CRN_SIDE_##from | CRN_SIDE_##to << 2))
-#define TWO(a, b, c, d) (ONE(a, b) | ONE(c, d) << 4)
-    uint64_t of_1_to_7 = ONE(TOP, LEFT) << 8 | ONE(RIGHT, TOP) << 16 | ONE(RIGHT, LEFT) << 24 |
-                         ONE(LEFT, BOTTOM) << 32 | ONE(TOP, BOTTOM) << 40 |
-                         TWO(RIGHT, TOP, LEFT, BOTTOM) << 48 | ONE(RIGHT, BOTTOM) << 56;
-    uint64_t of_8_to_14 = ONE(BOTTOM, RIGHT) | TWO(TOP, LEFT, BOTTOM, RIGHT) << 8 |
-                          ONE(BOTTOM, TOP) << 16 | ONE(BOTTOM, LEFT) << 24 |
-                          ONE(LEFT, RIGHT) << 32 | ONE(TOP, RIGHT) << 40 | ONE(LEFT, TOP) << 48;
+#define CRN_CONTOURS_ONE(from, to)   ((uint64_t)(CRN_SIDE_##from | CRN_SIDE_##to << 2))
+#define CRN_CONTOURS_TWO(a, b, c, d) (CRN_CONTOURS_ONE(a, b) | CRN_CONTOURS_ONE(c, d) << 4)
+    uint64_t of_1_to_7 =
+        CRN_CONTOURS_ONE(TOP, LEFT) << 8 | CRN_CONTOURS_ONE(RIGHT, TOP) << 16 |
+        CRN_CONTOURS_ONE(RIGHT, LEFT) << 24 | CRN_CONTOURS_ONE(LEFT, BOTTOM) << 32 |
+        CRN_CONTOURS_ONE(TOP, BOTTOM) << 40 | CRN_CONTOURS_TWO(RIGHT, TOP, LEFT, BOTTOM) << 48 |
+        CRN_CONTOURS_ONE(RIGHT, BOTTOM) << 56;
+    uint64_t of_8_to_14 =
+        CRN_CONTOURS_ONE(BOTTOM, RIGHT) | CRN_CONTOURS_TWO(TOP, LEFT, BOTTOM, RIGHT) << 8 |
+        CRN_CONTOURS_ONE(BOTTOM, TOP) << 16 | CRN_CONTOURS_ONE(BOTTOM, LEFT) << 24 |
+        CRN_CONTOURS_ONE(LEFT, RIGHT) << 32 | CRN_CONTOURS_ONE(TOP, RIGHT) << 40 |
+        CRN_CONTOURS_ONE(LEFT, TOP) << 48;
     uint32_t sides = (uint32_t)((corners < 8 ? of_1_to_7 : of_8_to_14) >> 8 * (corners & 7)) & 0xff;
     if (high && corners == 6)
-        sides = (uint32_t)TWO(LEFT, TOP, RIGHT, BOTTOM);
+        sides = (uint32_t)CRN_CONTOURS_TWO(LEFT, TOP, RIGHT, BOTTOM);
     if (high && corners == 9)
-        sides = (uint32_t)TWO(TOP, RIGHT, BOTTOM, LEFT);
+        sides = (uint32_t)CRN_CONTOURS_TWO(TOP, RIGHT, BOTTOM, LEFT);
     return sides;
-#undef ONE
-#undef TWO
+#undef CRN_CONTOURS_ONE
+#undef CRN_CONTOURS_TWO
 }
 
 /* The cell on the other side, and how it calls the side between. */

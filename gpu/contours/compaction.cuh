@@ -11,7 +11,7 @@
 /* The segment that ends a contour, by its key. */
 static __device__ uint32_t end_of(uint32_t key)
 {
-    return key & LAST ? key & ~LAST : key - 1;
+    return key & CRN_CONTOURS_LAST ? key & ~CRN_CONTOURS_LAST : key - 1;
 }
 
 static __device__ int32_t plane_of(const crn_contours_plan &plan, const crn_contours_work &work,
@@ -43,12 +43,12 @@ static __device__ uint32_t *order_of(const crn_contours_work &work)
 /* How many segments with a length a contour has: in the link of the one that ends it. */
 static __device__ void set_lengths(const crn_contours_work &work, uint32_t end, uint32_t lengths)
 {
-    work.now[end].w = (work.now[end].w & MAYBE_LEAST) | lengths;
+    work.now[end].w = (work.now[end].w & CRN_CONTOURS_MAYBE_LEAST) | lengths;
 }
 
 static __device__ uint32_t lengths_of(const uint4 &end)
 {
-    return end.w & ~MAYBE_LEAST;
+    return end.w & ~CRN_CONTOURS_MAYBE_LEAST;
 }
 
 /*
@@ -63,12 +63,12 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
     uint32_t rank = my_rank<EVERYBODY>(), size = crew_size<EVERYBODY>();
     for (uint32_t s = rank; s < work.count; s += size) {
         uint32_t key = work.now[s].y, to_end = work.now[s].z;
-        if (to_end & HEAD)
-            set_lengths(work, end_of(key), to_end & ~HEAD);
+        if (to_end & CRN_CONTOURS_HEAD)
+            set_lengths(work, end_of(key), to_end & ~CRN_CONTOURS_HEAD);
         if (key == 0 || end_of(key) != s)
             continue;
         least[s] = CRN_CONTOURS_NONE;
-        if (key & LAST)
+        if (key & CRN_CONTOURS_LAST)
             continue;
         uint32_t cell = work.cell[s], index = cell & ((1u << CRN_CELL_SIDE_SHIFT) - 1);
         int32_t row = (int32_t)(index / (uint32_t)plan.cell_columns);
@@ -81,7 +81,7 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
     meet<EVERYBODY>();
     for (uint32_t s = rank; s < work.count; s += size) {
         uint32_t key = work.now[s].y;
-        if (!(work.now[s].w & MAYBE_LEAST) || key == 0)
+        if (!(work.now[s].w & CRN_CONTOURS_MAYBE_LEAST) || key == 0)
             continue;
         volatile uint32_t *at = &least[end_of(key)];
         if (s < *at)
@@ -117,8 +117,9 @@ static __device__ void write_contour(const crn_contours_plan &plan, const crn_co
                                      uint64_t which, uint32_t first, uint32_t s)
 {
     uint32_t key = work.now[s].y;
-    uint4 contour = make_uint4((uint32_t)(work.number + plane_of(plan, work, s)), !(key & LAST),
-                               first, lengths_of(work.now[end_of(key)]) + 1);
+    uint4 contour =
+        make_uint4((uint32_t)(work.number + plane_of(plan, work, s)), !(key & CRN_CONTOURS_LAST),
+                   first, lengths_of(work.now[end_of(key)]) + 1);
     reinterpret_cast<uint4 *>(plan.contours)[which] = contour;
 }
 
@@ -164,16 +165,18 @@ static __device__ void place_contours(const crn_contours_plan &plan, const crn_c
                                       stretch my, uint64_t before, uint64_t base,
                                       crn_contours_fits *room)
 {
-    for (uint32_t tile = my.begin; tile < my.end; tile += blockDim.x * IN_A_ROW) {
-        uint32_t first = tile + threadIdx.x * IN_A_ROW, end[IN_A_ROW];
-        uint64_t count[IN_A_ROW], sum = 0, all;
+    for (uint32_t tile = my.begin; tile < my.end;
+         tile += blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD) {
+        uint32_t first = tile + threadIdx.x * CRN_CONTOURS_ITEMS_PER_THREAD,
+                 end[CRN_CONTOURS_ITEMS_PER_THREAD];
+        uint64_t count[CRN_CONTOURS_ITEMS_PER_THREAD], sum = 0, all;
 #pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++)
+        for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++)
             sum += count[i] = contour_at(work, first + i, &end[i]);
         uint64_t at = before + scan_block(sum, &all);
         before += all;
 #pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++) {
+        for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++) {
             if (count[i])
                 place_contour<EVERYBODY>(plan, work, at, base, first + i, end[i], room);
             at += count[i];
@@ -190,17 +193,17 @@ static __device__ void order_points(const crn_contours_plan &plan, const crn_con
         uint4 link = work.now[s];
         if (link.y == 0)
             continue;
-        uint32_t end = end_of(link.y), to_end = link.z & ~HEAD;
+        uint32_t end = end_of(link.y), to_end = link.z & ~CRN_CONTOURS_HEAD;
         uint4 whole = end == s ? link : work.now[end];
         uint32_t lengths = lengths_of(whole), first = whole.x;
         if (lengths == 0 || first == CRN_CONTOURS_NONE)
             continue;
-        bool has_length = end == s ? to_end != 0 : !(link.x & NO_SIZE);
+        bool has_length = end == s ? to_end != 0 : !(link.x & CRN_CONTOURS_NO_SIZE);
         if (has_length)
             order[first + (plan.reversed ? to_end - 1 : lengths - to_end + 1)] = s;
-        bool closed = !(link.y & LAST);
-        if (closed ? end == s : (link.z & HEAD) != 0)
-            order[first + (plan.reversed ? lengths : 0)] = closed ? s : HEAD | s;
+        bool closed = !(link.y & CRN_CONTOURS_LAST);
+        if (closed ? end == s : (link.z & CRN_CONTOURS_HEAD) != 0)
+            order[first + (plan.reversed ? lengths : 0)] = closed ? s : CRN_CONTOURS_HEAD | s;
     }
     meet<EVERYBODY>();
 }
@@ -208,12 +211,12 @@ static __device__ void order_points(const crn_contours_plan &plan, const crn_con
 static __device__ crn_point point_of(const crn_contours_plan &plan, const crn_contours_work &work,
                                      uint32_t entry)
 {
-    uint32_t s = entry & ~HEAD, cell = work.cell[s];
+    uint32_t s = entry & ~CRN_CONTOURS_HEAD, cell = work.cell[s];
     uint32_t index = cell & ((1u << CRN_CELL_SIDE_SHIFT) - 1), side = cell >> CRN_CELL_SIDE_SHIFT;
     int32_t row = (int32_t)(index / (uint32_t)plan.cell_columns);
     int32_t column = (int32_t)(index % (uint32_t)plan.cell_columns);
     int32_t plane = plane_of(plan, work, s);
-    if (entry & HEAD) {
+    if (entry & CRN_CONTOURS_HEAD) {
         crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, column / 32);
         uint32_t sides = crn_contours_sides(crn_contours_corners(c, column % 32), plan.high);
         side = (sides >> 2 & 3) == side ? sides & 3 : sides >> 4 & 3;

@@ -10,17 +10,17 @@
 #include <cooperative_groups.h>
 
 /* Most threads of a block. */
-#define THREADS 1024
+#define CRN_CONTOURS_THREADS 1024
 
 /* Threads of a block that works alone. */
-#define PLANE_THREADS 1024
+#define CRN_CONTOURS_PLANE_THREADS 1024
 
 /* Words, or segments, that a thread scans in a row. */
-#define IN_A_ROW 4
+#define CRN_CONTOURS_ITEMS_PER_THREAD 4
 
 /* Shared memory: what blocks sum up with, words that all threads of a block read, then the rest. */
-#define SHARED_SAID_BYTES 320
-#define SHARED_BYTES      512
+#define CRN_CONTOURS_SHARED_BROADCAST_BYTES 320
+#define CRN_CONTOURS_SHARED_BYTES           512
 
 template <bool EVERYBODY> static __device__ void meet(void)
 {
@@ -49,7 +49,7 @@ static __device__ char *shared_memory(void)
 /* Words for everybody in the block. */
 static __device__ uint32_t *shared_words(void)
 {
-    return reinterpret_cast<uint32_t *>(shared_memory() + SHARED_SAID_BYTES);
+    return reinterpret_cast<uint32_t *>(shared_memory() + CRN_CONTOURS_SHARED_BROADCAST_BYTES);
 }
 
 /* The sum of what the block's threads before this one bring, and of what all bring. */
@@ -89,7 +89,7 @@ template <bool EVERYBODY> static __device__ stretch my_stretch(uint32_t total)
 {
     if (!EVERYBODY)
         return {0, total};
-    uint32_t tile = blockDim.x * IN_A_ROW;
+    uint32_t tile = blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD;
     uint32_t tiles = (total + tile - 1) / tile;
     uint32_t each = (tiles + gridDim.x - 1) / gridDim.x;
     uint64_t begin = (uint64_t)blockIdx.x * each * tile, end = begin + (uint64_t)each * tile;

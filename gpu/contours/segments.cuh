@@ -13,12 +13,15 @@
  * key, both counted; w in all. In rounds x runs ahead by ever more segments.
  *
  * The key of a segment with a length is its number + 1, of one without 0, of the last of an open
- * contour LAST | number: what the greatest key belongs to ends the contour, open or closed.
+ * contour CRN_CONTOURS_LAST | number: what the greatest key belongs to ends the contour, open or
+ * closed.
  */
-#define LAST        0x80000000u
-#define NO_SIZE     0x80000000u /* in x: the segment itself has no length */
-#define HEAD        0x80000000u /* in z: nothing precedes it; in an order: its first point is meant */
-#define MAYBE_LEAST 0x80000000u /* in w: it has a length, and no other that is known to be less */
+#define CRN_CONTOURS_LAST    0x80000000u
+#define CRN_CONTOURS_NO_SIZE 0x80000000u /* in x: the segment itself has no length */
+#define CRN_CONTOURS_HEAD                                                                          \
+    0x80000000u /* in z: nothing precedes it; in an order: its first point is meant */
+#define CRN_CONTOURS_MAYBE_LEAST                                                                   \
+    0x80000000u /* in w: it has a length, and no other that is known to be less */
 
 static __device__ crn_contours_cells cells_of_word(const crn_contours_plan &plan,
                                                    const crn_contours_work &work, uint32_t index)
@@ -54,17 +57,19 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
         before = scan_blocks(plan.control->sums[0], all, &all);
         work->count = (uint32_t)all;
     }
-    for (uint32_t tile = my.begin; tile < my.end; tile += blockDim.x * IN_A_ROW) {
-        uint32_t first = tile + threadIdx.x * IN_A_ROW, count[IN_A_ROW], sum = 0;
+    for (uint32_t tile = my.begin; tile < my.end;
+         tile += blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD) {
+        uint32_t first = tile + threadIdx.x * CRN_CONTOURS_ITEMS_PER_THREAD,
+                 count[CRN_CONTOURS_ITEMS_PER_THREAD], sum = 0;
 #pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++)
+        for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++)
             sum += count[i] = !EVERYBODY           ? count_of_word(plan, *work, first + i, my.end)
                               : first + i < my.end ? work->prefix[first + i]
                                                    : 0;
         uint64_t at = before + scan_block(sum, &all);
         before += all;
 #pragma unroll
-        for (uint32_t i = 0; i < IN_A_ROW; i++) {
+        for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++) {
             if (first + i < my.end)
                 work->prefix[first + i] = (uint32_t)at;
             at += count[i];
@@ -91,10 +96,10 @@ static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool ha
 {
     bool last = successor == CRN_CONTOURS_NONE;
     uint4 link;
-    link.x = (last ? segment : successor) | (has_length ? 0 : NO_SIZE);
-    link.y = last ? LAST | segment : has_length ? segment + 1 : 0;
-    link.z = has_length | (head ? HEAD : 0);
-    link.w = has_length ? 1 | MAYBE_LEAST : 0;
+    link.x = (last ? segment : successor) | (has_length ? 0 : CRN_CONTOURS_NO_SIZE);
+    link.y = last ? CRN_CONTOURS_LAST | segment : has_length ? segment + 1 : 0;
+    link.z = has_length | (head ? CRN_CONTOURS_HEAD : 0);
+    link.w = has_length ? 1 | CRN_CONTOURS_MAYBE_LEAST : 0;
     return link;
 }
 
@@ -102,13 +107,13 @@ static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool ha
 static __device__ bool learn(uint4 *link, const uint4 &there)
 {
     bool more = there.y > link->y;
-    uint32_t w = link->w & ~MAYBE_LEAST;
+    uint32_t w = link->w & ~CRN_CONTOURS_MAYBE_LEAST;
     if (more) {
         link->y = there.y;
-        link->z = (link->z & HEAD) | (w + (there.z & ~HEAD));
+        link->z = (link->z & CRN_CONTOURS_HEAD) | (w + (there.z & ~CRN_CONTOURS_HEAD));
     }
-    link->w = (link->w & MAYBE_LEAST) | ((w + there.w) & ~MAYBE_LEAST);
-    link->x = (link->x & NO_SIZE) | (there.x & ~NO_SIZE);
+    link->w = (link->w & CRN_CONTOURS_MAYBE_LEAST) | ((w + there.w) & ~CRN_CONTOURS_MAYBE_LEAST);
+    link->x = (link->x & CRN_CONTOURS_NO_SIZE) | (there.x & ~CRN_CONTOURS_NO_SIZE);
     return more;
 }
 
@@ -150,8 +155,8 @@ static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_wor
         bool changed = false;
         for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x) {
             uint4 link = work->now[s];
-            if (!(link.y & LAST))
-                changed |= learn(&link, work->now[link.x & ~NO_SIZE]);
+            if (!(link.y & CRN_CONTOURS_LAST))
+                changed |= learn(&link, work->now[link.x & ~CRN_CONTOURS_NO_SIZE]);
             work->next[s] = link;
         }
         uint4 *done = work->next;
@@ -165,28 +170,31 @@ static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_wor
  * The same for few segments, in half the memory: 16 bits each, x: next | flags, w << 16; y: the
  * key, z << 16; the flags are those that the whole link has. A thread keeps its own in registers.
  */
-#define SMALL_EACH    6
-#define SMALL_NEXT    0x1fffu
-#define SMALL_HEAD    0x2000u
-#define SMALL_NO_SIZE 0x4000u
-#define SMALL_LAST    0x8000u
+#define CRN_CONTOURS_SMALL_EACH    6
+#define CRN_CONTOURS_SMALL_NEXT    0x1fffu
+#define CRN_CONTOURS_SMALL_HEAD    0x2000u
+#define CRN_CONTOURS_SMALL_NO_SIZE 0x4000u
+#define CRN_CONTOURS_SMALL_LAST    0x8000u
 
 static __device__ uint2 small_link(const uint4 &link)
 {
     uint2 small;
-    small.x = (link.x & SMALL_NEXT) | (link.x & NO_SIZE ? SMALL_NO_SIZE : 0) |
-              (link.z & HEAD ? SMALL_HEAD : 0) | (link.w & 1) << 16;
-    small.y = (link.y & 0x7fff) | (link.y & LAST ? SMALL_LAST : 0) | (link.z & 1) << 16;
+    small.x = (link.x & CRN_CONTOURS_SMALL_NEXT) |
+              (link.x & CRN_CONTOURS_NO_SIZE ? CRN_CONTOURS_SMALL_NO_SIZE : 0) |
+              (link.z & CRN_CONTOURS_HEAD ? CRN_CONTOURS_SMALL_HEAD : 0) | (link.w & 1) << 16;
+    small.y = (link.y & 0x7fff) | (link.y & CRN_CONTOURS_LAST ? CRN_CONTOURS_SMALL_LAST : 0) |
+              (link.z & 1) << 16;
     return small;
 }
 
 static __device__ uint4 large_link(const uint2 &small)
 {
     uint4 link;
-    link.x = (small.x & SMALL_NEXT) | (small.x & SMALL_NO_SIZE ? NO_SIZE : 0);
-    link.y = (small.y & 0x7fff) | (small.y & SMALL_LAST ? LAST : 0);
-    link.z = small.y >> 16 | (small.x & SMALL_HEAD ? HEAD : 0);
-    link.w = small.x & SMALL_NO_SIZE ? 0 : MAYBE_LEAST;
+    link.x = (small.x & CRN_CONTOURS_SMALL_NEXT) |
+             (small.x & CRN_CONTOURS_SMALL_NO_SIZE ? CRN_CONTOURS_NO_SIZE : 0);
+    link.y = (small.y & 0x7fff) | (small.y & CRN_CONTOURS_SMALL_LAST ? CRN_CONTOURS_LAST : 0);
+    link.z = small.y >> 16 | (small.x & CRN_CONTOURS_SMALL_HEAD ? CRN_CONTOURS_HEAD : 0);
+    link.w = small.x & CRN_CONTOURS_SMALL_NO_SIZE ? 0 : CRN_CONTOURS_MAYBE_LEAST;
     return link;
 }
 
@@ -196,8 +204,8 @@ static __device__ bool learn_small(uint2 *link, const uint2 &there)
     uint32_t w = link->x >> 16;
     if (more)
         link->y = (there.y & 0xffff) | (w + (there.y >> 16)) << 16;
-    link->x = (link->x & (SMALL_HEAD | SMALL_NO_SIZE)) | (there.x & SMALL_NEXT) |
-              (w + (there.x >> 16)) << 16;
+    link->x = (link->x & (CRN_CONTOURS_SMALL_HEAD | CRN_CONTOURS_SMALL_NO_SIZE)) |
+              (there.x & CRN_CONTOURS_SMALL_NEXT) | (w + (there.x >> 16)) << 16;
     return more;
 }
 
@@ -207,21 +215,21 @@ static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_
     for (uint32_t s = threadIdx.x; s < work.count; s += blockDim.x)
         from[s] = small_link(make_segment(plan, work, s));
     __syncthreads();
-    uint2 mine[SMALL_EACH];
+    uint2 mine[CRN_CONTOURS_SMALL_EACH];
 #pragma unroll
-    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
         uint32_t s = threadIdx.x + i * blockDim.x;
-        mine[i] = s < work.count ? from[s] : make_uint2(0, SMALL_LAST);
+        mine[i] = s < work.count ? from[s] : make_uint2(0, CRN_CONTOURS_SMALL_LAST);
     }
     for (uint32_t span = 1; span < work.count; span *= 2) {
         bool changed = false;
 #pragma unroll
-        for (uint32_t i = 0; i < SMALL_EACH; i++) {
+        for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
             uint32_t s = threadIdx.x + i * blockDim.x;
             if (s >= work.count)
                 break;
-            if (!(mine[i].y & SMALL_LAST))
-                changed |= learn_small(&mine[i], from[mine[i].x & SMALL_NEXT]);
+            if (!(mine[i].y & CRN_CONTOURS_SMALL_LAST))
+                changed |= learn_small(&mine[i], from[mine[i].x & CRN_CONTOURS_SMALL_NEXT]);
             to[s] = mine[i];
         }
         uint2 *done = to;
@@ -231,7 +239,7 @@ static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_
             break;
     }
 #pragma unroll
-    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
         uint32_t s = threadIdx.x + i * blockDim.x;
         if (s < work.count)
             work.now[s] = large_link(mine[i]);

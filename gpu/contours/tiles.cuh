@@ -9,7 +9,7 @@
 #include "gpu/contours/segments.cuh"
 
 /* Links of a tile; one with more is left as it is. */
-#define TILE_LINKS 768
+#define CRN_TILE_LINKS 768
 
 /*
  * A row of a tile, and those above and below it. What lies beside it, left in the low byte, right
@@ -22,22 +22,23 @@ typedef struct tile_row {
     uint32_t beside;
 } tile_row;
 
-#define BESIDE_ACTIVE 16u
+#define CRN_CONTOURS_BESIDE_ACTIVE 16u
 
 /*
  * A link within a tile, as above in 16 bits each. x: next | flags, w << 16; y: the key, z << 16.
- * Keys are a number in the tile + 1, 0, or TILE_LAST | number.
+ * Keys are a number in the tile + 1, 0, or CRN_TILE_LAST | number.
  */
-#define TILE_NUMBER  0x7ffu
-#define TILE_ENTRY   0x1000u /* comes from another tile */
-#define TILE_HEAD    0x2000u
-#define TILE_NO_SIZE 0x4000u
-#define TILE_OUT     0x8000u /* it is the tile's end that was reached: next is the last before it */
-#define TILE_LAST    0x8000u
+#define CRN_TILE_NUMBER  0x7ffu
+#define CRN_TILE_ENTRY   0x1000u /* comes from another tile */
+#define CRN_TILE_HEAD    0x2000u
+#define CRN_TILE_NO_SIZE 0x4000u
+#define CRN_TILE_OUT     0x8000u /* it is the tile's end that was reached: next is the last before it \
+                                  */
+#define CRN_TILE_LAST 0x8000u
 
 typedef struct tile_room {
     tile_row row[CRN_TILE_ROWS + 2]; /* the first above it, the last below */
-    uint2 link[TILE_LINKS];
+    uint2 link[CRN_TILE_LINKS];
 } tile_room;
 
 typedef struct tile_place {
@@ -66,7 +67,7 @@ static __device__ uint32_t cell_beside(uint32_t up, uint32_t down, uint32_t bad,
 {
     uint32_t corners = (up & 3) | (down & 3) << 2;
     bool active = exists && !(bad & 3) && corners != 0 && corners != 15;
-    return corners | (active ? BESIDE_ACTIVE : 0);
+    return corners | (active ? CRN_CONTOURS_BESIDE_ACTIVE : 0);
 }
 
 /* Cells as crn_contours_cells_at has them, and those beside them. */
@@ -143,7 +144,7 @@ static __device__ bool is_active(const tile_row *row, int32_t bit)
 {
     if ((uint32_t)bit < 32)
         return row->c.active >> bit & 1;
-    return row->beside & (bit < 0 ? BESIDE_ACTIVE : BESIDE_ACTIVE << 8);
+    return row->beside & (bit < 0 ? CRN_CONTOURS_BESIDE_ACTIVE : CRN_CONTOURS_BESIDE_ACTIVE << 8);
 }
 
 /* Its segment that begins at that side: the crew's number. */
@@ -218,9 +219,9 @@ static __device__ uint2 tile_link(const tile_segment &s, uint32_t n)
 {
     bool last = s.successor == CRN_CONTOURS_NONE, out = !last && s.inside == CRN_CONTOURS_NONE;
     uint32_t next = last || out ? n : s.inside, length = s.has_length;
-    uint32_t key = last ? TILE_LAST | n : s.has_length ? n + 1 : 0;
-    uint32_t flags = (out ? TILE_OUT : 0) | (s.has_length ? 0 : TILE_NO_SIZE) |
-                     (s.head ? TILE_HEAD : 0) | (s.enters && !s.head ? TILE_ENTRY : 0);
+    uint32_t key = last ? CRN_TILE_LAST | n : s.has_length ? n + 1 : 0;
+    uint32_t flags = (out ? CRN_TILE_OUT : 0) | (s.has_length ? 0 : CRN_TILE_NO_SIZE) |
+                     (s.head ? CRN_TILE_HEAD : 0) | (s.enters && !s.head ? CRN_TILE_ENTRY : 0);
     return make_uint2(next | flags | length << 16, key | length << 16);
 }
 
@@ -233,16 +234,16 @@ static __device__ void run_in_tile(const tile_place &tile)
         for (uint32_t base = 0; base < tile.count; base += 32) {
             uint2 *at = &tile.room->link[base + lane];
             bool mine = base + lane < tile.count;
-            uint2 link = mine ? *at : make_uint2(TILE_OUT, 0);
-            mine = mine && !(link.x & TILE_OUT) && !(link.y & TILE_LAST);
+            uint2 link = mine ? *at : make_uint2(CRN_TILE_OUT, 0);
+            mine = mine && !(link.x & CRN_TILE_OUT) && !(link.y & CRN_TILE_LAST);
             if (mine) {
-                uint2 there = tile.room->link[link.x & TILE_NUMBER];
+                uint2 there = tile.room->link[link.x & CRN_TILE_NUMBER];
                 uint32_t w = link.x >> 16;
                 if ((there.y & 0xffff) > (link.y & 0xffff))
                     link.y = (there.y & 0xffff) | (w + (there.y >> 16)) << 16;
-                link.x = (link.x & (TILE_ENTRY | TILE_HEAD | TILE_NO_SIZE)) |
-                         (there.x & (TILE_NUMBER | TILE_OUT)) | (w + (there.x >> 16)) << 16;
-                on_its_way |= !(link.x & TILE_OUT) && !(link.y & TILE_LAST);
+                link.x = (link.x & (CRN_TILE_ENTRY | CRN_TILE_HEAD | CRN_TILE_NO_SIZE)) |
+                         (there.x & (CRN_TILE_NUMBER | CRN_TILE_OUT)) | (w + (there.x >> 16)) << 16;
+                on_its_way |= !(link.x & CRN_TILE_OUT) && !(link.y & CRN_TILE_LAST);
             }
             __syncwarp();
             if (mine)
@@ -258,15 +259,15 @@ static __device__ void run_in_tile(const tile_place &tile)
 static __device__ uint4 whole_link(const crn_contours_work &work, const tile_place &tile,
                                    uint2 link)
 {
-    uint32_t key = link.y & 0xffff, next = number_of(tile.room, link.x & TILE_NUMBER);
-    if (link.x & TILE_OUT)
-        next = work.now[next].x & ~NO_SIZE;
+    uint32_t key = link.y & 0xffff, next = number_of(tile.room, link.x & CRN_TILE_NUMBER);
+    if (link.x & CRN_TILE_OUT)
+        next = work.now[next].x & ~CRN_CONTOURS_NO_SIZE;
     uint4 whole;
-    whole.x = next | (link.x & TILE_NO_SIZE ? NO_SIZE : 0);
-    whole.y = key & TILE_LAST ? LAST | number_of(tile.room, key & ~TILE_LAST)
-              : key           ? number_of(tile.room, key - 1) + 1
-                              : 0;
-    whole.z = link.y >> 16 | (link.x & TILE_HEAD ? HEAD : 0);
+    whole.x = next | (link.x & CRN_TILE_NO_SIZE ? CRN_CONTOURS_NO_SIZE : 0);
+    whole.y = key & CRN_TILE_LAST ? CRN_CONTOURS_LAST | number_of(tile.room, key & ~CRN_TILE_LAST)
+              : key               ? number_of(tile.room, key - 1) + 1
+                                  : 0;
+    whole.z = link.y >> 16 | (link.x & CRN_TILE_HEAD ? CRN_CONTOURS_HEAD : 0);
     whole.w = link.x >> 16;
     return whole;
 }
@@ -280,11 +281,11 @@ static __device__ void mark_least(const crn_contours_work &work, const tile_plac
         uint2 *link = &tile.room->link[n];
         uint32_t key = link->y & 0xffff;
         /* What all of a piece agree on: where it leaves the tile, or how it ends there. */
-        uint32_t piece = link->x & TILE_OUT ? link->x & TILE_NUMBER
-                         : key & TILE_LAST  ? key & TILE_NUMBER
-                         : key              ? key - 1
-                                            : TILE_NUMBER;
-        link->x = (link->x & ~TILE_NUMBER) | piece;
+        uint32_t piece = link->x & CRN_TILE_OUT ? link->x & CRN_TILE_NUMBER
+                         : key & CRN_TILE_LAST  ? key & CRN_TILE_NUMBER
+                         : key                  ? key - 1
+                                                : CRN_TILE_NUMBER;
+        link->x = (link->x & ~CRN_TILE_NUMBER) | piece;
     }
     __syncwarp();
     for (uint32_t n = lane; n < tile.count; n += 32)
@@ -292,14 +293,14 @@ static __device__ void mark_least(const crn_contours_work &work, const tile_plac
     __syncwarp();
     for (uint32_t n = lane; n < tile.count; n += 32) {
         uint32_t own = tile.room->link[n].x;
-        if (!(own & TILE_NO_SIZE))
-            atomicMin(&tile.room->link[own & TILE_NUMBER].y, n);
+        if (!(own & CRN_TILE_NO_SIZE))
+            atomicMin(&tile.room->link[own & CRN_TILE_NUMBER].y, n);
     }
     __syncwarp();
     for (uint32_t n = lane; n < tile.count; n += 32) {
         uint32_t own = tile.room->link[n].x;
-        if (!(own & TILE_NO_SIZE) && tile.room->link[own & TILE_NUMBER].y == n)
-            work.now[number_of(tile.room, n)].w |= MAYBE_LEAST;
+        if (!(own & CRN_TILE_NO_SIZE) && tile.room->link[own & CRN_TILE_NUMBER].y == n)
+            work.now[number_of(tile.room, n)].w |= CRN_CONTOURS_MAYBE_LEAST;
     }
 }
 
@@ -307,7 +308,7 @@ static __device__ void link_tile(const crn_contours_plan &plan, const crn_contou
                                  const tile_place &tile, uint32_t *list, uint32_t *count)
 {
     uint32_t lane = threadIdx.x % 32;
-    bool small = tile.count <= TILE_LINKS;
+    bool small = tile.count <= CRN_TILE_LINKS;
     for (uint32_t base = 0; base < tile.count; base += 32) {
         uint32_t n = base + lane;
         tile_segment s = {};
@@ -338,7 +339,8 @@ static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_c
     uint32_t rows = (uint32_t)(plan.cell_rows + CRN_TILE_ROWS - 1) / CRN_TILE_ROWS;
     uint32_t tiles = (uint32_t)work.numbers * rows * (uint32_t)plan.words;
     uint32_t warps = blockDim.x / 32, warp = threadIdx.x / 32, *count = shared_words();
-    tile_room *room = reinterpret_cast<tile_room *>(shared_memory() + SHARED_BYTES) + warp;
+    tile_room *room =
+        reinterpret_cast<tile_room *>(shared_memory() + CRN_CONTOURS_SHARED_BYTES) + warp;
     if (threadIdx.x == 0)
         *count = 0;
     __syncthreads();
@@ -353,14 +355,14 @@ static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_c
 
 /* Entries that a thread keeps in registers, and steps it takes before all meet again: meeting takes
  * several times longer than a step. */
-#define ENTRIES_KEPT 2
-#define STEPS        3
+#define CRN_CONTOURS_ENTRIES_KEPT 2
+#define CRN_CONTOURS_STEPS        3
 
 static __device__ bool step_on(uint4 *link, const uint4 *now)
 {
     bool changed = false;
-    for (uint32_t step = 0; step < STEPS && !(link->y & LAST); step++)
-        changed |= learn(link, now[link->x & ~NO_SIZE]);
+    for (uint32_t step = 0; step < CRN_CONTOURS_STEPS && !(link->y & CRN_CONTOURS_LAST); step++)
+        changed |= learn(link, now[link->x & ~CRN_CONTOURS_NO_SIZE]);
     return changed;
 }
 
@@ -368,24 +370,25 @@ static __device__ bool step_on(uint4 *link, const uint4 *now)
 static __device__ void run_entries(const crn_contours_plan &plan, const crn_contours_work &work,
                                    const uint32_t *list, uint32_t count)
 {
-    uint4 *now = work.now, *next = work.next, mine[ENTRIES_KEPT];
-    uint32_t who[ENTRIES_KEPT];
+    uint4 *now = work.now, *next = work.next, mine[CRN_CONTOURS_ENTRIES_KEPT];
+    uint32_t who[CRN_CONTOURS_ENTRIES_KEPT];
 #pragma unroll
-    for (uint32_t i = 0; i < ENTRIES_KEPT; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_ENTRIES_KEPT; i++) {
         uint32_t at = threadIdx.x + i * blockDim.x;
         who[i] = at < count ? list[at] : CRN_CONTOURS_NONE;
-        mine[i] = at < count ? now[who[i]] : make_uint4(0, LAST, 0, 0);
+        mine[i] = at < count ? now[who[i]] : make_uint4(0, CRN_CONTOURS_LAST, 0, 0);
     }
     for (uint32_t round = 0, more = 1; more; round++) {
         bool changed = false;
 #pragma unroll
-        for (uint32_t i = 0; i < ENTRIES_KEPT; i++) {
+        for (uint32_t i = 0; i < CRN_CONTOURS_ENTRIES_KEPT; i++) {
             if (who[i] == CRN_CONTOURS_NONE)
                 break;
             changed |= step_on(&mine[i], now);
             next[who[i]] = mine[i];
         }
-        for (uint32_t at = threadIdx.x + ENTRIES_KEPT * blockDim.x; at < count; at += blockDim.x) {
+        for (uint32_t at = threadIdx.x + CRN_CONTOURS_ENTRIES_KEPT * blockDim.x; at < count;
+             at += blockDim.x) {
             uint4 link = now[list[at]];
             changed |= step_on(&link, now);
             next[list[at]] = link;
@@ -410,7 +413,7 @@ static __device__ void run_through_tiles(const crn_contours_plan &plan,
     run_entries(plan, work, list, count);
     for (uint32_t s = my_rank<true>(); s < work.count; s += crew_size<true>()) {
         uint4 link = work.now[s];
-        if (!(link.y & LAST) && learn(&link, work.now[link.x & ~NO_SIZE]))
+        if (!(link.y & CRN_CONTOURS_LAST) && learn(&link, work.now[link.x & ~CRN_CONTOURS_NO_SIZE]))
             work.now[s] = link;
     }
     meet<true>();

@@ -31,7 +31,7 @@ static __device__ uint64_t wait_for(const crn_contours_plan &plan, int32_t numbe
  * groups of four words; what fills the last group up was never written, and is left alone. */
 static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_work *work)
 {
-    uint32_t *here = reinterpret_cast<uint32_t *>(shared_memory() + SHARED_BYTES);
+    uint32_t *here = reinterpret_cast<uint32_t *>(shared_memory() + CRN_CONTOURS_SHARED_BYTES);
     const uint32_t *there = plan.bits + (size_t)work->number * plan.plane_words;
     uint32_t corners = (uint32_t)((plan.cell_rows + 1) * plan.words), whole = corners / 4 * 4;
     uint32_t lacking = 0; /* corners without a value: the other half */
@@ -80,10 +80,10 @@ static __device__ void trace_small(const crn_contours_plan &plan, const crn_cont
     run_ahead_small(plan, work);
     measure_contours<false>(plan, work);
     uint32_t each = (work.count + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
-    uint32_t end[SMALL_EACH];
-    uint64_t count[SMALL_EACH], sum = 0, all;
+    uint32_t end[CRN_CONTOURS_SMALL_EACH];
+    uint64_t count[CRN_CONTOURS_SMALL_EACH], sum = 0, all;
 #pragma unroll
-    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
         count[i] = i < each ? contour_at(work, first + i, &end[i]) : 0;
         sum += count[i];
     }
@@ -92,7 +92,7 @@ static __device__ void trace_small(const crn_contours_plan &plan, const crn_cont
         return;
     at += base;
 #pragma unroll
-    for (uint32_t i = 0; i < SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
         if (count[i])
             place_contour<false>(plan, work, at, base, first + i, end[i], fits);
         at += count[i];
@@ -119,7 +119,7 @@ static __device__ void trace_many(const crn_contours_plan &plan, crn_contours_wo
 }
 
 /* Blocks begin in the order of their numbers, so whoever is waited for has begun. */
-static __global__ void __launch_bounds__(THREADS, 1)
+static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
     trace_planes(const __grid_constant__ crn_contours_plan plan)
 {
 #if __CUDA_ARCH__ >= 900
@@ -144,9 +144,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 static uint32_t group_warps(const crn_context *context)
 {
-    size_t room = crn_gpu_limits_of(context)->shared_bytes - SHARED_BYTES;
+    size_t room = crn_gpu_limits_of(context)->shared_bytes - CRN_CONTOURS_SHARED_BYTES;
     size_t warps = room / sizeof(tile_room);
-    return (uint32_t)(warps < THREADS / 32 ? warps : THREADS / 32);
+    return (uint32_t)(warps < CRN_CONTOURS_THREADS / 32 ? warps : CRN_CONTOURS_THREADS / 32);
 }
 
 static uint32_t group_blocks(const crn_context *context)
@@ -165,7 +165,7 @@ static size_t entries_of_block(const crn_contours_plan *plan, int32_t group, uin
     return (turns + blocks - 1) / blocks * warps * CRN_TILE_SEGMENTS;
 }
 
-static __global__ void __launch_bounds__(THREADS, 1)
+static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
     trace_group(const __grid_constant__ crn_contours_plan plan, size_t block_entries)
 {
     crn_contours_control *control = plan.control;
@@ -209,7 +209,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
 /* Bytes of a block that works alone, with room for so many segments. */
 static size_t plane_bytes(const crn_contours_plan *plan, uint32_t segments)
 {
-    return SHARED_BYTES + ((size_t)plan->plane_words + plan->corner_words) * sizeof(uint32_t) +
+    return CRN_CONTOURS_SHARED_BYTES +
+           ((size_t)plan->plane_words + plan->corner_words) * sizeof(uint32_t) +
            (size_t)segments * CRN_CONTOURS_SEGMENT_BYTES;
 }
 
@@ -225,7 +226,9 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
     size_t segments = room / CRN_CONTOURS_SEGMENT_BYTES / 4 * 4;
     segments = segments < plan->segments_max ? segments : plan->segments_max;
     plan->shared_segments =
-        (uint32_t)(segments < SMALL_EACH * PLANE_THREADS ? segments : SMALL_EACH * PLANE_THREADS);
+        (uint32_t)(segments < CRN_CONTOURS_SMALL_EACH * CRN_CONTOURS_PLANE_THREADS
+                       ? segments
+                       : CRN_CONTOURS_SMALL_EACH * CRN_CONTOURS_PLANE_THREADS);
     cudaLaunchConfig_t config = {};
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -233,7 +236,7 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
     config.attrs = &early;
     config.numAttrs = crn_gpu_limits_of(context)->capability >= 90;
     config.gridDim = dim3((unsigned)plan->numbers);
-    config.blockDim = dim3(PLANE_THREADS);
+    config.blockDim = dim3(CRN_CONTOURS_PLANE_THREADS);
     config.dynamicSmemBytes = plane_bytes(plan, plan->shared_segments);
     config.stream = crn_gpu_stream(context);
     int r = crn_gpu_allow_shared(context, reinterpret_cast<const void *>(trace_planes),
@@ -260,7 +263,7 @@ int crn_contours_trace_group(const crn_context *context, const crn_contours_plan
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(32 * warps);
-    config.dynamicSmemBytes = SHARED_BYTES + warps * sizeof(tile_room);
+    config.dynamicSmemBytes = CRN_CONTOURS_SHARED_BYTES + warps * sizeof(tile_room);
     config.stream = crn_gpu_stream(context);
     config.attrs = &together;
     config.numAttrs = 1;

@@ -21,7 +21,7 @@ static bool is_little(const crn_convolve_task *task)
 }
 
 /* Clocks for a row to come from memory, when nothing else hides it. */
-#define ROW_CLOCKS 800
+#define CRN_CONVOLVE_ROW_CLOCKS 800
 
 /* Is each row, and each picture's first, at a multiple of `bytes`? */
 static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
@@ -65,9 +65,9 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
         int64_t block_count = (warps + CRN_CONVOLVE_SMALL_WARPS - 1) / CRN_CONVOLVE_SMALL_WARPS;
         int64_t each = (block_count + limits->multiprocessors - 1) / limits->multiprocessors;
         double busy = issue_clocks(each, blocks) * row_instructions;
-        double waiting = (double)((each + blocks - 1) / blocks) * ROW_CLOCKS / depth;
+        double waiting = (double)((each + blocks - 1) / blocks) * CRN_CONVOLVE_ROW_CLOCKS / depth;
         double cost = (busy > waiting ? busy : waiting) * (rows + 0.6 * side) +
-                      (double)((each + blocks - 1) / blocks) * ROW_CLOCKS;
+                      (double)((each + blocks - 1) / blocks) * CRN_CONVOLVE_ROW_CLOCKS;
         if (cost < best) {
             best = cost;
             best_number = strips;

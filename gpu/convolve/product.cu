@@ -2,8 +2,8 @@
  * Kernels that are a column times a row: a tile is summed along its rows, then down its columns,
  * without leaving the multiprocessor.
  *
- * Along the rows a thread has TILE_DOWN pixels of one lane beside each other, and the threads of a
- * warp have rows: a row's length is odd, so that they meet in no bank.
+ * Along the rows a thread has CRN_CONVOLVE_TILE_DOWN pixels of one lane beside each other, and the
+ * threads of a warp have rows: a row's length is odd, so that they meet in no bank.
  */
 #include "gpu/convolve/tile.cuh"
 
@@ -16,7 +16,7 @@ extern "C" {
 
 /* Where a pixel has more lanes than this, tiles are too narrow for a few pixels beside each other.
  */
-#define LANES_MOST (TILE_COLUMNS / TILE_DOWN)
+#define LANES_MOST (CRN_CONVOLVE_TILE_COLUMNS / CRN_CONVOLVE_TILE_DOWN)
 
 /* Rows that are read and summed along at once; fewer need less memory, more keep threads busy. */
 #define BAND_ROWS 40
@@ -24,7 +24,7 @@ extern "C" {
 typedef struct product_job {
     crn_convolve_pictures in, out;
     crn_convolve_shape shape;
-    const float *row, *column; /* on the device, in whole groups of TILE_DOWN */
+    const float *row, *column; /* on the device, in whole groups of CRN_CONVOLVE_TILE_DOWN */
     int32_t kernel_width, kernel_height, row_pitch, column_pitch;
     int32_t tiles_across, tiles_down;
     int32_t advance;       /* columns of a tile that are results */
@@ -45,21 +45,21 @@ static size_t bytes_of(const product_job *job)
 static __device__ __forceinline__ void sum_along(const product_job &job, const float *band,
                                                  const float *weights, int32_t rows, float *to)
 {
-    int32_t lanes = job.shape.lanes, items = rows * (job.advance / TILE_DOWN);
-    for (int32_t item = (int32_t)threadIdx.x; item < items; item += TILE_THREADS) {
+    int32_t lanes = job.shape.lanes, items = rows * (job.advance / CRN_CONVOLVE_TILE_DOWN);
+    for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_CONVOLVE_TILE_THREADS) {
         int32_t chain = item / rows, r = item % rows;
-        int32_t group = chain / lanes, first = group * (TILE_DOWN - 1) * lanes + chain;
-        float sums[TILE_DOWN][1] = {};
+        int32_t group = chain / lanes, first = group * (CRN_CONVOLVE_TILE_DOWN - 1) * lanes + chain;
+        float sums[CRN_CONVOLVE_TILE_DOWN][1] = {};
         tile_slide<1>(band + r * job.band_pitch + first, lanes, weights, job.kernel_width, sums);
         float *place = to + r * job.sums_pitch + first;
 #pragma unroll
-        for (int m = 0; m < TILE_DOWN; m++)
+        for (int m = 0; m < CRN_CONVOLVE_TILE_DOWN; m++)
             place[m * lanes] = sums[m][0];
     }
 }
 
 template <typename T>
-static __global__ void __launch_bounds__(TILE_THREADS, 3)
+static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
     filter_product(const __grid_constant__ product_job job)
 {
     extern __shared__ float4 memory[];
@@ -70,12 +70,12 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3)
     int32_t across = (int32_t)blockIdx.x % job.tiles_across;
     int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
     int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
-    int64_t x = (int64_t)across * job.advance, y = (int64_t)down * TILE_ROWS;
+    int64_t x = (int64_t)across * job.advance, y = (int64_t)down * CRN_CONVOLVE_TILE_ROWS;
     const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
     int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    for (int32_t i = (int32_t)threadIdx.x; i < job.row_pitch; i += TILE_THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < job.row_pitch; i += CRN_CONVOLVE_TILE_THREADS)
         row[i] = __ldg(job.row + i);
-    for (int32_t i = (int32_t)threadIdx.x; i < job.column_pitch; i += TILE_THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < job.column_pitch; i += CRN_CONVOLVE_TILE_THREADS)
         column[i] = __ldg(job.column + i);
     tile_area area = {x - (int64_t)(job.kernel_width / 2) * job.shape.lanes, 0, 0, job.columns};
     tile_places(job.in, job.shape, area.x, job.columns, places);
@@ -88,12 +88,13 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3)
         sum_along(job, band, row, area.rows, along + r * job.sums_pitch);
     }
     __syncthreads();
-    float sums[TILE_DOWN][TILE_ACROSS] = {};
-    tile_slide<TILE_ACROSS>(along + warp * TILE_DOWN * job.sums_pitch + lane, job.sums_pitch,
-                            column, job.kernel_height, sums);
-    if (y + warp * TILE_DOWN < job.shape.height)
+    float sums[CRN_CONVOLVE_TILE_DOWN][CRN_CONVOLVE_TILE_ACROSS] = {};
+    tile_slide<CRN_CONVOLVE_TILE_ACROSS>(along + warp * CRN_CONVOLVE_TILE_DOWN * job.sums_pitch +
+                                             lane,
+                                         job.sums_pitch, column, job.kernel_height, sums);
+    if (y + warp * CRN_CONVOLVE_TILE_DOWN < job.shape.height)
         tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
-                   (int32_t)y + warp * TILE_DOWN, x + lane, x + job.advance, sums);
+                   (int32_t)y + warp * CRN_CONVOLVE_TILE_DOWN, x + lane, x + job.advance, sums);
 }
 
 /* Two passes cost what their taps cost, and the way through shared memory between them. */
@@ -106,20 +107,21 @@ static bool is_worth_two_passes(const crn_convolve_task *task)
 
 static int32_t whole_groups(int32_t count)
 {
-    return (count + TILE_DOWN - 1) / TILE_DOWN * TILE_DOWN;
+    return (count + CRN_CONVOLVE_TILE_DOWN - 1) / CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_DOWN;
 }
 
 /* The tile's measures; its rows have an odd length. */
 static void set_tile(product_job *job)
 {
     int32_t lanes = job->shape.lanes;
-    job->advance = TILE_COLUMNS / (TILE_DOWN * lanes) * TILE_DOWN * lanes;
+    job->advance = CRN_CONVOLVE_TILE_COLUMNS / (CRN_CONVOLVE_TILE_DOWN * lanes) *
+                   CRN_CONVOLVE_TILE_DOWN * lanes;
     job->columns = job->advance + (job->kernel_width - 1) * lanes;
-    job->rows = TILE_ROWS + job->kernel_height - 1;
+    job->rows = CRN_CONVOLVE_TILE_ROWS + job->kernel_height - 1;
     int32_t bands = (job->rows + BAND_ROWS - 1) / BAND_ROWS;
     job->band_rows = (job->rows + bands - 1) / bands;
     job->band_pitch = job->columns | 1;
-    job->sums_pitch = TILE_COLUMNS | 1;
+    job->sums_pitch = CRN_CONVOLVE_TILE_COLUMNS | 1;
 }
 
 /* Writes the factors, each padded to whole groups, and finds them on the device. 0: the kernel has
@@ -155,7 +157,8 @@ int crn_convolve_product(const crn_convolve_task *task)
     set_tile(&job);
     int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
     int64_t across = (elements + job.advance - 1) / job.advance;
-    int64_t down = ((int64_t)job.shape.height + TILE_ROWS - 1) / TILE_ROWS;
+    int64_t down =
+        ((int64_t)job.shape.height + CRN_CONVOLVE_TILE_ROWS - 1) / CRN_CONVOLVE_TILE_ROWS;
     int64_t blocks = across * down * job.shape.count;
     if (across > INT32_MAX || blocks > INT32_MAX)
         return -EINVAL;
@@ -166,6 +169,6 @@ int crn_convolve_product(const crn_convolve_task *task)
         return r < 0 ? r : 0;
     r = crn_gpu_launch_kernel(
         task->context, task->type == CRN_U8 ? filter_product<uint8_t> : filter_product<float>,
-        dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
+        dim3((unsigned)blocks), CRN_CONVOLVE_TILE_THREADS, bytes_of(&job), job);
     return r < 0 ? r : 1;
 }

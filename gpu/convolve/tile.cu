@@ -29,7 +29,7 @@ static size_t bytes_of(const tile_job *job)
 static __device__ void read_weights(const tile_job &job, int32_t i0, int32_t j0, int32_t width,
                                     int32_t height, float *weights)
 {
-    for (int32_t k = (int32_t)threadIdx.x; k < width * height; k += TILE_THREADS) {
+    for (int32_t k = (int32_t)threadIdx.x; k < width * height; k += CRN_CONVOLVE_TILE_THREADS) {
         int32_t i = k / height, j = k % height;
         weights[i * job.weights_pitch + j] =
             __ldg(job.weights + (int64_t)(i0 + i) * job.column_pitch + j0 + j);
@@ -37,7 +37,7 @@ static __device__ void read_weights(const tile_job &job, int32_t i0, int32_t j0,
 }
 
 template <typename T>
-static __global__ void __launch_bounds__(TILE_THREADS, 2)
+static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 2)
     filter_tiles(const __grid_constant__ tile_job job)
 {
     extern __shared__ float4 memory[];
@@ -47,10 +47,11 @@ static __global__ void __launch_bounds__(TILE_THREADS, 2)
     int32_t across = (int32_t)blockIdx.x % job.tiles_across;
     int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
     int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
-    int64_t x = (int64_t)across * TILE_COLUMNS, y = (int64_t)down * TILE_ROWS;
+    int64_t x = (int64_t)across * CRN_CONVOLVE_TILE_COLUMNS,
+            y = (int64_t)down * CRN_CONVOLVE_TILE_ROWS;
     const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
     int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    float sums[TILE_DOWN][TILE_ACROSS] = {};
+    float sums[CRN_CONVOLVE_TILE_DOWN][CRN_CONVOLVE_TILE_ACROSS] = {};
     for (int32_t i0 = 0; i0 < job.kernel_width; i0 += job.piece_width)
         for (int32_t j0 = 0; j0 < job.kernel_height; j0 += job.piece_height) {
             int32_t width = min(job.piece_width, job.kernel_width - i0);
@@ -63,23 +64,25 @@ static __global__ void __launch_bounds__(TILE_THREADS, 2)
             __syncthreads();
             tile_read(in, job.in, job.shape, area, places, tile, job.columns);
             __syncthreads();
-            const float *from = tile + warp * TILE_DOWN * job.columns + lane;
+            const float *from = tile + warp * CRN_CONVOLVE_TILE_DOWN * job.columns + lane;
             for (int32_t i = 0; i < width; i++)
-                tile_slide<TILE_ACROSS>(from + i * job.shape.lanes, job.columns,
-                                        weights + i * job.weights_pitch, height, sums);
+                tile_slide<CRN_CONVOLVE_TILE_ACROSS>(from + i * job.shape.lanes, job.columns,
+                                                     weights + i * job.weights_pitch, height, sums);
         }
-    if (y + warp * TILE_DOWN < job.shape.height)
+    if (y + warp * CRN_CONVOLVE_TILE_DOWN < job.shape.height)
         tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
-                   (int32_t)y + warp * TILE_DOWN, x + lane, x + TILE_COLUMNS, sums);
+                   (int32_t)y + warp * CRN_CONVOLVE_TILE_DOWN, x + lane,
+                   x + CRN_CONVOLVE_TILE_COLUMNS, sums);
 }
 
 static void set_piece(tile_job *job, int32_t width, int32_t height)
 {
     job->piece_width = width;
     job->piece_height = height;
-    job->weights_pitch = (height + TILE_DOWN - 1) / TILE_DOWN * TILE_DOWN;
-    job->columns = TILE_COLUMNS + (width - 1) * job->shape.lanes;
-    job->rows = TILE_ROWS + height - 1;
+    job->weights_pitch =
+        (height + CRN_CONVOLVE_TILE_DOWN - 1) / CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_DOWN;
+    job->columns = CRN_CONVOLVE_TILE_COLUMNS + (width - 1) * job->shape.lanes;
+    job->rows = CRN_CONVOLVE_TILE_ROWS + height - 1;
 }
 
 /* The largest pieces that fit: a kernel's whole height, or a good part of it, then its width. */
@@ -90,7 +93,7 @@ static int cut_kernel(tile_job *job, size_t bytes)
     if (bytes_of(job) > bytes)
         return -EINVAL;
     for (int32_t w = 2; w <= job->kernel_width && bytes_of(job) <= bytes; w++) {
-        if ((int64_t)w * job->shape.lanes > TILE_BYTES_MOST)
+        if ((int64_t)w * job->shape.lanes > CRN_CONVOLVE_TILE_BYTES_MAX)
             break;
         set_piece(job, w, height);
         width = bytes_of(job) <= bytes ? w : width;
@@ -129,20 +132,22 @@ int crn_convolve_tiles(const crn_convolve_task *task)
     job.kernel_width = task->kernel_width;
     job.kernel_height = task->kernel_height;
     int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
-    int64_t across = (elements + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    int64_t down = ((int64_t)job.shape.height + TILE_ROWS - 1) / TILE_ROWS;
+    int64_t across = (elements + CRN_CONVOLVE_TILE_COLUMNS - 1) / CRN_CONVOLVE_TILE_COLUMNS;
+    int64_t down =
+        ((int64_t)job.shape.height + CRN_CONVOLVE_TILE_ROWS - 1) / CRN_CONVOLVE_TILE_ROWS;
     int64_t blocks = across * down * job.shape.count;
     if (across > INT32_MAX || blocks > INT32_MAX)
         return -EINVAL;
     job.tiles_across = (int32_t)across;
     job.tiles_down = (int32_t)down;
     size_t bytes = crn_gpu_limits_of(task->context)->shared_bytes;
-    int r = cut_kernel(&job, bytes < TILE_BYTES_MOST ? bytes : TILE_BYTES_MOST);
+    int r =
+        cut_kernel(&job, bytes < CRN_CONVOLVE_TILE_BYTES_MAX ? bytes : CRN_CONVOLVE_TILE_BYTES_MAX);
     if (r == 0)
         r = place_weights(&job, task);
     if (r < 0)
         return r;
-    return crn_gpu_launch_kernel(task->context,
-                                 task->type == CRN_U8 ? filter_tiles<uint8_t> : filter_tiles<float>,
-                                 dim3((unsigned)blocks), TILE_THREADS, bytes_of(&job), job);
+    return crn_gpu_launch_kernel(
+        task->context, task->type == CRN_U8 ? filter_tiles<uint8_t> : filter_tiles<float>,
+        dim3((unsigned)blocks), CRN_CONVOLVE_TILE_THREADS, bytes_of(&job), job);
 }

@@ -61,7 +61,7 @@ static void answer_a_good_fruit(line_fixture *line, const float *maps, uint64_t 
     line_send(line, header, maps, NULL);
     seen_verdict verdict;
     do {
-        if (!line_receive(line, FIXTURE_PATIENCE_MS, &verdict))
+        if (!line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict))
             fail_msg("good fruit %" PRIu64 " was not answered", fruit);
     } while (verdict.lane != GOOD_LANE);
     assert_int_equal(verdict.fruit, fruit);

@@ -125,7 +125,7 @@ static void run_fruits(line_fixture *line, float *maps, uint64_t first, uint64_t
             line_send(line, line_header(line, fruit, view, 4, 95, 511), maps,
                       view % 2 ? photograph : NULL);
         seen_verdict verdict;
-        assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+        assert_true(line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict));
         assert_string_equal(verdict.verdict, fruit % 4 ? "complete" : "partial");
     }
 }

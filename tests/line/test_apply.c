@@ -73,8 +73,8 @@ static void expect_of_files(const char *const *options, size_t option_count,
         for (size_t w = 0; w < WAYS; w++) {
             assert_int_equal(compute(ops_of(w), f, &picture.image, &wanted.image), 0);
             wanted.alpha = picture.alpha;
-            apply_expect("%s %s %s %s", options[f % option_count], ways[w].options, files[f].path,
-                         out_like(files[f].path));
+            crn_expect_apply("%s %s %s %s", options[f % option_count], ways[w].options,
+                             files[f].path, out_like(files[f].path));
             apply_expect_picture(out_like(files[f].path), &wanted);
         }
         wanted.alpha = (crn_image){0};
@@ -116,8 +116,8 @@ static void every_operation_has_its_name(void **state)
         crn_morphology_params params = {(crn_morphology_operation)i, crn_element_of(&loaded)};
         assert_int_equal(
             ops_of(0)->morphology(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
-        apply_expect("morphology in.tif --element %s --size 4 --operation %s out.tif", shape,
-                     names[i]);
+        crn_expect_apply("morphology in.tif --element %s --size 4 --operation %s out.tif", shape,
+                         names[i]);
         apply_expect_picture("out.tif", &wanted);
     }
     crn_picture_free(&wanted);
@@ -138,8 +138,8 @@ static void an_element_comes_from_a_picture(void **state)
         crn_morphology_params params = {CRN_DILATE, crn_element_of(&loaded)};
         assert_int_equal(
             ops_of(0)->morphology(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
-        apply_expect("morphology --operation dilate --element element.tif %s in.tif out.tif",
-                     non_flat ? "--non-flat" : "");
+        crn_expect_apply("morphology --operation dilate --element element.tif %s in.tif out.tif",
+                         non_flat ? "--non-flat" : "");
         apply_expect_picture("out.tif", &wanted);
     }
     crn_picture_free(&wanted);
@@ -176,7 +176,7 @@ static void a_kernel_comes_from_a_file(void **state)
     crn_convolve_params params = {weights, 3, 3, CRN_CONVOLVE_REPLICATE};
     assert_int_equal(
         ops_of(1)->convolve(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
-    apply_expect("convolve --kernel kernel.txt in.tif out.tif");
+    crn_expect_apply("convolve --kernel kernel.txt in.tif out.tif");
     apply_expect_picture("out.tif", &wanted);
     crn_picture_free(&wanted);
     crn_picture_free(&picture);
@@ -202,7 +202,7 @@ static void u16_stays_u16(void **state)
         float sum = rintf(((float *)sums.image.data)[i]);
         ((uint16_t *)wanted.image.data)[i] = (uint16_t)fminf(fmaxf(sum, 0), 65535);
     }
-    apply_expect("convolve --kernel sharpen in.tif out.tif");
+    crn_expect_apply("convolve --kernel sharpen in.tif out.tif");
     apply_expect_picture("out.tif", &wanted);
 
     crn_element element = {CRN_ELEMENT_RECT, 3, 1, NULL, NULL};
@@ -211,7 +211,7 @@ static void u16_stays_u16(void **state)
         ops_of(1)->morphology(operator_contexts[1], &erosion, &wide.image, &sums.image), 0);
     for (int32_t i = 0; i < 2 * 11 * 7; i++)
         ((uint16_t *)wanted.image.data)[i] = (uint16_t)((float *)sums.image.data)[i];
-    apply_expect("morphology --operation erode --element rect --size 3x1 in.tif out.tif");
+    crn_expect_apply("morphology --operation erode --element rect --size 3x1 in.tif out.tif");
     apply_expect_picture("out.tif", &wanted);
     crn_picture_free(&wanted);
     crn_picture_free(&wide);
@@ -230,21 +230,21 @@ static void haar_is_the_operators(void **state)
             crn_haar_params params = {CRN_HAAR_FORWARD, 3, 0, false};
             assert_int_equal(
                 ops_of(w)->haar(operator_contexts[1], &params, &picture.image, &wanted.image), 0);
-            apply_expect("haar --levels 3 %s %s out.tif", ways[w].options, files[f].path);
+            crn_expect_apply("haar --levels 3 %s %s out.tif", ways[w].options, files[f].path);
             apply_expect_picture("out.tif", &wanted);
 
             params.direction = CRN_HAAR_INVERSE;
             assert_int_equal(
                 ops_of(w)->haar(operator_contexts[1], &params, &wanted.image, &back.image), 0);
-            apply_expect("haar --levels 3 --inverse %s out.tif back.tif", ways[w].options);
+            crn_expect_apply("haar --levels 3 --inverse %s out.tif back.tif", ways[w].options);
             apply_expect_picture("back.tif", &back);
 
             params.direction = CRN_HAAR_DENOISE;
             params.threshold = 0.25f;
             assert_int_equal(
                 ops_of(w)->haar(operator_contexts[1], &params, &picture.image, &back.image), 0);
-            apply_expect("haar --levels 3 --threshold 0.25 %s %s out.tif", ways[w].options,
-                         files[f].path);
+            crn_expect_apply("haar --levels 3 --threshold 0.25 %s %s out.tif", ways[w].options,
+                             files[f].path);
             apply_expect_picture("out.tif", &back);
         }
         crn_picture_free(&back);
@@ -259,7 +259,7 @@ static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
     crn_picture flat = apply_create(CRN_U8, 1, 1, 8, 8);
     ((uint8_t *)flat.image.data)[7 * 8] = 200; /* bottom left: one square differs */
     apply_write("in.png", &flat);
-    apply_expect("haar --levels 1 in.png out.png");
+    crn_expect_apply("haar --levels 1 in.png out.png");
     crn_picture out = apply_read("out.png");
     const uint8_t *pixels = out.image.data;
     assert_int_equal(pixels[3 * 8 + 0], 255); /* its average is the greatest */
@@ -270,7 +270,7 @@ static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
     assert_int_equal(pixels[7 * 8 + 5], 128);
     crn_picture_free(&out);
     /* A denoised picture looks like the picture: without a threshold it is the same. */
-    apply_expect("haar --levels 2 --threshold 0 in.png out.png");
+    crn_expect_apply("haar --levels 2 --threshold 0 in.png out.png");
     apply_expect_picture("out.png", &flat);
     crn_picture_free(&flat);
 }
@@ -279,7 +279,7 @@ static void a_denoised_picture_keeps_its_type_in_a_png(void **state)
 {
     (void)state;
     crn_picture picture = apply_picture("in.png", CRN_U16, 1, 1, false, 9, 9);
-    apply_expect("haar --levels 1 --threshold 0 in.png out.png");
+    crn_expect_apply("haar --levels 1 --threshold 0 in.png out.png");
     apply_expect_picture("out.png", &picture);
     crn_picture_free(&picture);
 }
@@ -289,7 +289,7 @@ static void large_pages_go_one_by_one(void **state)
 {
     (void)state;
     crn_picture picture = apply_picture("in.tif", CRN_U8, 3, 1, false, 1000, 2100);
-    apply_expect("morphology --operation erode --element rect --size 1 in.tif out.tif");
+    crn_expect_apply("morphology --operation erode --element rect --size 1 in.tif out.tif");
     apply_expect_picture("out.tif", &picture);
     crn_picture_free(&picture);
 }
@@ -302,7 +302,7 @@ static void a_picture_may_replace_itself(void **state)
     crn_haar_params params = {CRN_HAAR_FORWARD, 2, 0, false};
     assert_int_equal(ops_of(0)->haar(operator_contexts[1], &params, &picture.image, &wanted.image),
                      0);
-    apply_expect("haar --levels 2 same.tif same.tif");
+    crn_expect_apply("haar --levels 2 same.tif same.tif");
     apply_expect_picture("same.tif", &wanted);
     crn_picture_free(&wanted);
     crn_picture_free(&picture);
@@ -316,7 +316,7 @@ static void f32_in_a_png_is_mapped_and_said(void **state)
     memcpy(picture.image.data, (const float[]){-2, 0, 2}, 3 * sizeof(float));
     apply_write("in.tif", &picture);
     assert_int_equal(
-        apply_run("morphology --operation erode --element rect --size 1 in.tif out.png"), 0);
+        crn_run_apply("morphology --operation erode --element rect --size 1 in.tif out.png"), 0);
     assert_string_equal(apply_output, "cernita-apply morphology: out.png: -2 to 2 became 0 to 255; "
                                       "a .tif keeps the numbers\n");
     crn_picture out = apply_read("out.png");
@@ -334,10 +334,10 @@ static void diamond_square_is_the_operators(void **state)
             crn_diamond_square_params params = {7, 0x123456789abcdef, 0.75, 0, 0};
             assert_int_equal(
                 ops_of(w)->diamond_square(operator_contexts[1], &params, &wanted.image), 0);
-            apply_expect("diamond-square --exponent 7 --seed 81985529216486895 --roughness 0.75 "
-                         "%s %s %s",
-                         is_f32 ? "--type f32" : "", ways[w].options,
-                         is_f32 ? "out.tif" : "out.png");
+            crn_expect_apply(
+                "diamond-square --exponent 7 --seed 81985529216486895 --roughness 0.75 "
+                "%s %s %s",
+                is_f32 ? "--type f32" : "", ways[w].options, is_f32 ? "out.tif" : "out.png");
             apply_expect_picture(is_f32 ? "out.tif" : "out.png", &wanted);
             crn_picture_free(&wanted);
         }
@@ -350,7 +350,7 @@ static void a_large_field_has_no_seams(void **state)
     crn_picture wanted = apply_create(CRN_U8, 1, 1, 4097, 4097);
     crn_diamond_square_params params = {12, 3, 0.5, 0, 0};
     assert_int_equal(ops_of(1)->diamond_square(operator_contexts[1], &params, &wanted.image), 0);
-    apply_expect("diamond-square --exponent 12 --seed 3 out.tif");
+    crn_expect_apply("diamond-square --exponent 12 --seed 3 out.tif");
     apply_expect_picture("out.tif", &wanted);
     crn_picture_free(&wanted);
 }
@@ -388,7 +388,7 @@ static void what_was_probably_not_meant_is_said(void **state)
         {"convolve --kernel emboss u8.png out.png", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(apply_run("%s", cases[i].command), 0);
+        assert_int_equal(crn_run_apply("%s", cases[i].command), 0);
         if (!cases[i].said)
             assert_string_equal(apply_output, "");
         else if (!strstr(apply_output, cases[i].said))
@@ -403,7 +403,7 @@ static void times_are_a_line(void **state)
     (void)state;
     crn_picture picture = apply_picture("in.tif", CRN_F32, 1, 1, false, 40, 40);
     crn_picture_free(&picture);
-    assert_int_equal(apply_run("haar --levels 2 --time --repeat 5 in.tif out.tif"), 0);
+    assert_int_equal(crn_run_apply("haar --levels 2 --time --repeat 5 in.tif out.tif"), 0);
     double median, least, most;
     int runs, length = 0;
     assert_int_equal(sscanf(apply_output, "time_ms median=%lf min=%lf max=%lf n=%d%n", &median,
@@ -412,7 +412,7 @@ static void times_are_a_line(void **state)
     assert_string_equal(apply_output + length, "\n");
     assert_true(0 < least && least <= median && median <= most);
     assert_int_equal(runs, 5);
-    assert_int_equal(apply_run("haar --levels 2 --time in.tif out.tif"), 0);
+    assert_int_equal(crn_run_apply("haar --levels 2 --time in.tif out.tif"), 0);
     assert_non_null(strstr(apply_output, " n=1\n"));
 }
 
@@ -436,6 +436,6 @@ int main(void)
         cmocka_unit_test(what_was_probably_not_meant_is_said),
         cmocka_unit_test(times_are_a_line),
     };
-    EACH_TEST(tests, apply_setup, apply_teardown);
+    CRN_EACH_TEST(tests, apply_setup, apply_teardown);
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -63,8 +63,8 @@ static void a_device_writes_the_same_files(void **state)
         char one[16], other[16];
         snprintf(one, sizeof one, "one.%s", works[i].end);
         snprintf(other, sizeof other, "other.%s", works[i].end);
-        apply_expect("%s --backend openmp %s %s", works[i].what, works[i].in, one);
-        apply_expect("%s --backend cuda %s %s", works[i].what, works[i].in, other);
+        crn_expect_apply("%s --backend openmp %s %s", works[i].what, works[i].in, one);
+        crn_expect_apply("%s --backend cuda %s %s", works[i].what, works[i].in, other);
         expect_same_file(other, one, works[i].what);
     }
     crn_picture_free(&maps);
@@ -100,7 +100,8 @@ static void time_says_what_the_device_did(void **state)
     };
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(
-            apply_run("%s --backend cuda --time --repeat 3 color.png out.tif", works_timed[i]), 0);
+            crn_run_apply("%s --backend cuda --time --repeat 3 color.png out.tif", works_timed[i]),
+            0);
         median_of("time_ms");
         median_of("kernel_ms");
         median_of("upload_ms");
@@ -113,8 +114,8 @@ static void only_a_device_has_parts(void **state)
 {
     (void)state;
     crn_picture color = apply_picture("color.png", CRN_U8, 1, 3, false, 29, 37);
-    assert_int_equal(apply_run("morphology --operation erode --element rect --size 3 --backend "
-                               "openmp --time --repeat 3 color.png out.png"),
+    assert_int_equal(crn_run_apply("morphology --operation erode --element rect --size 3 --backend "
+                                   "openmp --time --repeat 3 color.png out.png"),
                      0);
     median_of("time_ms");
     assert_null(strstr(apply_output, "kernel_ms"));
@@ -129,7 +130,7 @@ static void without_a_device_it_says_so(void **state)
     if (crn_gpu_get(&why))
         skip();
     crn_picture color = apply_picture("color.png", CRN_U8, 1, 3, false, 29, 37);
-    assert_int_equal(apply_run("haar --levels 1 --backend cuda color.png out.tif"), 1);
+    assert_int_equal(crn_run_apply("haar --levels 1 --backend cuda color.png out.tif"), 1);
     assert_non_null(strstr(apply_output, "--backend cuda: "));
     assert_non_null(strstr(apply_output, why));
     assert_int_equal(strchr(apply_output, '\n') - apply_output + 1, strlen(apply_output));

@@ -54,7 +54,7 @@ typedef struct fault {
 static void expect_faults(const fault *faults, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int status = apply_run("%s", faults[i].arguments);
+        int status = crn_run_apply("%s", faults[i].arguments);
         if (status != faults[i].status)
             fail_msg("%s: status %d, not %d: %s", faults[i].arguments, status, faults[i].status,
                      apply_output);
@@ -216,17 +216,17 @@ static void help_is_there_for_each(void **state)
     (void)state;
     static const char *const names[] = {"contours", "morphology", "convolve",
                                         "haar",     "ranklet",    "diamond-square"};
-    assert_int_equal(apply_run("--help"), 0);
+    assert_int_equal(crn_run_apply("--help"), 0);
     for (size_t i = 0; i < 6; i++)
         assert_non_null(strstr(apply_output, names[i]));
     for (size_t i = 0; i < 6; i++) {
         char usage[64];
         snprintf(usage, sizeof usage, "usage: cernita-apply %s [options] ", names[i]);
-        assert_int_equal(apply_run("%s --help", names[i]), 0);
+        assert_int_equal(crn_run_apply("%s --help", names[i]), 0);
         assert_true(!strncmp(apply_output, usage, strlen(usage)));
         assert_non_null(strstr(apply_output, "--backend"));
         assert_non_null(strstr(apply_output, "--repeat"));
-        assert_int_equal(apply_run("%s --version", names[i]), 0);
+        assert_int_equal(crn_run_apply("%s --version", names[i]), 0);
         assert_non_null(strstr(apply_output, CRN_VERSION));
     }
 }
@@ -238,6 +238,6 @@ int main(void)
         cmocka_unit_test(pictures_and_places),    cmocka_unit_test(memory_is_asked_for_beforehand),
         cmocka_unit_test(help_is_there_for_each),
     };
-    EACH_TEST(tests, setup, apply_teardown);
+    CRN_EACH_TEST(tests, setup, apply_teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

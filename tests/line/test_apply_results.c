@@ -101,13 +101,13 @@ static void contours_are_the_operators(void **state)
         crn_contours low =
             find(&picture.image, cases[i].level, CRN_CONNECT_LOW, CRN_ORIENT_LOW, CRN_BORDER_OPEN);
         for (size_t w = 0; w < 4; w++) {
-            apply_expect("contours --level %.17g %s %s out.json", cases[i].level, ways[w],
-                         cases[i].path);
+            crn_expect_apply("contours --level %.17g %s %s out.json", cases[i].level, ways[w],
+                             cases[i].path);
             expect_json("out.json", &low);
         }
         crn_contours high = find(&picture.image, cases[i].level, CRN_CONNECT_HIGH, CRN_ORIENT_HIGH,
                                  CRN_BORDER_CLOSED);
-        apply_expect(
+        crn_expect_apply(
             "contours --level %.17g --connectivity high --orientation high --border closed "
             "%s out.json",
             cases[i].level, cases[i].path);
@@ -120,7 +120,7 @@ static void no_contours_are_an_empty_list(void **state)
 {
     (void)state;
     crn_picture picture = apply_picture("in.png", CRN_U8, 1, 1, false, 5, 5);
-    apply_expect("contours --level 300 in.png out.json");
+    crn_expect_apply("contours --level 300 in.png out.json");
     char *text = read_text("out.json");
     assert_string_equal(text, "[]\n");
     free(text);
@@ -136,7 +136,7 @@ static void many_contours_find_room(void **state)
         for (int32_t x = 0; x < 300; x++)
             ((uint8_t *)picture.image.data)[y * 300 + x] = x % 2 && y % 2;
     apply_write("in.tif", &picture);
-    apply_expect("contours --level 0.5 in.tif out.json");
+    crn_expect_apply("contours --level 0.5 in.tif out.json");
     char *text = read_text("out.json");
     uint32_t lines = 0;
     for (const char *c = text; *c; c++)
@@ -173,7 +173,7 @@ static void outlines_are_drawn_over_the_picture(void **state)
 {
     (void)state;
     write_squares("in.png", 1, 1);
-    apply_expect("contours --level 100 --scale 4 in.png out.png");
+    crn_expect_apply("contours --level 100 --scale 4 in.png out.png");
     crn_picture out = apply_read("out.png");
     assert_int_equal(out.image.width, 48);
     assert_int_equal(out.image.height, 48);
@@ -183,7 +183,7 @@ static void outlines_are_drawn_over_the_picture(void **state)
     const uint8_t *line = pixel(&out, 24, 16);
     assert_true(line[0] > 150 && line[1] < 120 && line[2] < 120); /* the first plane is red */
     crn_picture_free(&out);
-    apply_expect("contours --level 100 in.png out.png");
+    crn_expect_apply("contours --level 100 in.png out.png");
     out = apply_read("out.png");
     assert_int_equal(out.image.width, 12);
     crn_picture_free(&out);
@@ -196,7 +196,7 @@ static void a_colour_picture_stays_in_colour(void **state)
     for (int32_t i = 0; i < 16; i++)
         memcpy((uint8_t *)picture.image.data + 3 * (size_t)i, (const uint8_t[]){10, 90, 200}, 3);
     apply_write("in.png", &picture);
-    apply_expect("contours --level 250 in.png out.png");
+    crn_expect_apply("contours --level 250 in.png out.png");
     apply_expect_picture("out.png", &picture);
     crn_picture_free(&picture);
 }
@@ -205,7 +205,7 @@ static void pages_stand_apart_in_colours_of_their_own(void **state)
 {
     (void)state;
     write_squares("in.tif", 3, 1);
-    apply_expect("contours --level 100 --scale 4 in.tif out.png");
+    crn_expect_apply("contours --level 100 --scale 4 in.tif out.png");
     crn_picture out = apply_read("out.png");
     assert_int_equal(out.image.width, 48);
     assert_int_equal(out.image.height, 3 * 48 + 2 * 8);
@@ -284,7 +284,7 @@ static void ranklets_are_pages(void **state)
         crn_picture picture = apply_picture(cases[i].path, cases[i].type, cases[i].pages,
                                             cases[i].samples, false, 10, 13);
         for (size_t w = 0; w < 4; w++) {
-            apply_expect("ranklet --windows 4,2x6,8x2 %s %s out.tif", ways[w], cases[i].path);
+            crn_expect_apply("ranklet --windows 4,2x6,8x2 %s %s out.tif", ways[w], cases[i].path);
             FILE *pages = popen("/usr/bin/python3 pages.py out.tif", "r");
             assert_non_null(pages);
             for (int32_t row = 0; row < picture.image.planes * WINDOWS; row++) {
@@ -304,7 +304,7 @@ static void ranklets_are_lines(void **state)
     (void)state;
     float values[3 * 20 * 20];
     crn_picture picture = apply_picture("in.tif", CRN_U8, 2, 1, false, 10, 13);
-    apply_expect("ranklet --windows 4,2x6,8x2 in.tif out.csv");
+    crn_expect_apply("ranklet --windows 4,2x6,8x2 in.tif out.csv");
     FILE *file = fopen("out.csv", "r");
     char line[256], expected[256];
     assert_non_null(fgets(line, sizeof line, file));
@@ -338,7 +338,7 @@ static void the_pyramid_has_every_window(void **state)
     } cases[] = {{"--pyramid", {{32, 8}, {16, 4}, {8, 2}, {0, 0}}},
                  {"--pyramid --square", {{8, 8}, {4, 4}, {2, 2}, {0, 0}}}};
     for (size_t i = 0; i < 2; i++) {
-        apply_expect("ranklet %s in.tif out.csv", cases[i].options);
+        crn_expect_apply("ranklet %s in.tif out.csv", cases[i].options);
         FILE *file = fopen("out.csv", "r");
         char line[256];
         crn_size window = {0, 0};
@@ -364,7 +364,7 @@ static void a_panel_has_a_row_for_each_plane_and_window(void **state)
     (void)state;
     float values[3 * 20 * 20];
     crn_picture picture = apply_picture("in.png", CRN_U8, 1, 3, false, 10, 13);
-    apply_expect("ranklet --windows 4,2x6,8x2 in.png out.png");
+    crn_expect_apply("ranklet --windows 4,2x6,8x2 in.png out.png");
     crn_picture out = apply_read("out.png");
     assert_int_equal(out.samples, 1);
     assert_int_equal(out.image.width, CRN_PANEL_LEFT + 4 * 72 + 3 * 4);
@@ -398,6 +398,6 @@ int main(void)
         cmocka_unit_test(the_pyramid_has_every_window),
         cmocka_unit_test(a_panel_has_a_row_for_each_plane_and_window),
     };
-    EACH_TEST(tests, apply_setup, apply_teardown);
+    CRN_EACH_TEST(tests, apply_setup, apply_teardown);
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -22,7 +22,7 @@
 #include "tests/support/peer.h"
 #include "tests/support/random.h"
 
-#define FRUITS EVERY_STAGE_SHOWN
+#define FRUITS CRN_EVERY_STAGE_SHOWN
 
 /* A quarter of it is what a device may take. Under the thread sanitizer it takes seconds to prepare
  * for three shapes, more where others run beside. */
@@ -116,7 +116,7 @@ static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault,
     assert_int_equal(metrics->fruits.partial + metrics->fruits.late, 0);
     assert_int_equal(metrics->publish.sent, round * FRUITS);
     assert_int_equal(metrics->engine.device + metrics->engine.processor,
-                     round * FRUITS * EVERY_STAGE_VIEWS);
+                     round * FRUITS * CRN_EVERY_STAGE_VIEWS);
     /* A call that does not come back while a device prepares holds up no view, and has longer. */
     assert_in_range(metrics->engine.lost, fault == CRN_GPU_STUCK ? 0 : 1,
                     fault == CRN_GPU_FAILS_ONCE ? 1 : metrics->engine.devices);

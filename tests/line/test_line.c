@@ -44,7 +44,7 @@ static void every_fruit_gets_its_verdict(void **state)
             line_send(&line, line_header(&line, fruit, view, 4, HEIGHT, WIDTH), maps, NULL);
     for (uint64_t fruit = 0; fruit < 25; fruit++) {
         seen_verdict verdict;
-        assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+        assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
         assert_int_equal(verdict.sequence, fruit);
         assert_int_equal(verdict.fruit, fruit);
         assert_string_equal(verdict.verdict, "complete");
@@ -81,7 +81,7 @@ static void types_layouts_and_intensity_come_through(void **state)
     header.type = CRN_F16;
     line_send(&line, header, halves, NULL);
     seen_verdict verdict;
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "complete");
     assert_int_equal(verdict.defects, 2);
     line_stop(&line);
@@ -98,7 +98,7 @@ static void missing_views_make_it_partial_in_time(void **state)
     float *maps = line_discs(HEIGHT, WIDTH, 3);
     line_send(&line, line_header(&line, 5, 2, 4, HEIGHT, WIDTH), maps, NULL);
     seen_verdict verdict;
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "partial");
     assert_int_equal(verdict.views_expected, 4);
     assert_int_equal(verdict.views_received, 1);
@@ -106,7 +106,7 @@ static void missing_views_make_it_partial_in_time(void **state)
     /* A straggler opens nothing: the next verdict is the next fruit's. */
     line_send(&line, line_header(&line, 5, 1, 4, HEIGHT, WIDTH), maps, NULL);
     line_send(&line, line_header(&line, 6, 0, 1, HEIGHT, WIDTH), maps, NULL);
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_int_equal(verdict.fruit, 6);
     assert_string_equal(verdict.verdict, "complete");
     line_stop(&line);
@@ -124,13 +124,13 @@ static void a_deadline_already_past_is_answered_at_once(void **state)
     header.deadline_ns = (uint64_t)(crn_realtime_ns() - CRN_NS_PER_S);
     line_send(&line, header, maps, NULL);
     seen_verdict verdict;
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "late");
     /* One that a wrong clock made is ignored, and counted. */
     header = line_header(&line, 2, 0, 1, HEIGHT, WIDTH);
     header.deadline_ns = (uint64_t)(crn_realtime_ns() - 60 * CRN_NS_PER_S);
     line_send(&line, header, maps, NULL);
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "complete");
     line_stop(&line);
     assert_int_equal(line.metrics.deadlines_ignored, 1);
@@ -158,7 +158,7 @@ static void a_chain_that_fails_is_answered_and_told_why(void **state)
     crn_log_catch(&caught);
     line_send(&line, line_header(&line, 7, 0, 1, HEIGHT, WIDTH), maps, NULL);
     seen_verdict verdict;
-    bool answered = line_receive(&line, FIXTURE_PATIENCE_MS, &verdict);
+    bool answered = line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict);
     const char *told = crn_log_release(&caught);
     assert_true(answered);
     assert_string_equal(verdict.verdict, "late");
@@ -197,7 +197,7 @@ static void a_flood_is_answered_fruit_by_fruit(void **state)
             answers[verdict.fruit]++;
         }
     }
-    while (sequence < FRUITS && line_receive(&line, FIXTURE_PATIENCE_MS, &verdict)) {
+    while (sequence < FRUITS && line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict)) {
         assert_int_equal(verdict.sequence, sequence++);
         answers[verdict.fruit]++;
     }
@@ -224,13 +224,13 @@ static void open_fruits_are_judged_at_the_end(void **state)
     seen_verdict verdict;
     /* Fruit 2 will never be whole; fruit 1's verdict says that the line has come as far as reading
      * it. */
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     line_send(&line, line_header(&line, 2, 0, 4, HEIGHT, WIDTH), maps, NULL);
     line_send(&line, line_header(&line, 3, 0, 1, HEIGHT, WIDTH), maps, NULL);
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_int_equal(verdict.fruit, 3);
     crn_line_stop(line.line);
-    assert_true(line_receive(&line, FIXTURE_PATIENCE_MS / 2, &verdict));
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS / 2, &verdict));
     assert_int_equal(verdict.fruit, 2);
     assert_string_equal(verdict.verdict, "partial");
     line_stop(&line);

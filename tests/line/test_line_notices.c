@@ -35,7 +35,7 @@ static void send_session(line_fixture *line, uint64_t epoch, uint64_t fruits, bo
     }
     seen_verdict verdict;
     for (uint64_t fruit = 0; new_fruits && fruit < fruits; fruit++)
-        assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+        assert_true(line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     free(maps);
 }
 
@@ -95,7 +95,7 @@ static void an_absent_grader_is_logged(void **state)
     crn_log_catch(&caught);
     line_run(&line, NULL);
     void *viewer = zmq_socket(line.zmq, ZMQ_SUB);
-    int patience_ms = FIXTURE_PATIENCE_MS;
+    int patience_ms = CRN_FIXTURE_PATIENCE_MS;
     zmq_setsockopt(viewer, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms);
     zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0);
     assert_int_equal(zmq_connect(viewer, viewers), 0);

@@ -16,7 +16,7 @@
 #include "tests/support/fake_gpu.h"
 #include "tests/support/faulty_gpu.h"
 
-#define FRUITS EVERY_STAGE_SHOWN
+#define FRUITS CRN_EVERY_STAGE_SHOWN
 
 static void judge(line_fixture *line, verdict_bytes *ret_verdicts)
 {

@@ -61,7 +61,7 @@ static crn_view_header header_due_in(line_fixture *line, uint64_t fruit, uint32_
 static void expect_unfinished(line_fixture *line, uint64_t fruit)
 {
     size_t size;
-    unsigned char *bytes = line_receive_bytes(line, FIXTURE_PATIENCE_MS, &size);
+    unsigned char *bytes = line_receive_bytes(line, CRN_FIXTURE_PATIENCE_MS, &size);
     assert_non_null(bytes);
     msgpack_unpacked unpacked;
     msgpack_unpacked_init(&unpacked);
@@ -82,7 +82,7 @@ static void expect_complete(line_fixture *line, uint64_t fruit)
     float *maps = line_discs(HEIGHT, WIDTH, 3);
     line_send(line, line_header(line, fruit, 0, 1, HEIGHT, WIDTH), maps, NULL);
     seen_verdict verdict;
-    assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_int_equal(verdict.fruit, fruit);
     assert_string_equal(verdict.verdict, "complete");
     free(maps);

@@ -173,7 +173,7 @@ static void judge(line_fixture *line, crn_type type, crn_layout layout, const vo
     header.layout = layout;
     line_send(line, header, bytes, NULL);
     size_t size;
-    unsigned char *verdict = line_receive_bytes(line, FIXTURE_PATIENCE_MS, &size);
+    unsigned char *verdict = line_receive_bytes(line, CRN_FIXTURE_PATIENCE_MS, &size);
     assert_non_null(verdict);
     msgpack_unpacked unpacked;
     msgpack_unpacked_init(&unpacked);
@@ -320,7 +320,7 @@ static void one_bad_view_of_a_fruit_makes_it_partial(void **state)
             line_send(&line, line_header(&line, which, view, 4, HEIGHT, WIDTH),
                       view == which ? bad : good, NULL);
         seen_verdict verdict;
-        assert_true(line_receive(&line, FIXTURE_PATIENCE_MS, &verdict));
+        assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
         assert_string_equal(verdict.verdict, "partial");
         assert_int_equal(verdict.views_judged, 4);
     }
@@ -348,7 +348,7 @@ static void a_cnn_that_hangs_is_told(void **state)
         header.lane = fruit % 2 ? 6 : 5;
         line_send(&line, header, header.lane == 6 && fruit / 2 >= 9 ? others : maps, NULL);
         seen_verdict verdict;
-        complete += line_receive(&line, FIXTURE_PATIENCE_MS, &verdict) &&
+        complete += line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict) &&
                     strcmp(verdict.verdict, "complete") == 0;
     }
     const char *told = crn_log_release(&caught);

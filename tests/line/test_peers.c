@@ -48,7 +48,7 @@ static void pass_fruits(line_fixture *f, uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         line_send(f, line_header(f, fruit + i, 0, 1, 20, 30), maps, NULL);
         seen_verdict seen;
-        assert_true(line_receive(f, FIXTURE_PATIENCE_MS, &seen));
+        assert_true(line_receive(f, CRN_FIXTURE_PATIENCE_MS, &seen));
         assert_int_equal(seen.fruit, fruit + i);
         assert_string_equal(seen.verdict, "complete");
     }
@@ -137,7 +137,7 @@ static void commands_of_a_megabyte_cut_their_sender(void **state)
     crn_zmtp_introduction("PUSH", introduction);
     assert_int_equal(crn_zmtp_send(peer, introduction, 64), 0);
     crn_zmtp_send(peer, command, sizeof command);
-    assert_int_equal(crn_zmtp_wait_closed(peer, FIXTURE_PATIENCE_MS), 0);
+    assert_int_equal(crn_zmtp_wait_closed(peer, CRN_FIXTURE_PATIENCE_MS), 0);
     close(peer);
     pass_fruits(&f, 3);
     line_stop(&f);

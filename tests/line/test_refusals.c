@@ -46,7 +46,7 @@ static void send_good(line_fixture *line, uint64_t fruit, uint16_t view, uint16_
 static seen_verdict expect_verdict(line_fixture *line, uint64_t fruit, const char *word)
 {
     seen_verdict verdict;
-    assert_true(line_receive(line, FIXTURE_PATIENCE_MS, &verdict));
+    assert_true(line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_int_equal(verdict.fruit, fruit);
     assert_string_equal(verdict.verdict, word);
     return verdict;

@@ -119,7 +119,7 @@ static void send_due(uint64_t fruit, uint16_t view, uint16_t views)
 static const msgpack_object *receive_verdict(const char *kind)
 {
     free(it.bytes);
-    it.bytes = line_receive_bytes(&it.line, FIXTURE_PATIENCE_MS, &it.size);
+    it.bytes = line_receive_bytes(&it.line, CRN_FIXTURE_PATIENCE_MS, &it.size);
     assert_non_null(it.bytes);
     assert_int_equal(msgpack_unpack_next(&it.unpacked, (const char *)it.bytes, it.size, NULL),
                      MSGPACK_UNPACK_SUCCESS);

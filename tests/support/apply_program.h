@@ -12,12 +12,12 @@ int apply_setup(void **state);
 int apply_teardown(void **state);
 
 /* Runs the program with these arguments. Returns the exit status. */
-#define apply_run(...) apply_run_program(CRN_BIN "/cernita-apply", __VA_ARGS__)
+#define crn_run_apply(...) apply_run_program(CRN_BIN "/cernita-apply", __VA_ARGS__)
 __attribute__((format(printf, 2, 3))) int apply_run_program(const char *program, const char *format,
                                                             ...);
 
 /* It ends well, and says nothing. */
-#define apply_expect(...) apply_check_quiet(apply_run(__VA_ARGS__))
+#define crn_expect_apply(...) apply_check_quiet(crn_run_apply(__VA_ARGS__))
 void apply_check_quiet(int status);
 
 void apply_write_text(const char *path, const char *text);

@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_EACH_TEST_H
 #define CRN_TESTS_EACH_TEST_H
 
-#define EACH_TEST(tests, set_up, tear_down)                                                        \
+#define CRN_EACH_TEST(tests, set_up, tear_down)                                                    \
     for (size_t test = 0; test < sizeof(tests) / sizeof *(tests); test++) {                        \
         (tests)[test].setup_func = (set_up);                                                       \
         (tests)[test].teardown_func = (tear_down);                                                 \

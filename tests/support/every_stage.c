@@ -20,7 +20,7 @@
  * taken from another. */
 static const struct {
     int32_t height, width;
-} sizes[EVERY_STAGE_VIEWS] = {{47, 90}, {71, 150}, {32, 211}};
+} sizes[CRN_EVERY_STAGE_VIEWS] = {{47, 90}, {71, 150}, {32, 211}};
 
 #define PIXELS_MAX (71 * 150)
 
@@ -71,7 +71,7 @@ static uint16_t half_of(uint8_t level)
 
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
 {
-    uint64_t show = fruit % EVERY_STAGE_SHOWN;
+    uint64_t show = fruit % CRN_EVERY_STAGE_SHOWN;
     static uint8_t levels[PIXELS_MAX * CLASSES], planar[PIXELS_MAX * CLASSES], grey[PIXELS_MAX];
     static float maps[PIXELS_MAX * CLASSES];
     static uint16_t halves[PIXELS_MAX * CLASSES];
@@ -79,7 +79,7 @@ void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
     static const crn_type types[] = {CRN_F32, CRN_U8, CRN_F16};
     for (int32_t i = 0; i < PIXELS_MAX; i++)
         grey[i] = (uint8_t)(((uint32_t)i + (uint32_t)show) * UINT32_C(2246822519) >> 24);
-    for (int view = 0; view < EVERY_STAGE_VIEWS; view++) {
+    for (int view = 0; view < CRN_EVERY_STAGE_VIEWS; view++) {
         int32_t pixels = sizes[view].height * sizes[view].width;
         draw(view, show, levels);
         for (int32_t i = 0; i < pixels * CLASSES; i++) {
@@ -88,7 +88,7 @@ void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane)
             halves[i] = half_of(levels[i]);
         }
         crn_view_header header =
-            line_header(line, fruit, (uint16_t)view, EVERY_STAGE_VIEWS,
+            line_header(line, fruit, (uint16_t)view, CRN_EVERY_STAGE_VIEWS,
                         (uint32_t)sizes[view].height, (uint32_t)sizes[view].width);
         header.lane = lane;
         header.type = types[view];
@@ -194,7 +194,7 @@ void every_stage_start(line_fixture *line, const every_stage_settings *settings)
 
 void every_stage_receive(line_fixture *line, verdict_bytes *ret_verdict)
 {
-    ret_verdict->data = line_receive_bytes(line, FIXTURE_PATIENCE_MS, &ret_verdict->size);
+    ret_verdict->data = line_receive_bytes(line, CRN_FIXTURE_PATIENCE_MS, &ret_verdict->size);
     assert_non_null(ret_verdict->data);
     msgpack_unpacked unpacked;
     unpack(ret_verdict, &unpacked);

@@ -22,14 +22,14 @@ typedef struct verdict_bytes {
     uint64_t fruit, sequence, lane;
 } verdict_bytes;
 
-#define EVERY_STAGE_VIEWS 3
-#define EVERY_STAGE_SHOWN 6
+#define CRN_EVERY_STAGE_VIEWS 3
+#define CRN_EVERY_STAGE_SHOWN 6
 
 void every_stage_start(line_fixture *line, const every_stage_settings *settings);
 
 /* Three views, each of another size: f32 with a photograph, u8 planar, f16; the photograph comes
- * with every other fruit's other views, too. There are EVERY_STAGE_SHOWN of them: what they show is
- * the fruit's number, modulo that. */
+ * with every other fruit's other views, too. There are CRN_EVERY_STAGE_SHOWN of them: what they
+ * show is the fruit's number, modulo that. */
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane);
 
 /* The next verdict; one must come. */

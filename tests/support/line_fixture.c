@@ -105,7 +105,7 @@ void line_stop(line_fixture *fixture)
 void line_send_parts(line_fixture *fixture, const void *const *parts, const size_t *sizes,
                      int count)
 {
-    int patience = FIXTURE_PATIENCE_MS;
+    int patience = CRN_FIXTURE_PATIENCE_MS;
     zmq_setsockopt(fixture->sender, ZMQ_SNDTIMEO, &patience, sizeof patience);
     for (int i = 0; i < count; i++)
         assert_int_equal(

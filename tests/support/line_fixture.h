@@ -9,7 +9,7 @@
 
 #include "src/line.h"
 
-#define FIXTURE_PATIENCE_MS 60000
+#define CRN_FIXTURE_PATIENCE_MS 60000
 
 typedef struct line_fixture {
     char folder[64]; /* of the sockets, the configuration and what is recorded; removed by line_stop

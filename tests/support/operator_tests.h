@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_OPERATOR_TESTS_H
 #define CRN_TESTS_OPERATOR_TESTS_H
 
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/ops.h"
 #include "tests/support/random.h"
 

@@ -22,13 +22,13 @@
 #include "tests/support/faulty_gpu.h"
 #include "tests/support/line_fixture.h"
 
-#define CLASSES 3
-#define VIEWS   CRN_DEVICE_VIEWS
+#define CRN_ENGINE_CLASSES 3
+#define CRN_ENGINE_VIEWS   CRN_DEVICE_VIEWS
 
 typedef struct bench {
     crn_config config;
     crn_engine *engine;
-    crn_view views[VIEWS];
+    crn_view views[CRN_ENGINE_VIEWS];
     float *maps, *empty;
 } bench;
 
@@ -71,16 +71,16 @@ static inline void show(bench *it, uint32_t height, uint32_t width)
 {
     free(it->maps);
     free(it->empty);
-    it->maps = line_discs(height, width, CLASSES);
-    it->empty = calloc((size_t)height * width * CLASSES, sizeof *it->empty);
+    it->maps = line_discs(height, width, CRN_ENGINE_CLASSES);
+    it->empty = calloc((size_t)height * width * CRN_ENGINE_CLASSES, sizeof *it->empty);
     assert_non_null(it->empty);
-    for (uint32_t i = 0; i < VIEWS; i++) {
+    for (uint32_t i = 0; i < CRN_ENGINE_VIEWS; i++) {
         it->views[i].slot = i;
         it->views[i].header = (crn_view_header){.fruit = i,
                                                 .lane = i,
                                                 .height = height,
                                                 .width = width,
-                                                .channels = CLASSES,
+                                                .channels = CRN_ENGINE_CLASSES,
                                                 .type = CRN_F32,
                                                 .layout = CRN_HWC};
         it->views[i].maps = (unsigned char *)it->maps;

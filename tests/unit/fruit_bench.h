@@ -14,13 +14,13 @@
 #include "stages/base/clock.h"
 #include "src/fruit/fruit.h"
 
-#define MS    CRN_NS_PER_MS
-#define START (1000 * MS) /* the clock when a test begins */
-#define NEVER CRN_NEVER_NS
+#define CRN_FRUIT_MS    CRN_NS_PER_MS
+#define CRN_FRUIT_START (1000 * CRN_FRUIT_MS) /* the clock when a test begins */
+#define CRN_FRUIT_NEVER CRN_NEVER_NS
 
-#define BUDGET   (100 * MS)
-#define ASSEMBLE (400 * MS)
-#define GUARD    (2 * MS)
+#define CRN_FRUIT_BUDGET   (100 * CRN_FRUIT_MS)
+#define CRN_FRUIT_ASSEMBLE (400 * CRN_FRUIT_MS)
+#define CRN_FRUIT_GUARD    (2 * CRN_FRUIT_MS)
 
 static crn_lanes *lanes;
 static crn_fruits *fruits;
@@ -30,7 +30,7 @@ static uint64_t next_sequence;
 
 static inline int bench_start(const crn_fruit_rules *rules)
 {
-    now_ns = START;
+    now_ns = CRN_FRUIT_START;
     next_slot = 100;
     next_sequence = 0;
     int r = crn_lanes_create(8, &lanes);
@@ -43,9 +43,9 @@ static inline int bench_set_up(void **state)
     return bench_start(&(crn_fruit_rules){.open_fruits = 8,
                                           .views = 8,
                                           .workers = 4,
-                                          .budget_ns = BUDGET,
-                                          .assemble_ns = ASSEMBLE,
-                                          .guard_ns = GUARD});
+                                          .budget_ns = CRN_FRUIT_BUDGET,
+                                          .assemble_ns = CRN_FRUIT_ASSEMBLE,
+                                          .guard_ns = CRN_FRUIT_GUARD});
 }
 
 static inline int bench_tear_down(void **state)
@@ -98,8 +98,8 @@ static inline crn_ticket begin(void)
 
 static inline bool end(crn_ticket ticket)
 {
-    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * MS}, CRN_REASON_NONE,
-                           now_ns);
+    return crn_fruits_done(fruits, ticket, &(crn_judgement){.cost_ns = 1 * CRN_FRUIT_MS},
+                           CRN_REASON_NONE, now_ns);
 }
 
 /* Everything queued begins and ends. */
@@ -143,6 +143,6 @@ static inline void expect_sums(uint64_t pending)
                                         (uint64_t)crn_fruits_open(fruits));
 }
 
-#define ON_BENCH(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
+#define CRN_ON_BENCH(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
 
 #endif

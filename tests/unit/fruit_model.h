@@ -16,13 +16,13 @@
 #include "stages/base/clock.h"
 #include "src/fruit/fruit.h"
 
-#define LANES    4
-#define VIEWS    4
-#define SLOTS    10
-#define EVENTS   60000
-#define OPEN_MAX 32
-#define MS       CRN_NS_PER_MS
-#define NO_FRUIT SIZE_MAX
+#define CRN_MODEL_LANES    4
+#define CRN_MODEL_VIEWS    4
+#define CRN_MODEL_SLOTS    10
+#define CRN_MODEL_EVENTS   60000
+#define CRN_MODEL_OPEN_MAX 32
+#define CRN_MODEL_MS       CRN_NS_PER_MS
+#define CRN_MODEL_NO_FRUIT SIZE_MAX
 
 typedef struct known {
     uint32_t lane;
@@ -30,9 +30,9 @@ typedef struct known {
     uint16_t expected;
     int64_t opened_ns, closed_ns, header_ns;
     bool forced, lost;
-    crn_view_state states[VIEWS];
-    uint32_t slots[VIEWS];
-    bool spoiled[VIEWS]; /* judged, but with a stage skipped */
+    crn_view_state states[CRN_MODEL_VIEWS];
+    uint32_t slots[CRN_MODEL_VIEWS];
+    bool spoiled[CRN_MODEL_VIEWS]; /* judged, but with a stage skipped */
 } known;
 
 typedef struct running {
@@ -60,11 +60,11 @@ typedef struct world {
     int64_t now_ns, latest_ns;
     bool drained; /* no event since due was asked until NULL */
 
-    known open[OPEN_MAX];
+    known open[CRN_MODEL_OPEN_MAX];
     size_t open_count;
-    running running[SLOTS];
+    running running[CRN_MODEL_SLOTS];
     size_t running_count;
-    bool held[SLOTS];
+    bool held[CRN_MODEL_SLOTS];
     refused refused[CRN_REFUSED_KEPT]; /* of fruits that were not open, the oldest first */
     size_t refused_count;
     struct {
@@ -72,7 +72,7 @@ typedef struct world {
         uint64_t epoch_before, last_before;
         name *judged;
         size_t judged_count;
-    } senders[LANES + 1];
+    } senders[CRN_MODEL_LANES + 1];
 } world;
 
 static inline uint32_t draw(world *w, uint32_t below)
@@ -104,7 +104,7 @@ static inline int64_t deadline_of(const world *w, const known *k)
 static inline int count_states(const known *k, crn_view_state from, crn_view_state to)
 {
     int count = 0;
-    for (int v = 0; v < VIEWS; v++)
+    for (int v = 0; v < CRN_MODEL_VIEWS; v++)
         count += k->states[v] >= from && k->states[v] <= to;
     return count;
 }
@@ -123,7 +123,7 @@ static inline crn_verdict_kind verdict_of(const known *k)
     int judged = count_states(k, CRN_VIEW_JUDGED, CRN_VIEW_JUDGED);
     bool whole = judged == received && received >= k->expected &&
                  count_states(k, CRN_VIEW_REFUSED, CRN_VIEW_REFUSED) == 0;
-    for (int v = 0; v < VIEWS; v++)
+    for (int v = 0; v < CRN_MODEL_VIEWS; v++)
         whole = whole && !(k->states[v] == CRN_VIEW_JUDGED && k->spoiled[v]);
     return judged == 0 ? CRN_VERDICT_LATE : whole ? CRN_VERDICT_COMPLETE : CRN_VERDICT_PARTIAL;
 }
@@ -142,7 +142,7 @@ static inline size_t find_open(const world *w, uint32_t lane, uint64_t epoch, ui
     for (size_t i = 0; i < w->open_count; i++)
         if (w->open[i].lane == lane && w->open[i].epoch == epoch && w->open[i].fruit == fruit)
             return i;
-    return NO_FRUIT;
+    return CRN_MODEL_NO_FRUIT;
 }
 
 static inline size_t find_order(const world *w, uint64_t order)
@@ -150,7 +150,7 @@ static inline size_t find_order(const world *w, uint64_t order)
     for (size_t i = 0; i < w->open_count; i++)
         if (w->open[i].order == order)
             return i;
-    return NO_FRUIT;
+    return CRN_MODEL_NO_FRUIT;
 }
 
 static inline bool was_judged(const world *w, uint32_t lane, uint64_t epoch, uint64_t fruit)
@@ -184,11 +184,11 @@ static inline void mark_refused(world *w, known *k, uint16_t view)
 /* A message for that view of the open fruit `at`, or of one that is not open, was refused. */
 static inline void model_refuse(world *w, const crn_view_header *header, size_t at)
 {
-    if (at != NO_FRUIT) {
+    if (at != CRN_MODEL_NO_FRUIT) {
         mark_refused(w, &w->open[at], header->view);
         return;
     }
-    if (header->lane < LANES && was_judged(w, header->lane, header->epoch, header->fruit))
+    if (header->lane < CRN_MODEL_LANES && was_judged(w, header->lane, header->epoch, header->fruit))
         return;
     if (w->refused_count == CRN_REFUSED_KEPT)
         memmove(w->refused, w->refused + 1, --w->refused_count * sizeof *w->refused);
@@ -213,7 +213,7 @@ static inline known *find_slot(world *w, uint32_t slot, int *ret_view)
 {
     *ret_view = 0;
     for (size_t i = 0; i < w->open_count; i++)
-        for (int v = 0; v < VIEWS; v++)
+        for (int v = 0; v < CRN_MODEL_VIEWS; v++)
             if (w->open[i].states[v] == CRN_VIEW_QUEUED && w->open[i].slots[v] == slot) {
                 *ret_view = v;
                 return &w->open[i];

@@ -113,7 +113,7 @@ static void what_a_device_cannot_have_is_told_once(void **state)
     start(&it, "chain: [haar: {levels: 1}, contours: {}]\n",
           "run: {backend: cuda, workers: 1, threads: 1}\n", crn_fake_gpu(1, true));
     show(&it, 20, 40);
-    for (int i = 0; i < VIEWS; i++)
+    for (int i = 0; i < CRN_ENGINE_VIEWS; i++)
         it.views[i].header.type = CRN_U8;
     crn_log_catch(&caught);
     run_until_refused(&it);
@@ -235,7 +235,7 @@ static void closing_leaves_what_is_in_flight(void **state)
           crn_fake_gpu(1, false));
     show(&it, 20, 40);
     run_on_device(&it, 1);
-    for (int i = 0; i < VIEWS; i++)
+    for (int i = 0; i < CRN_ENGINE_VIEWS; i++)
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
     assert_true(crn_engine_close(&it.engine));
     stop(&it);

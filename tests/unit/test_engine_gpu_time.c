@@ -89,9 +89,9 @@ static void run_all_with(crn_gpu_fault fault)
     budget_ms = 320;
     start_warm(&it, plain_chain);
     crn_faulty_gpu_set(fault, 0);
-    for (int i = 0; i < VIEWS; i++)
+    for (int i = 0; i < CRN_ENGINE_VIEWS; i++)
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
-    for (int i = 0; i < VIEWS;) {
+    for (int i = 0; i < CRN_ENGINE_VIEWS;) {
         sched_yield();
         crn_output *output = crn_engine_collect(it.engine);
         if (!output)

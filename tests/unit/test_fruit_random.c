@@ -15,7 +15,7 @@ static void take_slot(world *w, uint32_t slot)
 
 static void give_slot(world *w, uint32_t slot)
 {
-    assert_true(slot < SLOTS);
+    assert_true(slot < CRN_MODEL_SLOTS);
     assert_true(w->held[slot]);
     w->held[slot] = false;
 }
@@ -56,7 +56,7 @@ static void check_fruit(const world *w, const crn_fruit *fruit, const known *k)
     assert_int_equal(fruit->expected, k->expected);
     assert_int_equal(fruit->received, count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST));
     assert_int_equal(fruit->judged, count_states(k, CRN_VIEW_JUDGED, CRN_VIEW_JUDGED));
-    for (int v = 0; v < VIEWS; v++)
+    for (int v = 0; v < CRN_MODEL_VIEWS; v++)
         assert_int_equal(fruit->views[v].state, k->states[v]);
     assert_int_equal(crn_fruit_verdict(fruit), verdict_of(k));
 }
@@ -77,7 +77,7 @@ static bool judge_one(world *w)
         return false;
     uint32_t lane = crn_lane_number(fruit->lane);
     size_t at = find_open(w, lane, fruit->epoch, fruit->fruit);
-    assert_true(at != NO_FRUIT);
+    assert_true(at != CRN_MODEL_NO_FRUIT);
     known *k = &w->open[at];
     assert_true(is_due(w, k));
     assert_int_equal(deadline_of(w, k), first_ns);
@@ -86,7 +86,7 @@ static bool judge_one(world *w)
     w->stats.complete += verdict == CRN_VERDICT_COMPLETE;
     w->stats.partial += verdict == CRN_VERDICT_PARTIAL;
     w->stats.late += verdict == CRN_VERDICT_LATE;
-    for (int v = 0; v < VIEWS; v++)
+    for (int v = 0; v < CRN_MODEL_VIEWS; v++)
         if (k->states[v] == CRN_VIEW_QUEUED) {
             assert_int_equal(fruit->views[v].slot, k->slots[v]);
             give_slot(w, k->slots[v]);
@@ -99,31 +99,33 @@ static bool judge_one(world *w)
     return true;
 }
 
-/* What the fruits must answer; *ret_at is the fruit's place in the model, NO_FRUIT for a new one.
+/* What the fruits must answer; *ret_at is the fruit's place in the model, CRN_MODEL_NO_FRUIT for a
+ * new one.
  */
 static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret_at)
 {
     *ret_at = find_open(w, header->lane, header->epoch, header->fruit);
-    if (header->lane >= LANES) {
+    if (header->lane >= CRN_MODEL_LANES) {
         w->stats.lanes++;
         return CRN_ARRIVAL_NO_LANE;
     }
-    if (*ret_at == NO_FRUIT && was_judged(w, header->lane, header->epoch, header->fruit)) {
+    if (*ret_at == CRN_MODEL_NO_FRUIT &&
+        was_judged(w, header->lane, header->epoch, header->fruit)) {
         w->stats.stragglers++;
         return CRN_ARRIVAL_STRAGGLER;
     }
     if ((header->views > 0 && header->view >= header->views) ||
-        (*ret_at != NO_FRUIT && w->open[*ret_at].expected != header->views)) {
+        (*ret_at != CRN_MODEL_NO_FRUIT && w->open[*ret_at].expected != header->views)) {
         w->stats.views_mismatch++;
         model_refuse(w, header, *ret_at);
         return CRN_ARRIVAL_VIEWS_MISMATCH;
     }
-    if (*ret_at != NO_FRUIT && w->open[*ret_at].states[header->view] != CRN_VIEW_ABSENT &&
+    if (*ret_at != CRN_MODEL_NO_FRUIT && w->open[*ret_at].states[header->view] != CRN_VIEW_ABSENT &&
         w->open[*ret_at].states[header->view] != CRN_VIEW_REFUSED) {
         w->stats.duplicates++;
         return CRN_ARRIVAL_DUPLICATE;
     }
-    if (*ret_at == NO_FRUIT && w->open_count > (size_t)w->rules.open_fruits) {
+    if (*ret_at == CRN_MODEL_NO_FRUIT && w->open_count > (size_t)w->rules.open_fruits) {
         w->stats.no_place++;
         return CRN_ARRIVAL_NO_PLACE;
     }
@@ -172,9 +174,9 @@ static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
 static void house(world *w, known *k, crn_ticket ticket)
 {
     uint32_t slot = 0;
-    while (slot < SLOTS && w->held[slot])
+    while (slot < CRN_MODEL_SLOTS && w->held[slot])
         slot++;
-    if (slot == SLOTS) {
+    if (slot == CRN_MODEL_SLOTS) {
         uint64_t order = k->order;
         known *worst = k;
         for (size_t i = 0; i < w->open_count; i++) {
@@ -194,7 +196,7 @@ static void house(world *w, known *k, crn_ticket ticket)
         }
         int view;
         assert_ptr_equal(find_slot(w, slot, &view), worst);
-        for (int v = view + 1; v < VIEWS; v++)
+        for (int v = view + 1; v < CRN_MODEL_VIEWS; v++)
             assert_int_not_equal(worst->states[v], CRN_VIEW_QUEUED);
         worst->states[view] = CRN_VIEW_LOST;
         worst->lost = true;
@@ -209,7 +211,7 @@ static void house(world *w, known *k, crn_ticket ticket)
 static void message_arrives(world *w)
 {
     static const uint16_t views_by_fruit[] = {4, 4, 3, 0, 4, 1, 2, 4};
-    uint32_t lane = draw(w, 50) ? draw(w, LANES) : LANES;
+    uint32_t lane = draw(w, 50) ? draw(w, CRN_MODEL_LANES) : CRN_MODEL_LANES;
     if (draw(w, 2000) == 0) {
         w->senders[lane].epoch_before = w->senders[lane].epoch;
         w->senders[lane].last_before = w->senders[lane].next_fruit;
@@ -224,10 +226,12 @@ static void message_arrives(world *w)
         .sequence = w->senders[lane].sequence++,
         .epoch = before ? w->senders[lane].epoch_before : w->senders[lane].epoch,
         .fruit = (before ? w->senders[lane].last_before : w->senders[lane].next_fruit) - draw(w, 6),
-        .view = (uint16_t)draw(w, VIEWS),
+        .view = (uint16_t)draw(w, CRN_MODEL_VIEWS),
     };
-    header.views = draw(w, 50) ? views_by_fruit[header.fruit % 8] : (uint16_t)draw(w, VIEWS + 1);
-    int64_t header_ns = draw(w, 8) ? CRN_NEVER_NS : w->now_ns + ((int64_t)draw(w, 150) - 10) * MS;
+    header.views =
+        draw(w, 50) ? views_by_fruit[header.fruit % 8] : (uint16_t)draw(w, CRN_MODEL_VIEWS + 1);
+    int64_t header_ns =
+        draw(w, 8) ? CRN_NEVER_NS : w->now_ns + ((int64_t)draw(w, 150) - 10) * CRN_MODEL_MS;
 
     let_time_close(w);
     size_t at;
@@ -244,7 +248,7 @@ static void message_arrives(world *w)
         assert_int_equal(ticket.serial, 9);
         return;
     }
-    if (at == NO_FRUIT) {
+    if (at == CRN_MODEL_NO_FRUIT) {
         model_open(w, &header);
         at = w->open_count - 1;
     }
@@ -290,12 +294,13 @@ static void view_ends(world *w)
     size_t which = draw(w, (uint32_t)w->running_count);
     running ending = w->running[which];
     w->running[which] = w->running[--w->running_count];
-    crn_judgement judgement = {.cost_ns = (1 + draw(w, 20)) * MS / 2, .skipped = !draw(w, 20)};
+    crn_judgement judgement = {.cost_ns = (1 + draw(w, 20)) * CRN_MODEL_MS / 2,
+                               .skipped = !draw(w, 20)};
     bool fails = draw(w, 10) == 0;
     bool taken = crn_fruits_done(w->fruits, ending.ticket, fails ? NULL : &judgement,
                                  CRN_REASON_FAILED, w->now_ns);
     size_t at = find_order(w, ending.order);
-    assert_int_equal(taken, at != NO_FRUIT);
+    assert_int_equal(taken, at != CRN_MODEL_NO_FRUIT);
     give_slot(w, ending.slot);
     if (!taken) {
         w->stats.unfinished++;
@@ -313,7 +318,7 @@ static void view_ends(world *w)
 static void time_passes(world *w)
 {
     int64_t wake_ns = crn_fruits_wake_ns(w->fruits);
-    int64_t step_ns = draw(w, 3) * MS + draw(w, 1000);
+    int64_t step_ns = draw(w, 3) * CRN_MODEL_MS + draw(w, 1000);
     if (draw(w, 4) == 0 && wake_ns != CRN_NEVER_NS && wake_ns > w->now_ns)
         step_ns = wake_ns - w->now_ns;
     w->now_ns += step_ns;
@@ -325,8 +330,8 @@ static void finish(world *w)
 {
     while (judge_one(w)) {
     }
-    crn_fruits_end(w->fruits, w->now_ns, w->now_ns + 30 * MS);
-    w->latest_ns = w->now_ns + 30 * MS;
+    crn_fruits_end(w->fruits, w->now_ns, w->now_ns + 30 * CRN_MODEL_MS);
+    w->latest_ns = w->now_ns + 30 * CRN_MODEL_MS;
     for (size_t i = 0; i < w->open_count; i++)
         if (w->open[i].closed_ns == CRN_NEVER_NS)
             w->open[i].closed_ns = w->now_ns;
@@ -341,7 +346,7 @@ static void finish(world *w)
     while (w->running_count > 0)
         view_ends(w);
     check_counts(w);
-    for (int slot = 0; slot < SLOTS; slot++)
+    for (int slot = 0; slot < CRN_MODEL_SLOTS; slot++)
         assert_false(w->held[slot]);
 }
 
@@ -353,17 +358,17 @@ static void play(crn_fruit_rules rules, uint64_t seed)
     w.random = seed;
     w.now_ns = CRN_NS_PER_S;
     w.latest_ns = CRN_NEVER_NS;
-    assert_int_equal(crn_lanes_create(LANES, &w.lanes), 0);
+    assert_int_equal(crn_lanes_create(CRN_MODEL_LANES, &w.lanes), 0);
     assert_int_equal(crn_fruits_create(&rules, w.lanes, &w.fruits), 0);
-    for (uint32_t lane = 0; lane <= LANES; lane++) {
+    for (uint32_t lane = 0; lane <= CRN_MODEL_LANES; lane++) {
         w.senders[lane].epoch = 1;
         w.senders[lane].next_fruit = 8;
-        w.senders[lane].judged = calloc(EVENTS, sizeof(name));
+        w.senders[lane].judged = calloc(CRN_MODEL_EVENTS, sizeof(name));
         assert_non_null(w.senders[lane].judged);
-        if (lane < LANES)
+        if (lane < CRN_MODEL_LANES)
             assert_non_null(crn_lanes_find(w.lanes, lane));
     }
-    for (int event = 0; event < EVENTS; event++) {
+    for (int event = 0; event < CRN_MODEL_EVENTS; event++) {
         uint32_t kind = draw(&w, 100);
         w.drained = false;
         if (kind < 40)
@@ -390,7 +395,7 @@ static void play(crn_fruit_rules rules, uint64_t seed)
                   (unsigned long long)w.stats.complete, (unsigned long long)w.stats.partial,
                   (unsigned long long)w.stats.late, (unsigned long long)w.stats.forced,
                   (unsigned long long)w.stats.no_place);
-    for (uint32_t lane = 0; lane <= LANES; lane++)
+    for (uint32_t lane = 0; lane <= CRN_MODEL_LANES; lane++)
         free(w.senders[lane].judged);
     crn_fruits_free(&w.fruits);
     crn_lanes_free(&w.lanes);
@@ -401,11 +406,11 @@ static void test_everyday(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++)
         play((crn_fruit_rules){.open_fruits = 30,
-                               .views = VIEWS,
+                               .views = CRN_MODEL_VIEWS,
                                .workers = 3,
-                               .budget_ns = 30 * MS,
-                               .assemble_ns = 60 * MS,
-                               .guard_ns = 2 * MS},
+                               .budget_ns = 30 * CRN_MODEL_MS,
+                               .assemble_ns = 60 * CRN_MODEL_MS,
+                               .guard_ns = 2 * CRN_MODEL_MS},
              seed);
 }
 
@@ -414,11 +419,11 @@ static void test_small_table(void **state)
     (void)state;
     for (uint64_t seed = 11; seed <= 12; seed++)
         play((crn_fruit_rules){.open_fruits = (int32_t)seed - 10,
-                               .views = VIEWS,
+                               .views = CRN_MODEL_VIEWS,
                                .workers = 2,
-                               .budget_ns = 20 * MS,
-                               .assemble_ns = 60 * MS,
-                               .guard_ns = 1 * MS},
+                               .budget_ns = 20 * CRN_MODEL_MS,
+                               .assemble_ns = 60 * CRN_MODEL_MS,
+                               .guard_ns = 1 * CRN_MODEL_MS},
              seed);
 }
 
@@ -426,11 +431,11 @@ static void test_guard_beyond_the_budget(void **state)
 {
     (void)state;
     play((crn_fruit_rules){.open_fruits = 20,
-                           .views = VIEWS,
+                           .views = CRN_MODEL_VIEWS,
                            .workers = 3,
-                           .budget_ns = 2 * MS,
-                           .assemble_ns = 30 * MS,
-                           .guard_ns = 5 * MS},
+                           .budget_ns = 2 * CRN_MODEL_MS,
+                           .assemble_ns = 30 * CRN_MODEL_MS,
+                           .guard_ns = 5 * CRN_MODEL_MS},
          21);
 }
 
@@ -438,9 +443,9 @@ static void test_no_time_to_assemble(void **state)
 {
     (void)state;
     play((crn_fruit_rules){.open_fruits = 20,
-                           .views = VIEWS,
+                           .views = CRN_MODEL_VIEWS,
                            .workers = 3,
-                           .budget_ns = 20 * MS,
+                           .budget_ns = 20 * CRN_MODEL_MS,
                            .assemble_ns = 0,
                            .guard_ns = 0},
          31);

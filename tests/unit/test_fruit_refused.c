@@ -14,13 +14,13 @@ static void refuse(uint32_t lane, uint64_t fruit, uint16_t view, uint16_t views,
 static void test_a_refused_view_makes_its_open_fruit_partial(void **state)
 {
     (void)state;
-    arrive(1, 0, 3, NEVER);
+    arrive(1, 0, 3, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 3, CHANNELS);
     refuse(1, 1, 1, 3, TENSOR); /* the first reason stays */
-    arrive(1, 2, 3, NEVER);
+    arrive(1, 2, 3, CRN_FRUIT_NEVER);
     run_all();
     expect_not_due(); /* it does not count as received, so nothing closes yet */
-    now_ns += ASSEMBLE;
+    now_ns += CRN_FRUIT_ASSEMBLE;
     const crn_fruit *due = expect_due(1);
     assert_int_equal(due->received, 2);
     assert_int_equal(due->judged, 2);
@@ -36,23 +36,23 @@ static void test_a_refused_view_makes_its_open_fruit_partial(void **state)
 static void test_with_unknown_views_it_is_never_complete(void **state)
 {
     (void)state;
-    arrive(1, 0, 0, NEVER);
+    arrive(1, 0, 0, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 0, CHANNELS);
     run_all();
-    now_ns += ASSEMBLE;
+    now_ns += CRN_FRUIT_ASSEMBLE;
     judge(1, CRN_VERDICT_PARTIAL);
-    arrive(2, 0, 0, NEVER);
+    arrive(2, 0, 0, CRN_FRUIT_NEVER);
     run_all();
-    now_ns += ASSEMBLE;
+    now_ns += CRN_FRUIT_ASSEMBLE;
     judge(2, CRN_VERDICT_COMPLETE);
 }
 
 static void test_a_good_copy_replaces_the_refusal(void **state)
 {
     (void)state;
-    arrive(1, 0, 2, NEVER);
+    arrive(1, 0, 2, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 2, TENSOR);
-    arrive(1, 1, 2, NEVER);
+    arrive(1, 1, 2, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 2, TENSOR); /* a good one is there: this changes nothing */
     run_all();
     const crn_fruit *due = expect_due(1);
@@ -72,7 +72,7 @@ static void test_it_opens_no_fruit_and_no_lane(void **state)
     assert_int_equal(crn_lanes_count(lanes), 0);
     assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CHANNELS], 1000);
     assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CRN_WIRE_MAGIC], 1);
-    assert_int_equal(crn_fruits_wake_ns(fruits), NEVER);
+    assert_int_equal(crn_fruits_wake_ns(fruits), CRN_FRUIT_NEVER);
 }
 
 static void test_what_was_refused_before_its_fruit_opened_shows_in_it(void **state)
@@ -81,12 +81,12 @@ static void test_what_was_refused_before_its_fruit_opened_shows_in_it(void **sta
     refuse(1, 7, 0, 4, CHANNELS); /* the lane is not open either */
     refuse(1, 7, 1, 4, TENSOR);
     refuse(1, 7, 2, 4, TENSOR);
-    refuse(1, 7, 9, 4, VIEW_INDEX); /* no view of such a fruit */
-    refuse(1, 7, 4, 0, CHANNELS);   /* nor this one, as it turns out */
-    refuse(1, 8, 3, 4, CHANNELS);   /* another fruit */
-    refuse(2, 7, 3, 4, CHANNELS);   /* another lane */
-    arrive(7, 1, 4, NEVER);         /* the good copy of one */
-    now_ns += ASSEMBLE;
+    refuse(1, 7, 9, 4, VIEW_INDEX);   /* no view of such a fruit */
+    refuse(1, 7, 4, 0, CHANNELS);     /* nor this one, as it turns out */
+    refuse(1, 8, 3, 4, CHANNELS);     /* another fruit */
+    refuse(2, 7, 3, 4, CHANNELS);     /* another lane */
+    arrive(7, 1, 4, CRN_FRUIT_NEVER); /* the good copy of one */
+    now_ns += CRN_FRUIT_ASSEMBLE;
     run_all();
     const crn_fruit *due = expect_due(7);
     assert_int_equal(due->refused, 2);
@@ -107,8 +107,8 @@ static void test_only_the_latest_are_remembered(void **state)
     refuse(1, 1, 1, 4, CHANNELS);
     for (uint64_t i = 0; i < CRN_REFUSED_KEPT; i++)
         refuse(3, 100 + i, 0, 4, CHANNELS);
-    arrive(1, 0, 4, NEVER);
-    now_ns += ASSEMBLE;
+    arrive(1, 0, 4, CRN_FRUIT_NEVER);
+    now_ns += CRN_FRUIT_ASSEMBLE;
     run_all();
     assert_int_equal(expect_due(1)->refused, 0);
     judge(1, CRN_VERDICT_PARTIAL);
@@ -117,12 +117,12 @@ static void test_only_the_latest_are_remembered(void **state)
 static void test_they_are_counted_for_lanes_that_are_open(void **state)
 {
     (void)state;
-    arrive(1, 0, 2, NEVER);
+    arrive(1, 0, 2, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 2, CHANNELS);
     refuse(1, 5, 0, 2, CHANNELS);
     refuse(4, 5, 0, 2, CHANNELS);
     crn_ticket ticket;
-    assert_int_equal(arrive_as(header_of(1, 1, 1, 1, 3), NEVER, &ticket),
+    assert_int_equal(arrive_as(header_of(1, 1, 1, 1, 3), CRN_FRUIT_NEVER, &ticket),
                      CRN_ARRIVAL_VIEWS_MISMATCH);
     const crn_lane_stats *stats = crn_lane_get_stats(crn_lanes_look_up(lanes, 1));
     assert_int_equal(stats->refused.count[CHANNELS], 2);
@@ -130,7 +130,7 @@ static void test_they_are_counted_for_lanes_that_are_open(void **state)
     assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CHANNELS], 1);
     assert_null(crn_lanes_look_up(lanes, 4));
     for (uint32_t lane = 10; lane < 20; lane++)
-        arrive_as(header_of(lane, 1, lane, 0, 1), NEVER, &ticket);
+        arrive_as(header_of(lane, 1, lane, 0, 1), CRN_FRUIT_NEVER, &ticket);
     assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CRN_REFUSAL_LANES], 3);
     assert_int_equal(crn_lanes_sum(lanes).refused.count[CHANNELS], 2);
 }
@@ -150,14 +150,14 @@ static void test_every_reason_has_its_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_BENCH(test_a_refused_view_makes_its_open_fruit_partial),
-        ON_BENCH(test_with_unknown_views_it_is_never_complete),
-        ON_BENCH(test_a_good_copy_replaces_the_refusal),
-        ON_BENCH(test_it_opens_no_fruit_and_no_lane),
-        ON_BENCH(test_what_was_refused_before_its_fruit_opened_shows_in_it),
-        ON_BENCH(test_only_the_latest_are_remembered),
-        ON_BENCH(test_they_are_counted_for_lanes_that_are_open),
-        ON_BENCH(test_every_reason_has_its_name),
+        CRN_ON_BENCH(test_a_refused_view_makes_its_open_fruit_partial),
+        CRN_ON_BENCH(test_with_unknown_views_it_is_never_complete),
+        CRN_ON_BENCH(test_a_good_copy_replaces_the_refusal),
+        CRN_ON_BENCH(test_it_opens_no_fruit_and_no_lane),
+        CRN_ON_BENCH(test_what_was_refused_before_its_fruit_opened_shows_in_it),
+        CRN_ON_BENCH(test_only_the_latest_are_remembered),
+        CRN_ON_BENCH(test_they_are_counted_for_lanes_that_are_open),
+        CRN_ON_BENCH(test_every_reason_has_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,16 +24,16 @@ static void expect_lost(crn_ticket ticket, crn_view_reason reason, int64_t recei
 static void test_a_judged_view(void **state)
 {
     (void)state;
-    arrive(1, 0, 2, NEVER);
-    now_ns += 3 * MS;
-    crn_ticket ticket = arrive(1, 1, 2, NEVER);
-    now_ns += 4 * MS;
+    arrive(1, 0, 2, CRN_FRUIT_NEVER);
+    now_ns += 3 * CRN_FRUIT_MS;
+    crn_ticket ticket = arrive(1, 1, 2, CRN_FRUIT_NEVER);
+    now_ns += 4 * CRN_FRUIT_MS;
     run_all();
     const crn_fruit_view *view = view_of(ticket);
     assert_int_equal(view->state, CRN_VIEW_JUDGED);
     assert_int_equal(view->reason, CRN_REASON_NONE);
-    assert_int_equal(view->received_ns, START + 3 * MS);
-    assert_int_equal(view->begun_ns, START + 7 * MS);
+    assert_int_equal(view->received_ns, CRN_FRUIT_START + 3 * CRN_FRUIT_MS);
+    assert_int_equal(view->begun_ns, CRN_FRUIT_START + 7 * CRN_FRUIT_MS);
     assert_int_equal(view->lost_ns, 0);
     assert_int_equal(view->captured_ns, 2001);
     assert_int_equal(view->encoder, 1001);
@@ -43,21 +43,23 @@ static void test_a_judged_view(void **state)
 static void test_views_without_a_slot(void **state)
 {
     (void)state;
-    crn_ticket first = arrive(1, 0, 2, NEVER), second;
-    now_ns += 5 * MS;
+    crn_ticket first = arrive(1, 0, 2, CRN_FRUIT_NEVER), second;
+    now_ns += 5 * CRN_FRUIT_MS;
     uint32_t slot;
-    crn_ticket whole = arrive(2, 0, 2, NEVER);
-    now_ns += 1 * MS;
-    arrive_as(header_of(1, 1, 1, 1, 2), NEVER, &second);
+    crn_ticket whole = arrive(2, 0, 2, CRN_FRUIT_NEVER);
+    now_ns += 1 * CRN_FRUIT_MS;
+    arrive_as(header_of(1, 1, 1, 1, 2), CRN_FRUIT_NEVER, &second);
     /* Of the younger fruit: it yields to the older one's. */
     assert_true(crn_fruits_evict(fruits, second, &slot));
     assert_true(crn_fruits_queue(fruits, second, slot));
     crn_ticket none;
-    now_ns += 1 * MS;
-    arrive_as(header_of(1, 1, 2, 1, 2), NEVER, &none);
+    now_ns += 1 * CRN_FRUIT_MS;
+    arrive_as(header_of(1, 1, 2, 1, 2), CRN_FRUIT_NEVER, &none);
     crn_fruits_lose(fruits, none);
-    expect_lost(whole, CRN_REASON_NO_SLOT, START + 5 * MS, 0, START + 6 * MS);
-    expect_lost(none, CRN_REASON_NO_SLOT, START + 7 * MS, 0, START + 7 * MS);
+    expect_lost(whole, CRN_REASON_NO_SLOT, CRN_FRUIT_START + 5 * CRN_FRUIT_MS, 0,
+                CRN_FRUIT_START + 6 * CRN_FRUIT_MS);
+    expect_lost(none, CRN_REASON_NO_SLOT, CRN_FRUIT_START + 7 * CRN_FRUIT_MS, 0,
+                CRN_FRUIT_START + 7 * CRN_FRUIT_MS);
     judge(2, CRN_VERDICT_LATE);
     run_all();
     assert_int_equal(view_of(first)->state, CRN_VIEW_JUDGED);
@@ -71,12 +73,12 @@ static void test_views_that_the_engine_gives_back(void **state)
                                               CRN_REASON_DEVICE_LOST};
     for (uint64_t i = 0; i < 3; i++) {
         int64_t received_ns = now_ns;
-        arrive(i, 0, 1, NEVER);
-        now_ns += 2 * MS;
+        arrive(i, 0, 1, CRN_FRUIT_NEVER);
+        now_ns += 2 * CRN_FRUIT_MS;
         crn_ticket running = begin();
-        now_ns += 30 * MS;
+        now_ns += 30 * CRN_FRUIT_MS;
         assert_true(crn_fruits_done(fruits, running, NULL, reasons[i], now_ns));
-        expect_lost(running, reasons[i], received_ns, received_ns + 2 * MS, now_ns);
+        expect_lost(running, reasons[i], received_ns, received_ns + 2 * CRN_FRUIT_MS, now_ns);
         judge(i, CRN_VERDICT_LATE);
     }
     assert_int_equal(crn_fruits_get_stats(fruits)->unfinished, 1);
@@ -87,13 +89,13 @@ static void test_views_that_the_engine_gives_back(void **state)
 static void test_a_view_that_cannot_end_in_time(void **state)
 {
     (void)state;
-    arrive(1, 0, 1, NEVER);
-    crn_judgement slow = {.cost_ns = 90 * MS};
+    arrive(1, 0, 1, CRN_FRUIT_NEVER);
+    crn_judgement slow = {.cost_ns = 90 * CRN_FRUIT_MS};
     assert_true(crn_fruits_done(fruits, begin(), &slow, CRN_REASON_NONE, now_ns));
     judge(1, CRN_VERDICT_COMPLETE);
-    crn_ticket hopeless = arrive(2, 0, 1, NEVER), given_up;
+    crn_ticket hopeless = arrive(2, 0, 1, CRN_FRUIT_NEVER), given_up;
     int64_t received_ns = now_ns, deadline_ns;
-    now_ns += 20 * MS;
+    now_ns += 20 * CRN_FRUIT_MS;
     uint32_t slot;
     assert_int_equal(crn_fruits_next(fruits, now_ns, &given_up, &slot, &deadline_ns),
                      CRN_NEXT_DISCARD);
@@ -104,10 +106,10 @@ static void test_a_view_that_cannot_end_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_BENCH(test_a_judged_view),
-        ON_BENCH(test_views_without_a_slot),
-        ON_BENCH(test_views_that_the_engine_gives_back),
-        ON_BENCH(test_a_view_that_cannot_end_in_time),
+        CRN_ON_BENCH(test_a_judged_view),
+        CRN_ON_BENCH(test_views_without_a_slot),
+        CRN_ON_BENCH(test_views_that_the_engine_gives_back),
+        CRN_ON_BENCH(test_a_view_that_cannot_end_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

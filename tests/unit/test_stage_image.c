@@ -361,6 +361,6 @@ int main(void)
         cmocka_unit_test(test_morphology_asks_for_its_element),
         cmocka_unit_test(test_haar_takes_noise_out),
     };
-    EACH_TEST(tests, setup, teardown);
+    CRN_EACH_TEST(tests, setup, teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -430,6 +430,6 @@ int main(void)
         cmocka_unit_test(test_an_operators_failure_fails_the_stage),
         cmocka_unit_test(test_boxes_beyond_numbers_are_harmless),
     };
-    EACH_TEST(tests, setup, teardown);
+    CRN_EACH_TEST(tests, setup, teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

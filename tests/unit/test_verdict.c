@@ -50,7 +50,7 @@ static void expect_views(const fixture *f, const char *verdict, uint64_t receive
 {
     const msgpack_object *v = &f->unpacked.data;
     crn_expect_text(crn_decoded_field(v, "verdict"), verdict);
-    crn_expect_unsigned(crn_decoded_field(v, "views_expected"), VIEWS);
+    crn_expect_unsigned(crn_decoded_field(v, "views_expected"), CRN_VERDICT_VIEWS);
     crn_expect_unsigned(crn_decoded_field(v, "views_received"), received);
     crn_expect_unsigned(crn_decoded_field(v, "views_judged"), judged);
 }

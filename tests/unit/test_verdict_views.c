@@ -63,21 +63,21 @@ static void test_judged_views(void **state)
 {
     fixture *f = *state;
     f->config.run.backend = CRN_BACKEND_AUTO;
-    for (uint32_t v = 0; v < VIEWS; v++) {
+    for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
         crn_fruit_view *view = receive(f, v, v * 10 * MS);
         view->judgement = (crn_judgement){.queue_ns = 250000, .run_ns = 3 * MS + v, .cost_ns = 1};
         view->begun_ns = view->received_ns + 1; /* when it was handed over does not count */
         judge(f, v, NULL, 0, 0);
     }
-    f->fruit.received = VIEWS;
+    f->fruit.received = CRN_VERDICT_VIEWS;
     f->views[1].judgement.skipped = 2;
     f->views[1].judgement.on_device = true;
     f->views[2].judgement.skipped = 2;
     f->views[2].judgement.truncated = true;
     pack(f);
-    crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), VIEWS);
-    static const char *const reasons[VIEWS] = {"", "skipped", "truncated", ""};
-    for (uint32_t v = 0; v < VIEWS; v++) {
+    crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), CRN_VERDICT_VIEWS);
+    static const char *const reasons[CRN_VERDICT_VIEWS] = {"", "skipped", "truncated", ""};
+    for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
         expect_view(f, v, v, "judged", reasons[v]);
         crn_expect_unsigned(crn_decoded_field(state_of(f, v), "captured_ns"), 77000 + v);
         crn_expect_unsigned(crn_decoded_field(state_of(f, v), "encoder"), UINT64_MAX - v);
@@ -99,7 +99,7 @@ static void test_lost_and_missing_views(void **state)
     view = receive(f, 3, 30 * MS);
     view->state = CRN_VIEW_ARRIVED;
     pack(f);
-    crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), VIEWS);
+    crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), CRN_VERDICT_VIEWS);
     expect_view(f, 0, 0, "lost", "discarded");
     expect_times(f, 0, 0, 1031.25, NAN, "");
     expect_view(f, 1, 1, "lost", "unfinished");
@@ -282,7 +282,7 @@ static int64_t end_of(const crn_fruit_view *view)
 static const crn_fruit_view *draw_views(fixture *f, crn_random *random)
 {
     const crn_fruit_view *last = NULL;
-    for (uint32_t v = 0; v < VIEWS; v++) {
+    for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
         uint32_t spread = 1 + crn_random_below(random, 60 * MS);
         int64_t stage_ns[4];
         for (int i = 0; i < 4; i++)
@@ -343,16 +343,16 @@ static void test_parts_of_clocks_that_disagree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_VERDICT(test_judged_views),
-        ON_VERDICT(test_lost_and_missing_views),
-        ON_VERDICT(test_every_reason_of_a_loss),
-        ON_VERDICT(test_refused_views),
-        ON_VERDICT(test_where_the_number_of_views_is_unknown),
-        ON_VERDICT(test_faults_of_values),
-        ON_VERDICT(test_latencies_count_from_the_close),
-        ON_VERDICT(test_the_view_that_ended_last_counts),
-        ON_VERDICT(test_parts_never_exceed_the_total),
-        ON_VERDICT(test_parts_of_clocks_that_disagree),
+        CRN_ON_VERDICT(test_judged_views),
+        CRN_ON_VERDICT(test_lost_and_missing_views),
+        CRN_ON_VERDICT(test_every_reason_of_a_loss),
+        CRN_ON_VERDICT(test_refused_views),
+        CRN_ON_VERDICT(test_where_the_number_of_views_is_unknown),
+        CRN_ON_VERDICT(test_faults_of_values),
+        CRN_ON_VERDICT(test_latencies_count_from_the_close),
+        CRN_ON_VERDICT(test_the_view_that_ended_last_counts),
+        CRN_ON_VERDICT(test_parts_never_exceed_the_total),
+        CRN_ON_VERDICT(test_parts_of_clocks_that_disagree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

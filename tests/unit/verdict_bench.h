@@ -25,7 +25,7 @@
 #include "stages/backend.h"
 #include "tests/support/decode.h"
 
-#define VIEWS 4
+#define CRN_VERDICT_VIEWS 4
 
 static const crn_stage gaussian = {.name = "convolve", .kind = CRN_STAGE_IMAGE};
 static const crn_stage opening = {.name = "morphology", .kind = CRN_STAGE_IMAGE};
@@ -36,7 +36,7 @@ typedef struct fixture {
     crn_store *store;
     crn_verdict *verdict;
     crn_emit *emits[2];
-    crn_fruit_view views[VIEWS];
+    crn_fruit_view views[CRN_VERDICT_VIEWS];
     crn_fruit fruit;
     crn_verdict_facts facts;
     msgpack_unpacked unpacked; /* of the verdict packed last */
@@ -46,7 +46,7 @@ typedef struct fixture {
 static inline int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
-    f->config.limits.views = VIEWS;
+    f->config.limits.views = CRN_VERDICT_VIEWS;
     f->config.limits.defects = 16;
     f->config.limits.points = 100000;
     f->config.latency.budget_ms = 100;
@@ -69,7 +69,7 @@ static inline int set_up(void **state)
         .fruit = 12345678901234567890u,
         .encoder = 4711,
         .captured_ns = 1763672705123456789u,
-        .expected = VIEWS,
+        .expected = CRN_VERDICT_VIEWS,
         .opened_ns = 4 * CRN_NS_PER_S,
         .closed_ns = 5 * CRN_NS_PER_S,
         .deadline_ns = 6 * CRN_NS_PER_S,
@@ -173,6 +173,6 @@ static inline void pack(fixture *f)
     free(text);
 }
 
-#define ON_VERDICT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define CRN_ON_VERDICT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 #endif

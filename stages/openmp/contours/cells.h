@@ -3,8 +3,7 @@
 #define CRN_OPENMP_CONTOURS_CELLS_H
 
 #include "stages/openmp/contours/contours.h"
-
-#define always_inline inline __attribute__((always_inline))
+#include "stages/openmp/simd.h"
 
 /* Sides of a cell. Those met again later, by the cell to the right or below, are the greater ones;
  * left and right are the odd ones. */
@@ -49,7 +48,7 @@ typedef struct crn_contours_rows {
 /* Infinite values: the point is pushed onto the finite one, or stays half-way between two. */
 double crn_contours_fraction_with_infinity(double a, double b);
 
-static always_inline double fraction_between(crn_contours_track *t, double a, double b)
+CRN_INLINE double fraction_between(crn_contours_track *t, double a, double b)
 {
     double fraction = (t->level - a) / (b - a);
     if (__builtin_expect(fraction != fraction, 0))
@@ -64,14 +63,14 @@ typedef struct crn_contours_corners {
     uint64_t words[4];
 } crn_contours_corners;
 
-static always_inline unsigned corners_at(const crn_contours_corners *c, unsigned i)
+CRN_INLINE unsigned corners_at(const crn_contours_corners *c, unsigned i)
 {
     return (unsigned)((c->words[0] >> i & 1) | (c->words[1] >> i & 1) << 1 |
                       (c->words[2] >> i & 1) << 2 | (c->words[3] >> i & 1) << 3);
 }
 
 /* Words of a row moved by one pixel, to the right and to the left. */
-static always_inline uint64_t from_left(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+CRN_INLINE uint64_t from_left(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
 {
     ptrdiff_t whole = lanes / 64;
     unsigned part = lanes % 64;
@@ -79,7 +78,7 @@ static always_inline uint64_t from_left(const uint64_t *row, ptrdiff_t word, uin
     return row[word - whole] << part | row[word - whole - 1] >> 1 >> (63 - part);
 }
 
-static always_inline uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+CRN_INLINE uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
 {
     ptrdiff_t whole = lanes / 64;
     unsigned part = lanes % 64;

@@ -7,7 +7,7 @@
 
 #include <omp.h>
 
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/serial/contours.h"
 
 enum {

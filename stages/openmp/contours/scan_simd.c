@@ -2,6 +2,7 @@
 #include "stages/openmp/contours/cells.h"
 
 #include <string.h>
+#include "stages/openmp/simd.h"
 
 #if defined(CRN_TARGET_avx512)
 #define contours_scan crn_contours_scan_avx512
@@ -20,7 +21,7 @@
 static const double runs_along_x[4] = {[TOP] = 1, [BOTTOM] = 1};
 static const double runs_along_y[4] = {[LEFT] = 1, [RIGHT] = 1};
 
-static always_inline double value_of(const void *row, ptrdiff_t i, crn_type type)
+CRN_INLINE double value_of(const void *row, ptrdiff_t i, crn_type type)
 {
     switch (type) {
     case CRN_U8:
@@ -37,9 +38,9 @@ static always_inline double value_of(const void *row, ptrdiff_t i, crn_type type
 
 /* One segment of a cell all of whose neighbours are there; `above` and `left` are the segments that
  * touch its upper and left side. No branch: in a busy map none could be foretold. */
-static always_inline void add_segment(crn_contours_track *t, const crn_contours_rows *rows,
-                                      crn_type type, segment_kind kind, uint32_t bit, int32_t x,
-                                      uint32_t above, uint32_t left)
+CRN_INLINE void add_segment(crn_contours_track *t, const crn_contours_rows *rows, crn_type type,
+                            segment_kind kind, uint32_t bit, int32_t x, uint32_t above,
+                            uint32_t left)
 {
     uint32_t s = t->count++;
     uint32_t before = kind.from & 1 ? left : above, after = kind.to & 1 ? left : above;
@@ -54,9 +55,9 @@ static always_inline void add_segment(crn_contours_track *t, const crn_contours_
     t->points[s].y = rows->y[kind.to] + fraction * runs_along_y[kind.to];
 }
 
-static always_inline void add_cell(const crn_contours_job *job, crn_contours_track *t,
-                                   uint32_t *above, const crn_contours_rows *rows, crn_type type,
-                                   unsigned corners, uint32_t bit, int32_t x)
+CRN_INLINE void add_cell(const crn_contours_job *job, crn_contours_track *t, uint32_t *above,
+                         const crn_contours_rows *rows, crn_type type, unsigned corners,
+                         uint32_t bit, int32_t x)
 {
     uint32_t up = above[bit], left = t->left, s = t->count;
     if (corners == 6 || corners == 9) {
@@ -74,7 +75,7 @@ static always_inline void add_cell(const crn_contours_job *job, crn_contours_tra
 }
 
 /* The words with active cells. No branch: where they lie cannot be foretold. */
-static always_inline uint32_t list_words(const crn_contours_job *job, const crn_contours_desk *desk)
+CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_desk *desk)
 {
     uint32_t count = 0;
     for (uint32_t word = 0; word < job->words; word++) {
@@ -90,9 +91,9 @@ static always_inline uint32_t list_words(const crn_contours_job *job, const crn_
 #define WORD_WORK 512
 
 /* The active cells of a row. `lonely`: cells that lack a neighbour. */
-static always_inline void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
-                                   const crn_contours_rows *rows, const uint64_t *lonely,
-                                   crn_type type, bool is_planar)
+CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
+                         const crn_contours_rows *rows, const uint64_t *lonely, crn_type type,
+                         bool is_planar)
 {
     crn_contours_desk *desk = strip->desk;
     uint32_t count = list_words(job, desk);
@@ -128,9 +129,8 @@ static always_inline void scan_row(const crn_contours_job *job, crn_contours_str
         strip->parts[0].track = track;
 }
 
-static always_inline void scan_row_of(const crn_contours_job *job, crn_contours_strip *strip,
-                                      const crn_contours_rows *rows, const uint64_t *lonely,
-                                      crn_type type)
+CRN_INLINE void scan_row_of(const crn_contours_job *job, crn_contours_strip *strip,
+                            const crn_contours_rows *rows, const uint64_t *lonely, crn_type type)
 {
     if (job->lanes == 1)
         scan_row(job, strip, rows, lonely, type, true);

@@ -8,7 +8,7 @@
 #ifndef CRN_OPENMP_CONVOLVE_H
 #define CRN_OPENMP_CONVOLVE_H
 
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/context.h"
 #include "stages/ops.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <immintrin.h>
+#include "stages/openmp/simd.h"
 
 /* A vector of floats, how many of them stand side by side, and what each target does its own way.
  * Results are clamped before they become whole numbers, so that nothing wraps. */
@@ -72,16 +73,14 @@ static inline void store_u8(uint8_t *to, vector v)
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE vector load(const float *from)
+CRN_INLINE vector load(const float *from)
 {
     vector v;
     memcpy(&v, from, sizeof v);
     return v;
 }
 
-INLINE vector all(float value)
+CRN_INLINE vector all(float value)
 {
 #if defined(CRN_TARGET_avx512)
     return _mm512_set1_ps(value);
@@ -94,8 +93,8 @@ INLINE vector all(float value)
 
 /* A row of pixels serves rows of results low to high: it lies under another row of the kernel for
  * each. `row` is that under the kernel of the result row 0. */
-INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_t row, int low,
-                    int high, int across, vector sums[DOWN][ACROSS])
+CRN_INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_t row, int low,
+                        int high, int across, vector sums[DOWN][ACROSS])
 {
     const float *weights = taps->weights + (ptrdiff_t)(row - low) * taps->width;
     ptrdiff_t width = taps->width, step = taps->step;
@@ -112,8 +111,8 @@ INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_t ro
 }
 
 /* The same with constants for low and high; DOWN is 4 here. */
-INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, int32_t row,
-                            int across, vector sums[DOWN][ACROSS])
+CRN_INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, int32_t row,
+                                int across, vector sums[DOWN][ACROSS])
 {
     int low = row < taps->height ? 0 : row - taps->height + 1, high = row < DOWN ? row : DOWN - 1;
     switch (low * DOWN + high) {
@@ -136,8 +135,8 @@ INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, in
 }
 
 /* Of a block narrower than a vector the first `count` results are stored. */
-INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
-                        bool bytes, void *const *out)
+CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
+                            bool bytes, void *const *out)
 {
     UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++)
     {
@@ -155,8 +154,8 @@ INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int acros
 }
 
 /* A block of `down` rows and `across` vectors. */
-INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
-                         int down, int across, size_t count, bool bytes, void *const *out)
+CRN_INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
+                             int down, int across, size_t count, bool bytes, void *const *out)
 {
     vector sums[DOWN][ACROSS];
     UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
@@ -171,8 +170,8 @@ INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows
 }
 
 /* The same of kernels of 3 x 3, whose weights stay in registers. */
-INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float *const *rows,
-                           size_t x, bool bytes, void *const *out)
+CRN_INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float *const *rows,
+                               size_t x, bool bytes, void *const *out)
 {
     vector sums[DOWN][ACROSS];
     UNROLL for (int row = 0; row < DOWN + 2; row++) UNROLL for (int i = 0; i < 3; i++)
@@ -191,8 +190,8 @@ INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float 
     store_block(sums, x, DOWN, ACROSS, WIDE, bytes, out);
 }
 
-INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *rows, size_t count,
-                          bool bytes, void *const *out)
+CRN_INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                              bool bytes, void *const *out)
 {
     vector weights[9];
     UNROLL for (int i = 0; i < 9; i++) weights[i] = all(taps->weights[i]);
@@ -204,8 +203,8 @@ INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *row
 }
 
 /* The last block overlaps the one before: it computes the same again rather than fewer. */
-INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
-                        int down, bool bytes, void *const *out)
+CRN_INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
+                            int down, bool bytes, void *const *out)
 {
     size_t wide = ACROSS * WIDE, x = 0;
     if (down == DOWN && taps->width == 3 && taps->height == 3 && count >= wide) {

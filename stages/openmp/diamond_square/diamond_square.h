@@ -22,7 +22,7 @@
 #ifndef CRN_OPENMP_DIAMOND_SQUARE_H
 #define CRN_OPENMP_DIAMOND_SQUARE_H
 
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/philox.h"
 #include "stages/serial/diamond_square.h"
 

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "stages/openmp/diamond_square/vector.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "stages/openmp/simd.h"
 
 /* Rounds after the third. */
 #define ROUNDS_LEFT (CRN_PHILOX_ROUNDS - 3)
@@ -13,20 +12,20 @@
 #define REALS  ((int32_t)(sizeof(reals) / sizeof(float)))
 #define STRIDE (2 * REALS) /* x at a time: the numbers of a vector of blocks */
 
-INLINE words all(uint64_t word)
+CRN_INLINE words all(uint64_t word)
 {
     words zero = {0};
     return zero + word;
 }
 
-INLINE reals load(const float *from)
+CRN_INLINE reals load(const float *from)
 {
     reals value;
     memcpy(&value, from, sizeof value);
     return value;
 }
 
-INLINE words load_words(const uint64_t *from)
+CRN_INLINE words load_words(const uint64_t *from)
 {
     words value;
     memcpy(&value, from, sizeof value);
@@ -39,7 +38,7 @@ typedef struct generator {
     words key0[ROUNDS_LEFT], key1[ROUNDS_LEFT];
 } generator;
 
-INLINE generator start_generator(const crn_diamond_square_keys *keys)
+CRN_INLINE generator start_generator(const crn_diamond_square_keys *keys)
 {
     generator g = {.factor0 = all(CRN_PHILOX_FACTOR0), .factor1 = all(CRN_PHILOX_FACTOR1)};
     for (int i = 0; i < ROUNDS_LEFT; i++) {
@@ -55,14 +54,14 @@ typedef struct stream {
 } stream;
 
 /* The third round. */
-INLINE stream start_stream(const generator *g, words first, words second, words u, words v)
+CRN_INLINE stream start_stream(const generator *g, words first, words second, words u, words v)
 {
     words product = crn_words_multiply(first ^ u, g->factor1);
     return (stream){crn_words_high(product ^ first), product, crn_words_high(second) ^ v, second};
 }
 
 /* Those after it, of several rows at once: one alone would wait for its own products. */
-INLINE void run_streams(const generator *g, stream *streams, int count)
+CRN_INLINE void run_streams(const generator *g, stream *streams, int count)
 {
 #pragma GCC unroll 8
     for (int i = 0; i < ROUNDS_LEFT; i++)
@@ -79,7 +78,7 @@ INLINE void run_streams(const generator *g, stream *streams, int count)
 }
 
 /* The signed words as numbers. */
-INLINE void end_stream(const stream *s, reals ret[2])
+CRN_INLINE void end_stream(const stream *s, reals ret[2])
 {
     crn_words_to_reals(crn_words_join(s->x0, s->x1), crn_words_join(s->x2, s->x3), ret);
 }
@@ -90,11 +89,12 @@ void CRN_TARGETED(crn_diamond_square_columns)(const crn_diamond_square_keys *key
                                               const crn_diamond_square_columns *columns)
 {
     words factor0 = all(CRN_PHILOX_FACTOR0), factor1 = all(CRN_PHILOX_FACTOR1), block;
-    for (int k = 0; k < LANES; k++)
-        block[k] = (uint64_t)(start / 4 + k / 2 + k % 2 * (LANES / 2));
+    for (int k = 0; k < CRN_DIAMOND_SQUARE_LANES; k++)
+        block[k] = (uint64_t)(start / 4 + k / 2 + k % 2 * (CRN_DIAMOND_SQUARE_LANES / 2));
     words key0 = all((uint32_t)phase ^ keys->round[0][1]);
     words key1 = all((uint32_t)(CRN_PHILOX_FACTOR1 * (uint32_t)level) ^ keys->round[1][0]);
-    for (int32_t i = 0; i < count / 4; i += LANES, block += LANES) {
+    for (int32_t i = 0; i < count / 4;
+         i += CRN_DIAMOND_SQUARE_LANES, block += CRN_DIAMOND_SQUARE_LANES) {
         words a = crn_words_multiply(block, factor0);
         words b = crn_words_multiply((a >> 32) ^ key0, factor1);
         words c = crn_words_multiply((b >> 32) ^ key1, factor0);
@@ -110,7 +110,7 @@ typedef struct around {
     reals up, left, right, down;
 } around;
 
-INLINE reals mean_of(const around *n, bool no_up, bool no_down)
+CRN_INLINE reals mean_of(const around *n, bool no_up, bool no_down)
 {
     reals sum = no_up ? n->left : n->up + n->left;
     sum = sum + n->right;
@@ -120,7 +120,7 @@ INLINE reals mean_of(const around *n, bool no_up, bool no_down)
 }
 
 /* `two` vectors of each row go to their places, woven. */
-INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const reals odd[2])
+CRN_INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const reals odd[2])
 {
     if (type == CRN_U8) {
         words bytes = crn_reals_zip_bytes(even, odd);
@@ -141,7 +141,7 @@ INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const 
  * careful: the row may be the first or the last, and the noise is scaled in two steps. In the
  * common case one is enough, since amplitude x 2^-31 is exact.
  */
-INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool careful)
+CRN_INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool careful)
 {
     const bool no_up = careful && p->top, no_down = careful && !p->below;
     const float unit = careful ? 0x1p-31f : p->amplitude * 0x1p-31f;

@@ -3,8 +3,8 @@
  * not is written with the compiler's operators. For a *_simd.c alone.
  *
  * `words` holds 64-bit elements, `reals` as many bytes of f32. An element stands for a block of
- * four words: of LANES blocks, the element 2k is number k, the element 2k + 1 number LANES / 2 + k,
- * so that crn_words_join gives them in order.
+ * four words: of CRN_DIAMOND_SQUARE_LANES blocks, the element 2k is number k, the element 2k + 1
+ * number CRN_DIAMOND_SQUARE_LANES / 2 + k, so that crn_words_join gives them in order.
  */
 #ifndef CRN_OPENMP_DIAMOND_SQUARE_VECTOR_H
 #define CRN_OPENMP_DIAMOND_SQUARE_VECTOR_H
@@ -14,7 +14,7 @@
 
 #if defined CRN_TARGET_avx512
 
-#define LANES 8
+#define CRN_DIAMOND_SQUARE_LANES 8
 typedef uint64_t words __attribute__((vector_size(64)));
 typedef float reals __attribute__((vector_size(64)));
 
@@ -80,7 +80,7 @@ static inline words crn_reals_zip_bytes(const reals a[2], const reals b[2])
 
 #elif defined CRN_TARGET_avx2
 
-#define LANES 4
+#define CRN_DIAMOND_SQUARE_LANES 4
 typedef uint64_t words __attribute__((vector_size(32)));
 typedef float reals __attribute__((vector_size(32)));
 
@@ -137,7 +137,7 @@ static inline words crn_reals_zip_bytes(const reals a[2], const reals b[2])
 
 #else
 
-#define LANES 2
+#define CRN_DIAMOND_SQUARE_LANES 2
 typedef uint64_t words __attribute__((vector_size(16)));
 typedef float reals __attribute__((vector_size(16)));
 

@@ -5,7 +5,7 @@
 
 #include <omp.h>
 
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/serial/haar.h"
 
 enum { SLOT_PLANES, SLOT_DESKS };

@@ -1,7 +1,7 @@
 /* Two rows through one level of the Haar transform; compiled once per target. */
 #include "stages/openmp/haar/haar.h"
 #include "stages/openmp/haar/vector.h"
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +18,8 @@ typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 /* --- element by element: where a row ends, and for what no vectors suit --- */
 
 /* One element of each of the four rows; without a second pixel to the right, `alone`. */
-INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
-                bool alone)
+CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
+                    bool alone)
 {
     size_t twin = alone ? full : full + (size_t)g->lanes;
     float a, b, c, d;
@@ -59,7 +59,7 @@ INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t ha
     }
 }
 
-INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold)
+CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold)
 {
     size_t lanes = (size_t)g->lanes, pairs = (size_t)(g->width / 2);
     for (size_t k = 0; g->width % 2 == 1 && k < lanes; k++)
@@ -79,12 +79,12 @@ typedef struct stretch {
     __m512i even, odd, low, high;
 } stretch;
 
-INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
+CRN_INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
 {
     return whole ? _mm512_loadu_ps(at) : _mm512_maskz_loadu_ps(mask, at);
 }
 
-INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool past)
+CRN_INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool past)
 {
     if (whole && past)
         write_past(at, v);
@@ -94,13 +94,13 @@ INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool p
         _mm512_mask_storeu_ps(at, mask, v);
 }
 
-INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole, vector *ret_a,
-                       vector *ret_b)
+CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole,
+                           vector *ret_a, vector *ret_b)
 {
     const float *at = row + s->full;
     if (packed) {
         vector low = read_masked(at, s->low_mask, whole);
-        vector high = read_masked(at + WIDE, s->high_mask, whole);
+        vector high = read_masked(at + CRN_HAAR_WIDE, s->high_mask, whole);
         *ret_a = _mm512_permutex2var_ps(low, s->even, high);
         *ret_b = _mm512_permutex2var_ps(low, s->odd, high);
     } else {
@@ -109,25 +109,26 @@ INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool who
     }
 }
 
-INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past, vector a,
-                        vector b)
+CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past,
+                            vector a, vector b)
 {
     float *at = row + s->full;
     if (packed) {
         write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole, past);
-        write_masked(at + WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole, past);
+        write_masked(at + CRN_HAAR_WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole,
+                     past);
     } else {
         write_masked(at, a, s->mask, whole, past);
         write_masked(at + s->lanes, b, s->mask, whole, past);
     }
 }
 
-INLINE vector read_half(const float *row, const stretch *s, bool whole)
+CRN_INLINE vector read_half(const float *row, const stretch *s, bool whole)
 {
     return read_masked(row + s->half, s->mask, whole);
 }
 
-INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
 {
     write_masked(row + s->half, v, s->mask, whole, past);
 }
@@ -140,7 +141,7 @@ typedef struct stretch {
     size_t half, full, lanes;
 } stretch;
 
-INLINE void write_as(float *at, vector v, bool past)
+CRN_INLINE void write_as(float *at, vector v, bool past)
 {
     if (past)
         write_past(at, v);
@@ -148,16 +149,16 @@ INLINE void write_as(float *at, vector v, bool past)
         write_at(at, v);
 }
 
-INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole, vector *ret_a,
-                       vector *ret_b)
+CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole,
+                           vector *ret_a, vector *ret_b)
 {
     (void)whole;
     const float *at = row + s->full;
-    vector low = read_at(at), high = read_at(at + (packed ? WIDE : s->lanes));
+    vector low = read_at(at), high = read_at(at + (packed ? CRN_HAAR_WIDE : s->lanes));
     *ret_a = low;
     *ret_b = high;
     if (packed) {
-#if WIDE == 8
+#if CRN_HAAR_WIDE == 8
         *ret_a = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
         *ret_b = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
 #else
@@ -167,13 +168,13 @@ INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool who
     }
 }
 
-INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past, vector a,
-                        vector b)
+CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past,
+                            vector a, vector b)
 {
     float *at = row + s->full;
     vector low = a, high = b;
     if (packed) {
-#if WIDE == 8
+#if CRN_HAAR_WIDE == 8
         low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
         high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 #else
@@ -182,24 +183,24 @@ INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, b
 #endif
     }
     write_as(at, low, whole && past);
-    write_as(at + (packed ? WIDE : s->lanes), high, whole && past);
+    write_as(at + (packed ? CRN_HAAR_WIDE : s->lanes), high, whole && past);
 }
 
-INLINE vector read_half(const float *row, const stretch *s, bool whole)
+CRN_INLINE vector read_half(const float *row, const stretch *s, bool whole)
 {
     (void)whole;
     return read_at(row + s->half);
 }
 
-INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
 {
     write_as(row + s->half, v, whole && past);
 }
 
 #endif
 
-INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, const stretch *s,
-                        bool packed, bool whole, bool large)
+CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, const stretch *s,
+                            bool packed, bool whole, bool large)
 {
     square q;
     if (op == INVERSE) {
@@ -234,7 +235,7 @@ INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, c
 }
 
 /* Brings nearer what will be read after this stretch's like. */
-INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool packed)
+CRN_INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool packed)
 {
     if (op == INVERSE) {
         for (int i = 0; i < 4; i++)
@@ -243,8 +244,8 @@ INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool p
     }
     for (int i = 0; i < 2; i++) {
         __builtin_prefetch(g->soon[i] + s->full);
-        if (!packed || WIDE == LINE)
-            __builtin_prefetch(g->soon[i] + s->full + (packed ? LINE : s->lanes));
+        if (!packed || CRN_HAAR_WIDE == CRN_HAAR_CACHE_LINE)
+            __builtin_prefetch(g->soon[i] + s->full + (packed ? CRN_HAAR_CACHE_LINE : s->lanes));
     }
 }
 
@@ -252,26 +253,26 @@ INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool p
 
 #if defined(CRN_TARGET_avx512)
 
-INLINE __mmask16 first_elements(size_t count)
+CRN_INLINE __mmask16 first_elements(size_t count)
 {
-    return count < WIDE ? (__mmask16)((1u << count) - 1) : 0xffff;
+    return count < CRN_HAAR_WIDE ? (__mmask16)((1u << count) - 1) : 0xffff;
 }
 
-INLINE void set_pairs(stretch *s, size_t first, size_t count)
+CRN_INLINE void set_pairs(stretch *s, size_t first, size_t count)
 {
     size_t elements = count * s->lanes;
     s->half = first * s->lanes;
     s->full = 2 * s->half;
     s->mask = first_elements(elements);
     s->low_mask = first_elements(2 * elements);
-    s->high_mask = 2 * elements > WIDE ? first_elements(2 * elements - WIDE) : 0;
+    s->high_mask = 2 * elements > CRN_HAAR_WIDE ? first_elements(2 * elements - CRN_HAAR_WIDE) : 0;
 }
 
 /* Element i of the first pixels of all pairs, and of the pairs put together (from 16 on: of their
  * second pixels). */
 #define APART(lanes, i) ((i) / (lanes)*2 * (lanes) + (i) % (lanes))
 #define TOGETHER(lanes, i)                                                                         \
-    ((i) / (2 * (lanes)) * (lanes) + (i) % (lanes) + (i) / (lanes) % 2 * WIDE)
+    ((i) / (2 * (lanes)) * (lanes) + (i) % (lanes) + (i) / (lanes) % 2 * CRN_HAAR_WIDE)
 #define FOUR(what, lanes, i)                                                                       \
     what(lanes, i), what(lanes, i + 1), what(lanes, i + 2), what(lanes, i + 3)
 #define SIXTEEN(what, lanes, i)                                                                    \
@@ -285,28 +286,28 @@ INLINE void set_pairs(stretch *s, size_t first, size_t count)
     }
 
 /* By lanes, from 1. Indices count modulo 32; those past the last pair are masked. */
-static const int32_t permutations[WIDE / 2][3][WIDE] = {
+static const int32_t permutations[CRN_HAAR_WIDE / 2][3][CRN_HAAR_WIDE] = {
     PERMUTATIONS(1), PERMUTATIONS(2), PERMUTATIONS(3), PERMUTATIONS(4),
     PERMUTATIONS(5), PERMUTATIONS(6), PERMUTATIONS(7), PERMUTATIONS(8),
 };
 
-INLINE void set_permutations(stretch *s)
+CRN_INLINE void set_permutations(stretch *s)
 {
-    const int32_t(*rows)[WIDE] = permutations[s->lanes - 1];
+    const int32_t(*rows)[CRN_HAAR_WIDE] = permutations[s->lanes - 1];
     s->even = _mm512_loadu_si512(rows[0]);
     s->odd = _mm512_add_epi32(s->even, _mm512_set1_epi32((int32_t)s->lanes));
     s->low = _mm512_loadu_si512(rows[1]);
     s->high = _mm512_loadu_si512(rows[2]);
 }
 
-INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
+CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), p = 0;
-    size_t at_once = (size_t)(WIDE / g->lanes);
+    size_t at_once = (size_t)(CRN_HAAR_WIDE / g->lanes);
     stretch s = {.lanes = (size_t)g->lanes};
     set_permutations(&s);
     set_pairs(&s, 0, at_once);
-    if (at_once * s.lanes == WIDE) {
+    if (at_once * s.lanes == CRN_HAAR_WIDE) {
         for (; p + at_once <= pairs; p += at_once) {
             s.half = p * s.lanes;
             s.full = 2 * s.half;
@@ -329,15 +330,15 @@ INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, 
     }
 }
 
-INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
+CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
     stretch s = {.lanes = lanes, .mask = first_elements(lanes)};
     for (size_t p = 0; p < pairs; p++)
-        for (size_t k = 0; k < lanes; k += WIDE) {
+        for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
             s.half = p * lanes + k;
             s.full = 2 * p * lanes + k;
-            if (lanes > WIDE)
+            if (lanes > CRN_HAAR_WIDE)
                 s.mask = first_elements(lanes - k);
             one_stretch(op, g, threshold, &s, false, false, large);
             if (large)
@@ -345,10 +346,10 @@ INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold
         }
 }
 
-INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
+CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
-    if (2 * g.lanes <= WIDE)
+    if (2 * g.lanes <= CRN_HAAR_WIDE)
         packed_pairs(op, &g, threshold, large);
     else
         pairs_of_parts(op, &g, threshold, large);
@@ -359,11 +360,11 @@ INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool 
 
 /* The last stretch of what is no multiple of a vector begins earlier: what it does twice it does
  * alike. */
-INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
+CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2);
-    for (size_t p = 0; p < pairs; p += WIDE) {
-        size_t first = p + WIDE <= pairs ? p : pairs - WIDE;
+    for (size_t p = 0; p < pairs; p += CRN_HAAR_WIDE) {
+        size_t first = p + CRN_HAAR_WIDE <= pairs ? p : pairs - CRN_HAAR_WIDE;
         stretch s = {.half = first, .full = 2 * first, .lanes = 1};
         one_stretch(op, g, threshold, &s, true, first == p, large);
         if (large && first == p)
@@ -371,12 +372,12 @@ INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, 
     }
 }
 
-INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
+CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
     for (size_t p = 0; p < pairs; p++)
-        for (size_t k = 0; k < lanes; k += WIDE) {
-            size_t first = k + WIDE <= lanes ? k : lanes - WIDE;
+        for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
+            size_t first = k + CRN_HAAR_WIDE <= lanes ? k : lanes - CRN_HAAR_WIDE;
             stretch s = {.half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
             one_stretch(op, g, threshold, &s, false, first == k, large);
             if (large)
@@ -384,7 +385,7 @@ INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold
         }
 }
 
-INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float threshold)
+CRN_INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float threshold)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
     for (size_t p = 0; p < pairs; p++)
@@ -392,12 +393,12 @@ INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float thresho
             one(op, g, threshold, p * lanes + k, 2 * p * lanes + k, false);
 }
 
-INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
+CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
-    if (g.lanes == 1 && g.width / 2 >= WIDE)
+    if (g.lanes == 1 && g.width / 2 >= CRN_HAAR_WIDE)
         packed_pairs(op, &g, threshold, large);
-    else if (g.lanes >= WIDE)
+    else if (g.lanes >= CRN_HAAR_WIDE)
         pairs_of_parts(op, &g, threshold, large);
     else
         pairs_one_by_one(op, &g, threshold);
@@ -470,7 +471,7 @@ static void stream(const float *from, float *to, size_t count)
     head = head < count ? head : count;
     memcpy(to, from, head * sizeof *to);
     size_t i = head;
-    for (; i + LINE <= count; i += LINE)
+    for (; i + CRN_HAAR_CACHE_LINE <= count; i += CRN_HAAR_CACHE_LINE)
         stream_line(from + i, to + i);
     memcpy(to + i, from + i, (count - i) * sizeof *to);
 }

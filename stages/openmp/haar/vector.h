@@ -7,101 +7,100 @@
 #include <string.h>
 
 #include <immintrin.h>
+#include "stages/openmp/simd.h"
 
 /* Floats of a line of the cache. */
-#define LINE 16
-
-#define INLINE static inline __attribute__((always_inline))
+#define CRN_HAAR_CACHE_LINE 16
 
 #if defined(CRN_TARGET_avx512)
 
-#define WIDE 16
+#define CRN_HAAR_WIDE 16
 typedef __m512 vector;
 
-INLINE vector set1(float value)
+CRN_INLINE vector set1(float value)
 {
     return _mm512_set1_ps(value);
 }
 
 /* 0 where it is less; of a NaN, the NaN. */
-INLINE vector at_least_0(vector v)
+CRN_INLINE vector at_least_0(vector v)
 {
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
-INLINE void write_past(float *at, vector v)
+CRN_INLINE void write_past(float *at, vector v)
 {
     _mm512_stream_ps(at, v);
 }
 
 #elif defined(CRN_TARGET_avx2)
 
-#define WIDE 8
+#define CRN_HAAR_WIDE 8
 typedef __m256 vector;
 
-INLINE vector set1(float value)
+CRN_INLINE vector set1(float value)
 {
     return _mm256_set1_ps(value);
 }
 
-INLINE vector at_least_0(vector v)
+CRN_INLINE vector at_least_0(vector v)
 {
     return _mm256_max_ps(_mm256_setzero_ps(), v);
 }
 
-INLINE void write_past(float *at, vector v)
+CRN_INLINE void write_past(float *at, vector v)
 {
     _mm256_stream_ps(at, v);
 }
 
 #else
 
-#define WIDE 4
+#define CRN_HAAR_WIDE 4
 typedef __m128 vector;
 
-INLINE vector set1(float value)
+CRN_INLINE vector set1(float value)
 {
     return _mm_set1_ps(value);
 }
 
-INLINE vector at_least_0(vector v)
+CRN_INLINE vector at_least_0(vector v)
 {
     return _mm_max_ps(_mm_setzero_ps(), v);
 }
 
-INLINE void write_past(float *at, vector v)
+CRN_INLINE void write_past(float *at, vector v)
 {
     _mm_stream_ps(at, v);
 }
 
 #endif
 
-INLINE vector read_at(const float *at)
+CRN_INLINE vector read_at(const float *at)
 {
     vector v;
     memcpy(&v, at, sizeof v);
     return v;
 }
 
-INLINE void write_at(float *at, vector v)
+CRN_INLINE void write_at(float *at, vector v)
 {
     memcpy(at, &v, sizeof v);
 }
 
 /* One line of the cache. */
-INLINE void stream_line(const float *from, float *to)
+CRN_INLINE void stream_line(const float *from, float *to)
 {
-    for (int i = 0; i < LINE; i += WIDE)
+    for (int i = 0; i < CRN_HAAR_CACHE_LINE; i += CRN_HAAR_WIDE)
         write_past(to + i, read_at(from + i));
 }
 
-typedef int32_t vector_bits __attribute__((vector_size(WIDE * 4)));
+typedef int32_t vector_bits __attribute__((vector_size(CRN_HAAR_WIDE * 4)));
 
 typedef struct square {
     vector a, b, c, d;
 } square;
 
-INLINE square four_sums(square q)
+CRN_INLINE square four_sums(square q)
 {
     const vector half = set1(0.5f);
     vector top = q.a + q.b, bottom = q.c + q.d, top_less = q.a - q.b, bottom_less = q.c - q.d;
@@ -109,14 +108,14 @@ INLINE square four_sums(square q)
                     (top_less - bottom_less) * half};
 }
 
-INLINE vector soften(vector difference, vector threshold)
+CRN_INLINE vector soften(vector difference, vector threshold)
 {
     vector magnitude = (vector)((vector_bits)difference & INT32_MAX);
     vector left = at_least_0(magnitude - threshold);
     return (vector)((vector_bits)left | ((vector_bits)difference & INT32_MIN));
 }
 
-INLINE vector keep_if(vector v, bool kept)
+CRN_INLINE vector keep_if(vector v, bool kept)
 {
     return (vector)((vector_bits)v & -(int32_t)kept);
 }

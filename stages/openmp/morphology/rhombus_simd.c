@@ -1,5 +1,6 @@
 /* A small rhombus, the disk of 3 or 5 pixels: runs are made and merged in registers. */
 #include "stages/openmp/morphology/vector.h"
+#include "stages/openmp/simd.h"
 
 #if defined(CRN_TARGET_avx512)
 #define ROWS_AT_ONCE 8
@@ -15,7 +16,7 @@ _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are mad
 #if defined(__clang__)
 #define WHOLLY _Pragma("clang loop unroll(full)")
 #else
-#define WHOLLY UNROLL
+#define WHOLLY CRN_MORPHOLOGY_UNROLL
 #endif
 
 /* The vector that lies `bytes` beside `row`, which begins a cache line. A load across the border of
@@ -38,7 +39,7 @@ _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are mad
         return _mm512_alignr_epi8(high, low, n);
 
 /* The 64 bytes from number 4 * `words` of low and high on. */
-INLINE vector shift_words(vector high, vector low, int32_t words)
+CRN_INLINE vector shift_words(vector high, vector low, int32_t words)
 {
     switch (words) {
         FOR_1_TO_15(SHIFT_WORDS)
@@ -50,7 +51,7 @@ INLINE vector shift_words(vector high, vector low, int32_t words)
 }
 
 /* Within each 16 bytes. */
-INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
+CRN_INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
 {
     switch (bytes) {
         FOR_1_TO_15(SHIFT_BYTES)
@@ -59,11 +60,11 @@ INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
     }
 }
 
-INLINE vector load_beside(const uint8_t *row, int32_t bytes)
+CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 {
-    int32_t rest = (bytes + 4 * VECTOR_BYTES) % VECTOR_BYTES;
-    vector low = load_vector(row + bytes - rest);
-    vector high = load_vector(row + bytes - rest + VECTOR_BYTES);
+    int32_t rest = (bytes + 4 * CRN_MORPHOLOGY_VECTOR_BYTES) % CRN_MORPHOLOGY_VECTOR_BYTES;
+    vector low = crn_load_vector(row + bytes - rest);
+    vector high = crn_load_vector(row + bytes - rest + CRN_MORPHOLOGY_VECTOR_BYTES);
     if (rest % 4 == 0)
         return shift_words(high, low, rest / 4);
     int32_t words = rest / 16 * 4;
@@ -74,31 +75,31 @@ INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 
 #define SHIFTS false
 
-INLINE vector load_beside(const uint8_t *row, int32_t bytes)
+CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 {
-    return load_vector(row + bytes);
+    return crn_load_vector(row + bytes);
 }
 
 #endif
 
 /* The extremes of 1, 3 and 5 pixels about each; is_known: the compiler knows `unit`. */
-INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
-                         const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
+CRN_INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
+                             const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
 {
-    lengths[0] = load_vector(row);
+    lengths[0] = crn_load_vector(row);
     WHOLLY
     for (int32_t i = 1; i <= radius; i++) {
         vector left =
-            is_known ? load_beside(row, (int32_t)(-i * unit)) : load_vector(row - i * unit);
+            is_known ? load_beside(row, (int32_t)(-i * unit)) : crn_load_vector(row - i * unit);
         vector right =
-            is_known ? load_beside(row, (int32_t)(i * unit)) : load_vector(row + i * unit);
+            is_known ? load_beside(row, (int32_t)(i * unit)) : crn_load_vector(row + i * unit);
         lengths[i] = extreme(kind, extreme(kind, lengths[i - 1], left), right);
     }
 }
 
 /* Row i lies in the windows of the results i - 2 radius to i; `k` rows below the top of one's. */
-INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32_t k,
-                      const vector lengths[RADIUS_MOST + 1], vector v[ROWS_AT_ONCE])
+CRN_INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32_t k,
+                          const vector lengths[RADIUS_MOST + 1], vector v[ROWS_AT_ONCE])
 {
     int32_t to = i - k;
     if (k > 2 * radius || to < 0 || to >= ROWS_AT_ONCE)
@@ -107,9 +108,9 @@ INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32
     v[to] = k == 0 ? one : extreme(kind, v[to], one);
 }
 
-INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
-                        const uint8_t *const *rows, ptrdiff_t unit, size_t x, int32_t i,
-                        vector v[ROWS_AT_ONCE])
+CRN_INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
+                            const uint8_t *const *rows, ptrdiff_t unit, size_t x, int32_t i,
+                            vector v[ROWS_AT_ONCE])
 {
     vector lengths[RADIUS_MOST + 1];
     if (i >= ROWS_AT_ONCE + 2 * radius)
@@ -122,24 +123,26 @@ INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
     merge_one(kind, radius, i, 4, lengths, v);
 }
 
-INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_known,
-                       const uint8_t *const *rows, ptrdiff_t unit, size_t x, vector v[ROWS_AT_ONCE])
+CRN_INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_known,
+                           const uint8_t *const *rows, ptrdiff_t unit, size_t x,
+                           vector v[ROWS_AT_ONCE])
 {
     WHOLLY
     for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MOST; i++)
         rhombus_row(kind, radius, is_known, rows, unit, x, i, v);
 }
 
-INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_known, void *const *to,
-                           const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
+CRN_INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_known,
+                               void *const *to, const uint8_t *const *rows, ptrdiff_t unit,
+                               size_t bytes)
 {
-    for (size_t x = 0; x < bytes; x += VECTOR_BYTES) {
+    for (size_t x = 0; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
         vector v[ROWS_AT_ONCE];
         rhombus_at(kind, radius, is_known, rows, unit, x, v);
-        if (bytes - x >= VECTOR_BYTES) {
+        if (bytes - x >= CRN_MORPHOLOGY_VECTOR_BYTES) {
             WHOLLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
-                store_vector((uint8_t *)to[i] + x, v[i]);
+                crn_store_vector((uint8_t *)to[i] + x, v[i]);
         } else {
             WHOLLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
@@ -148,8 +151,9 @@ INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_kno
     }
 }
 
-INLINE void rhombus_unit(crn_morphology_kind kind, int32_t radius, bool is_known, void *const *to,
-                         const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
+CRN_INLINE void rhombus_unit(crn_morphology_kind kind, int32_t radius, bool is_known,
+                             void *const *to, const uint8_t *const *rows, ptrdiff_t unit,
+                             size_t bytes)
 {
     for (int32_t i = 0; i < CRN_MORPHOLOGY_RHOMBUS_BLOCK; i += ROWS_AT_ONCE) {
         if (radius == 1)
@@ -160,8 +164,8 @@ INLINE void rhombus_unit(crn_morphology_kind kind, int32_t radius, bool is_known
 }
 
 /* One plane, three and twelve are what there mostly is. */
-INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *to,
-                         const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
+CRN_INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *to,
+                             const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
 {
     const ptrdiff_t one = crn_morphology_is_f32(kind) ? sizeof(float) : sizeof(uint8_t);
     if (SHIFTS && unit == one)
@@ -177,6 +181,6 @@ INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *
 void CRN_TARGETED(crn_morphology_rhombus)(crn_morphology_kind kind, int32_t radius, void *const *to,
                                           const void *const *rows, size_t unit, size_t bytes)
 {
-    FOR_EACH_KIND(kind, rhombus_kind, radius, to, (const uint8_t *const *)rows, (ptrdiff_t)unit,
-                  bytes)
+    CRN_MORPHOLOGY_FOR_EACH_KIND(kind, rhombus_kind, radius, to, (const uint8_t *const *)rows,
+                                 (ptrdiff_t)unit, bytes)
 }

@@ -4,22 +4,23 @@
 #include <string.h>
 
 #include "stages/openmp/morphology/vector.h"
+#include "stages/openmp/simd.h"
 
 #define MERGE_FEW  5 /* rows */
 #define STACK_WIDE 4 /* vectors */
 
 /* --- load ----------------------------------------------------------------------------------- */
 
-INLINE vector as_read(crn_morphology_kind kind, vector v)
+CRN_INLINE vector as_read(crn_morphology_kind kind, vector v)
 {
-    return plus_f32(extreme(kind, v, neutral(kind)), every_f32(0));
+    return crn_add_f32(extreme(kind, v, neutral(kind)), crn_set1_f32(0));
 }
 
-INLINE void load_kind(crn_morphology_kind kind, uint8_t *to, const uint8_t *from, size_t bytes)
+CRN_INLINE void load_kind(crn_morphology_kind kind, uint8_t *to, const uint8_t *from, size_t bytes)
 {
     size_t x = 0;
-    for (; x + VECTOR_BYTES <= bytes; x += VECTOR_BYTES)
-        store_vector(to + x, as_read(kind, load_vector(from + x)));
+    for (; x + CRN_MORPHOLOGY_VECTOR_BYTES <= bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES)
+        crn_store_vector(to + x, as_read(kind, crn_load_vector(from + x)));
     if (x < bytes)
         store_part(to + x, as_read(kind, load_part(from + x, bytes - x)), bytes - x);
 }
@@ -37,53 +38,54 @@ static void load_row(crn_morphology_kind kind, void *to, const void *from, size_
 /* --- merge ---------------------------------------------------------------------------------- */
 
 /* The extreme of rows[0] to rows[count - 1], at x; `at_once` vectors, in registers. */
-INLINE void merge_at(crn_morphology_kind kind, size_t at_once, vector *v,
-                     const uint8_t *const *rows, size_t count, size_t x)
+CRN_INLINE void merge_at(crn_morphology_kind kind, size_t at_once, vector *v,
+                         const uint8_t *const *rows, size_t count, size_t x)
 {
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++)
-        v[k] = load_vector(rows[0] + x + k * VECTOR_BYTES);
+        v[k] = crn_load_vector(rows[0] + x + k * CRN_MORPHOLOGY_VECTOR_BYTES);
     for (size_t i = 1; i < count; i++) {
         const uint8_t *row = rows[i] + x;
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            v[k] = extreme(kind, v[k], load_vector(row + k * VECTOR_BYTES));
+            v[k] = extreme(kind, v[k], crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES));
     }
 }
 
-INLINE void merge_count(crn_morphology_kind kind, size_t at_once, uint8_t *to,
-                        const uint8_t *const *rows, size_t count, size_t bytes)
+CRN_INLINE void merge_count(crn_morphology_kind kind, size_t at_once, uint8_t *to,
+                            const uint8_t *const *rows, size_t count, size_t bytes)
 {
-    vector v[MERGE_AT_ONCE];
+    vector v[CRN_MORPHOLOGY_MERGE_AT_ONCE];
     size_t x = 0;
-    for (; x + at_once * VECTOR_BYTES <= bytes; x += at_once * VECTOR_BYTES) {
+    for (; x + at_once * CRN_MORPHOLOGY_VECTOR_BYTES <= bytes;
+         x += at_once * CRN_MORPHOLOGY_VECTOR_BYTES) {
         merge_at(kind, at_once, v, rows, count, x);
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            store_vector(to + x + k * VECTOR_BYTES, v[k]);
+            crn_store_vector(to + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[k]);
     }
-    for (; x < bytes; x += VECTOR_BYTES) {
+    for (; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
         merge_at(kind, 1, v, rows, count, x);
-        if (bytes - x < VECTOR_BYTES)
+        if (bytes - x < CRN_MORPHOLOGY_VECTOR_BYTES)
             store_part(to + x, v[0], bytes - x);
         else
-            store_vector(to + x, v[0]);
+            crn_store_vector(to + x, v[0]);
     }
 }
 
 /* A few rows, whose addresses stay in registers. */
-INLINE void merge_few(crn_morphology_kind kind, uint8_t *to, const void *const *rows, size_t count,
-                      size_t bytes)
+CRN_INLINE void merge_few(crn_morphology_kind kind, uint8_t *to, const void *const *rows,
+                          size_t count, size_t bytes)
 {
     const uint8_t *few[MERGE_FEW];
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (size_t i = 0; i < count; i++)
         few[i] = rows[i];
-    merge_count(kind, MERGE_AT_ONCE / 2, to, few, count, bytes);
+    merge_count(kind, CRN_MORPHOLOGY_MERGE_AT_ONCE / 2, to, few, count, bytes);
 }
 
-INLINE void merge_kind(crn_morphology_kind kind, uint8_t *to, const void *const *rows, size_t count,
-                       size_t bytes)
+CRN_INLINE void merge_kind(crn_morphology_kind kind, uint8_t *to, const void *const *rows,
+                           size_t count, size_t bytes)
 {
     switch (count) {
     case 2:
@@ -96,13 +98,15 @@ INLINE void merge_kind(crn_morphology_kind kind, uint8_t *to, const void *const 
         merge_few(kind, to, rows, 5, bytes);
         return;
     default:
-        merge_count(kind, MERGE_AT_ONCE, to, (const uint8_t *const *)rows, count, bytes);
+        merge_count(kind, CRN_MORPHOLOGY_MERGE_AT_ONCE, to, (const uint8_t *const *)rows, count,
+                    bytes);
         return;
     }
 }
 
 static void merge_rows(crn_morphology_kind kind, void *to, const void *const *rows, size_t count,
-                       size_t bytes){FOR_EACH_KIND(kind, merge_kind, to, rows, count, bytes)}
+                       size_t bytes){
+    CRN_MORPHOLOGY_FOR_EACH_KIND(kind, merge_kind, to, rows, count, bytes)}
 
 /* --- stack ---------------------------------------------------------------------------------- */
 
@@ -111,28 +115,30 @@ static void merge_rows(crn_morphology_kind kind, void *to, const void *const *ro
  * those and the last below is merged row by row, and each result takes what it needs of it (van
  * Herk 1992, Gil and Werman 1993, in registers). `at_once` vectors side by side: v[row][vector].
  */
-INLINE void stack_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
-                     int32_t window, int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
+CRN_INLINE
+    void stack_at(crn_morphology_kind kind, size_t at_once, const void *const *rows, int32_t window,
+                  int32_t count, size_t x, vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE])
 {
     vector merged[STACK_WIDE];
     merge_at(kind, at_once, merged, (const uint8_t *const *)rows + count - 1,
              (size_t)(window - count + 1), x);
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++)
         v[count - 1][k] = merged[k];
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (int32_t i = count - 2; i >= 0; i--) {
         const uint8_t *row = (const uint8_t *)rows[i] + x;
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            v[i][k] = extreme(kind, v[i + 1][k], load_vector(row + k * VECTOR_BYTES));
+            v[i][k] =
+                extreme(kind, v[i + 1][k], crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES));
     }
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (int32_t i = 1; i < count; i++) {
         const uint8_t *row = (const uint8_t *)rows[window + i - 1] + x;
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++) {
-            vector one = load_vector(row + k * VECTOR_BYTES);
+            vector one = crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES);
             merged[k] = i == 1 ? one : extreme(kind, merged[k], one);
             v[i][k] = extreme(kind, v[i][k], merged[k]);
         }
@@ -140,18 +146,19 @@ INLINE void stack_at(crn_morphology_kind kind, size_t at_once, const void *const
 }
 
 /* A window of three, where two results and the next two share a row as well. */
-INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
-                           int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
+CRN_INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
+                               int32_t count, size_t x,
+                               vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE])
 {
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++) {
-        size_t at = x + k * VECTOR_BYTES;
-        vector first = load_vector((const uint8_t *)rows[0] + at);
-        vector second = load_vector((const uint8_t *)rows[1] + at);
-        UNROLL
+        size_t at = x + k * CRN_MORPHOLOGY_VECTOR_BYTES;
+        vector first = crn_load_vector((const uint8_t *)rows[0] + at);
+        vector second = crn_load_vector((const uint8_t *)rows[1] + at);
+        CRN_MORPHOLOGY_UNROLL
         for (int32_t i = 0; i < count; i += 2) {
-            vector third = load_vector((const uint8_t *)rows[i + 2] + at);
-            vector fourth = load_vector((const uint8_t *)rows[i + 3] + at);
+            vector third = crn_load_vector((const uint8_t *)rows[i + 2] + at);
+            vector fourth = crn_load_vector((const uint8_t *)rows[i + 3] + at);
             vector shared = extreme(kind, second, third);
             v[i][k] = extreme(kind, first, shared);
             v[i + 1][k] = extreme(kind, shared, fourth);
@@ -161,8 +168,9 @@ INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const void 
     }
 }
 
-INLINE void stack_any_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
-                         int32_t window, int32_t count, size_t x, vector v[STACK_MOST][STACK_WIDE])
+CRN_INLINE void stack_any_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
+                             int32_t window, int32_t count, size_t x,
+                             vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE])
 {
     if (count > window)
         stack_three_at(kind, at_once, rows, count, x, v);
@@ -170,47 +178,49 @@ INLINE void stack_any_at(crn_morphology_kind kind, size_t at_once, const void *c
         stack_at(kind, at_once, rows, window, count, x, v);
 }
 
-INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t count, void *const *to,
-                        const void *const *rows, int32_t window, size_t bytes)
+CRN_INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t count,
+                            void *const *to, const void *const *rows, int32_t window, size_t bytes)
 {
-    vector v[STACK_MOST][STACK_WIDE];
+    vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE];
     size_t x = 0;
-    for (; x + at_once * VECTOR_BYTES <= bytes; x += at_once * VECTOR_BYTES) {
+    for (; x + at_once * CRN_MORPHOLOGY_VECTOR_BYTES <= bytes;
+         x += at_once * CRN_MORPHOLOGY_VECTOR_BYTES) {
         stack_any_at(kind, at_once, rows, window, count, x, v);
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (int32_t i = 0; i < count; i++) {
-            UNROLL
+            CRN_MORPHOLOGY_UNROLL
             for (size_t k = 0; k < at_once; k++)
-                store_vector((uint8_t *)to[i] + x + k * VECTOR_BYTES, v[i][k]);
+                crn_store_vector((uint8_t *)to[i] + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[i][k]);
         }
     }
-    for (; x < bytes; x += VECTOR_BYTES) {
+    for (; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
         stack_any_at(kind, 1, rows, window, count, x, v);
-        size_t left = bytes - x < VECTOR_BYTES ? bytes - x : VECTOR_BYTES;
+        size_t left =
+            bytes - x < CRN_MORPHOLOGY_VECTOR_BYTES ? bytes - x : CRN_MORPHOLOGY_VECTOR_BYTES;
         for (int32_t i = 0; i < count; i++)
             store_part((uint8_t *)to[i] + x, v[i][0], left);
     }
 }
 
 /* Returns how many of the results it made. */
-INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void *const *rows,
-                          int32_t window, int32_t count, size_t bytes)
+CRN_INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void *const *rows,
+                              int32_t window, int32_t count, size_t bytes)
 {
     int32_t most = window < count ? window : count;
     if (window == 3 && count >= 4) {
         stack_count(kind, STACK_WIDE / 2, 4, to, rows, 3, bytes);
         return 4;
     }
-    if (most >= STACK_MOST) {
-        stack_count(kind, 1, STACK_MOST, to, rows, window, bytes);
-        return STACK_MOST;
+    if (most >= CRN_MORPHOLOGY_STACK_MAX) {
+        stack_count(kind, 1, CRN_MORPHOLOGY_STACK_MAX, to, rows, window, bytes);
+        return CRN_MORPHOLOGY_STACK_MAX;
     }
     if (most >= 8) {
-        stack_count(kind, STACK_MOST / 8, 8, to, rows, window, bytes);
+        stack_count(kind, CRN_MORPHOLOGY_STACK_MAX / 8, 8, to, rows, window, bytes);
         return 8;
     }
     if (most >= 4) {
-        stack_count(kind, STACK_MOST / 4, 4, to, rows, window, bytes);
+        stack_count(kind, CRN_MORPHOLOGY_STACK_MAX / 4, 4, to, rows, window, bytes);
         return 4;
     }
     if (most >= 2) {
@@ -221,8 +231,8 @@ INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void 
     return 1;
 }
 
-INLINE void stack_kind(crn_morphology_kind kind, void *const *to, const void *const *rows,
-                       int32_t window, int32_t count, size_t bytes)
+CRN_INLINE void stack_kind(crn_morphology_kind kind, void *const *to, const void *const *rows,
+                           int32_t window, int32_t count, size_t bytes)
 {
     while (count > 0) {
         int32_t done = stack_some(kind, to, rows, window, count, bytes);
@@ -234,33 +244,34 @@ INLINE void stack_kind(crn_morphology_kind kind, void *const *to, const void *co
 
 static void stack_rows(crn_morphology_kind kind, void *const *to, const void *const *rows,
                        int32_t window, int32_t count, size_t bytes){
-    FOR_EACH_KIND(kind, stack_kind, to, rows, window, count, bytes)}
+    CRN_MORPHOLOGY_FOR_EACH_KIND(kind, stack_kind, to, rows, window, count, bytes)}
 
 /* --- raise ---------------------------------------------------------------------------------- */
 
 #define RAISE_AT_ONCE 4 /* vectors */
 
-INLINE vector raised(crn_morphology_kind kind, const uint8_t *from, float height)
+CRN_INLINE vector raised(crn_morphology_kind kind, const uint8_t *from, float height)
 {
-    vector v = load_vector(from);
+    vector v = crn_load_vector(from);
     if (crn_morphology_is_f32(kind))
-        return plus_f32(v, every_f32(height));
-    v = plus_u8(v, every_u8(height > 0 ? (uint8_t)height : 0));
-    return minus_u8(v, every_u8(height < 0 ? (uint8_t)-height : 0));
+        return crn_add_f32(v, crn_set1_f32(height));
+    v = crn_add_u8(v, crn_set1_u8(height > 0 ? (uint8_t)height : 0));
+    return crn_sub_u8(v, crn_set1_u8(height < 0 ? (uint8_t)-height : 0));
 }
 
 /* All members lie on the picture, for as many elements as `at_once` vectors have. */
-INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
-                        const crn_morphology_raised *members, size_t count, size_t x)
+CRN_INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
+                            const crn_morphology_raised *members, size_t count, size_t x)
 {
-    UNROLL
+    CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++)
         v[k] = neutral(kind);
     for (size_t i = 0; i < count; i++) {
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
             v[k] = extreme(kind, v[k],
-                           raised(kind, members[i].row + x + k * VECTOR_BYTES, members[i].height));
+                           raised(kind, members[i].row + x + k * CRN_MORPHOLOGY_VECTOR_BYTES,
+                                  members[i].height));
     }
 }
 
@@ -283,8 +294,8 @@ static void raise_beside(bool greatest, uint8_t *to, const crn_morphology_raised
     }
 }
 
-INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to, const crn_morphology_raised *members,
-                       size_t count, size_t bytes)
+CRN_INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to,
+                           const crn_morphology_raised *members, size_t count, size_t bytes)
 {
     size_t x = 0, end = bytes;
     if (!crn_morphology_is_f32(kind)) {
@@ -298,23 +309,25 @@ INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to, const crn_morpholo
         raise_beside(greatest, to, members, count, (ptrdiff_t)end, (ptrdiff_t)bytes);
     }
     vector v[RAISE_AT_ONCE];
-    for (; x + RAISE_AT_ONCE * VECTOR_BYTES <= end; x += RAISE_AT_ONCE * VECTOR_BYTES) {
+    for (; x + RAISE_AT_ONCE * CRN_MORPHOLOGY_VECTOR_BYTES <= end;
+         x += RAISE_AT_ONCE * CRN_MORPHOLOGY_VECTOR_BYTES) {
         raise_block(kind, RAISE_AT_ONCE, v, members, count, x);
-        UNROLL
+        CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < RAISE_AT_ONCE; k++)
-            store_vector(to + x + k * VECTOR_BYTES, v[k]);
+            crn_store_vector(to + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[k]);
     }
-    for (; x < end; x += VECTOR_BYTES) {
+    for (; x < end; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
         raise_block(kind, 1, v, members, count, x);
         size_t left = end - x;
-        store_part(to + x, v[0], left < VECTOR_BYTES ? left : VECTOR_BYTES);
+        store_part(to + x, v[0],
+                   left < CRN_MORPHOLOGY_VECTOR_BYTES ? left : CRN_MORPHOLOGY_VECTOR_BYTES);
     }
 }
 
 static void raise_rows(crn_morphology_kind kind, void *to, const crn_morphology_raised *members,
                        size_t count, size_t bytes)
 {
-    FOR_EACH_KIND(kind, raise_kind, to, members, count, bytes)
+    CRN_MORPHOLOGY_FOR_EACH_KIND(kind, raise_kind, to, members, count, bytes)
 }
 
 /* --- subtract ------------------------------------------------------------------------------- */

@@ -8,14 +8,12 @@
 #include <immintrin.h>
 
 #include "stages/openmp/morphology/morphology.h"
-#include "stages/openmp/target.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "stages/openmp/simd.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#define UNROLL _Pragma("GCC unroll 16")
+#define CRN_MORPHOLOGY_UNROLL _Pragma("GCC unroll 16")
 #else
-#define UNROLL
+#define CRN_MORPHOLOGY_UNROLL
 #endif
 
 /* Each target says what a vector is, and what can be done with one. Of two floats the first counts
@@ -23,128 +21,128 @@
 #if defined(CRN_TARGET_avx512)
 
 typedef __m512i vector;
-#define VECTOR_BYTES       64
-#define STACK_MOST         16 /* rows of a result in registers */
-#define MERGE_AT_ONCE      8  /* vectors */
-#define load_vector(p)     _mm512_loadu_si512(p)
-#define store_vector(p, v) _mm512_storeu_si512(p, v)
-#define least_u8(a, b)     _mm512_min_epu8(a, b)
-#define greatest_u8(a, b)  _mm512_max_epu8(a, b)
-#define plus_u8(a, b)      _mm512_adds_epu8(a, b)
-#define minus_u8(a, b)     _mm512_subs_epu8(a, b)
-#define every_u8(value)    _mm512_set1_epi8((char)(value))
-#define floats(v)          _mm512_castsi512_ps(v)
-#define bits(v)            _mm512_castps_si512(v)
-#define least_f32(a, b)    bits(_mm512_min_ps(floats(a), floats(b)))
-#define greatest_f32(a, b) bits(_mm512_max_ps(floats(a), floats(b)))
-#define plus_f32(a, b)     bits(_mm512_add_ps(floats(a), floats(b)))
-#define every_f32(value)   bits(_mm512_set1_ps(value))
+#define CRN_MORPHOLOGY_VECTOR_BYTES  64
+#define CRN_MORPHOLOGY_STACK_MAX     16 /* rows of a result in registers */
+#define CRN_MORPHOLOGY_MERGE_AT_ONCE 8  /* vectors */
+#define crn_load_vector(p)           _mm512_loadu_si512(p)
+#define crn_store_vector(p, v)       _mm512_storeu_si512(p, v)
+#define crn_min_u8(a, b)             _mm512_min_epu8(a, b)
+#define crn_max_u8(a, b)             _mm512_max_epu8(a, b)
+#define crn_add_u8(a, b)             _mm512_adds_epu8(a, b)
+#define crn_sub_u8(a, b)             _mm512_subs_epu8(a, b)
+#define crn_set1_u8(value)           _mm512_set1_epi8((char)(value))
+#define crn_floats(v)                _mm512_castsi512_ps(v)
+#define crn_bits(v)                  _mm512_castps_si512(v)
+#define crn_min_f32(a, b)            crn_bits(_mm512_min_ps(crn_floats(a), crn_floats(b)))
+#define crn_max_f32(a, b)            crn_bits(_mm512_max_ps(crn_floats(a), crn_floats(b)))
+#define crn_add_f32(a, b)            crn_bits(_mm512_add_ps(crn_floats(a), crn_floats(b)))
+#define crn_set1_f32(value)          crn_bits(_mm512_set1_ps(value))
 
 #elif defined(CRN_TARGET_avx2)
 
 typedef __m256i vector;
-#define VECTOR_BYTES       32
-#define STACK_MOST         8
-#define MERGE_AT_ONCE      4
-#define load_vector(p)     _mm256_loadu_si256((const __m256i *)(p))
-#define store_vector(p, v) _mm256_storeu_si256((__m256i *)(p), v)
-#define least_u8(a, b)     _mm256_min_epu8(a, b)
-#define greatest_u8(a, b)  _mm256_max_epu8(a, b)
-#define plus_u8(a, b)      _mm256_adds_epu8(a, b)
-#define minus_u8(a, b)     _mm256_subs_epu8(a, b)
-#define every_u8(value)    _mm256_set1_epi8((char)(value))
-#define floats(v)          _mm256_castsi256_ps(v)
-#define bits(v)            _mm256_castps_si256(v)
-#define least_f32(a, b)    bits(_mm256_min_ps(floats(a), floats(b)))
-#define greatest_f32(a, b) bits(_mm256_max_ps(floats(a), floats(b)))
-#define plus_f32(a, b)     bits(_mm256_add_ps(floats(a), floats(b)))
-#define every_f32(value)   bits(_mm256_set1_ps(value))
+#define CRN_MORPHOLOGY_VECTOR_BYTES  32
+#define CRN_MORPHOLOGY_STACK_MAX     8
+#define CRN_MORPHOLOGY_MERGE_AT_ONCE 4
+#define crn_load_vector(p)           _mm256_loadu_si256((const __m256i *)(p))
+#define crn_store_vector(p, v)       _mm256_storeu_si256((__m256i *)(p), v)
+#define crn_min_u8(a, b)             _mm256_min_epu8(a, b)
+#define crn_max_u8(a, b)             _mm256_max_epu8(a, b)
+#define crn_add_u8(a, b)             _mm256_adds_epu8(a, b)
+#define crn_sub_u8(a, b)             _mm256_subs_epu8(a, b)
+#define crn_set1_u8(value)           _mm256_set1_epi8((char)(value))
+#define crn_floats(v)                _mm256_castsi256_ps(v)
+#define crn_bits(v)                  _mm256_castps_si256(v)
+#define crn_min_f32(a, b)            crn_bits(_mm256_min_ps(crn_floats(a), crn_floats(b)))
+#define crn_max_f32(a, b)            crn_bits(_mm256_max_ps(crn_floats(a), crn_floats(b)))
+#define crn_add_f32(a, b)            crn_bits(_mm256_add_ps(crn_floats(a), crn_floats(b)))
+#define crn_set1_f32(value)          crn_bits(_mm256_set1_ps(value))
 
 #else
 
 typedef __m128i vector;
-#define VECTOR_BYTES       16
-#define STACK_MOST         8
-#define MERGE_AT_ONCE      4
-#define load_vector(p)     _mm_loadu_si128((const __m128i *)(p))
-#define store_vector(p, v) _mm_storeu_si128((__m128i *)(p), v)
-#define least_u8(a, b)     _mm_min_epu8(a, b)
-#define greatest_u8(a, b)  _mm_max_epu8(a, b)
-#define plus_u8(a, b)      _mm_adds_epu8(a, b)
-#define minus_u8(a, b)     _mm_subs_epu8(a, b)
-#define every_u8(value)    _mm_set1_epi8((char)(value))
-#define floats(v)          _mm_castsi128_ps(v)
-#define bits(v)            _mm_castps_si128(v)
-#define least_f32(a, b)    bits(_mm_min_ps(floats(a), floats(b)))
-#define greatest_f32(a, b) bits(_mm_max_ps(floats(a), floats(b)))
-#define plus_f32(a, b)     bits(_mm_add_ps(floats(a), floats(b)))
-#define every_f32(value)   bits(_mm_set1_ps(value))
+#define CRN_MORPHOLOGY_VECTOR_BYTES  16
+#define CRN_MORPHOLOGY_STACK_MAX     8
+#define CRN_MORPHOLOGY_MERGE_AT_ONCE 4
+#define crn_load_vector(p)           _mm_loadu_si128((const __m128i *)(p))
+#define crn_store_vector(p, v)       _mm_storeu_si128((__m128i *)(p), v)
+#define crn_min_u8(a, b)             _mm_min_epu8(a, b)
+#define crn_max_u8(a, b)             _mm_max_epu8(a, b)
+#define crn_add_u8(a, b)             _mm_adds_epu8(a, b)
+#define crn_sub_u8(a, b)             _mm_subs_epu8(a, b)
+#define crn_set1_u8(value)           _mm_set1_epi8((char)(value))
+#define crn_floats(v)                _mm_castsi128_ps(v)
+#define crn_bits(v)                  _mm_castps_si128(v)
+#define crn_min_f32(a, b)            crn_bits(_mm_min_ps(crn_floats(a), crn_floats(b)))
+#define crn_max_f32(a, b)            crn_bits(_mm_max_ps(crn_floats(a), crn_floats(b)))
+#define crn_add_f32(a, b)            crn_bits(_mm_add_ps(crn_floats(a), crn_floats(b)))
+#define crn_set1_f32(value)          crn_bits(_mm_set1_ps(value))
 
 #endif
 
-INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
+CRN_INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
 {
     switch (kind) {
     case CRN_LEAST_U8:
-        return least_u8(a, b);
+        return crn_min_u8(a, b);
     case CRN_GREATEST_U8:
-        return greatest_u8(a, b);
+        return crn_max_u8(a, b);
     case CRN_LEAST_F32:
-        return least_f32(a, b);
+        return crn_min_f32(a, b);
     case CRN_GREATEST_F32:
         break;
     }
-    return greatest_f32(a, b);
+    return crn_max_f32(a, b);
 }
 
-INLINE vector neutral(crn_morphology_kind kind)
+CRN_INLINE vector neutral(crn_morphology_kind kind)
 {
     switch (kind) {
     case CRN_LEAST_U8:
-        return every_u8(UINT8_MAX);
+        return crn_set1_u8(UINT8_MAX);
     case CRN_GREATEST_U8:
-        return every_u8(0);
+        return crn_set1_u8(0);
     case CRN_LEAST_F32:
-        return every_f32(INFINITY);
+        return crn_set1_f32(INFINITY);
     case CRN_GREATEST_F32:
         break;
     }
-    return every_f32(-INFINITY);
+    return crn_set1_f32(-INFINITY);
 }
 
 /* The last elements of a row. */
 #if defined(CRN_TARGET_avx512)
 
-INLINE void store_part(void *to, vector v, size_t bytes)
+CRN_INLINE void store_part(void *to, vector v, size_t bytes)
 {
-    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (VECTOR_BYTES - bytes), v);
+    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (CRN_MORPHOLOGY_VECTOR_BYTES - bytes), v);
 }
 
-INLINE vector load_part(const void *from, size_t bytes)
+CRN_INLINE vector load_part(const void *from, size_t bytes)
 {
-    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (VECTOR_BYTES - bytes), from);
+    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (CRN_MORPHOLOGY_VECTOR_BYTES - bytes), from);
 }
 
 #else
 
-INLINE void store_part(void *to, vector v, size_t bytes)
+CRN_INLINE void store_part(void *to, vector v, size_t bytes)
 {
-    uint8_t whole[VECTOR_BYTES];
-    store_vector(whole, v);
+    uint8_t whole[CRN_MORPHOLOGY_VECTOR_BYTES];
+    crn_store_vector(whole, v);
     memcpy(to, whole, bytes);
 }
 
-INLINE vector load_part(const void *from, size_t bytes)
+CRN_INLINE vector load_part(const void *from, size_t bytes)
 {
-    uint8_t whole[VECTOR_BYTES] = {0};
+    uint8_t whole[CRN_MORPHOLOGY_VECTOR_BYTES] = {0};
     memcpy(whole, from, bytes);
-    return load_vector(whole);
+    return crn_load_vector(whole);
 }
 
 #endif
 
 /* Compiles `call`, an inline function of a constant kind, for each kind. */
-#define FOR_EACH_KIND(kind, call, ...)                                                             \
+#define CRN_MORPHOLOGY_FOR_EACH_KIND(kind, call, ...)                                              \
     switch (kind) {                                                                                \
     case CRN_LEAST_U8:                                                                             \
         call(CRN_LEAST_U8, __VA_ARGS__);                                                           \

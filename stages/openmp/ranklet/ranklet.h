@@ -21,7 +21,7 @@
 #define CRN_OPENMP_RANKLET_H
 
 #include "stages/context.h"
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 #include "stages/ops.h"
 
 /* A vector's elements: rows of codes and sums may be read, and the thread's own written, so far

@@ -11,7 +11,7 @@
 #define CRN_OPENMP_VALUES_H
 
 #include "stages/image.h"
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 
 #define CRN_VALUES_MIN     (-0.001f)
 #define CRN_VALUES_MAX     1.001f

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <immintrin.h>
+#include "stages/openmp/simd.h"
 
 /*
  * Bits of floats, as signed integers, are ordered like the floats where these are positive, NaN
@@ -57,14 +58,12 @@ typedef __m128i vector;
 
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* What of all vectors so far is too great, and what is too little. */
 typedef struct extremes {
     vector above, below;
 } extremes;
 
-INLINE void add_f32(extremes *so_far, vector v)
+CRN_INLINE void add_f32(extremes *so_far, vector v)
 {
 #ifdef max_s32
     so_far->above = max_s32(so_far->above, v);
@@ -78,13 +77,13 @@ INLINE void add_f32(extremes *so_far, vector v)
 #endif
 }
 
-INLINE void add_f16(extremes *so_far, vector v)
+CRN_INLINE void add_f16(extremes *so_far, vector v)
 {
     so_far->above = max_s16(so_far->above, v);
     so_far->below = or_bits(so_far->below, minus_u16(v, set1_u16(CRN_VALUES_MIN_F16)));
 }
 
-INLINE void add(extremes *so_far, vector v, crn_type type)
+CRN_INLINE void add(extremes *so_far, vector v, crn_type type)
 {
     if (type == CRN_F32)
         add_f32(so_far, v);
@@ -94,7 +93,7 @@ INLINE void add(extremes *so_far, vector v, crn_type type)
         so_far->above = max_u8(so_far->above, v);
 }
 
-INLINE bool judge(const extremes *all, crn_type type)
+CRN_INLINE bool judge(const extremes *all, crn_type type)
 {
     union {
         vector v;
@@ -119,8 +118,8 @@ INLINE bool judge(const extremes *all, crn_type type)
 
 /* Neither several vectors at a time nor prefetches are faster than this, and stores past the cache
  * are slower. */
-INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes, crn_type type,
-                 bool stores)
+CRN_INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes,
+                     crn_type type, bool stores)
 {
     extremes all = {zero_vector(), zero_vector()};
     size_t at = 0;
@@ -140,7 +139,7 @@ INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t byte
     return judge(&all, type);
 }
 
-INLINE bool copy_of(void *restrict to, const void *restrict from, size_t bytes, crn_type type)
+CRN_INLINE bool copy_of(void *restrict to, const void *restrict from, size_t bytes, crn_type type)
 {
     return to ? copy(to, from, bytes, type, true) : copy(NULL, from, bytes, type, false);
 }

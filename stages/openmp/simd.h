@@ -2,8 +2,8 @@
  * Instruction sets. A *_simd.c is compiled once for each; what it defines carries the target's name
  * as a suffix, and tables of the three are chosen from at run time.
  */
-#ifndef CRN_OPENMP_TARGET_H
-#define CRN_OPENMP_TARGET_H
+#ifndef CRN_OPENMP_SIMD_H
+#define CRN_OPENMP_SIMD_H
 
 typedef enum crn_target {
     CRN_PLAIN,  /* x86-64 as it came: SSE2 */
@@ -19,5 +19,8 @@ crn_target crn_target_best(void);
 #define CRN_TARGETED_2(name, target) name##_##target
 #define CRN_TARGETED_1(name, target) CRN_TARGETED_2(name, target)
 #define CRN_TARGETED(name)           CRN_TARGETED_1(name, CRN_TARGET)
+
+/* For what must end up inside its caller, whose constants choose between loops. */
+#define CRN_INLINE static inline __attribute__((always_inline))
 
 #endif

@@ -1,4 +1,4 @@
-#include "stages/openmp/target.h"
+#include "stages/openmp/simd.h"
 
 crn_target crn_target_best(void)
 {
