@@ -48,13 +48,13 @@ static const crn_tool tool = {
     0,
     0};
 
-typedef struct plan {
+typedef struct record_plan {
     const char *from, *to, *dir;
     uint64_t segment_bytes, queue_bytes;
-} plan;
+} record_plan;
 
 typedef struct relay {
-    const plan *plan;
+    const record_plan *plan;
     void *zmq, *out;
     crn_endpoint *in;
     crn_recorder *recorder;
@@ -65,13 +65,13 @@ typedef struct relay {
 } relay;
 
 /* A message on its way: its first parts are kept for the recorder, later ones only pass. */
-typedef struct message {
+typedef struct passed_message {
     zmq_msg_t kept[CRN_WIRE_PARTS_MAX];
     crn_wire_part parts[CRN_WIRE_PARTS_MAX];
     size_t count; /* of all parts */
     uint64_t arrived_ns;
     bool delivered;
-} message;
+} passed_message;
 
 /* Whether tcp://HOST:PORT begins with one of the hosts. */
 static bool has_host(const char *endpoint, const char *const *hosts)
@@ -95,7 +95,7 @@ static bool is_loop(const char *from, const char *to)
            has_host(to, own);
 }
 
-static void read_options(int argc, char **argv, plan *p)
+static void read_options(int argc, char **argv, record_plan *p)
 {
     const char *text = NULL;
     int option;
@@ -157,7 +157,7 @@ static bool pass(relay *r, zmq_msg_t *part, bool more)
 }
 
 /* Reads a message and passes it on, part by part; the first parts are shared, not copied. */
-static bool relay_message(relay *r, message *m)
+static bool relay_message(relay *r, passed_message *m)
 {
     bool more = true;
     m->count = 0;
@@ -187,7 +187,7 @@ static bool relay_message(relay *r, message *m)
     return m->count > 0;
 }
 
-static void record_message(relay *r, message *m)
+static void record_message(relay *r, passed_message *m)
 {
     static const crn_wire_rules anything = {.max_bytes = UINT64_MAX};
     crn_recorded_view view = {.arrived_ns = m->arrived_ns};
@@ -212,7 +212,7 @@ static void record_message(relay *r, message *m)
 
 static void relay_all(relay *r)
 {
-    message m;
+    passed_message m;
     while (!r->stopped) {
         /* No message is taken before the line has room: senders see that it is busy, as they would
          * without us. */
@@ -299,7 +299,7 @@ static crn_recorder_stats close_relay(relay *r)
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-record");
-    plan p = {.segment_bytes = UINT64_C(2048) << 20, .queue_bytes = UINT64_C(256) << 20};
+    record_plan p = {.segment_bytes = UINT64_C(2048) << 20, .queue_bytes = UINT64_C(256) << 20};
     read_options(argc, argv, &p);
     relay r = {.plan = &p, .signals = -1};
     crn_error error = {0};

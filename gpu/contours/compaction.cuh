@@ -150,7 +150,7 @@ static __device__ void place_contour(const crn_contours_plan &plan, const crn_co
     }
 }
 
-static __device__ uint64_t count_contours(const crn_contours_work &work, stretch my)
+static __device__ uint64_t count_contours(const crn_contours_work &work, group_range my)
 {
     uint64_t mine = 0, all;
     uint32_t end;
@@ -162,7 +162,7 @@ static __device__ uint64_t count_contours(const crn_contours_work &work, stretch
 
 template <bool EVERYBODY>
 static __device__ void place_contours(const crn_contours_plan &plan, const crn_contours_work &work,
-                                      stretch my, uint64_t before, uint64_t base,
+                                      group_range my, uint64_t before, uint64_t base,
                                       crn_contours_fits *room)
 {
     for (uint32_t tile = my.begin; tile < my.end;

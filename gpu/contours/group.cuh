@@ -81,11 +81,11 @@ static __device__ uint64_t scan_block(uint64_t mine, uint64_t *ret_all)
 }
 
 /* What a block scans of `total` in a row. */
-typedef struct stretch {
+typedef struct group_range {
     uint32_t begin, end;
-} stretch;
+} group_range;
 
-template <bool EVERYBODY> static __device__ stretch my_stretch(uint32_t total)
+template <bool EVERYBODY> static __device__ group_range my_stretch(uint32_t total)
 {
     if (!EVERYBODY)
         return {0, total};

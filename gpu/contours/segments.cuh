@@ -44,7 +44,7 @@ template <bool EVERYBODY>
 static __device__ void number_segments(const crn_contours_plan &plan, crn_contours_work *work)
 {
     uint32_t words = (uint32_t)(work->numbers * plan.cell_rows) * (uint32_t)plan.words;
-    stretch my = my_stretch<EVERYBODY>(words);
+    group_range my = my_stretch<EVERYBODY>(words);
     uint64_t before = 0, all = 0;
     if (EVERYBODY) {
         uint64_t mine = 0;

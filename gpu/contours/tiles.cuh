@@ -32,8 +32,9 @@ typedef struct tile_row {
 #define CRN_TILE_ENTRY   0x1000u /* comes from another tile */
 #define CRN_TILE_HEAD    0x2000u
 #define CRN_TILE_NO_SIZE 0x4000u
-#define CRN_TILE_OUT     0x8000u /* it is the tile's end that was reached: next is the last before it \
-                                  */
+#define CRN_TILE_OUT                                                                               \
+    0x8000u /* it is the tile's end that was reached: next is the last before it                   \
+             */
 #define CRN_TILE_LAST 0x8000u
 
 typedef struct tile_room {

@@ -187,7 +187,7 @@ static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
         uint32_t entries = make_tiles(plan, work, list);
         run_through_tiles(plan, work, list, entries);
         measure_contours<true>(plan, work);
-        stretch my = my_stretch<true>(work.count);
+        group_range my = my_stretch<true>(work.count);
         uint64_t before = base + scan_blocks(control->sums[1], count_contours(work, my), &all);
         place_contours<true>(plan, work, my, before, base, &control->fits);
         meet<true>();

@@ -13,7 +13,7 @@
 #define CRN_DIAMOND_SQUARE_CHAIN_COLUMNS 32
 
 /* The noise of a level's points, with those of a margin of one, by a warp. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_noise(const crn_diamond_square_job &job,
                                                       const crn_diamond_square_part &to,
                                                       int32_t level)
@@ -40,7 +40,7 @@ static __device__ void crn_diamond_square_chain_noise(const crn_diamond_square_j
 }
 
 /* The diamonds of a level, a thread each. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_diamonds(const crn_diamond_square_part &from,
                                                          const crn_diamond_square_part &to,
                                                          int32_t level)
@@ -57,7 +57,7 @@ static __device__ void crn_diamond_square_chain_diamonds(const crn_diamond_squar
 }
 
 /* The other points of a level, and those that were there. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square_part &from,
                                                         const crn_diamond_square_part &to,
                                                         int32_t level)
@@ -94,7 +94,7 @@ static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square
 }
 
 /* From the corners to grid `grid`. All threads of the CTA are through when it returns. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain(const crn_diamond_square_job &job,
                                                 const crn_diamond_square_tile &tile, int32_t grid)
 {

@@ -35,7 +35,7 @@ crn_diamond_square_row_at(const crn_diamond_square_walk &w, int32_t i)
 }
 
 /* The diamonds of a level, a group an item. Those beyond the field's right border are garbage. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
                             const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void crn_diamond_square_keep(const crn_diamond
 }
 
 /* Even rows 2a: points that are there, and those between them. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
                          const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
@@ -107,7 +107,7 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
 }
 
 /* Odd rows 2a + 1: points between those above and below, and diamonds. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
                         const crn_diamond_square_part &to, int32_t level, int32_t diamonds)
@@ -166,7 +166,7 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
 
 /* All levels of a tile to its finest grid in shared memory, from the grid that was made before or
  * from the corners. All threads of the CTA are through when it returns. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_coarse(const crn_diamond_square_job &job, const crn_diamond_square_tile &tile)
 {

@@ -8,7 +8,7 @@ enum { PAIRS_MIN = 8, PAIRS_BESIDES = 8 };
 /* From this exponent on a field may be made from a coarser one. */
 #define EXPONENT_FROM 6
 
-static void set_keys(uint64_t seed, crn_diamond_square_keys *keys)
+static void set_keys(uint64_t seed, crn_gpu_diamond_square_keys *keys)
 {
     uint32_t low = (uint32_t)seed, high = (uint32_t)(seed >> 32);
     for (int32_t round = 0; round < CRN_PHILOX_ROUNDS; round++) {
@@ -41,7 +41,7 @@ static crn_diamond_square_job job_of(const crn_diamond_square_params *params, co
 }
 
 /* Amplitudes fall from level to level. */
-static crn_diamond_square_way way_of(const crn_diamond_square_job *job)
+static crn_gpu_diamond_square_variant way_of(const crn_diamond_square_job *job)
 {
     if (job->scale[job->exponent - 1] < 0x1p-95f || job->step != 1)
         return CRN_DIAMOND_SQUARE_ANY;
@@ -49,7 +49,7 @@ static crn_diamond_square_way way_of(const crn_diamond_square_job *job)
 }
 
 /* Tiles of a height that leaves few multiprocessors idle in the end. true: all are done at once. */
-static bool set_tiles(const crn_context *context, crn_diamond_square_way way,
+static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant way,
                       crn_diamond_square_job *job)
 {
     /* A lane's word may begin 7 bytes before its points, the last bytes be the next lane's. */
@@ -102,7 +102,7 @@ static int make(crn_context *context, const crn_diamond_square_params *params, c
     crn_diamond_square_job job = job_of(params, out);
     if (params->exponent < 3)
         return crn_diamond_square_launch_small(context, &job);
-    crn_diamond_square_way way = way_of(&job);
+    crn_gpu_diamond_square_variant way = way_of(&job);
     bool at_once = set_tiles(context, way, &job);
     if (!at_once && params->exponent >= EXPONENT_FROM) {
         crn_diamond_square_params before = *params;

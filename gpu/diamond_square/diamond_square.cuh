@@ -49,18 +49,18 @@ extern "C" {
 #define CRN_DIAMOND_SQUARE_THREADS 256
 #define CRN_DIAMOND_SQUARE_WARP    32
 
-typedef struct crn_diamond_square_keys {
+typedef struct crn_gpu_diamond_square_keys {
     uint32_t round[CRN_PHILOX_ROUNDS][2];
-} crn_diamond_square_keys;
+} crn_gpu_diamond_square_keys;
 
-typedef enum crn_diamond_square_way {
+typedef enum crn_gpu_diamond_square_variant {
     CRN_DIAMOND_SQUARE_BYTES,  /* u8, step 1 */
     CRN_DIAMOND_SQUARE_FLOATS, /* f32, step 1 */
     CRN_DIAMOND_SQUARE_ANY,    /* any strides, and noise of any size */
-} crn_diamond_square_way;
+} crn_gpu_diamond_square_variant;
 
 typedef struct crn_diamond_square_job {
-    crn_diamond_square_keys keys;
+    crn_gpu_diamond_square_keys keys;
     float amplitude[CRN_DIAMOND_SQUARE_LEVELS];
     float scale[CRN_DIAMOND_SQUARE_LEVELS]; /* amplitude x 2^-31 */
     int32_t exponent;
@@ -77,12 +77,13 @@ typedef struct crn_diamond_square_job {
 } crn_diamond_square_job;
 
 /* The launches: all tiles of a field of exponent 3 and more; a smaller field. */
-int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
+int crn_diamond_square_launch(crn_context *context, crn_gpu_diamond_square_variant way,
                               const crn_diamond_square_job *job);
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job);
 
 /* Tiles that a multiprocessor has at once. */
-int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
+int32_t crn_diamond_square_tiles_at_once(const crn_context *context,
+                                         crn_gpu_diamond_square_variant way,
                                          const crn_diamond_square_job *job);
 
 #endif

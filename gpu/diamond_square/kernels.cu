@@ -101,7 +101,7 @@ static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &
 }
 
 /* `row` of the rectangle, perhaps beyond it; where its points would lie. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
                                                int32_t row, char *to, const float (&values)[8])
 {
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void load_points(const strip &s, int32_t place
         to[4] = row[4];
 }
 
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
                                               const crn_diamond_square_column &column, int32_t j,
                                               float (&noise)[4])
@@ -145,7 +145,7 @@ static __device__ __forceinline__ void noises(const crn_diamond_square_job &job,
 }
 
 /* Noise becomes diamonds. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
                                                     const float (&below)[5], float (&noise)[4])
 {
@@ -156,7 +156,7 @@ static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
 }
 
 /* Row 2a of the field. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void even_row(bool is_border, const float (&points)[5],
                                                 const float (&up)[4], const float (&down)[4],
                                                 const float (&noise)[4], float (&row)[8])
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void even_row(bool is_border, const float (&po
 }
 
 /* Row 2a + 1. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void odd_row(const strip &s, const float (&above)[5],
                                                const float (&below)[5], const float (&diamonds)[4],
                                                const float (&noise)[4], float (&row)[8])
@@ -188,7 +188,7 @@ static __device__ __forceinline__ void odd_row(const strip &s, const float (&abo
     }
 }
 
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &job, int32_t group,
                                                  int32_t stages)
 {
@@ -208,7 +208,7 @@ static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &j
 }
 
 /* Rows 2a and 2a + 1 for a from `a` to before `end`, of the points from `place` (row a - 1) on. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
                                                  int32_t a, int32_t end, int32_t place)
 {
@@ -278,7 +278,7 @@ static __host__ __device__ inline int32_t floats_of(const crn_diamond_square_job
            (job.from ? 0 : crn_diamond_square_chain_floats(job.exponent - 1));
 }
 
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ONCE)
     tile_kernel(const __grid_constant__ crn_diamond_square_job job)
 {
@@ -322,7 +322,7 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- launches --- */
 
-static size_t bytes_of(crn_diamond_square_way way, const crn_diamond_square_job *job)
+static size_t bytes_of(crn_gpu_diamond_square_variant way, const crn_diamond_square_job *job)
 {
     int32_t stages = way == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
     return (size_t)(stages + floats_of(*job)) * sizeof(float);
@@ -330,14 +330,14 @@ static size_t bytes_of(crn_diamond_square_way way, const crn_diamond_square_job 
 
 typedef void kernel_fn(crn_diamond_square_job job);
 
-static kernel_fn *kernel_of(crn_diamond_square_way way)
+static kernel_fn *kernel_of(crn_gpu_diamond_square_variant way)
 {
     return way == CRN_DIAMOND_SQUARE_BYTES    ? tile_kernel<CRN_DIAMOND_SQUARE_BYTES>
            : way == CRN_DIAMOND_SQUARE_FLOATS ? tile_kernel<CRN_DIAMOND_SQUARE_FLOATS>
                                               : tile_kernel<CRN_DIAMOND_SQUARE_ANY>;
 }
 
-int crn_diamond_square_launch(crn_context *context, crn_diamond_square_way way,
+int crn_diamond_square_launch(crn_context *context, crn_gpu_diamond_square_variant way,
                               const crn_diamond_square_job *job)
 {
     return crn_gpu_launch_kernel(context, kernel_of(way), dim3((unsigned)job->tiles),
@@ -350,7 +350,8 @@ int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_squa
                                  bytes_of(CRN_DIAMOND_SQUARE_ANY, job), *job);
 }
 
-int32_t crn_diamond_square_tiles_at_once(const crn_context *context, crn_diamond_square_way way,
+int32_t crn_diamond_square_tiles_at_once(const crn_context *context,
+                                         crn_gpu_diamond_square_variant way,
                                          const crn_diamond_square_job *job)
 {
     const crn_gpu_limits *limits = crn_gpu_limits_of(context);

@@ -10,9 +10,9 @@
 #include "gpu/diamond_square/diamond_square.cuh"
 
 /* Words 2 and 3 (keyed) before the third round. */
-typedef struct crn_diamond_square_row {
+typedef struct crn_gpu_diamond_square_row {
     uint32_t u, v;
-} crn_diamond_square_row;
+} crn_gpu_diamond_square_row;
 
 /* What word 2 is xored with before the third round; in it words 1, 2, 3. */
 typedef struct crn_diamond_square_column {
@@ -24,17 +24,17 @@ static __device__ __forceinline__ uint64_t crn_product(uint32_t a, uint32_t b)
     return (uint64_t)a * b;
 }
 
-static __device__ __forceinline__ crn_diamond_square_row
-crn_diamond_square_row_of(const crn_diamond_square_keys &keys, int32_t level, int32_t j)
+static __device__ __forceinline__ crn_gpu_diamond_square_row
+crn_diamond_square_row_of(const crn_gpu_diamond_square_keys &keys, int32_t level, int32_t j)
 {
     uint32_t word = (uint32_t)(crn_product(CRN_PHILOX_FACTOR1, (uint32_t)level) >> 32);
     uint64_t a = crn_product(CRN_PHILOX_FACTOR0, word ^ (uint32_t)j ^ keys.round[0][0]);
-    crn_diamond_square_row row = {(uint32_t)(a >> 32) ^ keys.round[1][1], (uint32_t)a};
+    crn_gpu_diamond_square_row row = {(uint32_t)(a >> 32) ^ keys.round[1][1], (uint32_t)a};
     return row;
 }
 
 static __device__ __forceinline__ crn_diamond_square_column
-crn_diamond_square_column_of(const crn_diamond_square_keys &keys, int32_t level,
+crn_diamond_square_column_of(const crn_gpu_diamond_square_keys &keys, int32_t level,
                              crn_diamond_square_phase phase, int32_t group)
 {
     uint64_t a = crn_product(CRN_PHILOX_FACTOR0, (uint32_t)group);
@@ -49,7 +49,8 @@ crn_diamond_square_column_of(const crn_diamond_square_keys &keys, int32_t level,
 
 /* The four words where a row and a column meet. */
 static __device__ __forceinline__ void
-crn_diamond_square_words(const crn_diamond_square_keys &keys, const crn_diamond_square_row &row,
+crn_diamond_square_words(const crn_gpu_diamond_square_keys &keys,
+                         const crn_gpu_diamond_square_row &row,
                          const crn_diamond_square_column &column, uint32_t (&words)[4])
 {
     uint64_t b = crn_product(CRN_PHILOX_FACTOR1, row.u ^ column.p);
@@ -75,7 +76,7 @@ crn_diamond_square_words(const crn_diamond_square_keys &keys, const crn_diamond_
  * amplitude; but for ANY their product is a float of 2^-95 and more (crn_diamond_square_cuda sees
  * to that), and one multiplication rounds to the same.
  */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamond_square_job &job,
                                                                  int32_t level)
 {
@@ -83,9 +84,10 @@ static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamo
 }
 
 /* The noise of a group, where its row and its column meet. */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
-crn_diamond_square_meet(const crn_diamond_square_keys &keys, const crn_diamond_square_row &row,
+crn_diamond_square_meet(const crn_gpu_diamond_square_keys &keys,
+                        const crn_gpu_diamond_square_row &row,
                         const crn_diamond_square_column &column, float scale, float (&noise)[4])
 {
     uint32_t words[4];
@@ -97,7 +99,7 @@ crn_diamond_square_meet(const crn_diamond_square_keys &keys, const crn_diamond_s
     }
 }
 
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
                           crn_diamond_square_phase phase, int32_t group, int32_t j,
@@ -116,7 +118,7 @@ crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
  * it is below 2^-126; then the noise, which is 0 or 2^-95 and more but for ANY, decides alone what
  * both roundings and one give. So a fused multiplication changes nothing.
  */
-template <crn_diamond_square_way WAY>
+template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ float crn_diamond_square_mean(float sum, bool is_border,
                                                                 float noise)
 {

@@ -18,7 +18,7 @@ typedef struct crn_haar_window {
 } crn_haar_window;
 
 /* Of the block whose first pixel is (y, x). Level 0 has one quadrant: the pixels. */
-static __device__ __forceinline__ crn_haar_window crn_haar_window_of(const crn_haar_job &job,
+static __device__ __forceinline__ crn_haar_window crn_haar_window_of(const crn_gpu_haar_job &job,
                                                                      const crn_haar_view &view,
                                                                      int32_t y, int32_t x, int k,
                                                                      bool bottom, bool right)

@@ -31,7 +31,7 @@ static __device__ __forceinline__ int32_t crn_haar_squares(const crn_haar_grid &
 }
 
 /* false: it lies out of the picture. */
-static __device__ __forceinline__ bool crn_haar_square_of(const crn_haar_job &job,
+static __device__ __forceinline__ bool crn_haar_square_of(const crn_gpu_haar_job &job,
                                                           const crn_haar_grid &grid, int32_t j,
                                                           int32_t i, crn_haar_square *ret)
 {
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &squa
 /* One level there: averages stay in the grid, `keep` has (square, its sums) for the differences. */
 template <typename KEEP>
 static __device__ __forceinline__ void
-crn_haar_grid_down(const crn_haar_job &job, const crn_haar_grid &grid, int32_t j, KEEP keep)
+crn_haar_grid_down(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j, KEEP keep)
 {
     int32_t count = crn_haar_squares(grid, j);
     for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
@@ -90,7 +90,7 @@ crn_haar_grid_down(const crn_haar_job &job, const crn_haar_grid &grid, int32_t j
 }
 
 /* The differences to `details` (NULL: nowhere). */
-static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_haar_grid &grid,
+static __device__ void crn_haar_grid_forward(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
                                              int32_t j, float *details,
                                              const crn_haar_channels &channels)
 {
@@ -111,7 +111,7 @@ static __device__ void crn_haar_grid_forward(const crn_haar_job &job, const crn_
 }
 
 /* The differences softened and left in the grid. */
-static __device__ void crn_haar_grid_soften(const crn_haar_job &job, const crn_haar_grid &grid,
+static __device__ void crn_haar_grid_soften(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
                                             int32_t j)
 {
     float threshold = job.threshold;
@@ -127,7 +127,7 @@ static __device__ void crn_haar_grid_soften(const crn_haar_job &job, const crn_h
 
 /* One level back, with differences from `details`, or with NULL from the grid. */
 template <typename T>
-static __device__ void crn_haar_grid_inverse(const crn_haar_job &job, const crn_haar_grid &grid,
+static __device__ void crn_haar_grid_inverse(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
                                              int32_t j, const T *details,
                                              const crn_haar_channels &channels)
 {
@@ -166,7 +166,7 @@ static __device__ void crn_haar_grid_inverse(const crn_haar_job &job, const crn_
  * ptrdiff_t in the image). */
 template <typename MOVE>
 static __device__ __forceinline__ void
-crn_haar_grid_averages(const crn_haar_job &job, const crn_haar_grid &grid, int32_t j,
+crn_haar_grid_averages(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j,
                        const crn_haar_channels &channels, MOVE move)
 {
     int32_t k = grid.first + j, y = grid.y >> j, x = grid.x >> j;

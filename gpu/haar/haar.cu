@@ -17,21 +17,21 @@ enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
 #define THREADS_BUSY 256
 
 /* Some levels in one launch. */
-typedef struct step {
+typedef struct haar_step {
     int32_t height, width, levels;
     bool rest;
-} step;
+} haar_step;
 
-typedef struct plan {
+typedef struct gpu_haar_plan {
     crn_context *context;
     const crn_haar_params *params;
     const crn_image *in, *out;
     int32_t vec, lanes, views;
     bool interleaved; /* lanes lie side by side */
-    step steps[STEPS_MAX];
+    haar_step steps[STEPS_MAX];
     int32_t count;
     crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
-} plan;
+} gpu_haar_plan;
 
 static int32_t least(int32_t a, int32_t b)
 {
@@ -45,7 +45,7 @@ static bool is_multiple(ptrdiff_t value, ptrdiff_t of)
     return value % of == 0;
 }
 
-static bool has_aligned_rows(const plan *p, const crn_haar_view *view, bool u8)
+static bool has_aligned_rows(const gpu_haar_plan *p, const crn_haar_view *view, bool u8)
 {
     ptrdiff_t row = u8 ? 8 : 4;
     return view->step == 1 && is_multiple((ptrdiff_t)(uintptr_t)view->data, u8 ? 8 : 16) &&
@@ -54,7 +54,7 @@ static bool has_aligned_rows(const plan *p, const crn_haar_view *view, bool u8)
            (p->views == 1 || is_multiple(view->view_stride, row));
 }
 
-static crn_haar_view view_of(const plan *p, const crn_image *image)
+static crn_haar_view view_of(const gpu_haar_plan *p, const crn_image *image)
 {
     crn_haar_view view = {image->data, image->row_stride, image->step, image->plane_stride * p->vec,
                           crn_gpu_view_stride(image)};
@@ -62,7 +62,8 @@ static crn_haar_view view_of(const plan *p, const crn_image *image)
 }
 
 /* Scratch memory for pixels of a step, with aligned rows. */
-static int take_view(const plan *p, int32_t slot, const step *s, crn_haar_view *ret_view)
+static int take_view(const gpu_haar_plan *p, int32_t slot, const haar_step *s,
+                     crn_haar_view *ret_view)
 {
     ptrdiff_t planes = p->in->planes, step = p->interleaved ? planes : 1;
     ptrdiff_t row = ((ptrdiff_t)s->width * step + 3) / 4 * 4;
@@ -88,24 +89,24 @@ static bool has_fours(const crn_image *image)
 }
 
 /* So many threads with blocks of that many pixels keep the device busy. */
-static bool has_enough(const plan *p, int64_t block_pixels)
+static bool has_enough(const gpu_haar_plan *p, int64_t block_pixels)
 {
     int64_t pixels = (int64_t)p->in->height * p->in->width * p->views;
     int64_t threads = pixels * p->in->planes / block_pixels;
     return threads >= (int64_t)THREADS_BUSY * crn_gpu_limits_of(p->context)->multiprocessors;
 }
 
-static int32_t levels_max(const plan *p)
+static int32_t levels_max(const gpu_haar_plan *p)
 {
     return p->interleaved ? CRN_HAAR_FIRST_LEVELS_MAX - 1 : CRN_HAAR_FIRST_LEVELS_MAX;
 }
 
-static void set_steps(plan *p)
+static void set_steps(gpu_haar_plan *p)
 {
     int32_t height = p->in->height, width = p->in->width, left = p->params->levels;
     p->count = 0;
     do {
-        step *s = &p->steps[p->count];
+        haar_step *s = &p->steps[p->count];
         bool few = (int64_t)height * width <= REST_PIXELS && p->count > 0;
         s->height = height;
         s->width = width;
@@ -118,7 +119,7 @@ static void set_steps(plan *p)
     } while (left > 0);
 }
 
-static int set_plan(plan *p)
+static int set_plan(gpu_haar_plan *p)
 {
     p->interleaved = p->in->planes > 1 && p->in->plane_stride == 1 && p->out->plane_stride == 1;
     p->views = crn_context_views(p->context);
@@ -138,9 +139,9 @@ static int set_plan(plan *p)
 
 /* --- launches --- */
 
-static crn_haar_job job_of(const plan *p, int32_t i)
+static crn_gpu_haar_job job_of(const gpu_haar_plan *p, int32_t i)
 {
-    crn_haar_job job = {};
+    crn_gpu_haar_job job = {};
     job.height = p->steps[i].height;
     job.width = p->steps[i].width;
     job.levels = p->steps[i].levels;
@@ -152,8 +153,8 @@ static crn_haar_job job_of(const plan *p, int32_t i)
 }
 
 /* Can blocks of that side be read and written row by row? `u8`: what is read. */
-static bool has_aligned_blocks(const plan *p, crn_haar_direction direction, bool u8,
-                               const crn_haar_job *job, int32_t side_log2)
+static bool has_aligned_blocks(const gpu_haar_plan *p, crn_haar_direction direction, bool u8,
+                               const crn_gpu_haar_job *job, int32_t side_log2)
 {
     bool from_pixels = direction != CRN_HAAR_INVERSE;
     bool aligned = has_aligned_rows(p, &job->pixels, from_pixels && u8) &&
@@ -168,7 +169,7 @@ static bool has_aligned_blocks(const plan *p, crn_haar_direction direction, bool
 
 /* A CTA's blocks: as many as its levels need, wide rather than high, and no wider than the
  * picture. */
-static void set_shape(const plan *p, crn_haar_lane lane, crn_haar_job *job)
+static void set_shape(const gpu_haar_plan *p, crn_haar_lane lane, crn_gpu_haar_job *job)
 {
     const int32_t side_log2 = lane == CRN_HAAR_SINGLE ? 3 : 2;
     int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
@@ -198,8 +199,8 @@ static void set_shape(const plan *p, crn_haar_lane lane, crn_haar_job *job)
 }
 
 /* With all views set. `u8`: what is read. */
-static int launch(const plan *p, const step *s, crn_haar_direction direction, bool u8,
-                  crn_haar_job *job)
+static int launch(const gpu_haar_plan *p, const haar_step *s, crn_haar_direction direction, bool u8,
+                  crn_gpu_haar_job *job)
 {
     if (s->rest) {
         /* One plane a lane. */
@@ -220,15 +221,15 @@ static int launch(const plan *p, const step *s, crn_haar_direction direction, bo
     return crn_haar_launch(p->context, direction, lane, u8, job);
 }
 
-static crn_haar_view pixels_of(const plan *p, int32_t i, const crn_image *whole)
+static crn_haar_view pixels_of(const gpu_haar_plan *p, int32_t i, const crn_image *whole)
 {
     return i == 0 ? view_of(p, whole) : p->averages[i - 1];
 }
 
-static int forward(const plan *p, int32_t i, bool details)
+static int forward(const gpu_haar_plan *p, int32_t i, bool details)
 {
     bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
-    crn_haar_job job = job_of(p, i);
+    crn_gpu_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->in);
     if (details)
         job.details = view_of(p, p->out);
@@ -237,10 +238,10 @@ static int forward(const plan *p, int32_t i, bool details)
     return launch(p, &p->steps[i], CRN_HAAR_FORWARD, u8, &job);
 }
 
-static int inverse(const plan *p, int32_t i)
+static int inverse(const gpu_haar_plan *p, int32_t i)
 {
     bool last = i + 1 == p->count, u8 = p->in->type == CRN_U8;
-    crn_haar_job job = job_of(p, i);
+    crn_gpu_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->out);
     job.details = view_of(p, p->in);
     job.averages = last ? job.details : p->averages[i];
@@ -248,10 +249,10 @@ static int inverse(const plan *p, int32_t i)
     return launch(p, &p->steps[i], CRN_HAAR_INVERSE, u8, &job);
 }
 
-static int denoise(const plan *p, int32_t i)
+static int denoise(const gpu_haar_plan *p, int32_t i)
 {
     bool last = i + 1 == p->count, u8 = i == 0 && p->in->type == CRN_U8;
-    crn_haar_job job = job_of(p, i);
+    crn_gpu_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->in);
     if (!last)
         job.averages = p->steps[i + 1].rest ? p->averages[i] : p->denoised[i];
@@ -270,7 +271,7 @@ int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn
         return -EINVAL;
     if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
         return -EINVAL;
-    plan p = {};
+    gpu_haar_plan p = {};
     p.context = context;
     p.params = params;
     p.in = in;

@@ -34,7 +34,7 @@ typedef struct crn_haar_view {
 } crn_haar_view;
 
 /* One launch. */
-typedef struct crn_haar_job {
+typedef struct crn_gpu_haar_job {
     crn_haar_view pixels;   /* forward, denoise: read; inverse: written */
     crn_haar_view details;  /* forward: written, inverse: read: the differences, by quadrants */
     crn_haar_view averages; /* forward: written; inverse, denoise: read, where there are any */
@@ -48,7 +48,7 @@ typedef struct crn_haar_job {
     bool aligned; /* blocks' rows, in all views and quadrants, to 16 bytes (u8: 8) */
     bool unit;
     bool averages_are_floats; /* also where the details are u8 */
-} crn_haar_job;
+} crn_gpu_haar_job;
 
 typedef enum crn_haar_lane {
     CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: aligned rows */
@@ -58,12 +58,12 @@ typedef enum crn_haar_lane {
 
 /* The launches: u8 says what is read. 0 or a negative errno. */
 int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
-                    const crn_haar_job *job);
+                    const crn_gpu_haar_job *job);
 
 /* All levels of few pixels, a CTA a plane: job->pixels are f32, lanes are planes, and read and
  * written in place. forward and inverse as above; denoise leaves its result in the pixels. */
 int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
-                         const crn_haar_job *job);
+                         const crn_gpu_haar_job *job);
 
 /* ceil(size / 2^k) */
 static __host__ __device__ inline int32_t crn_haar_halved(int32_t size, int32_t k)

@@ -3,15 +3,16 @@
 #include "gpu/haar/grid.cuh"
 
 /* A CTA's tile, and a thread's block in it. */
-typedef struct tile {
+typedef struct gpu_haar_tile {
     int32_t y, x;           /* of the tile's first pixel */
     int32_t group, picture; /* of lanes */
     int32_t block_y, block_x, slot;
-} tile;
+} gpu_haar_tile;
 
-template <int N> static __device__ __forceinline__ tile tile_of(const crn_haar_job &job)
+template <int N>
+static __device__ __forceinline__ gpu_haar_tile tile_of(const crn_gpu_haar_job &job)
 {
-    tile t;
+    gpu_haar_tile t;
     uint32_t at = blockIdx.x, across = (uint32_t)job.tiles_across, down = (uint32_t)job.tiles_down;
     t.x = (int32_t)(at % across) * (N << job.across_log2);
     at /= across;
@@ -38,7 +39,7 @@ typedef struct spot {
 } spot;
 
 template <int N>
-static __device__ __forceinline__ spot spot_of(const crn_haar_job &job, const tile &t)
+static __device__ __forceinline__ spot spot_of(const crn_gpu_haar_job &job, const tile &t)
 {
     spot s;
     s.y = t.y + N * t.block_y;
@@ -68,7 +69,7 @@ static __device__ __forceinline__ void at_reach(const spot &s, WHAT what)
 
 /* The averages of the CTA's blocks, in shared memory. */
 template <int N, int VEC>
-static __device__ __forceinline__ crn_haar_grid grid_of(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ crn_haar_grid grid_of(const crn_gpu_haar_job &job, const tile &t,
                                                         float *shared)
 {
     constexpr int LEVELS = log2_of<N>::value;
@@ -82,7 +83,7 @@ static __device__ __forceinline__ crn_haar_grid grid_of(const crn_haar_job &job,
 }
 
 template <int VEC>
-static __device__ __forceinline__ crn_haar_channels channels_of(const crn_haar_job &job,
+static __device__ __forceinline__ crn_haar_channels channels_of(const crn_gpu_haar_job &job,
                                                                 const tile &t,
                                                                 const crn_haar_view &view)
 {
@@ -92,7 +93,7 @@ static __device__ __forceinline__ crn_haar_channels channels_of(const crn_haar_j
 }
 
 template <typename T>
-static __device__ __forceinline__ T *group_at(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ T *group_at(const crn_gpu_haar_job &job, const tile &t,
                                               const crn_haar_view &view)
 {
     return crn_haar_at<T>(view, t.group * job.lanes_per_cta, t.picture);
@@ -107,7 +108,7 @@ static __device__ __forceinline__ float *slot_of(const crn_haar_grid &grid, cons
 /* --- a block's quadrants --- */
 
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void store_details(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void store_details(const crn_gpu_haar_job &job, const spot &s,
                                                      float *details,
                                                      const float (&block)[N][N][VEC])
 {
@@ -122,7 +123,7 @@ static __device__ __forceinline__ void store_details(const crn_haar_job &job, co
 }
 
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void load_details(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void load_details(const crn_gpu_haar_job &job, const spot &s,
                                                     const T *details, float (&block)[N][N][VEC])
 {
     constexpr int S = 1 << (K - 1);
@@ -136,7 +137,7 @@ static __device__ __forceinline__ void load_details(const crn_haar_job &job, con
 }
 
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void store_averages(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void store_averages(const crn_gpu_haar_job &job, const spot &s,
                                                       const crn_haar_view &view, float *to,
                                                       const float (&block)[N][N][VEC])
 {
@@ -145,7 +146,7 @@ static __device__ __forceinline__ void store_averages(const crn_haar_job &job, c
 }
 
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void load_averages(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void load_averages(const crn_gpu_haar_job &job, const spot &s,
                                                      const crn_haar_view &view, const T *from,
                                                      float (&block)[N][N][VEC])
 {
@@ -156,7 +157,7 @@ static __device__ __forceinline__ void load_averages(const crn_haar_job &job, co
 /* --- forward --- */
 
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void forward_levels(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void forward_levels(const crn_gpu_haar_job &job, const spot &s,
                                                       float *details, float *averages,
                                                       float (&block)[N][N][VEC])
 {
@@ -174,7 +175,7 @@ static __device__ __forceinline__ void forward_levels(const crn_haar_job &job, c
 }
 
 template <crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void forward_block(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ void forward_block(const crn_gpu_haar_job &job, const tile &t,
                                                      const spot &s, float (&average)[VEC])
 {
     float block[N][N][VEC];
@@ -191,11 +192,11 @@ static __device__ __forceinline__ void forward_block(const crn_haar_job &job, co
 
 template <int N, int VEC, typename T>
 static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
-    forward_kernel(const __grid_constant__ crn_haar_job job)
+    forward_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
     extern __shared__ float shared[];
-    tile t = tile_of<N>(job);
+    gpu_haar_tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float average[VEC] = {};
     if (s.there)
@@ -222,7 +223,7 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 
 /* All that the block takes from memory, in one go: nothing waits for what is made of it. */
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void load_levels(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ void load_levels(const crn_gpu_haar_job &job, const tile &t,
                                                    const spot &s, float (&block)[N][N][VEC])
 {
     if (job.levels == K) {
@@ -262,7 +263,7 @@ static __device__ __forceinline__ void load_average(const float *slot, float (&b
 
 /* A block's own levels back, and its pixels to where they belong. */
 template <int N, int VEC>
-static __device__ __forceinline__ void restore_block(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ void restore_block(const crn_gpu_haar_job &job, const tile &t,
                                                      const spot &s, const crn_haar_view &view,
                                                      float (&block)[N][N][VEC])
 {
@@ -276,7 +277,7 @@ static __device__ __forceinline__ void restore_block(const crn_haar_job &job, co
 
 /* What the levels of the grid leave in it. */
 template <typename T, int VEC>
-static __device__ void inverse_grid(const crn_haar_job &job, const tile &t,
+static __device__ void inverse_grid(const crn_gpu_haar_job &job, const tile &t,
                                     const crn_haar_grid &grid)
 {
     crn_haar_channels channels = channels_of<VEC>(job, t, job.averages);
@@ -297,11 +298,11 @@ static __device__ void inverse_grid(const crn_haar_job &job, const tile &t,
 
 template <int N, int VEC, typename T>
 static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
-    inverse_kernel(const __grid_constant__ crn_haar_job job)
+    inverse_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
     extern __shared__ float shared[];
-    tile t = tile_of<N>(job);
+    gpu_haar_tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float block[N][N][VEC];
     if (s.there)
@@ -319,7 +320,7 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 /* --- denoise --- */
 
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void soften_levels(const crn_haar_job &job, const spot &s,
+static __device__ __forceinline__ void soften_levels(const crn_gpu_haar_job &job, const spot &s,
                                                      float (&block)[N][N][VEC])
 {
     if (job.levels > K)
@@ -331,7 +332,7 @@ static __device__ __forceinline__ void soften_levels(const crn_haar_job &job, co
 
 /* The averages of a launch's last level where they come from another. */
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void take_averages(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job, const tile &t,
                                                      const spot &s, float (&block)[N][N][VEC])
 {
     if (job.levels == K)
@@ -342,7 +343,7 @@ static __device__ __forceinline__ void take_averages(const crn_haar_job &job, co
 }
 
 template <crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void soften_block(const crn_haar_job &job, const tile &t,
+static __device__ __forceinline__ void soften_block(const crn_gpu_haar_job &job, const tile &t,
                                                     const spot &s, float (&block)[N][N][VEC])
 {
     load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
@@ -354,7 +355,7 @@ static __device__ __forceinline__ void soften_block(const crn_haar_job &job, con
 
 /* There and back. */
 template <int VEC>
-static __device__ void soften_grid(const crn_haar_job &job, const tile &t,
+static __device__ void soften_grid(const crn_gpu_haar_job &job, const tile &t,
                                    const crn_haar_grid &grid)
 {
     int32_t levels = job.levels - grid.first;
@@ -378,11 +379,11 @@ static __device__ void soften_grid(const crn_haar_job &job, const tile &t,
 
 template <int N, int VEC, typename T>
 static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
-    denoise_kernel(const __grid_constant__ crn_haar_job job)
+    denoise_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     constexpr int LEVELS = log2_of<N>::value;
     extern __shared__ float shared[];
-    tile t = tile_of<N>(job);
+    gpu_haar_tile t = tile_of<N>(job);
     spot s = spot_of<N>(job, t);
     float block[N][N][VEC];
     if (s.there)
@@ -400,7 +401,7 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 
 /* --- launches --- */
 
-typedef void kernel_fn(crn_haar_job job);
+typedef void kernel_fn(crn_gpu_haar_job job);
 
 template <int N, int VEC, typename T> static kernel_fn *kernel_of(crn_haar_direction direction)
 {
@@ -417,7 +418,7 @@ template <typename T> static kernel_fn *kernel_of(crn_haar_lane lane, crn_haar_d
 }
 
 int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
-                    const crn_haar_job *job)
+                    const crn_gpu_haar_job *job)
 {
     kernel_fn *kernel =
         u8 ? kernel_of<uint8_t>(lane, direction) : kernel_of<float>(lane, direction);

@@ -4,7 +4,7 @@
 #define THREADS 1024
 
 /* Of one plane: in place in the pixels' memory. */
-static __device__ crn_haar_grid rest_of(const crn_haar_job &job, int32_t plane, int32_t picture)
+static __device__ crn_haar_grid rest_of(const crn_gpu_haar_job &job, int32_t plane, int32_t picture)
 {
     crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, picture),
                           job.pixels.row_stride,
@@ -25,7 +25,7 @@ static __device__ crn_haar_channels plane_of(const crn_haar_view &view)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    rest_forward_kernel(const __grid_constant__ crn_haar_job job)
+    rest_forward_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
     crn_haar_grid grid = rest_of(job, plane, picture);
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
-    rest_inverse_kernel(const __grid_constant__ crn_haar_job job)
+    rest_inverse_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
     crn_haar_grid grid = rest_of(job, plane, picture);
@@ -58,7 +58,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    rest_denoise_kernel(const __grid_constant__ crn_haar_job job)
+    rest_denoise_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     crn_haar_grid grid =
         rest_of(job, (int32_t)blockIdx.x % job.lanes, (int32_t)blockIdx.x / job.lanes);
@@ -72,10 +72,10 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-typedef void kernel_fn(crn_haar_job job);
+typedef void kernel_fn(crn_gpu_haar_job job);
 
 int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
-                         const crn_haar_job *job)
+                         const crn_gpu_haar_job *job)
 {
     kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? rest_forward_kernel
                         : direction == CRN_HAAR_DENOISE ? rest_denoise_kernel

@@ -19,16 +19,18 @@ static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
 
 /* The pixels of dense planes: every thread goes over its share. */
 #define EACH_PIXEL(field, s, y, x)                                                                 \
-    for (int32_t s = (int32_t)blockIdx.z; s < (field).planes;                                      \
-         s = onward(s, gridDim.z, (field).planes))                                                 \
-        for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y); y < (field).height;      \
-             y = onward(y, gridDim.y * THREADS_Y, (field).height))                                 \
-            for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x); x < (field).width;   \
-                 x = onward(x, gridDim.x * THREADS_X, (field).width))
+    for (int32_t s = (int32_t)blockIdx.z; s < (general_field).planes;                              \
+         s = onward(s, gridDim.z, (general_field).planes))                                         \
+        for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y);                          \
+             y < (general_field).height;                                                           \
+             y = onward(y, gridDim.y * THREADS_Y, (general_field).height))                         \
+            for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x);                      \
+                 x < (general_field).width;                                                        \
+                 x = onward(x, gridDim.x * THREADS_X, (general_field).width))
 
-typedef struct field {
+typedef struct general_field {
     int32_t planes, height, width; /* planes: of all views */
-} field;
+} general_field;
 
 /* A caller's image of several views. */
 typedef struct strided {
@@ -48,18 +50,18 @@ typedef struct shape {
 } shape;
 
 /* Members `begin` to `end` - 1 of a row, counted from the anchor. */
-typedef struct run {
+typedef struct general_run {
     int16_t begin, end;
-} run;
+} general_run;
 
 typedef struct run_list {
-    run *runs; /* row after row, with room for `most` in each */
+    general_run *runs; /* row after row, with room for `most` in each */
     int32_t *counts;
     int32_t most, rows, anchor_y;
     bool reflect;
 } run_list;
 
-static __device__ int64_t at(field f, int32_t s, int32_t y, int32_t x)
+static __device__ int64_t at(general_field f, int32_t s, int32_t y, int32_t x)
 {
     return ((int64_t)s * f.height + y) * f.width + x;
 }
@@ -89,20 +91,21 @@ static __device__ void set_neutral(uint8_t *v)
     *v = 255;
 }
 
-template <typename T> static __global__ void gather(field f, strided from, T *to, bool complement)
+template <typename T>
+static __global__ void gather(general_field f, strided from, T *to, bool complement)
 {
     const T *in = static_cast<const T *>(from.data);
     EACH_PIXEL(f, s, y, x)
     to[at(f, s, y, x)] = crn_morphology_clean(in[at(from, s, y, x)], complement);
 }
 
-template <typename T> static __global__ void complement_all(field f, T *pixels)
+template <typename T> static __global__ void complement_all(general_field f, T *pixels)
 {
     EACH_PIXEL(f, s, y, x)
     pixels[at(f, s, y, x)] = crn_morphology_complement(pixels[at(f, s, y, x)]);
 }
 
-template <typename T> static __global__ void copy(field f, const T *from, T *to)
+template <typename T> static __global__ void copy(general_field f, const T *from, T *to)
 {
     EACH_PIXEL(f, s, y, x)
     to[at(f, s, y, x)] = from[at(f, s, y, x)];
@@ -110,7 +113,7 @@ template <typename T> static __global__ void copy(field f, const T *from, T *to)
 
 /* less: what the result is taken less of; or NULL. original: crn_morphology_recipe's. */
 template <typename T>
-static __global__ void finish(field f, const T *result, bool complement, const T *less,
+static __global__ void finish(general_field f, const T *result, bool complement, const T *less,
                               int32_t original, strided in, strided out)
 {
     T *to = static_cast<T *>(out.data);
@@ -131,7 +134,7 @@ static __global__ void finish(field f, const T *result, bool complement, const T
 
 /* to[p] = the least of from[p] and from[p + ahead], along a row or down a column. */
 template <typename T>
-static __global__ void double_level(field f, const T *from, T *to, bool down, int32_t ahead)
+static __global__ void double_level(general_field f, const T *from, T *to, bool down, int32_t ahead)
 {
     EACH_PIXEL(f, s, y, x)
     {
@@ -155,7 +158,7 @@ static __device__ T least_of_run(const T *levels, int64_t apart, int64_t p, int3
 
 /* A window of a row or column: `length` pixels from `begin` on. */
 template <typename T>
-static __global__ void window(field f, const T *levels, int64_t apart, T *to, bool down,
+static __global__ void window(general_field f, const T *levels, int64_t apart, T *to, bool down,
                               int32_t begin, int32_t length)
 {
     EACH_PIXEL(f, s, y, x)
@@ -173,7 +176,8 @@ static __global__ void window(field f, const T *levels, int64_t apart, T *to, bo
 }
 
 template <typename T>
-static __global__ void merge_runs(field f, const T *levels, int64_t apart, run_list list, T *to)
+static __global__ void merge_runs(general_field f, const T *levels, int64_t apart, run_list list,
+                                  T *to)
 {
     EACH_PIXEL(f, s, y, x)
     {
@@ -185,7 +189,7 @@ static __global__ void merge_runs(field f, const T *levels, int64_t apart, run_l
             int32_t from_y = list.reflect ? y - dy : y + dy;
             if (from_y < 0 || from_y >= f.height)
                 continue;
-            const run *runs = list.runs + (int64_t)j * list.most;
+            const general_run *runs = list.runs + (int64_t)j * list.most;
             for (int32_t i = 0; i < list.counts[j]; i++) {
                 int32_t first = max(0, x + min((int32_t)runs[i].begin, room));
                 int32_t end = x + min((int32_t)runs[i].end, room);
@@ -221,7 +225,7 @@ static __global__ void find_runs(shape e, run_list list)
     int32_t j = e.first_row + (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
     if (j >= e.first_row + e.rows)
         return;
-    run *runs = list.runs + (int64_t)j * list.most;
+    general_run *runs = list.runs + (int64_t)j * list.most;
     int32_t count = 0, anchor = e.width / 2;
     for (int32_t x = 0; x < e.width; x++) {
         if (!has(e, x, j))
@@ -229,7 +233,7 @@ static __global__ void find_runs(shape e, run_list list)
         int32_t first = x;
         while (x < e.width && has(e, x, j))
             x++;
-        run r = {(int16_t)(first - anchor), (int16_t)(x - anchor)};
+        general_run r = {(int16_t)(first - anchor), (int16_t)(x - anchor)};
         if (e.reflect)
             r = {(int16_t)(anchor - x + 1), (int16_t)(anchor - first + 1)};
         runs[count++] = r;
@@ -249,7 +253,7 @@ static __device__ uint8_t saturated(float v, uint8_t)
 
 /* Members one by one, of some rows of the element; more: of others there is `to` already. */
 template <typename T>
-static __global__ void merge_raised(field f, const T *from, shape e, bool more, T *to)
+static __global__ void merge_raised(general_field f, const T *from, shape e, bool more, T *to)
 {
     EACH_PIXEL(f, s, y, x)
     {
@@ -279,12 +283,12 @@ static __global__ void merge_raised(field f, const T *from, shape e, bool more, 
 typedef struct work {
     crn_context *context;
     const crn_element *element;
-    field whole;
+    general_field whole;
     size_t plane_elements; /* of one plane */
     dim3 blocks, threads;
 } work;
 
-static dim3 blocks_for(field f)
+static dim3 blocks_for(general_field f)
 {
     int32_t rows = crn_gpu_blocks(f.height, THREADS_Y), planes = f.planes;
     return dim3((unsigned)crn_gpu_blocks(f.width, THREADS_X),
@@ -366,7 +370,8 @@ static int make_runs(const work *w, bool reflect, run_list *ret_list)
     const crn_element *e = w->element;
     run_list list = {NULL, NULL, (e->width + 1) / 2, e->height, e->height / 2, reflect};
     size_t most = (size_t)list.most * (size_t)e->height;
-    list.runs = static_cast<run *>(crn_context_scratch(w->context, SLOT_RUNS, most * sizeof(run)));
+    list.runs =
+        static_cast<run *>(crn_context_scratch(w->context, SLOT_RUNS, most * sizeof(general_run)));
     list.counts = static_cast<int32_t *>(
         crn_context_scratch(w->context, SLOT_COUNTS, (size_t)e->height * sizeof(int32_t)));
     if (!list.runs || !list.counts)

@@ -9,31 +9,31 @@ extern "C" {
 #define PLANE_WORDS_MAX (1 << 24) /* more than any block has */
 
 /* Runs and levels, before a tile's layout makes offsets of them. In pixels. */
-typedef struct run {
+typedef struct chords_run {
     int32_t dx, dy, length, level;
-} run;
+} chords_run;
 
-typedef struct plan {
-    run runs[CRN_CHORDS_MAX];
+typedef struct chords_plan {
+    chords_run runs[CRN_CHORDS_MAX];
     int32_t run_count;
     int32_t lengths[CRN_CHORD_LEVELS_MAX + 1],
         from[CRN_CHORD_LEVELS_MAX + 1]; /* level 0 has length 1 */
     int32_t level_count;
     int32_t above, below, left, right;
     int32_t rhombus; /* its radius, 1 or 2, or 0 */
-} plan;
+} chords_plan;
 
 static int32_t greater(int32_t a, int32_t b)
 {
     return a > b ? a : b;
 }
 
-static bool add_run(plan *p, const crn_element *e, bool reflect, int32_t y, int32_t first,
+static bool add_run(chords_plan *p, const crn_element *e, bool reflect, int32_t y, int32_t first,
                     int32_t end)
 {
     if (p->run_count == CRN_CHORDS_MAX)
         return false;
-    run r = {first - e->width / 2, y - e->height / 2, end - first, 0};
+    chords_run r = {first - e->width / 2, y - e->height / 2, end - first, 0};
     if (reflect)
         r = {e->width / 2 - (end - 1), e->height / 2 - y, end - first, 0};
     p->above = greater(p->above, -r.dy);
@@ -44,7 +44,7 @@ static bool add_run(plan *p, const crn_element *e, bool reflect, int32_t y, int3
     return true;
 }
 
-static bool find_runs(plan *p, const crn_element *e, bool reflect)
+static bool find_runs(chords_plan *p, const crn_element *e, bool reflect)
 {
     for (int32_t y = 0; y < e->height; y++)
         for (int32_t x = 0; x < e->width; x++) {
@@ -58,7 +58,7 @@ static bool find_runs(plan *p, const crn_element *e, bool reflect)
 }
 
 /* Levels up to `length`, which is greater than all before. */
-static bool climb_to(plan *p, int32_t length)
+static bool climb_to(chords_plan *p, int32_t length)
 {
     int32_t steps[CRN_CHORD_LEVELS_MAX], count = 0, last = p->lengths[p->level_count];
     for (int32_t step = length; step > last; step = step > 3 * last ? (step + 2) / 3 : last) {
@@ -75,7 +75,7 @@ static bool climb_to(plan *p, int32_t length)
 }
 
 /* The longest length, where but one run has it, is no level: the run becomes two or three. */
-static void split_longest(plan *p)
+static void split_longest(chords_plan *p)
 {
     int32_t top = p->level_count, found = 0, at = 0;
     for (int32_t i = 0; i < p->run_count; i++)
@@ -85,7 +85,7 @@ static void split_longest(plan *p)
         }
     if (found != 1 || top == 0 || p->run_count + 2 > CRN_CHORDS_MAX)
         return;
-    run r = p->runs[at];
+    chords_run r = p->runs[at];
     int32_t part = p->lengths[top - 1], end = r.dx + r.length;
     r.level = top - 1;
     p->runs[at] = r;
@@ -99,13 +99,13 @@ static void split_longest(plan *p)
 }
 
 /* The radius if all pixels with |x| + |y| up to it are members, and no others. */
-static int32_t rhombus_radius(const plan *p)
+static int32_t rhombus_radius(const chords_plan *p)
 {
     int32_t radius = p->run_count / 2;
     if ((p->run_count != 3 && p->run_count != 5) || p->above != radius || p->below != radius)
         return 0;
     for (int32_t i = 0; i < p->run_count; i++) {
-        const run *r = &p->runs[i];
+        const chords_run *r = &p->runs[i];
         int32_t half = radius - (r->dy < 0 ? -r->dy : r->dy);
         if (r->dx != -half || r->length != 2 * half + 1 || (i > 0 && r->dy == r[-1].dy))
             return 0;
@@ -113,7 +113,7 @@ static int32_t rhombus_radius(const plan *p)
     return radius;
 }
 
-static bool make_plan(plan *p, const crn_element *e, bool reflect, int32_t per_word)
+static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_t per_word)
 {
     *p = plan();
     p->lengths[0] = 1;
@@ -144,7 +144,7 @@ static bool make_plan(plan *p, const crn_element *e, bool reflect, int32_t per_w
 
 /* Of one step, whose level 0 is the plane at `base`; `column` of it belongs to the result's first,
  * for a run at dx 0. */
-static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int32_t base,
+static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t number, int32_t base,
                          int32_t column, int32_t base_columns, int32_t plane_words,
                          int32_t per_word)
 {
@@ -166,7 +166,7 @@ static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int3
         l->columns = crn_divider_of(base_columns - (length - 1) * lanes);
     }
     for (int32_t i = 0; i < p->run_count; i++) {
-        const run *r = &p->runs[i];
+        const chords_run *r = &p->runs[i];
         int32_t down = p->above + r->dy;
         int32_t plane = r->level == 0 ? base : r->level * plane_words;
         step->chords[i] =
@@ -175,13 +175,13 @@ static void lay_out_step(crn_chord_job *job, const plan *p, int32_t number, int3
 }
 
 /* Bytes of shared memory; SIZE_MAX: more than can be. */
-static size_t lay_out(crn_chord_job *job, const plan *plans, int32_t size, int32_t rows,
+static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size, int32_t rows,
                       int32_t columns)
 {
     const crn_morphology_recipe *recipe = &job->picture.recipe;
     int32_t lanes = job->picture.lanes, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
     bool chain = recipe->steps == 2 && !recipe->parallel;
-    const plan *a = &plans[0], *b = &plans[recipe->steps - 1];
+    const chords_plan *a = &plans[0], *b = &plans[recipe->steps - 1];
     int32_t left = chain ? a->left + b->left : greater(a->left, b->left);
     int32_t right = chain ? a->right + b->right : greater(a->right, b->right);
     job->picture.rows_at = rows;
@@ -233,7 +233,7 @@ static double work_of(const crn_chord_job *job)
     return work / 2;
 }
 
-static bool choose_tile(crn_chord_job *job, const plan *plans, const crn_gpu_limits *limits,
+static bool choose_tile(crn_chord_job *job, const chords_plan *plans, const crn_gpu_limits *limits,
                         int32_t size, int32_t planes, crn_tile_launch *ret_launch)
 {
     static const int32_t rows_of[] = {16, 24, 32, 48, 64, 80, 96, 128, 160};
@@ -266,7 +266,7 @@ bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
 {
     if (element->width > SIDE_MAX || element->height > SIDE_MAX)
         return false;
-    plan plans[2];
+    chords_plan plans[2];
     *ret_job = {*picture};
     for (int32_t i = 0; i < picture->recipe.steps; i++)
         if (!make_plan(&plans[i], element, picture->recipe.dilates[i], type == CRN_U8 ? 4 : 1))

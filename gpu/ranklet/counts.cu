@@ -33,15 +33,15 @@ static __device__ __forceinline__ uint32_t window_below(const crn_ranklet_plan &
     return static_cast<uint32_t>(below[x + width] + last - below[x] - first);
 }
 
-typedef struct sums {
+typedef struct ranklet_sums {
     uint32_t aw, bw, cw;
-} sums;
+} ranklet_sums;
 
 /* Words of two values. */
-static __device__ __forceinline__ sums sum_bytes(int32_t left, int32_t right, int32_t words,
-                                                 uint32_t q)
+static __device__ __forceinline__ ranklet_sums sum_bytes(int32_t left, int32_t right, int32_t words,
+                                                         uint32_t q)
 {
-    sums s = {0, 0, 0};
+    ranklet_sums s = {0, 0, 0};
 #pragma unroll 8
     for (int32_t i = 0; i < words; i++) {
         uint32_t ac = crn_ranklet_shared[left + i], bd = crn_ranklet_shared[right + i];
@@ -56,10 +56,10 @@ static __device__ __forceinline__ sums sum_bytes(int32_t left, int32_t right, in
     return s;
 }
 
-static __device__ __forceinline__ sums sum_narrow(int32_t left, int32_t right, int32_t words,
-                                                  uint32_t q)
+static __device__ __forceinline__ ranklet_sums sum_narrow(int32_t left, int32_t right,
+                                                          int32_t words, uint32_t q)
 {
-    sums s = {0, 0, 0};
+    ranklet_sums s = {0, 0, 0};
 #pragma unroll 8
     for (int32_t i = 0; i < words; i++) {
         uint32_t ac = crn_ranklet_shared[left + i], bd = crn_ranklet_shared[right + i];
@@ -84,8 +84,8 @@ static __device__ void sum_row(const crn_ranklet_job &job, const crn_ranklet_pla
         uint32_t q = window_below(plan, t, job.width, before, x);
         const int32_t left = x * plan.stride + t.group * words;
         const int32_t right = left + job.width / 2 * plan.stride;
-        sums s = KIND == CRN_RANKLET_BYTES ? sum_bytes(left, right, words, q)
-                                           : sum_narrow(left, right, words, q);
+        ranklet_sums s = KIND == CRN_RANKLET_BYTES ? sum_bytes(left, right, words, q)
+                                                   : sum_narrow(left, right, words, q);
         uint32_t *to = crn_ranklet_shared + t.partial + t.group * 3 * plan.columns + x;
         to[0] = s.aw;
         to[plan.columns] = s.bw;

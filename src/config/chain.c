@@ -5,7 +5,7 @@
 #include "src/config/internal.h"
 
 /* False, told: there is no list to go through. */
-static bool is_list(crn_reader *reader, const crn_section *section, crn_place place,
+static bool is_list(crn_reader *reader, const crn_section *section, crn_source_position place,
                     const crn_node *list, const char *meant)
 {
     bool missing = !list || crn_node_empty(list) || (list->kind == CRN_NODE_LIST && !list->first);
@@ -19,8 +19,8 @@ static bool is_list(crn_reader *reader, const crn_section *section, crn_place pl
 }
 
 /* Whether the name may stand as the next class; `places` are the earlier ones'. */
-static bool name_is_good(crn_reader *reader, const crn_class_settings *settings, crn_place place,
-                         const crn_place *places)
+static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
+                         crn_source_position place, const crn_source_position *places)
 {
     const crn_classes *classes = &reader->config->classes;
     size_t length = strlen(settings->name);
@@ -45,11 +45,11 @@ static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
     return true;
 }
 
-void crn_read_classes(crn_reader *reader, const crn_section *section, crn_place place,
+void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position place,
                       const crn_node *list)
 {
     crn_classes *classes = &reader->config->classes;
-    crn_place places[CRN_CLASSES_MAX];
+    crn_source_position places[CRN_CLASSES_MAX];
     size_t before = reader->faults->count;
     if (!is_list(reader, section, place, list, "'- {name: rot, level: 0.5}'"))
         return;
@@ -155,10 +155,10 @@ static bool read_step(crn_reader *reader, const crn_section *section, const crn_
 }
 
 /* Image stages, then exactly one contours, then feature stages. */
-static void check_order(crn_reader *reader, crn_place place, bool all_known)
+static void check_order(crn_reader *reader, crn_source_position place, bool all_known)
 {
     const crn_config *config = reader->config;
-    const crn_place *places = reader->step_place;
+    const crn_source_position *places = reader->step_place;
     int32_t first = 0;
     while (first < config->steps && config->chain[first].stage->kind != CRN_STAGE_CONTOURS)
         first++;
@@ -185,7 +185,7 @@ static void check_order(crn_reader *reader, crn_place place, bool all_known)
     }
 }
 
-void crn_read_chain(crn_reader *reader, const crn_section *section, crn_place place,
+void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position place,
                     const crn_node *list)
 {
     bool all_known = true;

@@ -17,7 +17,7 @@ typedef struct key_set {
     const crn_section *section[CRN_NAMES_MAX]; /* or NULL: */
     const crn_param *row[CRN_NAMES_MAX];
     void *settings[CRN_NAMES_MAX];
-    crn_place seen[CRN_NAMES_MAX]; /* line 0: not yet */
+    crn_source_position seen[CRN_NAMES_MAX]; /* line 0: not yet */
 } key_set;
 
 static void collect_keys(key_set *keys, const crn_table tables[2], const crn_section *sections)
@@ -183,7 +183,7 @@ static void read_value(crn_reader *reader, const char *path, const crn_param *ro
 }
 
 /* `node` NULL: the section does not stand in the file. */
-static void read_section(crn_reader *reader, const char *path, crn_place place,
+static void read_section(crn_reader *reader, const char *path, crn_source_position place,
                          const crn_section *section, const crn_node *node)
 {
     const crn_table tables[2] = {{.rows = section->rows, .settings = reader->config}};
@@ -211,8 +211,8 @@ static void read_pairs(crn_reader *reader, const char *path, const crn_node *map
     }
 }
 
-void crn_read_keys(crn_reader *reader, const char *path, crn_place place, const crn_node *map,
-                   const crn_table tables[2], const crn_section *sections)
+void crn_read_keys(crn_reader *reader, const char *path, crn_source_position place,
+                   const crn_node *map, const crn_table tables[2], const crn_section *sections)
 {
     key_set keys = {.names = {0}};
     collect_keys(&keys, tables, sections);
@@ -246,7 +246,8 @@ static void read_tree(const crn_tree *tree, crn_faults *faults, crn_config *conf
 {
     crn_reader reader = {.faults = faults, .root = tree->root, .config = config};
     if (!tree->root || crn_node_empty(tree->root)) {
-        crn_faults_add(faults, (crn_place){1, 1}, "nothing in the file, classes and a chain meant");
+        crn_faults_add(faults, (crn_source_position){1, 1},
+                       "nothing in the file, classes and a chain meant");
         return;
     }
     crn_read_keys(&reader, "", tree->root->place, tree->root, NULL, crn_sections);

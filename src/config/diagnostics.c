@@ -12,7 +12,7 @@
 
 #define SHOWN_MAX 60 /* bytes of a value that a fault shows */
 
-void crn_faults_add(crn_faults *faults, crn_place place, const char *format, ...)
+void crn_faults_add(crn_faults *faults, crn_source_position place, const char *format, ...)
 {
     if (faults->count == faults->capacity && faults->count < FAULTS_MAX) {
         size_t capacity = faults->capacity ? 2 * faults->capacity : 16;
@@ -39,7 +39,7 @@ void crn_faults_add(crn_faults *faults, crn_place place, const char *format, ...
     faults->count++;
 }
 
-bool crn_faults_at(const crn_faults *faults, crn_place place)
+bool crn_faults_at(const crn_faults *faults, crn_source_position place)
 {
     for (size_t i = 0; i < faults->count; i++)
         if (faults->item[i].place.line == place.line &&

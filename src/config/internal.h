@@ -18,12 +18,12 @@
 /* --- faults --- */
 
 /* A place in the file, line and column (in characters) from 1. */
-typedef struct crn_place {
+typedef struct crn_source_position {
     int32_t line, column;
-} crn_place;
+} crn_source_position;
 
 typedef struct crn_fault {
-    crn_place place;
+    crn_source_position place;
     size_t number; /* in order of finding */
     char *text;    /* owned */
 } crn_fault;
@@ -36,11 +36,11 @@ typedef struct crn_faults {
     size_t untold; /* past the most that are kept, or for want of memory */
 } crn_faults;
 
-__attribute__((format(printf, 3, 4))) void crn_faults_add(crn_faults *faults, crn_place place,
-                                                          const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+crn_faults_add(crn_faults *faults, crn_source_position place, const char *format, ...);
 
 /* Whether one was told of that very place. */
-bool crn_faults_at(const crn_faults *faults, crn_place place);
+bool crn_faults_at(const crn_faults *faults, crn_source_position place);
 
 /* All of them in file order, a line each; `out` NULL: silence. */
 void crn_faults_print(crn_faults *faults, FILE *out);
@@ -83,7 +83,7 @@ typedef enum crn_node_kind {
 typedef struct crn_node {
     crn_node_kind kind;
     bool plain; /* SCALAR: without quotes */
-    crn_place place;
+    crn_source_position place;
     char *text; /* SCALAR: `length` bytes and a zero; there may be zeros among them */
     size_t length;
     struct crn_node *parent, *first, *last; /* the children are linked by `next` */
@@ -173,7 +173,7 @@ typedef struct crn_reader {
     crn_config *config;
     bool classes_good;              /* no fault in them */
     bool step_good[CRN_STAGES_MAX]; /* nor in that step */
-    crn_place step_place[CRN_STAGES_MAX];
+    crn_source_position step_place[CRN_STAGES_MAX];
 } crn_reader;
 
 /* Rows and the struct they are over. */
@@ -187,13 +187,13 @@ typedef struct crn_table {
  * then what the file says. `path` names it in faults ("" for the file itself), `place` is where
  * missing keys are told; `map` NULL or empty: the fallbacks alone.
  */
-void crn_read_keys(crn_reader *reader, const char *path, crn_place place, const crn_node *map,
-                   const crn_table tables[2], const crn_section *sections);
+void crn_read_keys(crn_reader *reader, const char *path, crn_source_position place,
+                   const crn_node *map, const crn_table tables[2], const crn_section *sections);
 
 /* The two lists; `list` NULL: there is none, which is told at `place`. */
-void crn_read_classes(crn_reader *reader, const crn_section *section, crn_place place,
+void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position place,
                       const crn_node *list);
-void crn_read_chain(crn_reader *reader, const crn_section *section, crn_place place,
+void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position place,
                     const crn_node *list);
 
 /* What rows cannot say: keys that depend on each other, endpoints, the stages' own checks. */

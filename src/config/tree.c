@@ -18,15 +18,16 @@ typedef struct builder {
     int32_t documents;
 } builder;
 
-static crn_place place_of(const yaml_mark_t *mark)
+static crn_source_position place_of(const yaml_mark_t *mark)
 {
-    return (crn_place){.line = (int32_t)mark->line + 1, .column = (int32_t)mark->column + 1};
+    return (crn_source_position){.line = (int32_t)mark->line + 1,
+                                 .column = (int32_t)mark->column + 1};
 }
 
 /* libyaml gives bytes, not lines, when it cannot decode the text. */
-static crn_place place_of_byte(const char *bytes, size_t offset)
+static crn_source_position place_of_byte(const char *bytes, size_t offset)
 {
-    crn_place place = {.line = 1, .column = 1};
+    crn_source_position place = {.line = 1, .column = 1};
     for (size_t i = 0; i < offset; i++) {
         if (bytes[i] == '\n') {
             place.line++;

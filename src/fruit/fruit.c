@@ -14,7 +14,8 @@
 struct crn_fruits {
     crn_fruit_rules rules;
     crn_lanes *lanes;
-    crn_places *places; /* open_fruits and one more: a forced fruit waits there for its judging */
+    crn_fruit_table
+        *places; /* open_fruits and one more: a forced fruit waits there for its judging */
     crn_schedule *schedule;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
@@ -46,7 +47,7 @@ int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits
     fruits->lanes = lanes;
     fruits->latest_ns = CRN_NEVER_NS;
     int32_t places = rules->open_fruits + 1;
-    int r = crn_places_create((uint32_t)places, (uint32_t)rules->views, &fruits->places);
+    int r = crn_fruit_table_create((uint32_t)places, (uint32_t)rules->views, &fruits->places);
     if (r == 0)
         r = crn_schedule_create(places, rules->workers, rules->budget_ns / BRIEF_SHARE,
                                 &fruits->schedule);
@@ -64,7 +65,7 @@ void crn_fruits_free(crn_fruits **fruits)
     if (!fruits || !*fruits)
         return;
     crn_schedule_free(&(*fruits)->schedule);
-    crn_places_free(&(*fruits)->places);
+    crn_fruit_table_free(&(*fruits)->places);
     free(*fruits);
     *fruits = NULL;
 }
@@ -76,26 +77,26 @@ void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static bool is_closed(const crn_place *place)
+static bool is_closed(const crn_fruit_entry *place)
 {
     return place->fruit.closed_ns != CRN_NEVER_NS;
 }
 
 /* What caps the fruit's deadline beside the rules: its headers, the line's end. */
-static int64_t cap_ns(const crn_fruits *fruits, const crn_place *place)
+static int64_t cap_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
 {
     return least(place->header_deadline_ns, fruits->latest_ns);
 }
 
 /* When the open fruit closes without a further view. */
-static int64_t closes_ns(const crn_fruits *fruits, const crn_place *place)
+static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
 {
     return least(place->fruit.opened_ns + fruits->rules.assemble_ns,
                  cap_ns(fruits, place) - fruits->rules.guard_ns);
 }
 
 /* Derives deadline and alarm anew; called after whatever changes what they depend on. */
-static void settle(crn_fruits *fruits, crn_place *place)
+static void settle(crn_fruits *fruits, crn_fruit_entry *place)
 {
     crn_fruit *fruit = &place->fruit;
     const crn_fruit_rules *rules = &fruits->rules;
@@ -107,11 +108,11 @@ static void settle(crn_fruits *fruits, crn_place *place)
     place->due = over || (is_closed(place) && !place->pending);
     place->alarm_ns = is_closed(place) ? due_ns : closes_ns(fruits, place);
     crn_schedule_set_due(fruits->schedule, place->number, over ? 0 : due_ns);
-    crn_places_settle(fruits->places, place);
+    crn_fruit_table_settle(fruits->places, place);
 }
 
 /* Closes the fruit if its time for that has come, as of that time and not of now. */
-static void close_by_time(const crn_fruits *fruits, crn_place *place, int64_t now_ns)
+static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *place, int64_t now_ns)
 {
     int64_t closes = closes_ns(fruits, place);
     if (!is_closed(place) && closes <= now_ns)
@@ -120,35 +121,37 @@ static void close_by_time(const crn_fruits *fruits, crn_place *place, int64_t no
 
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
 {
-    crn_place *place;
-    while ((place = crn_places_first_waiting(fruits->places)) && place->alarm_ns <= now_ns) {
+    crn_fruit_entry *place;
+    while ((place = crn_fruit_table_first_waiting(fruits->places)) && place->alarm_ns <= now_ns) {
         if (is_closed(place))
             place->expired = true;
         close_by_time(fruits, place, now_ns);
         settle(fruits, place);
     }
-    place = crn_places_first_due(fruits->places);
+    place = crn_fruit_table_first_due(fruits->places);
     return place ? &place->fruit : NULL;
 }
 
 int64_t crn_fruits_wake_ns(const crn_fruits *fruits)
 {
-    if (crn_places_first_due(fruits->places))
+    if (crn_fruit_table_first_due(fruits->places))
         return 0;
-    const crn_place *place = crn_places_first_waiting(fruits->places);
+    const crn_fruit_entry *place = crn_fruit_table_first_waiting(fruits->places);
     return place ? place->alarm_ns : CRN_NEVER_NS;
 }
 
 void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 {
-    for (crn_place *place = crn_places_oldest(fruits->places); place; place = place->newer) {
+    for (crn_fruit_entry *place = crn_fruit_table_oldest(fruits->places); place;
+         place = place->newer) {
         close_by_time(fruits, place, now_ns);
         if (!is_closed(place))
             place->fruit.closed_ns = now_ns;
     }
     fruits->ended = true;
     fruits->latest_ns = least(fruits->latest_ns, latest_ns);
-    for (crn_place *place = crn_places_oldest(fruits->places); place; place = place->newer)
+    for (crn_fruit_entry *place = crn_fruit_table_oldest(fruits->places); place;
+         place = place->newer)
         settle(fruits, place);
 }
 
@@ -157,7 +160,7 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 /* Makes the oldest fruit due: one more than open_fruits is about to open. */
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
 {
-    crn_place *oldest = crn_places_oldest(fruits->places);
+    crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->places);
     if (!is_closed(oldest))
         oldest->fruit.closed_ns = now_ns;
     oldest->forced = true;
@@ -166,7 +169,7 @@ static void force_oldest(crn_fruits *fruits, int64_t now_ns)
 }
 
 /* Marks a view that no good message came for; a number that the fruit cannot have is left out. */
-static void mark_refused(crn_fruits *fruits, crn_place *place, uint16_t view, crn_refusal why)
+static void mark_refused(crn_fruits *fruits, crn_fruit_entry *place, uint16_t view, crn_refusal why)
 {
     crn_fruit *fruit = &place->fruit;
     if (view >= fruits->rules.views || (fruit->expected > 0 && view >= fruit->expected) ||
@@ -184,8 +187,8 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
     if (!header)
         return;
     crn_lane *lane = crn_lanes_look_up(fruits->lanes, header->lane);
-    crn_place *place =
-        lane ? crn_places_find(fruits->places, lane, header->epoch, header->fruit) : NULL;
+    crn_fruit_entry *place =
+        lane ? crn_fruit_table_find(fruits->places, lane, header->epoch, header->fruit) : NULL;
     if (place)
         mark_refused(fruits, place, header->view, why);
     else if (why != CRN_REFUSAL_LANES &&
@@ -193,14 +196,15 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
         crn_refused_remember(&fruits->refused, header, why);
 }
 
-static crn_place *open_fruit(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header,
-                             int64_t now_ns)
+static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
+                                   const crn_view_header *header, int64_t now_ns)
 {
     /* A fruit that is due already leaves its place anyway. */
-    if (crn_places_taken(fruits->places) == (uint32_t)fruits->rules.open_fruits &&
+    if (crn_fruit_table_taken(fruits->places) == (uint32_t)fruits->rules.open_fruits &&
         !crn_fruits_due(fruits, now_ns))
         force_oldest(fruits, now_ns);
-    crn_place *place = crn_places_take(fruits->places, lane, header->epoch, header->fruit);
+    crn_fruit_entry *place =
+        crn_fruit_table_take(fruits->places, lane, header->epoch, header->fruit);
     if (!place)
         return NULL;
     place->fruit.expected = header->views;
@@ -217,7 +221,7 @@ static crn_place *open_fruit(crn_fruits *fruits, crn_lane *lane, const crn_view_
 
 /* The fruit has one more view; the last one it expects, or a deadline that leaves no time, closes
  * it. */
-static void credit(crn_fruits *fruits, crn_place *place, const crn_view_header *header,
+static void credit(crn_fruits *fruits, crn_fruit_entry *place, const crn_view_header *header,
                    int64_t deadline_ns, int64_t now_ns)
 {
     crn_fruit *fruit = &place->fruit;
@@ -262,7 +266,8 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
         return CRN_ARRIVAL_NO_LANE;
     }
     crn_lane_count(lane, header);
-    crn_place *place = crn_places_find(fruits->places, lane, header->epoch, header->fruit);
+    crn_fruit_entry *place =
+        crn_fruit_table_find(fruits->places, lane, header->epoch, header->fruit);
     if (!place && crn_lane_has_judged(lane, header->epoch, header->fruit)) {
         stats->stragglers++;
         return CRN_ARRIVAL_STRAGGLER;
@@ -292,16 +297,18 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
 /* --- views ------------------------------------------------------------------------------------ */
 
 /* The place of a ticket whose view is in that state; NULL when its fruit was judged meanwhile. */
-static crn_place *find_ticket(const crn_fruits *fruits, crn_ticket ticket, crn_view_state state)
+static crn_fruit_entry *find_ticket(const crn_fruits *fruits, crn_ticket ticket,
+                                    crn_view_state state)
 {
-    crn_place *place = crn_places_at(fruits->places, ticket.fruit);
+    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, ticket.fruit);
     if (!place || place->serial != ticket.serial || ticket.view >= (uint32_t)fruits->rules.views ||
         place->views[ticket.view].state != state)
         return NULL;
     return place;
 }
 
-static void finish_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_state state)
+static void finish_view(crn_fruits *fruits, crn_fruit_entry *place, uint32_t view,
+                        crn_view_state state)
 {
     place->views[view].state = state;
     place->pending &= ~(UINT64_C(1) << view);
@@ -310,8 +317,8 @@ static void finish_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn
     settle(fruits, place);
 }
 
-static void lose_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_view_reason reason,
-                      int64_t now_ns)
+static void lose_view(crn_fruits *fruits, crn_fruit_entry *place, uint32_t view,
+                      crn_view_reason reason, int64_t now_ns)
 {
     place->views[view].reason = reason;
     place->views[view].lost_ns = now_ns;
@@ -321,10 +328,10 @@ static void lose_view(crn_fruits *fruits, crn_place *place, uint32_t view, crn_v
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
 {
     uint32_t number, view;
-    const crn_place *arrived = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    const crn_fruit_entry *arrived = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (!arrived || !crn_schedule_evict(fruits->schedule, ticket.fruit, &number, &view))
         return false;
-    crn_place *place = crn_places_at(fruits->places, number);
+    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, number);
     fruits->stats.no_slot++;
     *ret_slot = place->views[view].slot;
     /* It makes room for a view that has just come. */
@@ -334,7 +341,7 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
 
 bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
 {
-    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (!place) {
         fruits->stats.discarded++;
         return false;
@@ -348,7 +355,7 @@ bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
 void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
 {
     fruits->stats.no_slot++;
-    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (place)
         lose_view(fruits, place, ticket.view, CRN_REASON_NO_SLOT,
                   place->views[ticket.view].received_ns);
@@ -361,7 +368,7 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
     crn_next next = crn_schedule_next(fruits->schedule, now_ns, &number, &view);
     if (next == CRN_NEXT_NONE)
         return next;
-    crn_place *place = crn_places_at(fruits->places, number);
+    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, number);
     *ret_ticket = (crn_ticket){number, place->serial, view};
     *ret_slot = place->views[view].slot;
     if (next == CRN_NEXT_RUN) {
@@ -377,7 +384,7 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
 
 void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values)
 {
-    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
+    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
     if (place)
         place->views[ticket.view].values = *values;
 }
@@ -386,7 +393,7 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
                      crn_view_reason reason, int64_t now_ns)
 {
     crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
-    crn_place *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
+    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
     if (!place) {
         fruits->stats.unfinished++;
         return false;
@@ -413,7 +420,7 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
 
 void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
 {
-    crn_place *place = (crn_place *)fruit;
+    crn_fruit_entry *place = (crn_fruit_entry *)fruit;
     crn_fruit_stats *stats = &fruits->stats;
     crn_verdict_kind verdict = crn_fruit_verdict(fruit);
     stats->complete += verdict == CRN_VERDICT_COMPLETE;
@@ -423,12 +430,12 @@ void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
         stats->discarded += place->views[v].state == CRN_VIEW_QUEUED;
     crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
     crn_schedule_close(fruits->schedule, place->number);
-    crn_places_give(fruits->places, place);
+    crn_fruit_table_give(fruits->places, place);
 }
 
 int32_t crn_fruits_open(const crn_fruits *fruits)
 {
-    return (int32_t)crn_places_taken(fruits->places);
+    return (int32_t)crn_fruit_table_taken(fruits->places);
 }
 
 const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits)

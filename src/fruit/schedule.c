@@ -17,18 +17,18 @@ typedef enum standing {
 } standing;
 
 /* What the queue knows of a fruit. */
-typedef struct job {
+typedef struct schedule_job {
     int64_t due_ns;
     uint64_t order;
     uint64_t queued;     /* bit v: view v */
     uint32_t waiting_at; /* where in `waiting` while a view is queued, else NOT_WAITING */
     bool begun, lost;    /* a view of it, at least */
-} job;
+} schedule_job;
 
 struct crn_schedule {
     int64_t workers, running; /* views */
     int64_t brief_ns;         /* typical cost up to which views are handed out ahead */
-    job *jobs;
+    schedule_job *jobs;
     uint32_t *waiting; /* places of the fruits with queued views, in no order */
     uint32_t waiting_count;
     uint32_t barren; /* discards since a view last began */
@@ -78,7 +78,7 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
 void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order)
 {
     schedule->jobs[place] =
-        (job){.due_ns = CRN_NEVER_NS, .order = order, .waiting_at = NOT_WAITING};
+        (schedule_job){.due_ns = CRN_NEVER_NS, .order = order, .waiting_at = NOT_WAITING};
 }
 
 void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns)
@@ -87,7 +87,7 @@ void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns
 }
 
 /* Takes the fruit off the waiting ones once it has no queued view. */
-static void leave_waiting(crn_schedule *schedule, job *leaving)
+static void leave_waiting(crn_schedule *schedule, schedule_job *leaving)
 {
     if (leaving->queued || leaving->waiting_at == NOT_WAITING)
         return;
@@ -99,14 +99,14 @@ static void leave_waiting(crn_schedule *schedule, job *leaving)
 
 void crn_schedule_close(crn_schedule *schedule, uint32_t place)
 {
-    job *closing = &schedule->jobs[place];
+    schedule_job *closing = &schedule->jobs[place];
     closing->queued = 0;
     leave_waiting(schedule, closing);
 }
 
 void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view)
 {
-    job *queueing = &schedule->jobs[place];
+    schedule_job *queueing = &schedule->jobs[place];
     queueing->queued |= UINT64_C(1) << view;
     if (queueing->waiting_at != NOT_WAITING)
         return;
@@ -119,7 +119,7 @@ void crn_schedule_lose(crn_schedule *schedule, uint32_t place)
     schedule->jobs[place].lost = true;
 }
 
-static standing stand(const crn_schedule *schedule, const job *asked, int64_t now_ns)
+static standing stand(const crn_schedule *schedule, const schedule_job *asked, int64_t now_ns)
 {
     if (asked->lost)
         return BROKEN;
@@ -130,14 +130,14 @@ static standing stand(const crn_schedule *schedule, const job *asked, int64_t no
 }
 
 /* Which of two fruits of the same standing runs first. */
-static bool is_before(const job *a, const job *b, standing both)
+static bool is_before(const schedule_job *a, const schedule_job *b, standing both)
 {
     if (both == TIGHT)
         return a->begun != b->begun ? a->begun : a->order > b->order;
     return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
 }
 
-static void discard(crn_schedule *schedule, job *losing, uint32_t view)
+static void discard(crn_schedule *schedule, schedule_job *losing, uint32_t view)
 {
     losing->queued &= ~(UINT64_C(1) << view);
     losing->lost = true;
@@ -153,10 +153,10 @@ crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret
 {
     if (schedule->running >= schedule->workers && schedule->typical_ns > schedule->brief_ns)
         return CRN_NEXT_NONE;
-    job *best = NULL;
+    schedule_job *best = NULL;
     standing best_standing = NOBODY;
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
-        job *asked = &schedule->jobs[schedule->waiting[i]];
+        schedule_job *asked = &schedule->jobs[schedule->waiting[i]];
         if (asked->due_ns - now_ns < schedule->typical_ns) {
             *ret_place = schedule->waiting[i];
             *ret_view = (uint32_t)__builtin_ctzll(asked->queued);
@@ -185,9 +185,9 @@ crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret
 bool crn_schedule_evict(crn_schedule *schedule, uint32_t place, uint32_t *ret_place,
                         uint32_t *ret_view)
 {
-    job *worst = &schedule->jobs[place];
+    schedule_job *worst = &schedule->jobs[place];
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
-        job *asked = &schedule->jobs[schedule->waiting[i]];
+        schedule_job *asked = &schedule->jobs[schedule->waiting[i]];
         if (asked->lost != worst->lost ? asked->lost : asked->order > worst->order)
             worst = asked;
     }

@@ -8,24 +8,24 @@
 /* The earliest alarm on top, of alike ones the oldest. */
 typedef struct heap {
     uint32_t count;
-    crn_place **at;
+    crn_fruit_entry **at;
 } heap;
 
-struct crn_places {
+struct crn_fruit_table {
     uint32_t count, views_each;
     uint64_t opened; /* ever */
-    crn_place *places;
+    crn_fruit_entry *places;
     crn_fruit_view *views;
-    crn_place *free; /* linked by `newer` */
-    crn_place *oldest, *newest;
-    heap waiting, due; /* each place taken is in one of them */
-    crn_place **index; /* open addressing by hash */
-    uint32_t mask;     /* of `index` */
+    crn_fruit_entry *free; /* linked by `newer` */
+    crn_fruit_entry *oldest, *newest;
+    heap waiting, due;       /* each place taken is in one of them */
+    crn_fruit_entry **index; /* open addressing by hash */
+    uint32_t mask;           /* of `index` */
 };
 
-int crn_places_create(uint32_t count, uint32_t views, crn_places **ret_places)
+int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_places)
 {
-    crn_places *places = calloc(1, sizeof *places);
+    crn_fruit_table *places = calloc(1, sizeof *places);
     if (!places)
         return -ENOMEM;
     uint32_t size = 4;
@@ -41,11 +41,11 @@ int crn_places_create(uint32_t count, uint32_t views, crn_places **ret_places)
     places->index = calloc(size, sizeof *places->index);
     if (!places->places || !places->views || !places->waiting.at || !places->due.at ||
         !places->index) {
-        crn_places_free(&places);
+        crn_fruit_table_free(&places);
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        crn_place *place = &places->places[i];
+        crn_fruit_entry *place = &places->places[i];
         place->number = i;
         place->views = places->views + (size_t)i * views;
         place->newer = i + 1 < count ? place + 1 : NULL;
@@ -55,7 +55,7 @@ int crn_places_create(uint32_t count, uint32_t views, crn_places **ret_places)
     return 0;
 }
 
-void crn_places_free(crn_places **places)
+void crn_fruit_table_free(crn_fruit_table **places)
 {
     if (!places || !*places)
         return;
@@ -78,7 +78,8 @@ static uint32_t hash_name(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
     return (uint32_t)(mixed >> 32);
 }
 
-crn_place *crn_places_find(crn_places *places, const crn_lane *lane, uint64_t epoch, uint64_t fruit)
+crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *places, const crn_lane *lane, uint64_t epoch,
+                                      uint64_t fruit)
 {
     uint32_t at = hash_name(lane, epoch, fruit) & places->mask;
     for (; places->index[at]; at = (at + 1) & places->mask) {
@@ -89,7 +90,7 @@ crn_place *crn_places_find(crn_places *places, const crn_lane *lane, uint64_t ep
     return NULL;
 }
 
-static void index_add(crn_places *places, crn_place *place)
+static void index_add(crn_fruit_table *places, crn_fruit_entry *place)
 {
     uint32_t at = place->hash & places->mask;
     while (places->index[at])
@@ -98,7 +99,7 @@ static void index_add(crn_places *places, crn_place *place)
 }
 
 /* Empties the entry and moves up those behind that would no longer be found past the gap. */
-static void index_remove(crn_places *places, const crn_place *place)
+static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
 {
     uint32_t mask = places->mask;
     uint32_t gap = place->hash & mask;
@@ -117,19 +118,19 @@ static void index_remove(crn_places *places, const crn_place *place)
 /* --- the heaps: whose alarm comes first, of those due and of the others ------------------------
  */
 
-static bool is_before(const crn_place *a, const crn_place *b)
+static bool is_before(const crn_fruit_entry *a, const crn_fruit_entry *b)
 {
     return a->alarm_ns != b->alarm_ns ? a->alarm_ns < b->alarm_ns : a->order < b->order;
 }
 
-static void heap_set(heap *in, uint32_t at, crn_place *place)
+static void heap_set(heap *in, uint32_t at, crn_fruit_entry *place)
 {
     in->at[at] = place;
     place->heap_at = at;
 }
 
 /* Finds the place its height, up or down from `at`, whose tenant so far is elsewhere. */
-static void heap_settle(heap *in, uint32_t at, crn_place *place)
+static void heap_settle(heap *in, uint32_t at, crn_fruit_entry *place)
 {
     for (; at > 0 && is_before(place, in->at[(at - 1) / 2]); at = (at - 1) / 2)
         heap_set(in, at, in->at[(at - 1) / 2]);
@@ -144,12 +145,12 @@ static void heap_settle(heap *in, uint32_t at, crn_place *place)
     heap_set(in, at, place);
 }
 
-static heap *heap_of(crn_places *places, const crn_place *place)
+static heap *heap_of(crn_fruit_table *places, const crn_fruit_entry *place)
 {
     return place->in_due ? &places->due : &places->waiting;
 }
 
-static void heap_add(crn_places *places, crn_place *place)
+static void heap_add(crn_fruit_table *places, crn_fruit_entry *place)
 {
     place->in_due = place->due;
     heap *to = heap_of(places, place);
@@ -157,15 +158,15 @@ static void heap_add(crn_places *places, crn_place *place)
     heap_settle(to, last, place);
 }
 
-static void heap_remove(crn_places *places, crn_place *place)
+static void heap_remove(crn_fruit_table *places, crn_fruit_entry *place)
 {
     heap *from = heap_of(places, place);
-    crn_place *last = from->at[--from->count];
+    crn_fruit_entry *last = from->at[--from->count];
     if (last != place)
         heap_settle(from, place->heap_at, last);
 }
 
-void crn_places_settle(crn_places *places, crn_place *place)
+void crn_fruit_table_settle(crn_fruit_table *places, crn_fruit_entry *place)
 {
     if (place->due == place->in_due) {
         heap_settle(heap_of(places, place), place->heap_at, place);
@@ -175,27 +176,28 @@ void crn_places_settle(crn_places *places, crn_place *place)
     heap_add(places, place);
 }
 
-crn_place *crn_places_first_due(const crn_places *places)
+crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *places)
 {
     return places->due.count > 0 ? places->due.at[0] : NULL;
 }
 
-crn_place *crn_places_first_waiting(const crn_places *places)
+crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *places)
 {
     return places->waiting.count > 0 ? places->waiting.at[0] : NULL;
 }
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, uint64_t fruit)
+crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, uint64_t epoch,
+                                      uint64_t fruit)
 {
-    crn_place *place = places->free;
+    crn_fruit_entry *place = places->free;
     if (!place)
         return NULL;
     places->free = place->newer;
     for (uint32_t v = 0; v < places->views_each; v++)
         place->views[v] = (crn_fruit_view){.state = CRN_VIEW_ABSENT};
-    *place = (crn_place){
+    *place = (crn_fruit_entry){
         .fruit = {.lane = lane, .epoch = epoch, .fruit = fruit, .views = place->views},
         .views = place->views,
         .number = place->number,
@@ -214,7 +216,7 @@ crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, u
     return place;
 }
 
-void crn_places_give(crn_places *places, crn_place *place)
+void crn_fruit_table_give(crn_fruit_table *places, crn_fruit_entry *place)
 {
     index_remove(places, place);
     heap_remove(places, place);
@@ -225,17 +227,17 @@ void crn_places_give(crn_places *places, crn_place *place)
     places->free = place;
 }
 
-crn_place *crn_places_oldest(const crn_places *places)
+crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *places)
 {
     return places->oldest;
 }
 
-crn_place *crn_places_at(const crn_places *places, uint32_t number)
+crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *places, uint32_t number)
 {
     return number < places->count ? &places->places[number] : NULL;
 }
 
-uint32_t crn_places_taken(const crn_places *places)
+uint32_t crn_fruit_table_taken(const crn_fruit_table *places)
 {
     return places->waiting.count + places->due.count;
 }

@@ -12,7 +12,7 @@
 #include "src/fruit/fruit.h"
 
 /* An open fruit in its place. Masks have bit v for view v. */
-typedef struct crn_place {
+typedef struct crn_fruit_entry {
     crn_fruit fruit;            /* first: the pointer that callers hold is the place's */
     crn_fruit_view *views;      /* the same as fruit.views */
     uint32_t number;            /* in the table */
@@ -29,39 +29,40 @@ typedef struct crn_place {
     /* The table's own: */
     bool in_due;
     uint32_t hash, heap_at;
-    struct crn_place *older, *newer; /* neighbours by opening */
-} crn_place;
+    struct crn_fruit_entry *older, *newer; /* neighbours by opening */
+} crn_fruit_entry;
 
-typedef struct crn_places crn_places;
+typedef struct crn_fruit_table crn_fruit_table;
 
 /* `count` places for fruits of up to `views` views. 0, -ENOMEM. */
-int crn_places_create(uint32_t count, uint32_t views, crn_places **ret_places);
-void crn_places_free(crn_places **places);
+int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_places);
+void crn_fruit_table_free(crn_fruit_table **places);
 
 /* NULL: not open. */
-crn_place *crn_places_find(crn_places *places, const crn_lane *lane, uint64_t epoch,
-                           uint64_t fruit);
+crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *places, const crn_lane *lane, uint64_t epoch,
+                                      uint64_t fruit);
 
 /* A place for a fruit that is not open yet, reset to no views, no alarm; NULL: all are taken. */
-crn_place *crn_places_take(crn_places *places, crn_lane *lane, uint64_t epoch, uint64_t fruit);
+crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, uint64_t epoch,
+                                      uint64_t fruit);
 
 /* The fruit leaves; tickets to it are stale from now on. */
-void crn_places_give(crn_places *places, crn_place *place);
+void crn_fruit_table_give(crn_fruit_table *places, crn_fruit_entry *place);
 
 /* To be called whenever due or alarm_ns changed. */
-void crn_places_settle(crn_places *places, crn_place *place);
+void crn_fruit_table_settle(crn_fruit_table *places, crn_fruit_entry *place);
 
 /* The earliest alarm among the fruits that are due, and among the others; of alike ones the oldest;
  * NULL: there is none. */
-crn_place *crn_places_first_due(const crn_places *places);
-crn_place *crn_places_first_waiting(const crn_places *places);
+crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *places);
+crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *places);
 
 /* The fruit opened first; `newer` leads on to all others. NULL: none is open. */
-crn_place *crn_places_oldest(const crn_places *places);
+crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *places);
 
 /* The place of that number, taken or not; NULL: there is none. */
-crn_place *crn_places_at(const crn_places *places, uint32_t number);
+crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *places, uint32_t number);
 
-uint32_t crn_places_taken(const crn_places *places);
+uint32_t crn_fruit_table_taken(const crn_fruit_table *places);
 
 #endif

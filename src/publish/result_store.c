@@ -30,10 +30,10 @@ struct crn_store {
 };
 
 /* Where the next byte of a view goes or comes from. */
-typedef struct place {
+typedef struct store_position {
     block *at;
     size_t offset;
-} place;
+} store_position;
 
 int crn_store_create(size_t bytes, crn_store **ret_store)
 {
@@ -91,7 +91,8 @@ static uint32_t take_chain(crn_store *store, size_t count)
 
 /* Moves `size` bytes between memory and a view's blocks: into the blocks, or with `out` from them.
  */
-static void move(const crn_store *store, place *cursor, void *memory, size_t size, bool out)
+static void move(const crn_store *store, store_position *cursor, void *memory, size_t size,
+                 bool out)
 {
     unsigned char *bytes = memory;
     while (size > 0) {
@@ -126,7 +127,7 @@ int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_ha
     if (blocks > crn_store_blocks_free(store))
         return -ENOBUFS;
     uint32_t first = take_chain(store, blocks);
-    place cursor = {&store->blocks[first], 0};
+    store_position cursor = {&store->blocks[first], 0};
     move(store, &cursor, &head, sizeof head, false);
     move(store, &cursor, defects->defects, defect_bytes, false);
     move(store, &cursor, defects->xy, point_bytes, false);
@@ -144,7 +145,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
     if (handle == CRN_STORE_NONE)
         return;
     preamble head;
-    place cursor = {&store->blocks[handle], 0};
+    store_position cursor = {&store->blocks[handle], 0};
     move(store, &cursor, &head, sizeof head, true);
     into->truncated = head.truncated;
     if (head.defect_count > into->defect_capacity || head.point_count > into->point_capacity ||

@@ -17,12 +17,12 @@ typedef struct class_total {
 } class_total;
 
 /* What is known of a fruit before its defects are written, and has to stand before them. */
-typedef struct summary {
+typedef struct verdict_summary {
     uint64_t defects;
     uint32_t skipped; /* bit per step */
     bool truncated;
     class_total totals[CRN_CLASSES_MAX];
-} summary;
+} verdict_summary;
 
 struct crn_verdict {
     const crn_config *config;
@@ -89,7 +89,7 @@ void crn_verdict_free(crn_verdict **verdict)
     *verdict = NULL;
 }
 
-static void sum_defects(const crn_defects *view, summary *sum)
+static void sum_defects(const crn_defects *view, verdict_summary *sum)
 {
     sum->truncated |= view->truncated;
     sum->defects += view->defect_count;
@@ -102,9 +102,9 @@ static void sum_defects(const crn_defects *view, summary *sum)
 }
 
 static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_verdict_facts *facts,
-                      const crn_store *store, summary *ret_sum)
+                      const crn_store *store, verdict_summary *ret_sum)
 {
-    summary sum = {.truncated = facts->without_defects};
+    verdict_summary sum = {.truncated = facts->without_defects};
     for (int64_t v = 0; v < verdict->config->limits.views; v++) {
         const crn_fruit_view *view = &fruit->views[v];
         if (view->state != CRN_VIEW_JUDGED)
@@ -154,7 +154,7 @@ static void put_latency(const crn_verdict *verdict, crn_emit *emit, const crn_fr
 }
 
 /* Every class with a level has an entry, so that a reader needs no case distinction. */
-static void put_totals(const crn_classes *classes, crn_emit *emit, const summary *sum)
+static void put_totals(const crn_classes *classes, crn_emit *emit, const verdict_summary *sum)
 {
     uint32_t outlined = 0;
     for (int32_t i = 0; i < classes->count; i++)
@@ -253,7 +253,7 @@ int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *frui
                      const crn_verdict_facts *facts, const crn_store *store,
                      crn_verdict_bytes *ret_bytes)
 {
-    summary sum;
+    verdict_summary sum;
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_emit_begin(emit);

@@ -29,12 +29,12 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
 
 /* A run of the view's bytes: in `small` (what libtiff writes) or elsewhere (pixels, never copied).
  */
-typedef struct extent {
+typedef struct writer_extent {
     uint64_t offset; /* in the file */
     size_t bytes;
     unsigned char *memory;
     bool pixels;
-} extent;
+} writer_extent;
 
 struct crn_recording_writer {
     crn_recording_part file;
@@ -45,7 +45,7 @@ struct crn_recording_writer {
     /* The view being laid out, as libtiff's file. */
     unsigned char header[HEADER_BYTES];
     uint64_t position, top; /* libtiff's place in the file; the file's end so far */
-    extent *extents;
+    writer_extent *extents;
     size_t extents_used, extents_room;
     unsigned char *small;
     size_t small_used, small_room;
@@ -58,10 +58,10 @@ struct crn_recording_writer {
 
 /* --- libtiff's file, in memory ------------------------------------------------------------- */
 
-static extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
+static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
 {
     for (size_t i = writer->extents_used; i-- > 0;) {
-        extent *e = &writer->extents[i];
+        writer_extent *e = &writer->extents[i];
         if (offset >= e->offset && offset + bytes <= e->offset + e->bytes)
             return e;
     }
@@ -73,7 +73,7 @@ static extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t
 static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
 {
     bool pixels = data && data == writer->pixels && bytes == writer->pixels_bytes;
-    extent *last = writer->extents_used ? &writer->extents[writer->extents_used - 1] : NULL;
+    writer_extent *last = writer->extents_used ? &writer->extents[writer->extents_used - 1] : NULL;
     unsigned char *memory = (unsigned char *)(uintptr_t)data;
     if (!pixels) {
         if (bytes > writer->small_room - writer->small_used)
@@ -90,7 +90,8 @@ static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
     } else {
         if (writer->extents_used == writer->extents_room)
             return false;
-        writer->extents[writer->extents_used++] = (extent){writer->top, bytes, memory, pixels};
+        writer->extents[writer->extents_used++] =
+            (writer_extent){writer->top, bytes, memory, pixels};
     }
     writer->top += bytes;
     return true;
@@ -108,7 +109,7 @@ static tmsize_t tiff_write(thandle_t handle, void *data, tmsize_t size)
             !append(writer, data, bytes))
             return 0;
     } else {
-        extent *e = find_extent(writer, at, bytes);
+        writer_extent *e = find_extent(writer, at, bytes);
         if (!e || e->pixels)
             return 0;
         memcpy(e->memory + (at - e->offset), data, bytes);
@@ -122,7 +123,7 @@ static tmsize_t tiff_read(thandle_t handle, void *data, tmsize_t size)
     crn_recording_writer *writer = handle;
     size_t bytes = (size_t)size;
     uint64_t at = writer->position;
-    extent *e = find_extent(writer, at, bytes);
+    writer_extent *e = find_extent(writer, at, bytes);
     if (at + bytes <= HEADER_BYTES)
         memcpy(data, writer->header + at, bytes);
     else if (e)
@@ -278,7 +279,7 @@ static int write_extents(crn_recording_writer *writer)
         struct iovec iov[IOV_BATCH];
         int count = 0;
         for (; count < IOV_BATCH && i + (size_t)count < writer->extents_used; count++) {
-            const extent *e = &writer->extents[i + (size_t)count];
+            const writer_extent *e = &writer->extents[i + (size_t)count];
             iov[count] = (struct iovec){e->memory, e->bytes};
         }
         ssize_t n = pwritev(writer->file.fd, iov, count, (off_t)writer->extents[i].offset);
@@ -286,7 +287,7 @@ static int write_extents(crn_recording_writer *writer)
             return -errno;
         size_t done = n < 0 ? 0 : (size_t)n;
         for (; count--; i++) {
-            const extent *e = &writer->extents[i];
+            const writer_extent *e = &writer->extents[i];
             size_t whole = done < e->bytes ? done : e->bytes;
             done -= whole;
             int r = whole == e->bytes ? 0
@@ -304,7 +305,7 @@ static uint64_t last_link(crn_recording_writer *writer, uint64_t directory)
 {
     for (uint64_t next = directory;; directory = next) {
         uint64_t entries = 0;
-        extent *e = find_extent(writer, directory, sizeof entries);
+        writer_extent *e = find_extent(writer, directory, sizeof entries);
         if (!e)
             return 0;
         memcpy(&entries, e->memory + (directory - e->offset), sizeof entries);

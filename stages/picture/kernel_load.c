@@ -67,11 +67,11 @@ static int load_picture(const char *path, crn_kernel *kernel, crn_error *error)
 /* --- text ---------------------------------------------------------------------------------------
  */
 
-typedef struct place {
+typedef struct text_position {
     const char *path;
     int32_t line;
     crn_error *error;
-} place;
+} text_position;
 
 static bool is_space(char c)
 {
@@ -86,7 +86,7 @@ static const char *skip_space(const char *c)
 }
 
 /* The number that *c begins with; *c then stands behind it and what separates it from the next. */
-static int take_number(const place *at, const char **c, float *ret_value)
+static int take_number(const text_position *at, const char **c, float *ret_value)
 {
     char *end, word[WORD_BYTES];
     size_t length = strcspn(*c, " \t\r\n,");
@@ -115,7 +115,7 @@ static int take_number(const place *at, const char **c, float *ret_value)
 }
 
 /* One line's numbers, appended as a row. A line without any is passed over. */
-static int take_row(const place *at, char *line, crn_kernel *kernel)
+static int take_row(const text_position *at, char *line, crn_kernel *kernel)
 {
     line[strcspn(line, "#")] = '\0';
     const char *c = skip_space(line);
@@ -146,7 +146,7 @@ static int take_row(const place *at, char *line, crn_kernel *kernel)
 
 static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error *error)
 {
-    place at = {path, 0, error};
+    text_position at = {path, 0, error};
     char *line = NULL;
     size_t room = 0;
     ssize_t length;

@@ -18,7 +18,7 @@
 #define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */
 #define SIDE_MAX     INT32_MAX
 
-typedef struct job {
+typedef struct png_job {
     const char *path;
     FILE *file;
     png_structp png;
@@ -32,11 +32,11 @@ typedef struct job {
     crn_error *error;    /* set by a step that returns < 0 */
     uint8_t *row;        /* with alpha among its samples */
     int r;
-} job;
+} png_job;
 
 static void on_error(png_structp png, png_const_charp text)
 {
-    job *j = png_get_error_ptr(png);
+    png_job *j = png_get_error_ptr(png);
     snprintf(j->said, sizeof j->said, "%s", text);
     crn_picture_clean(j->said);
     longjmp(j->jump, 1);
@@ -49,7 +49,7 @@ static void on_warning(png_structp png, png_const_charp text)
 }
 
 /* Runs a step that calls libpng. 0, or -EBADMSG when it was left by a jump. */
-static int guard(job *j, void (*step)(job *))
+static int guard(png_job *j, void (*step)(png_job *))
 {
     if (setjmp(j->jump))
         return -EBADMSG;
@@ -60,13 +60,13 @@ static int guard(job *j, void (*step)(job *))
 /* --- rows ---------------------------------------------------------------------------------------
  */
 
-static size_t pixel_samples(const job *j)
+static size_t pixel_samples(const png_job *j)
 {
     return (size_t)j->picture.samples + (j->picture.alpha.planes > 0);
 }
 
 /* Between a row as the file has it and its planes. */
-static void gather(job *j, int32_t y)
+static void gather(png_job *j, int32_t y)
 {
     const crn_picture *p = &j->picture;
     size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
@@ -79,7 +79,7 @@ static void gather(job *j, int32_t y)
                          j->row + (size_t)p->samples * size, step, width, size);
 }
 
-static void scatter(job *j, int32_t y)
+static void scatter(png_job *j, int32_t y)
 {
     const crn_picture *p = &j->picture;
     size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
@@ -94,7 +94,7 @@ static void scatter(job *j, int32_t y)
 /* --- reading ------------------------------------------------------------------------------------
  */
 
-static void start_reading(job *j)
+static void start_reading(png_job *j)
 {
     png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX); /* memory is the limit, see below */
     png_init_io(j->png, j->file);
@@ -118,7 +118,7 @@ static void start_reading(job *j)
 }
 
 /* A file of few bytes cannot hold many pixels; told before any memory is asked for. */
-static int check_claim(const job *j)
+static int check_claim(const png_job *j)
 {
     const crn_image *image = &j->picture.image;
     uint64_t bits = png_get_bit_depth(j->png, j->info) * png_get_channels(j->png, j->info);
@@ -132,7 +132,7 @@ static int check_claim(const job *j)
                          j->path, image->width, image->height, crn_bytes_say(j->file_bytes, text));
 }
 
-static void read_pixels(job *j)
+static void read_pixels(png_job *j)
 {
     bool direct = !j->picture.alpha.planes;
     int passes = png_set_interlace_handling(j->png);
@@ -155,7 +155,7 @@ static void read_pixels(job *j)
     png_read_end(j->png, NULL);
 }
 
-static int read_png(job *j)
+static int read_png(png_job *j)
 {
     if (guard(j, start_reading))
         return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->said);
@@ -179,7 +179,7 @@ static int read_png(job *j)
 int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
                          crn_error *error)
 {
-    job j = {.path = path, .pixels = pixels, .error = error};
+    png_job j = {.path = path, .pixels = pixels, .error = error};
     struct stat status = {0};
     int r;
     j.file = fstat(fd, &status) ? NULL : fdopen(fd, "rb");
@@ -207,7 +207,7 @@ int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret
 /* --- writing ------------------------------------------------------------------------------------
  */
 
-static void write_all(job *j)
+static void write_all(png_job *j)
 {
     const crn_image *image = &j->picture.image;
     bool colour = j->picture.samples == 3, alpha = j->picture.alpha.planes;
@@ -228,7 +228,7 @@ static void write_all(job *j)
 }
 
 /* Writes to the part. */
-static int write_png(job *j, int fd)
+static int write_png(png_job *j, int fd)
 {
     j->file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!j->file && fd >= 0)
@@ -255,7 +255,7 @@ static int write_png(job *j, int fd)
 
 int crn_picture_png_write(const char *path, const crn_picture *picture, crn_error *error)
 {
-    job j = {.path = path, .picture = *picture, .error = error};
+    png_job j = {.path = path, .picture = *picture, .error = error};
     crn_new_file part = {.fd = -1};
     int r = crn_new_file_open(path, &part, error);
     if (r)

@@ -14,7 +14,7 @@
 
 #define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
 
-typedef struct job {
+typedef struct tiff_job {
     const char *path;
     TIFF *tiff;
     int32_t number; /* of the page, from 1 */
@@ -24,12 +24,12 @@ typedef struct job {
     size_t chunk_room, wide_room;
     uint8_t palette[3][256];
     crn_error said, warned; /* what libtiff said first, and warned of last */
-} job;
+} tiff_job;
 
 /* --- libtiff's file -----------------------------------------------------------------------------
  */
 
-static int tiff_fault(job *j, crn_error *error)
+static int tiff_fault(tiff_job *j, crn_error *error)
 {
     const char *text = *j->said.text     ? j->said.text
                        : *j->warned.text ? j->warned.text
@@ -39,7 +39,7 @@ static int tiff_fault(job *j, crn_error *error)
     return crn_error_set(error, -EBADMSG, "%s: page %" PRId32 ": %.512s", j->path, j->number, text);
 }
 
-static int open_tiff(job *j, int fd, crn_error *error)
+static int open_tiff(tiff_job *j, int fd, crn_error *error)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     struct stat status;
@@ -58,7 +58,7 @@ static int open_tiff(job *j, int fd, crn_error *error)
 }
 
 /* To the next page that is no reduced copy of another: 1, 0 at the end, negative errno. */
-static int turn_page(job *j, crn_error *error)
+static int turn_page(tiff_job *j, crn_error *error)
 {
     uint32_t kind;
     do {
@@ -77,7 +77,7 @@ static int turn_page(job *j, crn_error *error)
  */
 
 /* Looks at all pages, and comes back to the first. */
-static int survey(job *j, crn_error *error)
+static int survey(tiff_job *j, crn_error *error)
 {
     crn_tiff_page first = {0};
     int64_t pages = 0;
@@ -117,7 +117,7 @@ typedef struct cut {
     uint64_t row_bytes, bytes;
 } cut;
 
-static int find_cut(job *j, cut *ret_cut, crn_error *error)
+static int find_cut(tiff_job *j, cut *ret_cut, crn_error *error)
 {
     const crn_tiff_page *p = &j->page;
     cut c = {p->width, p->height, p->separate ? 1 : p->file_samples, 0, 0};
@@ -151,7 +151,7 @@ static void widen(const uint8_t *from, unsigned bits, bool stretch, size_t count
 }
 
 /* The colours of a palette in 8 bits. */
-static bool read_palette(job *j)
+static bool read_palette(tiff_job *j)
 {
     uint16_t *colours[3] = {NULL};
     if (!TIFFGetField(j->tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]))
@@ -167,7 +167,7 @@ static bool read_palette(job *j)
     return true;
 }
 
-static void place_palette(job *j, const uint8_t *from, int32_t step, int32_t plane, int32_t y,
+static void place_palette(tiff_job *j, const uint8_t *from, int32_t step, int32_t plane, int32_t y,
                           int32_t x, size_t count)
 {
     const crn_image *image = &j->picture.image;
@@ -192,7 +192,7 @@ static void invert(const crn_image *image, void *first, size_t count)
 }
 
 /* Part of a row, of the file's samples from first_sample on, to where it belongs. */
-static void place_row(job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
+static void place_row(tiff_job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
                       int32_t x, size_t count, const uint8_t *row)
 {
     const crn_tiff_page *p = &j->page;
@@ -223,7 +223,7 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-static int read_tiles(job *j, int32_t index, const cut *c, crn_error *error)
+static int read_tiles(tiff_job *j, int32_t index, const cut *c, crn_error *error)
 {
     int32_t height = (int32_t)j->page.height, width = (int32_t)j->page.width;
     for (int32_t sample = 0; sample < j->page.file_samples; sample += c->samples)
@@ -244,7 +244,7 @@ static int read_tiles(job *j, int32_t index, const cut *c, crn_error *error)
 }
 
 /* Do the file's rows lie as the picture's? */
-static bool in_place(const job *j, const cut *c)
+static bool in_place(const tiff_job *j, const cut *c)
 {
     const crn_tiff_page *p = &j->page;
     const crn_image *image = &j->picture.image;
@@ -252,7 +252,7 @@ static bool in_place(const job *j, const cut *c)
            image->step == c->samples && image->row_stride == image->width * (ptrdiff_t)c->samples;
 }
 
-static int read_strips(job *j, int32_t index, const cut *c, crn_error *error)
+static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *error)
 {
     int32_t height = (int32_t)j->page.height;
     bool direct = in_place(j, c);
@@ -274,7 +274,7 @@ static int read_strips(job *j, int32_t index, const cut *c, crn_error *error)
     return 0;
 }
 
-static int grow(const job *j, uint8_t **memory, size_t *room, uint64_t bytes, crn_error *error)
+static int grow(const tiff_job *j, uint8_t **memory, size_t *room, uint64_t bytes, crn_error *error)
 {
     char text[CRN_BYTES_TEXT];
     if (bytes <= *room)
@@ -291,7 +291,7 @@ static int grow(const job *j, uint8_t **memory, size_t *room, uint64_t bytes, cr
     return 0;
 }
 
-static int read_page(job *j, int32_t index, const cut *c, crn_error *error)
+static int read_page(tiff_job *j, int32_t index, const cut *c, crn_error *error)
 {
     int r = 0;
     if (j->page.palette && !read_palette(j))
@@ -305,7 +305,7 @@ static int read_page(job *j, int32_t index, const cut *c, crn_error *error)
     return j->page.tiled ? read_tiles(j, index, c, error) : read_strips(j, index, c, error);
 }
 
-static int read_pages(job *j, crn_error *error)
+static int read_pages(tiff_job *j, crn_error *error)
 {
     cut c = {0};
     int r = find_cut(j, &c, error);
@@ -332,7 +332,7 @@ static int read_pages(job *j, crn_error *error)
 int crn_picture_tiff_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
                           crn_error *error)
 {
-    job j = {.path = path, .number = 1};
+    tiff_job j = {.path = path, .number = 1};
     int r = open_tiff(&j, fd, error);
     if (r)
         return r;

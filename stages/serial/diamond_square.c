@@ -63,14 +63,14 @@ void crn_diamond_square_put(const crn_image *out, int32_t y, int32_t x, float va
 }
 
 /* The whole field, dense, and what its points are made with. */
-typedef struct field {
+typedef struct diamond_square_field {
     float *value;
     int32_t side;
     uint64_t seed;
-} field;
+} diamond_square_field;
 
 /* The points in the middle of each square of side `step`. */
-static void diamonds(const field *f, int32_t level, int32_t step, float amplitude)
+static void diamonds(const diamond_square_field *f, int32_t level, int32_t step, float amplitude)
 {
     int32_t half = step / 2;
     for (int32_t y = half, j = 0; y < f->side; y += step, j++)
@@ -84,7 +84,7 @@ static void diamonds(const field *f, int32_t level, int32_t step, float amplitud
 }
 
 /* The mean of the neighbours at `half` of a point in the middle of a side. */
-static float mean_around(const field *f, int32_t y, int32_t x, int32_t half)
+static float mean_around(const diamond_square_field *f, int32_t y, int32_t x, int32_t half)
 {
     const float *at = f->value + (size_t)y * (size_t)f->side + x;
     ptrdiff_t row = (ptrdiff_t)half * f->side;
@@ -100,7 +100,7 @@ static float mean_around(const field *f, int32_t y, int32_t x, int32_t half)
 }
 
 /* The points in the middle of each side of those squares. */
-static void squares(const field *f, int32_t level, int32_t step, float amplitude)
+static void squares(const diamond_square_field *f, int32_t level, int32_t step, float amplitude)
 {
     int32_t half = step / 2;
     for (int32_t y = 0, j = 0; y < f->side; y += half, j++)
@@ -116,7 +116,7 @@ int crn_diamond_square_serial(crn_context *context, const crn_diamond_square_par
     int r = crn_diamond_square_check(params, out);
     if (r < 0)
         return r;
-    field f = {.side = (1 << params->exponent) + 1, .seed = params->seed};
+    diamond_square_field f = {.side = (1 << params->exponent) + 1, .seed = params->seed};
     size_t bytes = (size_t)f.side * (size_t)f.side * sizeof *f.value;
     /* Scratch memory is address space: more than the machine has would be given, too. */
     if (bytes / (size_t)sysconf(_SC_PAGESIZE) > (size_t)sysconf(_SC_PHYS_PAGES))

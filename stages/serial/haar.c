@@ -10,9 +10,9 @@ enum { SLOT_PLANE };
 
 /* The averages, then the differences along a row, along a column and along both; or the four pixels
  * that they stand for. */
-typedef struct square {
+typedef struct haar_square {
     float a, b, c, d;
-} square;
+} haar_square;
 
 int32_t crn_haar_levels_max(int32_t height, int32_t width)
 {
@@ -39,10 +39,10 @@ int crn_haar_check(const crn_haar_params *params, const crn_image *in, const crn
     return 0;
 }
 
-static square four_sums(square q)
+static haar_square four_sums(haar_square q)
 {
-    square sums = {((q.a + q.b) + (q.c + q.d)) / 2, ((q.a - q.b) + (q.c - q.d)) / 2,
-                   ((q.a + q.b) - (q.c + q.d)) / 2, ((q.a - q.b) - (q.c - q.d)) / 2};
+    haar_square sums = {((q.a + q.b) + (q.c + q.d)) / 2, ((q.a - q.b) + (q.c - q.d)) / 2,
+                        ((q.a + q.b) - (q.c + q.d)) / 2, ((q.a - q.b) - (q.c - q.d)) / 2};
     return sums;
 }
 
@@ -69,8 +69,8 @@ static void forward_level(const crn_image *from, const crn_image *to, int32_t he
                 return;
             int32_t twin_y = 2 * y + 1 < height ? 2 * y + 1 : 2 * y;
             int32_t twin_x = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
-            square q = {*pixel(from, 2 * y, 2 * x), *pixel(from, 2 * y, twin_x),
-                        *pixel(from, twin_y, 2 * x), *pixel(from, twin_y, twin_x)};
+            haar_square q = {*pixel(from, 2 * y, 2 * x), *pixel(from, 2 * y, twin_x),
+                             *pixel(from, twin_y, 2 * x), *pixel(from, twin_y, twin_x)};
             q = four_sums(q);
             *pixel(to, y, x) = q.a;
             if (x < width / 2)
@@ -92,7 +92,7 @@ static void inverse_level(const crn_image *from, const crn_image *to, int32_t he
         for (int32_t x = 0; x < averages_wide; x++) {
             if (crn_pace_over(pace, 32))
                 return;
-            square q = {*pixel(from, y, x), 0, 0, 0};
+            haar_square q = {*pixel(from, y, x), 0, 0, 0};
             if (x < width / 2)
                 q.b = soften(*pixel(from, y, averages_wide + x), threshold);
             if (y < height / 2)

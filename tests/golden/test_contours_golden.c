@@ -14,7 +14,7 @@
 #define PLANES_MAX 64
 
 /* One case as the file holds it; arrays that need alignment are copied, and the case owns them. */
-typedef struct golden_case {
+typedef struct contours_golden_case {
     char name[33];
     crn_image image;
     crn_contours_params params;
@@ -22,9 +22,9 @@ typedef struct golden_case {
     bool segments_only;
     int32_t result;
     crn_contours wanted;
-} golden_case;
+} contours_golden_case;
 
-static void read_wanted(golden_file *file, golden_case *c, uint32_t count)
+static void read_wanted(golden_file *file, contours_golden_case *c, uint32_t count)
 {
     c->wanted.contours = calloc((size_t)count + 1, sizeof *c->wanted.contours);
     assert_non_null(c->wanted.contours);
@@ -39,9 +39,9 @@ static void read_wanted(golden_file *file, golden_case *c, uint32_t count)
     c->wanted.points = golden_copy(file, c->wanted.point_count * sizeof(crn_point));
 }
 
-static void read_case(golden_file *file, golden_case *ret_case)
+static void read_case(golden_file *file, contours_golden_case *ret_case)
 {
-    golden_case c = {.result = 0};
+    contours_golden_case c = {.result = 0};
     golden_read(file, c.name, 32);
     int32_t fields[12];
     golden_read(file, fields, sizeof fields);
@@ -60,14 +60,14 @@ static void read_case(golden_file *file, golden_case *ret_case)
     *ret_case = c;
 }
 
-static void free_case(golden_case *c)
+static void free_case(contours_golden_case *c)
 {
     free(c->image.data);
     free((void *)(uintptr_t)c->params.mask);
     crn_contours_room_free(&c->wanted);
 }
 
-static void run_case(const golden_wing *wing, golden_case *c)
+static void run_case(const golden_wing *wing, contours_golden_case *c)
 {
     c->params.levels = c->levels;
     crn_contours out =
@@ -91,7 +91,7 @@ static void run_case(const golden_wing *wing, golden_case *c)
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
     (void)number;
-    golden_case c;
+    contours_golden_case c;
     read_case(file, &c);
     run_case(wing, &c);
     free_case(&c);

@@ -11,18 +11,18 @@
 #include "tests/support/images.h"
 
 /* One case as the file holds it; the case owns its arrays. */
-typedef struct golden_case {
+typedef struct convolve_golden_case {
     char name[41];
     crn_image image;
     crn_convolve_params params;
     float *weights;
     uint8_t *bytes;         /* u8: what is wanted */
     double *sums, *extents; /* f32: what is wanted, and the sum of |weight x pixel| */
-} golden_case;
+} convolve_golden_case;
 
-static void read_case(golden_file *file, golden_case *ret_case)
+static void read_case(golden_file *file, convolve_golden_case *ret_case)
 {
-    golden_case c = {.weights = NULL};
+    convolve_golden_case c = {.weights = NULL};
     golden_read(file, c.name, 40);
     int32_t fields[8];
     golden_read(file, fields, sizeof fields);
@@ -41,7 +41,7 @@ static void read_case(golden_file *file, golden_case *ret_case)
     *ret_case = c;
 }
 
-static void free_case(golden_case *c)
+static void free_case(convolve_golden_case *c)
 {
     free(c->image.data);
     free(c->weights);
@@ -50,7 +50,7 @@ static void free_case(golden_case *c)
     free(c->extents);
 }
 
-static void check(const golden_case *c, const crn_image *out, size_t i, const char *wing)
+static void check(const convolve_golden_case *c, const crn_image *out, size_t i, const char *wing)
 {
     if (c->bytes) {
         int got = ((uint8_t *)out->data)[i], wanted = c->bytes[i];
@@ -68,7 +68,7 @@ static void check(const golden_case *c, const crn_image *out, size_t i, const ch
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
     (void)number;
-    golden_case c;
+    convolve_golden_case c;
     read_case(file, &c);
     crn_image out = golden_result(&c.image);
     int r = wing->ops->convolve(wing->context, &c.params, &c.image, &out);

@@ -16,17 +16,17 @@
 /* The definition makes whole fields: these are too large for a test. */
 #define SERIAL_EXPONENT_MAX 10
 
-typedef struct golden_case {
+typedef struct diamond_square_golden_case {
     crn_diamond_square_params params;
     int32_t width, height, result;
     crn_type type;
     const uint8_t *wanted;
     size_t wanted_bytes;
-} golden_case;
+} diamond_square_golden_case;
 
-static golden_case read_case(golden_file *file)
+static diamond_square_golden_case read_case(golden_file *file)
 {
-    golden_case c = {.result = 0};
+    diamond_square_golden_case c = {.result = 0};
     int32_t fields[7];
     golden_read(file, fields, sizeof fields);
     golden_read(file, &c.params.seed, 8);
@@ -48,7 +48,7 @@ static golden_case read_case(golden_file *file)
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
     static float memory[ELEMENTS_MAX];
-    golden_case c = read_case(file);
+    diamond_square_golden_case c = read_case(file);
     bool is_serial = wing->ops->diamond_square == crn_diamond_square_serial;
     if (is_serial && c.result == 0 && c.params.exponent > SERIAL_EXPONENT_MAX)
         return;

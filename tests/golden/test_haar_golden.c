@@ -11,17 +11,17 @@
 #include "tests/support/images.h"
 
 /* One case as the file holds it; the case owns its arrays. */
-typedef struct golden_case {
+typedef struct haar_golden_case {
     char name[41];
     crn_image image;
     crn_haar_params params;
     bool exact;     /* the same floats; else doubles, to be met within a bound */
     double *wanted; /* planes x height x width */
-} golden_case;
+} haar_golden_case;
 
-static void read_case(golden_file *file, golden_case *ret_case)
+static void read_case(golden_file *file, haar_golden_case *ret_case)
 {
-    golden_case c = {.wanted = NULL};
+    haar_golden_case c = {.wanted = NULL};
     golden_read(file, c.name, 40);
     int32_t fields[8];
     golden_read(file, fields, sizeof fields);
@@ -53,7 +53,7 @@ static void read_case(golden_file *file, golden_case *ret_case)
  * and as many on the way back. Errors of the levels before are halves of four, so they add up like
  * the values themselves.
  */
-static double bound_of(const golden_case *c)
+static double bound_of(const haar_golden_case *c)
 {
     double greatest = 0;
     for (size_t i = 0; i < crn_image_elements(&c->image); i++)
@@ -67,7 +67,7 @@ static double bound_of(const golden_case *c)
     return c->exact ? 0 : (2 * ways * c->params.levels + 1) * 0x1p-24 * greatest;
 }
 
-static void run_case(const golden_wing *wing, crn_layout layout, const golden_case *c)
+static void run_case(const golden_wing *wing, crn_layout layout, const haar_golden_case *c)
 {
     const crn_image *in = &c->image;
     crn_image dense = crn_image_dense(NULL, CRN_F32, layout, in->planes, in->height, in->width);
@@ -90,7 +90,7 @@ static void run_case(const golden_wing *wing, crn_layout layout, const golden_ca
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
     (void)number;
-    golden_case c;
+    haar_golden_case c;
     read_case(file, &c);
     run_case(wing, CRN_CHW, &c);
     run_case(wing, CRN_HWC, &c);

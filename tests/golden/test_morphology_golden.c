@@ -13,12 +13,12 @@
 #include "tests/support/golden_file.h"
 
 /* One case as the file holds it; arrays are copied, and the case owns them. */
-typedef struct golden_case {
+typedef struct morphology_golden_case {
     crn_image image, wanted;
     crn_morphology_params params;
     uint8_t *members;
     float *heights;
-} golden_case;
+} morphology_golden_case;
 
 static crn_image read_image(golden_file *file, const int32_t *fields)
 {
@@ -27,12 +27,12 @@ static crn_image read_image(golden_file *file, const int32_t *fields)
 }
 
 /* The members stand there for every shape. */
-static golden_case read_case(golden_file *file)
+static morphology_golden_case read_case(golden_file *file)
 {
     int32_t fields[10];
     golden_read(file, fields, sizeof fields);
     size_t pixels = (size_t)fields[7] * (size_t)fields[8];
-    golden_case c = {.members = golden_copy(file, pixels)};
+    morphology_golden_case c = {.members = golden_copy(file, pixels)};
     if (fields[9])
         c.heights = golden_copy(file, pixels * sizeof *c.heights);
     c.image = read_image(file, fields);
@@ -47,7 +47,7 @@ static golden_case read_case(golden_file *file)
     return c;
 }
 
-static void free_case(golden_case *c)
+static void free_case(morphology_golden_case *c)
 {
     free(c->image.data);
     free(c->wanted.data);
@@ -55,7 +55,7 @@ static void free_case(golden_case *c)
     free(c->heights);
 }
 
-static void run_case(const golden_wing *wing, const golden_case *c, uint32_t number)
+static void run_case(const golden_wing *wing, const morphology_golden_case *c, uint32_t number)
 {
     const crn_element *element = &c->params.element;
     for (int32_t y = 0; y < element->height; y++)
@@ -73,7 +73,7 @@ static void run_case(const golden_wing *wing, const golden_case *c, uint32_t num
 
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
-    golden_case c = read_case(file);
+    morphology_golden_case c = read_case(file);
     run_case(wing, &c, number);
     free_case(&c);
 }

@@ -11,15 +11,15 @@
 #include "tests/support/golden_file.h"
 
 /* One case as the file holds it; arrays are copied, and the case owns them. */
-typedef struct golden_case {
+typedef struct ranklet_golden_case {
     char name[33];
     crn_image image, wanted;
     crn_ranklet_params params;
-} golden_case;
+} ranklet_golden_case;
 
-static golden_case read_case(golden_file *file)
+static ranklet_golden_case read_case(golden_file *file)
 {
-    golden_case c = {.name = ""};
+    ranklet_golden_case c = {.name = ""};
     golden_read(file, c.name, 32);
     int32_t fields[7]; /* planes, height, width, type, layout, window's width and height */
     golden_read(file, fields, sizeof fields);
@@ -34,7 +34,7 @@ static golden_case read_case(golden_file *file)
 
 static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
 {
-    golden_case c = read_case(file);
+    ranklet_golden_case c = read_case(file);
     char what[100];
     snprintf(what, sizeof what, "%s (%s), case %u", c.name, wing->name, number);
     crn_image out = golden_result(&c.wanted);

@@ -56,7 +56,7 @@ static void what_is_no_verdict_is_no_answer(void **state)
                                          .layout = CRN_HWC,
                                          .payload_bytes = sizeof maps},
                               .maps = maps};
-    crn_frames frames = {.view = &view, .count = 1, .views = 1};
+    crn_bench_frames frames = {.view = &view, .count = 1, .views = 1};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answer_and_be_alive, &peer), 0);
     crn_drive_result result;

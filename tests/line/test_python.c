@@ -21,14 +21,14 @@
 #include "src/ingest/wire.h"
 #include "stages/classes.h"
 
-typedef struct fixture {
+typedef struct python_fixture {
     void *zmq, *socket;
     FILE *out;
-} fixture;
+} python_fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    python_fixture *f = calloc(1, sizeof *f);
     *state = f;
     f->zmq = zmq_ctx_new();
     return f->zmq ? 0 : -1;
@@ -36,7 +36,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     int linger = 0;
     if (f->socket) {
         zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -48,7 +48,8 @@ static int tear_down(void **state)
 }
 
 /* Binds and starts the script with `flag` ENDPOINT. */
-static void start(fixture *f, int type, const char *script, const char *flag, const char *rest)
+static void start(python_fixture *f, int type, const char *script, const char *flag,
+                  const char *rest)
 {
     if (system("/usr/bin/python3 -c 'import msgpack, numpy, zmq' 2>/dev/null"))
         skip();
@@ -67,21 +68,21 @@ static void start(fixture *f, int type, const char *script, const char *flag, co
     assert_non_null(f->out);
 }
 
-static void expect_line(fixture *f, const char *expected)
+static void expect_line(python_fixture *f, const char *expected)
 {
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
     assert_string_equal(line, expected);
 }
 
-static void expect_end(fixture *f)
+static void expect_end(python_fixture *f)
 {
     assert_int_equal(fgetc(f->out), EOF);
     assert_int_equal(pclose(f->out), 0);
 }
 
 /* One view message, checked as the daemon does it; its parts' sizes with it. */
-static crn_view_header receive_view(fixture *f, const crn_wire_rules *rules)
+static crn_view_header receive_view(python_fixture *f, const crn_wire_rules *rules)
 {
     unsigned char header[256];
     crn_view_header view = {0};
@@ -113,7 +114,7 @@ static crn_view_header receive_view(fixture *f, const crn_wire_rules *rules)
 
 static void the_sender_sends_good_views(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     crn_classes classes = {.count = 3, .name = {"background", "rot", "fresh hail"}};
     crn_wire_rules rules = {
         .max_bytes = 16 << 20, .channels = 3, .views = 16, .class_set = crn_classes_hash(&classes)};
@@ -158,13 +159,13 @@ typedef struct told {
     bool stale, past; /* past: it comes after its deadline */
 } told;
 
-static void send_packed(fixture *f, const char *topic, const msgpack_sbuffer *buffer)
+static void send_packed(python_fixture *f, const char *topic, const msgpack_sbuffer *buffer)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, buffer->data, buffer->size, 0) >= 0);
 }
 
-static void send_text(fixture *f, const char *topic, const char *text)
+static void send_text(python_fixture *f, const char *topic, const char *text)
 {
     send_packed(f, topic,
                 &(msgpack_sbuffer){.data = (char *)(uintptr_t)text, .size = strlen(text)});
@@ -175,7 +176,7 @@ static uint64_t deadline_of(const told *verdict)
     return (uint64_t)(crn_realtime_ns() + (verdict->past ? -1 : 600) * CRN_NS_PER_S);
 }
 
-static void send_verdict(fixture *f, told verdict)
+static void send_verdict(python_fixture *f, told verdict)
 {
     static const float xy[] = {1, 2, 3, 4, 1, 2};
     msgpack_sbuffer buffer;
@@ -215,7 +216,7 @@ static void send_verdict(fixture *f, told verdict)
     msgpack_sbuffer_destroy(&buffer);
 }
 
-static void send_json(fixture *f, told verdict, const char *area_px)
+static void send_json(python_fixture *f, told verdict, const char *area_px)
 {
     char text[1024];
     snprintf(text, sizeof text,
@@ -229,7 +230,7 @@ static void send_json(fixture *f, told verdict, const char *area_px)
     send_text(f, "fruit/3", text);
 }
 
-static void send_alive(fixture *f, int alive_ms, int sequence)
+static void send_alive(python_fixture *f, int alive_ms, int sequence)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -241,7 +242,7 @@ static void send_alive(fixture *f, int alive_ms, int sequence)
 
 static void the_subscriber_decides_and_counts(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 6");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     send_verdict(f, (told){"complete", 5, 60, 101, false, false});
@@ -262,7 +263,7 @@ static void the_subscriber_decides_and_counts(void **state)
 
 static void the_subscriber_reads_json(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
     send_json(f, (told){.word = "complete", .sequence = 4, .total_ms = 9.5}, "12.5");
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "50.5");
@@ -274,7 +275,7 @@ static void the_subscriber_reads_json(void **state)
 
 static void the_subscriber_names_views_that_were_not_judged(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 1");
     char text[1024];
     snprintf(text, sizeof text,
@@ -294,7 +295,7 @@ static void the_subscriber_names_views_that_were_not_judged(void **state)
     expect_end(f);
 }
 
-static void expect_unreadable(fixture *f)
+static void expect_unreadable(python_fixture *f)
 {
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
@@ -305,7 +306,7 @@ static void expect_unreadable(fixture *f)
 /* A grader is ended by nothing, and what it cannot read is no fruit to keep. */
 static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
     send_verdict(f, (told){"complete", 4, NAN, 9.5, false, false});
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "null");
@@ -327,7 +328,7 @@ static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 
 static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
 {
-    fixture *f = *state;
+    python_fixture *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");

@@ -22,15 +22,15 @@
     "    --:--:--  lane %-2d  fruit %6d  complete  views 4/4     12.5 of 100 ms  rot 2 (143 px)\n"
 
 /* A daemon's publishing end and the tail that listens to it. */
-typedef struct fixture {
+typedef struct tail_fixture {
     void *zmq, *socket;
     char endpoint[64];
     FILE *out; /* the tail's stdout and stderr */
-} fixture;
+} tail_fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    tail_fixture *f = calloc(1, sizeof *f);
     *state = f;
     f->zmq = zmq_ctx_new();
     return f->zmq ? 0 : -1;
@@ -38,7 +38,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     int linger = 0;
     if (f->socket) {
         zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -50,7 +50,7 @@ static int tear_down(void **state)
 }
 
 /* Binds, starts the tail, and for a viewer waits until it has subscribed to `subscriptions`. */
-static void start(fixture *f, int type, int subscriptions, const char *arguments)
+static void start(tail_fixture *f, int type, int subscriptions, const char *arguments)
 {
     f->socket = zmq_socket(f->zmq, type);
     size_t size = sizeof f->endpoint;
@@ -67,13 +67,13 @@ static void start(fixture *f, int type, int subscriptions, const char *arguments
     }
 }
 
-static void send_text(fixture *f, const char *topic, const char *text)
+static void send_text(tail_fixture *f, const char *topic, const char *text)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, text, strlen(text), 0) >= 0);
 }
 
-static void send_verdict(fixture *f, const char *run, int lane, int sequence)
+static void send_verdict(tail_fixture *f, const char *run, int lane, int sequence)
 {
     char topic[16], text[1024];
     snprintf(topic, sizeof topic, "fruit/%d", lane);
@@ -81,14 +81,14 @@ static void send_verdict(fixture *f, const char *run, int lane, int sequence)
     send_text(f, topic, text);
 }
 
-static void expect_line(fixture *f, const char *expected)
+static void expect_line(tail_fixture *f, const char *expected)
 {
     char line[2048];
     assert_non_null(fgets(line, sizeof line, f->out));
     assert_string_equal(line, expected);
 }
 
-static void expect_verdict(fixture *f, int lane, int sequence)
+static void expect_verdict(tail_fixture *f, int lane, int sequence)
 {
     char expected[256];
     snprintf(expected, sizeof expected, LINE, lane, sequence + 1000);
@@ -96,7 +96,7 @@ static void expect_verdict(fixture *f, int lane, int sequence)
 }
 
 /* Nothing more is printed, and the program ends with this status. */
-static void expect_end(fixture *f, int status)
+static void expect_end(tail_fixture *f, int status)
 {
     assert_int_equal(fgetc(f->out), EOF);
     int ended = pclose(f->out);
@@ -106,7 +106,7 @@ static void expect_end(fixture *f, int status)
 
 static void losses_and_a_new_run_are_told(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 6 --table");
     send_verdict(f, "a", 3, 16);
     send_verdict(f, "a", 0, 5);
@@ -135,7 +135,7 @@ static void losses_and_a_new_run_are_told(void **state)
 /* What came is told from what was judged, and why. */
 static void views_that_were_not_judged_are_told(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 1");
     send_text(f, "fruit/0",
               "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":9,\"sequence\":5,"
@@ -154,7 +154,7 @@ static void views_that_were_not_judged_are_told(void **state)
 
 static void a_viewer_sees_its_lane_and_the_status(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_XPUB, 2, "--lane 3 --count 2");
     static const char status[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"%s\",\"lanes\":[{\"lane\":3,\"sequence\":7}]}";
@@ -177,7 +177,7 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     expect_end(f, 0);
 }
 
-static void send_bytes(fixture *f, const char *topic, const void *bytes, size_t size)
+static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, size_t size)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, bytes, size, 0) >= 0);
@@ -186,7 +186,7 @@ static void send_bytes(fixture *f, const char *topic, const void *bytes, size_t 
 /* Five bytes that announce four billion values; what else cannot be read; then a verdict. */
 static void lying_messages_are_skipped_and_counted(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 2");
     send_verdict(f, "a", 3, 6);
     send_bytes(f, "fruit/3", "\xdd\xff\xff\xff\xff", 5);
@@ -206,7 +206,7 @@ static void lying_messages_are_skipped_and_counted(void **state)
  * of topics that a later version may bring. */
 static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 2");
     static const char alive[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"published_ns\":1,\"alive_ms\":100,"
@@ -227,7 +227,7 @@ static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
 
 static void json_is_a_line_a_verdict(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
     send_verdict(f, "a", 0, 5);
     char expected[1024];
@@ -239,7 +239,7 @@ static void json_is_a_line_a_verdict(void **state)
 /* What a stage adds to a defect passes through as it is, and disturbs no line. */
 static void textures_pass(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     static const char text[] =
         "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"sequence\":5,\"verdict\":\"complete\","
         "\"defects\":[{\"view\":0,\"class\":\"rot\",\"closed\":true,\"hole\":false,"
@@ -257,7 +257,7 @@ static void textures_pass(void **state)
 
 static void silence_ends_it_with_status_1(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --timeout 0.1 --count 2");
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
@@ -286,14 +286,14 @@ static void what_is_asked_wrongly_is_said(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[256];
         snprintf(command, sizeof command, CRN_BIN "/cernita-tail %s 2>&1", cases[i].arguments);
-        fixture f = {.out = popen(command, "r")};
+        tail_fixture f = {.out = popen(command, "r")};
         expect_line(&f, cases[i].line);
         expect_end(&f, cases[i].status);
     }
 }
 
 /* The sides of the only picture that is drawn of a verdict over photographs of 100 x 40 pixels. */
-static crn_image draw_over(fixture *f, const char *over)
+static crn_image draw_over(tail_fixture *f, const char *over)
 {
     char arguments[256];
     crn_picture picture = {0};
@@ -313,7 +313,7 @@ static crn_image draw_over(fixture *f, const char *over)
 /* A folder of recordings is as good as its recordings. */
 static void photographs_may_lie_in_a_folder(void **state)
 {
-    fixture *f = *state;
+    tail_fixture *f = *state;
     assert_int_equal(apply_setup(NULL), 0);
     assert_int_equal(system("mkdir some none; " CRN_BIN
                             "/cernita-synth some/a.tif --fruits 1 --size "

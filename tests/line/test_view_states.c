@@ -30,15 +30,15 @@
 /* Nothing of these falls due while a test waits for something else. */
 #define PATIENT "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
 
-typedef struct fixture {
+typedef struct view_states_fixture {
     line_fixture line;
     float *maps;
     unsigned char *bytes; /* of the verdict received last */
     size_t size;
     msgpack_unpacked unpacked;
-} fixture;
+} view_states_fixture;
 
-static fixture it;
+static view_states_fixture it;
 
 /* --- a chain that a test holds --- */
 

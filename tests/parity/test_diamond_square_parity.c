@@ -16,13 +16,13 @@
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 
-typedef struct parity_case {
+typedef struct diamond_square_parity_case {
     crn_diamond_square_params params;
     crn_image image;
     crn_guarded memory;
     void *wanted; /* all of the image's memory, as the definition leaves it */
     char what[OPERATOR_CASE_BYTES];
-} parity_case;
+} diamond_square_parity_case;
 
 static double pick_roughness(crn_random *random)
 {
@@ -52,7 +52,7 @@ static void pick_rectangle(crn_random *random, int32_t side, int32_t *ret_at, in
     }
 }
 
-static void make_case(uint64_t seed, parity_case *c)
+static void make_case(uint64_t seed, diamond_square_parity_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -71,7 +71,8 @@ static void make_case(uint64_t seed, parity_case *c)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(parity_case *c, const crn_diamond_square_way *by, int32_t threads)
+static void try_way(diamond_square_parity_case *c, const crn_diamond_square_variant *by,
+                    int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -88,7 +89,7 @@ static void try_way(parity_case *c, const crn_diamond_square_way *by, int32_t th
     crn_guarded_check(&c->memory, what);
 }
 
-static void free_case(parity_case *c)
+static void free_case(diamond_square_parity_case *c)
 {
     crn_guarded_free(&c->memory);
     free(c->wanted);
@@ -96,19 +97,19 @@ static void free_case(parity_case *c)
 
 static void try_case(uint64_t seed)
 {
-    parity_case c;
+    diamond_square_parity_case c;
     make_case(seed, &c);
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
     for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
-        crn_diamond_square_way whole = {target, 1, c.image.height, c.image.width,
-                                        crn_random_once_in(&random, 2)};
+        crn_diamond_square_variant whole = {target, 1, c.image.height, c.image.width,
+                                            crn_random_once_in(&random, 2)};
         try_way(&c, &whole, 1);
         int32_t least = 1 + c.image.height / 9, narrowest = 1 + c.image.width / 9;
-        crn_diamond_square_way tiles = {target, crn_random_between(&random, 1, 2),
-                                        crn_random_between(&random, least, c.image.height),
-                                        crn_random_between(&random, narrowest, c.image.width),
-                                        crn_random_once_in(&random, 2)};
+        crn_diamond_square_variant tiles = {target, crn_random_between(&random, 1, 2),
+                                            crn_random_between(&random, least, c.image.height),
+                                            crn_random_between(&random, narrowest, c.image.width),
+                                            crn_random_once_in(&random, 2)};
         try_way(&c, &tiles, tiles.threads);
     }
     free_case(&c);
@@ -125,7 +126,8 @@ static void test_large_field_is_the_definition(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        parity_case c = {.params = {.exponent = 11, .seed = 99, .roughness = 0.6, .x = 3 * i}};
+        diamond_square_parity_case c = {
+            .params = {.exponent = 11, .seed = 99, .roughness = 0.6, .x = 3 * i}};
         crn_type type = i ? CRN_F32 : CRN_U8;
         int32_t side = (1 << 11) + 1;
         c.memory = crn_guarded_create((size_t)side * (size_t)side * crn_type_bytes(type), true);
@@ -147,7 +149,7 @@ static void test_scratch_memory_may_hold_anything(void **state)
     uint8_t *scratch = crn_context_scratch(operator_contexts[4], 0, bytes);
     assert_non_null(scratch);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        parity_case c;
+        diamond_square_parity_case c;
         make_case(seed, &c);
         memset(scratch, 0xff, bytes); /* NaN */
         try_way(&c, NULL, 4);
@@ -157,7 +159,7 @@ static void test_scratch_memory_may_hold_anything(void **state)
 
 /* --- cuda --- */
 
-static void try_cuda(const crn_ops *ops, parity_case *c)
+static void try_cuda(const crn_ops *ops, diamond_square_parity_case *c)
 {
     memset(c->memory.data, 0, c->memory.bytes);
     int r = ops->diamond_square(operator_contexts[1], &c->params, &c->image);
@@ -168,7 +170,7 @@ static void try_cuda(const crn_ops *ops, parity_case *c)
 
 static void try_cuda_case(uint64_t seed)
 {
-    parity_case c;
+    diamond_square_parity_case c;
     make_case(seed, &c);
     try_cuda(crn_test_cuda_ops(), &c);
     free_case(&c);

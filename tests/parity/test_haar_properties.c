@@ -13,18 +13,18 @@
 
 #define SIDE_MAX 70
 
-typedef struct picture {
+typedef struct haar_properties_picture {
     int32_t height, width;
     float at[SIDE_MAX * SIDE_MAX];
-} picture;
+} haar_properties_picture;
 
 static crn_haar_fn *const wings[] = {crn_haar_serial, crn_haar_openmp};
 static const char *const names[] = {"serial", "openmp"};
 
-static picture transform_by(int wing, crn_haar_direction direction, int32_t levels, float threshold,
-                            const picture *from)
+static haar_properties_picture transform_by(int wing, crn_haar_direction direction, int32_t levels,
+                                            float threshold, const haar_properties_picture *from)
 {
-    picture in = *from, to = {.height = from->height, .width = from->width};
+    haar_properties_picture in = *from, to = {.height = from->height, .width = from->width};
     crn_image source = crn_image_dense(in.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_image target = crn_image_dense(to.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_haar_params params = {direction, levels, threshold, false};
@@ -32,16 +32,16 @@ static picture transform_by(int wing, crn_haar_direction direction, int32_t leve
     return to;
 }
 
-static picture noise(crn_random *random, int32_t height, int32_t width, bool whole)
+static haar_properties_picture noise(crn_random *random, int32_t height, int32_t width, bool whole)
 {
-    picture p = {.height = height, .width = width};
+    haar_properties_picture p = {.height = height, .width = width};
     for (int32_t i = 0; i < height * width; i++)
         p.at[i] = whole ? (float)crn_random_between(random, -50, 50)
                         : (float)(crn_random_unit(random) * 2 - 1);
     return p;
 }
 
-static double greatest(const picture *p)
+static double greatest(const haar_properties_picture *p)
 {
     double most = 0;
     for (int32_t i = 0; i < p->height * p->width; i++)
@@ -50,7 +50,8 @@ static double greatest(const picture *p)
 }
 
 /* Equal as numbers: -0 is 0. */
-static void assert_same(const picture *a, const picture *b, int wing, const char *what)
+static void assert_same(const haar_properties_picture *a, const haar_properties_picture *b,
+                        int wing, const char *what)
 {
     for (int32_t i = 0; i < a->height * a->width; i++)
         if (a->at[i] != b->at[i])
@@ -74,8 +75,8 @@ static void of_any_picture(property *holds)
 
 static void comes_back(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
 {
-    picture x = noise(random, height, width, false);
-    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture x = noise(random, height, width, false);
+    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
     y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
     double bound = 4 * levels * 0x1p-24 * greatest(&x);
     for (int32_t i = 0; i < height * width; i++)
@@ -97,8 +98,8 @@ static void test_energy_is_kept(void **state)
     crn_random random = {crn_random_seed()};
     for (int32_t levels = 0; levels <= 5; levels++)
         for (int wing = 0; wing < 2; wing++) {
-            picture x = noise(&random, 64, 32, false);
-            picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+            haar_properties_picture x = noise(&random, 64, 32, false);
+            haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
             double before = 0, after = 0;
             for (int32_t i = 0; i < 64 * 32; i++) {
                 before += (double)x.at[i] * (double)x.at[i];
@@ -113,14 +114,18 @@ static void test_energy_is_kept(void **state)
 static void is_linear(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
 {
     levels = levels < 4 ? levels : 4;
-    picture x = noise(random, height, width, true), y = noise(random, height, width, true);
-    picture sum = x;
+    haar_properties_picture x = noise(random, height, width, true),
+                            y = noise(random, height, width, true);
+    haar_properties_picture sum = x;
     for (int32_t i = 0; i < height * width; i++)
         sum.at[i] = 3 * x.at[i] - 5 * y.at[i];
     for (int direction = CRN_HAAR_FORWARD; direction <= CRN_HAAR_INVERSE; direction++) {
-        picture a = transform_by(wing, (crn_haar_direction)direction, levels, 0, &x);
-        picture b = transform_by(wing, (crn_haar_direction)direction, levels, 0, &y);
-        picture c = transform_by(wing, (crn_haar_direction)direction, levels, 0, &sum);
+        haar_properties_picture a =
+            transform_by(wing, (crn_haar_direction)direction, levels, 0, &x);
+        haar_properties_picture b =
+            transform_by(wing, (crn_haar_direction)direction, levels, 0, &y);
+        haar_properties_picture c =
+            transform_by(wing, (crn_haar_direction)direction, levels, 0, &sum);
         for (int32_t i = 0; i < height * width; i++)
             a.at[i] = 3 * a.at[i] - 5 * b.at[i];
         assert_same(&c, &a, wing, "linear");
@@ -133,9 +138,9 @@ static void test_it_is_linear(void **state)
     of_any_picture(is_linear);
 }
 
-static picture transposed(const picture *x)
+static haar_properties_picture transposed(const haar_properties_picture *x)
 {
-    picture t = {.height = x->width, .width = x->height};
+    haar_properties_picture t = {.height = x->width, .width = x->height};
     for (int32_t row = 0; row < x->height; row++)
         for (int32_t column = 0; column < x->width; column++)
             t.at[column * x->height + row] = x->at[row * x->width + column];
@@ -147,9 +152,9 @@ static picture transposed(const picture *x)
 static void transposes(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
 {
     levels = levels < 4 ? levels : 4;
-    picture x = noise(random, height, width, true), t = transposed(&x);
-    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    picture u = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &t);
+    haar_properties_picture x = noise(random, height, width, true), t = transposed(&x);
+    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture u = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &t);
     y = transposed(&y);
     assert_same(&u, &y, wing, "transposed");
 }
@@ -168,12 +173,12 @@ static void test_mirroring_turns_signs(void **state)
     for (int32_t i = 0; i < 100; i++)
         for (int wing = 0; wing < 2; wing++) {
             int32_t h = crn_random_between(&random, 1, 35), w = crn_random_between(&random, 1, 35);
-            picture x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
+            haar_properties_picture x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < 2 * w; k++)
                     mirrored.at[y * 2 * w + k] = x.at[y * 2 * w + 2 * w - 1 - k];
-            picture a = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x), wanted = a;
-            picture b = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &mirrored);
+            haar_properties_picture a = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x), wanted = a;
+            haar_properties_picture b = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &mirrored);
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < w; k++) {
                     wanted.at[y * 2 * w + k] = a.at[y * 2 * w + w - 1 - k];
@@ -186,10 +191,10 @@ static void test_mirroring_turns_signs(void **state)
 static void denoises_by_0(crn_random *random, int wing, int32_t levels, int32_t height,
                           int32_t width)
 {
-    picture x = noise(random, height, width, false);
-    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture x = noise(random, height, width, false);
+    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
     y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
-    picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, 0, &x);
+    haar_properties_picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, 0, &x);
     assert_memory_equal(denoised.at, y.at, (size_t)(height * width) * sizeof *y.at);
 }
 
@@ -203,9 +208,9 @@ static void test_a_threshold_of_0_changes_nothing(void **state)
 static void leaves_averages(crn_random *random, int wing, int32_t levels, int32_t height,
                             int32_t width)
 {
-    picture x = noise(random, height, width, false);
-    picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, INFINITY, &x);
+    haar_properties_picture x = noise(random, height, width, false);
+    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, INFINITY, &x);
     for (int32_t row = 0; row < height; row++)
         for (int32_t column = 0; column < width; column++) {
             float average = y.at[(row >> levels) * width + (column >> levels)];
@@ -226,10 +231,10 @@ static void test_a_huge_threshold_leaves_averages(void **state)
 static void test_signs_and_places(void **state)
 {
     (void)state;
-    static const picture x = {2, 2, {1, 2, 4, 16}};
+    static const haar_properties_picture x = {2, 2, {1, 2, 4, 16}};
     static const float wanted[4] = {11.5f, -6.5f, -8.5f, 5.5f};
     for (int wing = 0; wing < 2; wing++) {
-        picture y = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x);
+        haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x);
         assert_memory_equal(y.at, wanted, sizeof wanted);
     }
 }

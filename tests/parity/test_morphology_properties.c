@@ -21,15 +21,15 @@ typedef union pixels {
 } pixels;
 
 /* What a property is tried on: a picture, a lopsided element, and the operator. */
-typedef struct trial {
+typedef struct morphology_properties_trial {
     crn_morphology_fn *morph;
     crn_image in;
     pixels values;
     uint8_t members[ELEMENT_MOST * ELEMENT_MOST];
     crn_element element;
-} trial;
+} morphology_properties_trial;
 
-static void make_trial(trial *t, crn_morphology_fn *morph, crn_type type)
+static void make_trial(morphology_properties_trial *t, crn_morphology_fn *morph, crn_type type)
 {
     memset(t, 0, sizeof *t);
     t->morph = morph;
@@ -52,8 +52,8 @@ static void make_trial(trial *t, crn_morphology_fn *morph, crn_type type)
     t->members[crn_random_below(&operator_noise, (uint32_t)count)] = 1;
 }
 
-static void run(const trial *t, crn_morphology_operation operation, const crn_element *element,
-                const pixels *in, pixels *out)
+static void run(const morphology_properties_trial *t, crn_morphology_operation operation,
+                const crn_element *element, const pixels *in, pixels *out)
 {
     crn_image from = t->in, to = t->in;
     from.data = (void *)(uintptr_t)in;
@@ -62,28 +62,29 @@ static void run(const trial *t, crn_morphology_operation operation, const crn_el
     assert_int_equal(t->morph(operator_contexts[1], &params, &from, &to), 0);
 }
 
-static int32_t pixel_count(const trial *t)
+static int32_t pixel_count(const morphology_properties_trial *t)
 {
     return t->in.width * t->in.height;
 }
 
-static float value_at(const trial *t, const pixels *p, int32_t i)
+static float value_at(const morphology_properties_trial *t, const pixels *p, int32_t i)
 {
     return t->in.type == CRN_U8 ? p->u8[i] : p->f32[i];
 }
 
-static void assert_same(const trial *t, const pixels *a, const pixels *b)
+static void assert_same(const morphology_properties_trial *t, const pixels *a, const pixels *b)
 {
     assert_memory_equal(a, b, (size_t)pixel_count(t) * crn_type_bytes(t->in.type));
 }
 
-static void assert_nowhere_above(const trial *t, const pixels *a, const pixels *b)
+static void assert_nowhere_above(const morphology_properties_trial *t, const pixels *a,
+                                 const pixels *b)
 {
     for (int32_t i = 0; i < pixel_count(t); i++)
         assert_true(value_at(t, a, i) <= value_at(t, b, i));
 }
 
-static void check_opening_and_closing(trial *t)
+static void check_opening_and_closing(morphology_properties_trial *t)
 {
     pixels open, again, close;
     run(t, CRN_OPEN, &t->element, &t->values, &open);
@@ -111,7 +112,7 @@ static void reflect(const crn_element *element, uint8_t *members, crn_element *r
     *ret_element = (crn_element){CRN_ELEMENT_PICTURE, width, height, members, NULL};
 }
 
-static void invert(const trial *t, const pixels *in, pixels *out)
+static void invert(const morphology_properties_trial *t, const pixels *in, pixels *out)
 {
     for (int32_t i = 0; i < pixel_count(t); i++) {
         if (t->in.type == CRN_U8)
@@ -121,7 +122,7 @@ static void invert(const trial *t, const pixels *in, pixels *out)
     }
 }
 
-static void check_duality(trial *t)
+static void check_duality(morphology_properties_trial *t)
 {
     uint8_t members[(ELEMENT_MOST + 1) * (ELEMENT_MOST + 1)];
     crn_element reflected;
@@ -136,7 +137,7 @@ static void check_duality(trial *t)
 
 /* A rectangle after a rectangle is a larger one: where both have odd sides, and the picture ends
  * far away or nothing counts beyond it. */
-static void check_semigroup(trial *t)
+static void check_semigroup(morphology_properties_trial *t)
 {
     crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
                          2 * crn_random_between(&operator_noise, 0, 4) + 1, NULL, NULL};
@@ -155,7 +156,7 @@ static void check_semigroup(trial *t)
 }
 
 /* Whether a pixel of the result reaches a threshold, the picture of what reaches it says. */
-static void check_thresholds(trial *t)
+static void check_thresholds(morphology_properties_trial *t)
 {
     float threshold = value_at(
         t, &t->values, (int32_t)crn_random_below(&operator_noise, (uint32_t)pixel_count(t)));
@@ -177,7 +178,7 @@ static void check_thresholds(trial *t)
     }
 }
 
-static void check_monotony(trial *t)
+static void check_monotony(morphology_properties_trial *t)
 {
     pixels above = t->values, low, high;
     for (int32_t i = 0; i < pixel_count(t); i++) {
@@ -194,10 +195,10 @@ static void check_monotony(trial *t)
     }
 }
 
-static void check_all(void (*check)(trial *t))
+static void check_all(void (*check)(morphology_properties_trial *t))
 {
     uint32_t cases = crn_random_cases(150);
-    static trial t;
+    static morphology_properties_trial t;
     for (uint32_t i = 0; i < cases; i++)
         for (size_t k = 0; k < 2 * sizeof operators / sizeof *operators; k++) {
             make_trial(&t, operators[k / 2], k & 1 ? CRN_U8 : CRN_F32);

@@ -17,17 +17,17 @@ static crn_ranklet_fn *const operators[] = {crn_ranklet_serial, crn_ranklet_open
 enum { VERTICAL, HORIZONTAL, DIAGONAL };
 
 /* A picture of u16 and its ranklets. */
-typedef struct field {
+typedef struct ranklet_properties_field {
     uint16_t values[SIDE_MAX * SIDE_MAX];
     float out[OUT_MAX];
     crn_image in, result;
     crn_ranklet_params params;
-} field;
+} ranklet_properties_field;
 
-static field one, other;
+static ranklet_properties_field one, other;
 
 /* Values below `levels`; of a size that pairs, or columns, are for. */
-static void make_field(field *f, uint32_t levels, bool large)
+static void make_field(ranklet_properties_field *f, uint32_t levels, bool large)
 {
     f->params.width = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
     f->params.height = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
@@ -38,14 +38,14 @@ static void make_field(field *f, uint32_t levels, bool large)
     f->in = crn_image_dense(f->values, CRN_U16, CRN_CHW, 1, height, width);
 }
 
-static void run(crn_ranklet_fn *operator, field * f)
+static void run(crn_ranklet_fn *operator, ranklet_properties_field * f)
 {
     f->result = crn_image_dense(f->out, CRN_F32, CRN_CHW, 3, f->in.height - f->params.height + 1,
                                 f->in.width - f->params.width + 1);
     assert_int_equal(operator(operator_contexts[2], &f->params, &f->in, &f->result), 0);
 }
 
-static float at(const field *f, int plane, int32_t y, int32_t x)
+static float at(const ranklet_properties_field *f, int plane, int32_t y, int32_t x)
 {
     return f->out[crn_image_index(&f->result, plane, y, x)];
 }

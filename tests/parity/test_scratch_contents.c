@@ -84,16 +84,17 @@ static void give(void *owner, void *memory, size_t bytes)
 static const crn_context_home filling_home = {.take = take, .give = give};
 
 /* One operator on one image: `run` writes `bytes` of results. */
-typedef struct trial {
-    int (*run)(const struct trial *trial, crn_target target, crn_context *context, void *results);
+typedef struct scratch_contents_trial {
+    int (*run)(const struct scratch_contents_trial *trial, crn_target target, crn_context *context,
+               void *results);
     size_t bytes;
     crn_image in;
     const void *params;
     int32_t variant; /* what else `run` chooses by */
     char what[OPERATOR_CASE_BYTES];
-} trial;
+} scratch_contents_trial;
 
-static void *results_of(const trial *t, crn_target target, int filling)
+static void *results_of(const scratch_contents_trial *t, crn_target target, int filling)
 {
     blocks all = {.filling = filling, .random = {target + 77}};
     crn_context *context = NULL;
@@ -106,7 +107,7 @@ static void *results_of(const trial *t, crn_target target, int filling)
     return results;
 }
 
-static void check(const trial *t)
+static void check(const scratch_contents_trial *t)
 {
     for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
         void *wanted = results_of(t, target, ZEROS);
@@ -141,7 +142,7 @@ static crn_image random_image(crn_random *random, crn_type type, int32_t planes,
     return image;
 }
 
-static crn_image image_like(const trial *t, crn_type type, void *memory)
+static crn_image image_like(const scratch_contents_trial *t, crn_type type, void *memory)
 {
     crn_layout layout = t->in.step == 1 ? CRN_CHW : CRN_HWC;
     return crn_image_dense(memory, type, layout, t->in.planes, t->in.height, t->in.width);
@@ -163,7 +164,8 @@ static int32_t pick_size(crn_random *random, int32_t least)
 /* The results: how many, then contours and points. */
 enum { POINTS_MAX = 1 << 14 };
 
-static int run_contours(const trial *t, crn_target target, crn_context *context, void *results)
+static int run_contours(const scratch_contents_trial *t, crn_target target, crn_context *context,
+                        void *results)
 {
     static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
         crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
@@ -185,7 +187,7 @@ static void try_contours(uint64_t seed)
 {
     static const crn_type types[] = {CRN_U8, CRN_U16, CRN_F16, CRN_F32};
     crn_random random = {seed};
-    trial t = {.run = run_contours, .variant = crn_random_between(&random, 1, 5)};
+    scratch_contents_trial t = {.run = run_contours, .variant = crn_random_between(&random, 1, 5)};
     crn_type type = types[crn_random_below(&random, 4)];
     int32_t planes = crn_random_between(&random, 1, 4), height = pick_size(&random, 2);
     t.in = random_image(&random, type, planes, height, pick_size(&random, 2));
@@ -202,7 +204,8 @@ static void try_contours(uint64_t seed)
     free(t.in.data);
 }
 
-static int run_convolve(const trial *t, crn_target target, crn_context *context, void *results)
+static int run_convolve(const scratch_contents_trial *t, crn_target target, crn_context *context,
+                        void *results)
 {
     static const crn_convolve_filters *const filters[CRN_TARGETS] = {
         &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
@@ -215,7 +218,7 @@ static int run_convolve(const trial *t, crn_target target, crn_context *context,
 static void try_convolve(uint64_t seed)
 {
     crn_random random = {seed};
-    trial t = {.run = run_convolve, .variant = crn_random_between(&random, 0, 5)};
+    scratch_contents_trial t = {.run = run_convolve, .variant = crn_random_between(&random, 0, 5)};
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     int32_t planes = crn_random_between(&random, 1, 4), height = pick_size(&random, 1);
     t.in = random_image(&random, type, planes, height, pick_size(&random, 1));
@@ -234,7 +237,8 @@ static void try_convolve(uint64_t seed)
     free(t.in.data);
 }
 
-static int run_morphology(const trial *t, crn_target target, crn_context *context, void *results)
+static int run_morphology(const scratch_contents_trial *t, crn_target target, crn_context *context,
+                          void *results)
 {
     crn_morphology_way way = {.kernels = crn_morphology_kernels_of((int)target),
                               .threads = 1,
@@ -248,7 +252,8 @@ static int run_morphology(const trial *t, crn_target target, crn_context *contex
 static void try_morphology(uint64_t seed)
 {
     crn_random random = {seed};
-    trial t = {.run = run_morphology, .variant = crn_random_between(&random, 0, 5)};
+    scratch_contents_trial t = {.run = run_morphology,
+                                .variant = crn_random_between(&random, 0, 5)};
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     int32_t planes = crn_random_between(&random, 1, 4), height = pick_size(&random, 1);
     t.in = random_image(&random, type, planes, height, pick_size(&random, 1));
@@ -277,7 +282,8 @@ static void try_morphology(uint64_t seed)
     free(t.in.data);
 }
 
-static int run_haar(const trial *t, crn_target target, crn_context *context, void *results)
+static int run_haar(const scratch_contents_trial *t, crn_target target, crn_context *context,
+                    void *results)
 {
     static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
         &crn_haar_kernels_plain, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
@@ -293,7 +299,7 @@ static int run_haar(const trial *t, crn_target target, crn_context *context, voi
 static void try_haar(uint64_t seed)
 {
     crn_random random = {seed};
-    trial t = {.run = run_haar, .variant = crn_random_between(&random, 0, 11)};
+    scratch_contents_trial t = {.run = run_haar, .variant = crn_random_between(&random, 0, 11)};
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     int32_t planes = crn_random_between(&random, 1, 4), height = pick_size(&random, 1);
     crn_haar_params params = {.direction = (crn_haar_direction)crn_random_below(&random, 3),
@@ -312,7 +318,8 @@ static void try_haar(uint64_t seed)
     free(t.in.data);
 }
 
-static int run_ranklet(const trial *t, crn_target target, crn_context *context, void *results)
+static int run_ranklet(const scratch_contents_trial *t, crn_target target, crn_context *context,
+                       void *results)
 {
     const crn_ranklet_params *params = t->params;
     crn_ranklet_way way = {.target = target,
@@ -330,7 +337,7 @@ static int run_ranklet(const trial *t, crn_target target, crn_context *context, 
 static void try_ranklet(uint64_t seed)
 {
     crn_random random = {seed};
-    trial t = {.run = run_ranklet, .variant = crn_random_between(&random, 0, 30)};
+    scratch_contents_trial t = {.run = run_ranklet, .variant = crn_random_between(&random, 0, 30)};
     crn_type type = crn_random_once_in(&random, 3) ? CRN_U16 : CRN_U8;
     crn_ranklet_params params = {2 * crn_random_between(&random, 1, 8),
                                  2 * crn_random_between(&random, 1, 8)};
@@ -345,14 +352,14 @@ static void try_ranklet(uint64_t seed)
     free(t.in.data);
 }
 
-static int run_diamond_square(const trial *t, crn_target target, crn_context *context,
-                              void *results)
+static int run_diamond_square(const scratch_contents_trial *t, crn_target target,
+                              crn_context *context, void *results)
 {
-    crn_diamond_square_way way = {.target = target,
-                                  .threads = 1,
-                                  .rows = 5 + t->variant,
-                                  .columns = 3 + 7 * t->variant,
-                                  .stream = t->variant % 2};
+    crn_diamond_square_variant way = {.target = target,
+                                      .threads = 1,
+                                      .rows = 5 + t->variant,
+                                      .columns = 3 + 7 * t->variant,
+                                      .stream = t->variant % 2};
     crn_image out = image_like(t, t->in.type, results);
     return crn_diamond_square_openmp_by(&way, context, t->params, &out);
 }
@@ -360,7 +367,8 @@ static int run_diamond_square(const trial *t, crn_target target, crn_context *co
 static void try_diamond_square(uint64_t seed)
 {
     crn_random random = {seed};
-    trial t = {.run = run_diamond_square, .variant = crn_random_between(&random, 0, 12)};
+    scratch_contents_trial t = {.run = run_diamond_square,
+                                .variant = crn_random_between(&random, 0, 12)};
     crn_diamond_square_params params = {
         .exponent = crn_random_between(&random, 0, 7), .seed = seed, .roughness = 0.6};
     int32_t side = (1 << params.exponent) + 1;

@@ -266,7 +266,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.steps, 1);
     assert_ptr_equal(c.chain[0].stage, &contours);
     assert_true(c.chain[0].optional);
-    const contours_settings *settings = c.chain[0].settings;
+    const expected_contours_settings *settings = c.chain[0].settings;
     assert_int_equal(settings->border, 0);
     assert_true(settings->min_area_px == 0.25);
     assert_int_equal(c.run.backend, 2);
@@ -297,7 +297,7 @@ static void test_sizes_and_lists_of_them_arrive(void **state)
     (void)state;
     static crn_config c;
     assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/stages.yaml", stderr, &c), 0);
-    const convolve_settings *first = c.chain[0].settings, *second = c.chain[1].settings;
+    const expected_convolve_settings *first = c.chain[0].settings, *second = c.chain[1].settings;
     assert_int_equal(first->tile.width, 7);
     assert_int_equal(first->tile.height, 3);
     assert_int_equal(first->scales.count, 0);
@@ -306,7 +306,7 @@ static void test_sizes_and_lists_of_them_arrive(void **state)
     assert_int_equal(second->scales.count, 3);
     static const crn_size scales[] = {{2, 2}, {64, 4}, {8, 8}};
     assert_memory_equal(second->scales.item, scales, sizeof scales);
-    const ranklet_settings *third = c.chain[4].settings, *fourth = c.chain[5].settings;
+    const expected_ranklet_settings *third = c.chain[4].settings, *fourth = c.chain[5].settings;
     assert_int_equal(third->windows.count, 2);
     assert_int_equal(third->windows.item[1].width, 16);
     assert_int_equal(fourth->windows.count, 1); /* the file's list takes the default's place */
@@ -328,7 +328,7 @@ static void test_defaults_hold_where_the_file_says_nothing(void **state)
     assert_int_equal(c.latency.budget_ms, 100);
     assert_int_equal(c.log.level, 2);
     assert_false(c.chain[0].optional);
-    assert_int_equal(((const contours_settings *)c.chain[0].settings)->border, 1);
+    assert_int_equal(((const expected_contours_settings *)c.chain[0].settings)->border, 1);
     assert_int_equal(crn_config_textures(&c), 0);
     crn_config_done(&c);
 }

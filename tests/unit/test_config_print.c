@@ -53,7 +53,7 @@ static void test_numbers_come_back_to_the_last_bit(void **state)
                                      -2.5e-30, 1e15,    1e16,   123456789012345680.0,   1};
     static crn_config config;
     assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/stages.yaml", stderr, &config), 0);
-    convolve_settings *settings = config.chain[0].settings;
+    expected_convolve_settings *settings = config.chain[0].settings;
     assert_ptr_equal(config.chain[0].stage, &convolve);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         settings->gain = numbers[i];

@@ -13,13 +13,13 @@
 
 enum { ROWS = 40, COLUMNS = 60, COUNT = 5000 };
 
-typedef struct fixture {
+typedef struct crossings_fixture {
     crn_crossing memory[3][COUNT]; /* given, and the two that are sorted in */
     uint32_t starts[COLUMNS + 1];
     crn_crossings crossings;
-} fixture;
+} crossings_fixture;
 
-static void set_up(fixture *f, uint32_t count)
+static void set_up(crossings_fixture *f, uint32_t count)
 {
     memcpy(f->memory[1], f->memory[0], count * sizeof(crn_crossing));
     f->crossings = (crn_crossings){.all = f->memory[1],
@@ -48,7 +48,7 @@ static int order(const crn_crossing *a, const crn_crossing *b)
 }
 
 /* In order, those alike in the order in which they came, which `contour` tells, and all there. */
-static void check_sorted(const fixture *f)
+static void check_sorted(const crossings_fixture *f)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < f->crossings.count; i++) {
@@ -80,7 +80,7 @@ static void test_sorts_crossings_however_many_share_a_pixel(void **state)
 {
     (void)state;
     static const uint32_t places[] = {1, 2, 7, 100, ROWS * COLUMNS};
-    static fixture f;
+    static crossings_fixture f;
     crn_random random = {crn_random_seed()};
     for (uint32_t count = 0; count <= COUNT; count += 1 + count / 3)
         for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
@@ -98,7 +98,7 @@ static void test_sorts_crossings_however_many_share_a_pixel(void **state)
 static void test_takes_n_log_n_comparisons_when_all_share_a_pixel(void **state)
 {
     (void)state;
-    static fixture f;
+    static crossings_fixture f;
     for (uint32_t i = 0; i < COUNT; i++)
         f.memory[0][i] =
             (crn_crossing){.row = 3, .column = COLUMNS - 1, .contour = i, .x = 1e9 - i};
@@ -119,7 +119,7 @@ static bool is_over(const void *owner)
 static void test_ends_once_time_is_over(void **state)
 {
     (void)state;
-    static fixture f;
+    static crossings_fixture f;
     crn_context *context;
     bool over = true;
     assert_int_equal(crn_context_create(1, &context), 0);

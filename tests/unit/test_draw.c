@@ -81,20 +81,20 @@ static crn_decoded *make_verdict(uint64_t fruit)
     return verdict;
 }
 
-typedef struct picture {
+typedef struct draw_picture {
     cairo_surface_t *surface;
     int width, height;
-} picture;
+} draw_picture;
 
-static picture read_picture(const char *path)
+static draw_picture read_picture(const char *path)
 {
     cairo_surface_t *surface = cairo_image_surface_create_from_png(path);
     assert_int_equal(cairo_surface_status(surface), CAIRO_STATUS_SUCCESS);
-    return (picture){surface, cairo_image_surface_get_width(surface),
-                     cairo_image_surface_get_height(surface)};
+    return (draw_picture){surface, cairo_image_surface_get_width(surface),
+                          cairo_image_surface_get_height(surface)};
 }
 
-static uint32_t pixel(const picture *image, int x, int y)
+static uint32_t pixel(const draw_picture *image, int x, int y)
 {
     const unsigned char *data = cairo_image_surface_get_data(image->surface);
     uint32_t value;
@@ -103,7 +103,7 @@ static uint32_t pixel(const picture *image, int x, int y)
 }
 
 /* The picture's pixel at the centre of a pixel of view 0. */
-static uint32_t view_pixel(const picture *image, int x, int y)
+static uint32_t view_pixel(const draw_picture *image, int x, int y)
 {
     return pixel(image, LEFT + SCALE * x + SCALE / 2, TOP + SCALE * y + SCALE / 2);
 }
@@ -132,7 +132,7 @@ static void outlines_lie_where_their_pixels_are(void **state)
     const char *path = path_of("a.png");
     assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, &error),
                      0);
-    picture image = read_picture(path);
+    draw_picture image = read_picture(path);
     assert_int_equal(image.width, WIDTH * SCALE + 2 * LEFT);
     assert_true(image.height > TOP + HEIGHT * SCALE);
 
@@ -174,7 +174,7 @@ static void count_marked(const char *state, const char *reason, int *ret_other, 
     crn_palette palette = {0};
     const char *path = path_of("marks.png");
     assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL), 0);
-    picture image = read_picture(path);
+    draw_picture image = read_picture(path);
     *ret_other = *ret_darker = 0;
     for (int y = 10; y < HEIGHT - 10; y++) {
         for (int x = 280; x < 380; x++) {
@@ -220,7 +220,7 @@ static void views_say_why(void **state)
     crn_palette palette = {0};
     const char *path = path_of("why.png");
     assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL), 0);
-    picture image = read_picture(path);
+    draw_picture image = read_picture(path);
     assert_true(image.height < TOP + 2 * HEIGHT * SCALE);
     int below = 0, middle = 0;
     for (int x = 0; x < WIDTH; x++) {
@@ -278,7 +278,7 @@ static void no_size_and_no_picture_is_too_strange(void **state)
     verdict->defects[1].point_count = 0;
     const char *path = path_of("c.png");
     assert_int_equal(crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, path, &error), 0);
-    picture image = read_picture(path);
+    draw_picture image = read_picture(path);
     assert_int_equal(image.width, 4096 + 2 * LEFT); /* the most that outlines may ask for */
     cairo_surface_destroy(image.surface);
     crn_decoded_free(&verdict);
@@ -294,7 +294,7 @@ static void tall_views_stand_side_by_side(void **state)
     const char *path = path_of("d.png"); /* the fourth is as large as is known of others */
     assert_int_equal(
         crn_draw_verdict(verdict, tall, 4, (crn_photo){NULL, 500, 100}, &palette, path, NULL), 0);
-    picture image = read_picture(path);
+    draw_picture image = read_picture(path);
     assert_int_equal(image.width, 4 * 100 * SCALE + 3 * 8 + 2 * LEFT);
     assert_true(image.height < 1200);
     cairo_surface_destroy(image.surface);

@@ -21,17 +21,17 @@
 
 #define PATIENCE_MS 10000
 
-typedef struct fixture {
+typedef struct endpoint_fixture {
     void *zmq;
     char folder[64];
     char path[128], address[160]; /* of a socket file in a folder still to be made */
     crn_endpoint *endpoint;
     crn_error error;
-} fixture;
+} endpoint_fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    endpoint_fixture *f = calloc(1, sizeof *f);
     if (!f)
         return -1;
     f->zmq = zmq_ctx_new();
@@ -46,7 +46,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     crn_endpoint_close(&f->endpoint, 0);
     zmq_ctx_term(f->zmq);
     char command[128];
@@ -56,7 +56,7 @@ static int tear_down(void **state)
     return r;
 }
 
-static void make_folder(const fixture *f)
+static void make_folder(const endpoint_fixture *f)
 {
     char command[160];
     snprintf(command, sizeof command, "mkdir -p %s/run/line", f->folder);
@@ -64,7 +64,7 @@ static void make_folder(const fixture *f)
 }
 
 /* Sends a number through the address and expects it at the endpoint. */
-static void assert_answers(fixture *f, crn_endpoint *endpoint, const char *address)
+static void assert_answers(endpoint_fixture *f, crn_endpoint *endpoint, const char *address)
 {
     void *push = zmq_socket(f->zmq, ZMQ_PUSH);
     assert_int_equal(zmq_connect(push, address), 0);
@@ -86,7 +86,7 @@ static void assert_one_line_with(const crn_error *error, const char *what)
 
 static void an_ipc_path_is_made_and_kept_to_user_and_group(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
     assert_string_equal(crn_endpoint_bound(f->endpoint, 0), f->address);
     assert_null(crn_endpoint_bound(f->endpoint, 1));
@@ -100,7 +100,7 @@ static void an_ipc_path_is_made_and_kept_to_user_and_group(void **state)
 
 static void a_second_bind_of_an_ipc_path_is_refused_and_the_first_goes_on(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
     crn_endpoint *thief = NULL;
     assert_int_equal(crn_endpoint_open(f->zmq, ZMQ_PULL, "ingest.bind", &thief, &f->error), 0);
@@ -115,7 +115,7 @@ static void a_second_bind_of_an_ipc_path_is_refused_and_the_first_goes_on(void *
 
 static void a_closed_endpoint_leaves_its_path_to_the_next(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     for (int round = 0; round < 20; round++) {
         assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
         assert_answers(f, f->endpoint, f->address);
@@ -143,7 +143,7 @@ static int listen_at(const char *path)
 
 static void a_dead_programs_socket_file_is_taken_over(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     make_folder(f);
     close(listen_at(f->path));
     assert_int_equal(access(f->path, F_OK), 0);
@@ -153,7 +153,7 @@ static void a_dead_programs_socket_file_is_taken_over(void **state)
 
 static void a_path_that_somebody_listens_on_without_a_lock_is_not_stolen(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     make_folder(f);
     int listener = listen_at(f->path);
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), -EADDRINUSE);
@@ -167,7 +167,7 @@ static void a_path_that_somebody_listens_on_without_a_lock_is_not_stolen(void **
 
 static void a_file_that_is_no_socket_is_not_removed(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     make_folder(f);
     FILE *file = fopen(f->path, "w");
     assert_non_null(file);
@@ -182,7 +182,7 @@ static void a_file_that_is_no_socket_is_not_removed(void **state)
 
 static void a_port_in_use_is_told_with_the_endpoint_and_the_cure(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     assert_int_equal(crn_endpoint_bind(f->endpoint, "tcp://127.0.0.1:*", &f->error), 0);
     const char *bound = crn_endpoint_bound(f->endpoint, 0);
     crn_endpoint *second = NULL;
@@ -197,7 +197,7 @@ static void a_port_in_use_is_told_with_the_endpoint_and_the_cure(void **state)
 
 static void addresses_that_cannot_be_bound_are_told(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     static const char *const addresses[] = {"",
                                             "5555",
                                             "tcp://",
@@ -229,7 +229,7 @@ static void addresses_that_cannot_be_bound_are_told(void **state)
 
 static void one_address_too_many_is_refused(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     char address[64];
     for (int i = 0; i < CRN_TEXTS_MAX; i++) {
         snprintf(address, sizeof address, "inproc://endpoint-%d", i);
@@ -253,7 +253,7 @@ static void wait_event(crn_endpoint *endpoint, crn_endpoint_event_kind expected)
 
 static void peers_are_seen_to_come_and_go_and_strangers_told_apart(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     assert_int_equal(crn_endpoint_bind(f->endpoint, "tcp://127.0.0.1:*", &f->error), 0);
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
     for (int i = 0; i < 2; i++) {
@@ -275,7 +275,7 @@ static void peers_are_seen_to_come_and_go_and_strangers_told_apart(void **state)
 /* A stray web browser must neither count as the grader nor get a share of its verdicts. */
 static void a_peer_without_zeromqs_greeting_gets_no_messages(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     crn_endpoint_close(&f->endpoint, 0);
     assert_int_equal(crn_endpoint_open(f->zmq, ZMQ_PUSH, "grader", &f->endpoint, &f->error), 0);
     assert_int_equal(crn_endpoint_bind(f->endpoint, "tcp://127.0.0.1:*", &f->error), 0);
@@ -310,7 +310,7 @@ static void a_peer_without_zeromqs_greeting_gets_no_messages(void **state)
  * linger, and with it every socket of the context. */
 static void a_peer_that_leaves_a_closed_endpoint_leaves_the_others_alive(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
     crn_endpoint *closed = NULL;
     assert_int_equal(crn_endpoint_open(f->zmq, ZMQ_PUSH, "grader", &closed, &f->error), 0);
@@ -332,7 +332,7 @@ static void a_peer_that_leaves_a_closed_endpoint_leaves_the_others_alive(void **
 
 static void what_was_sent_goes_out_after_the_close(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     crn_endpoint_close(&f->endpoint, 0);
     assert_int_equal(crn_endpoint_open(f->zmq, ZMQ_PUSH, "grader", &f->endpoint, &f->error), 0);
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
@@ -368,7 +368,7 @@ static void closing_nothing_is_fine(void **state)
 
 static void a_context_that_is_shut_down_opens_nothing(void **state)
 {
-    fixture *f = *state;
+    endpoint_fixture *f = *state;
     zmq_ctx_shutdown(f->zmq);
     crn_endpoint *const mark = f->endpoint;
     crn_endpoint *endpoint = mark;

@@ -14,16 +14,16 @@
 
 #define STREAM_BYTES 4096
 
-typedef struct stream {
+typedef struct frames_stream {
     unsigned char bytes[STREAM_BYTES];
     size_t size;
-} stream;
+} frames_stream;
 
 static const crn_frames_rules sender = {.part_bytes = 100000, .message_bytes = 250000, .parts = 4};
 static const crn_frames_rules viewer = {.message_bytes = 1000, .parts = 1, .total_bytes = 1000};
 static const crn_frames_rules grader = {.parts = 0};
 
-static void add(stream *s, const void *bytes, size_t size)
+static void add(frames_stream *s, const void *bytes, size_t size)
 {
     assert_true(s->size + size <= STREAM_BYTES);
     memcpy(s->bytes + s->size, bytes, size);
@@ -31,7 +31,7 @@ static void add(stream *s, const void *bytes, size_t size)
 }
 
 /* A frame's head of a long or short length, without its body. */
-static void add_head(stream *s, int flags, uint64_t size)
+static void add_head(frames_stream *s, int flags, uint64_t size)
 {
     unsigned char head[9] = {(unsigned char)flags, (unsigned char)size};
     for (int i = 0; i < 8 && flags & 2; i++)
@@ -39,13 +39,13 @@ static void add_head(stream *s, int flags, uint64_t size)
     add(s, head, flags & 2 ? 9 : 2);
 }
 
-static void add_frame(stream *s, int flags, const char *body)
+static void add_frame(frames_stream *s, int flags, const char *body)
 {
     add_head(s, flags, strlen(body));
     add(s, body, strlen(body));
 }
 
-static void greet(stream *s, unsigned char version)
+static void greet(frames_stream *s, unsigned char version)
 {
     unsigned char greeting[64] = {[0] = 0xff, [9] = 0x7f, [10] = version};
     s->size = 0;
@@ -53,7 +53,8 @@ static void greet(stream *s, unsigned char version)
     add_frame(s, 4, "\5READY\13Socket-Type");
 }
 
-static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules, const stream *s)
+static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules,
+                               const frames_stream *s)
 {
     crn_frames_begin(frames);
     return crn_frames_follow(frames, rules, s->bytes, s->size);
@@ -62,7 +63,7 @@ static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules
 static void views_are_counted_and_leave_nothing_behind(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     greet(&s, 3);
     for (int i = 0; i < 5; i++) {
@@ -82,14 +83,14 @@ static void views_are_counted_and_leave_nothing_behind(void **state)
 static void parts_without_end_are_a_fault(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     greet(&s, 3);
     for (uint32_t i = 0; i < sender.parts; i++)
         add_frame(&s, 1, "");
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_GOOD);
     /* A command that says MORE is kept as a part is. */
-    stream command = s;
+    frames_stream command = s;
     size_t whole = s.size;
     add_frame(&s, 1, "");
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_PARTS);
@@ -101,7 +102,7 @@ static void parts_without_end_are_a_fault(void **state)
 static void sizes_count_when_they_are_announced(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     greet(&s, 3);
     add_head(&s, 3, sender.part_bytes + 1);
@@ -131,7 +132,7 @@ static void sizes_count_when_they_are_announced(void **state)
 static void subscriptions_have_a_total_and_heartbeats_none(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     crn_frames_begin(&frames);
     greet(&s, 3);
@@ -154,12 +155,12 @@ static void subscriptions_have_a_total_and_heartbeats_none(void **state)
 static void a_grader_sends_heartbeats_alone(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     greet(&s, 3);
     add_frame(&s, 4, "\4PING\0\1");
     assert_int_equal(follow(&frames, &grader, &s), CRN_FRAMES_GOOD);
-    stream message = s;
+    frames_stream message = s;
     add_frame(&message, 0, "");
     assert_int_equal(follow(&frames, &grader, &message), CRN_FRAMES_PARTS);
     add_frame(&s, 4, "\11SUBSCRIBE");
@@ -172,7 +173,7 @@ static void commands_are_short(void **state)
     (void)state;
     static const crn_frames_rules *const rules[] = {&sender, &viewer, &grader};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        stream s;
+        frames_stream s;
         crn_frames frames;
         greet(&s, 3);
         add_head(&s, 6, 1024);
@@ -191,7 +192,7 @@ static void commands_are_short(void **state)
 static void the_handshake_is_a_command(void **state)
 {
     (void)state;
-    stream s;
+    frames_stream s;
     crn_frames frames;
     greet(&s, 3);
     s.bytes[64] = 0;
@@ -204,7 +205,7 @@ static void earlier_protocols_are_a_fault(void **state)
     (void)state;
     crn_frames frames;
     for (int version = 0; version < 5; version++) {
-        stream s;
+        frames_stream s;
         greet(&s, (unsigned char)version);
         assert_int_equal(follow(&frames, &sender, &s),
                          version < 2 ? CRN_FRAMES_GREETING : CRN_FRAMES_GOOD);
@@ -220,7 +221,7 @@ static void the_pieces_do_not_matter(void **state)
     crn_random random = {crn_random_seed()};
     uint32_t cases = crn_random_cases(300);
     for (uint32_t i = 0; i < cases; i++) {
-        stream s;
+        frames_stream s;
         greet(&s, 3);
         while (s.size < STREAM_BYTES - 400) {
             char body[300] = "\4PINGxxxxx";

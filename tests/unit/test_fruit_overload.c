@@ -33,12 +33,12 @@ typedef struct scene {
     double least, most; /* percent of the fruits, first quarter left out, that are complete */
 } scene;
 
-typedef struct message {
+typedef struct overload_message {
     int64_t at_ns;
     uint32_t lane;
     uint64_t fruit, sequence;
     uint16_t view;
-} message;
+} overload_message;
 
 /* The first of its views runs, a second one waits behind it, as in the daemon's workers. */
 typedef struct worker {
@@ -55,7 +55,7 @@ typedef struct line {
     const scene *scene;
     crn_lanes *lanes;
     crn_fruits *fruits;
-    message *messages;
+    overload_message *messages;
     int message_count;
     worker workers[WORKERS_MAX];
     uint32_t free_slots[SLOTS_MAX];
@@ -76,7 +76,7 @@ static uint32_t draw(line *l)
 
 static int by_time(const void *a, const void *b)
 {
-    const message *x = a, *y = b;
+    const overload_message *x = a, *y = b;
     if (x->at_ns != y->at_ns)
         return x->at_ns < y->at_ns ? -1 : 1;
     if (x->lane != y->lane)
@@ -97,7 +97,7 @@ static void write_messages(line *l)
         for (int fruit = 0; fruit < FRUITS; fruit++)
             for (int view = 0; view < VIEWS; view++) {
                 double at = phase_ns + period_ns * fruit + (s->even ? period_ns * view / VIEWS : 0);
-                l->messages[l->message_count++] = (message){
+                l->messages[l->message_count++] = (overload_message){
                     .at_ns = CRN_NS_PER_S + (int64_t)at,
                     .lane = (uint32_t)lane,
                     .fruit = (uint64_t)fruit,
@@ -144,7 +144,7 @@ static void end_views(line *l)
     }
 }
 
-static void receive(line *l, const message *m)
+static void receive(line *l, const overload_message *m)
 {
     crn_view_header header = {.lane = m->lane,
                               .epoch = 7,

@@ -158,12 +158,12 @@ static void make_field(float *field, int smooth, int steps, int nan_one_in)
         }
 }
 
-typedef struct tally {
+typedef struct geometry_random_tally {
     uint32_t contours, nested, open;
-} tally;
+} geometry_random_tally;
 
 static void check_field(crn_context *context, const crn_contours_params *params, float *field,
-                        uint32_t seed, tally *seen)
+                        uint32_t seed, geometry_random_tally *seen)
 {
     static crn_point points[POINTS];
     static crn_contour contours[CONTOURS];
@@ -196,13 +196,14 @@ static void check_field(crn_context *context, const crn_contours_params *params,
 
 /* Every combination of the three choices in turn. `least`: that the fields hold what is looked for,
  * said of the default seeds. */
-static void check_fields(int smooth, int steps, double level, int nan_one_in, tally least)
+static void check_fields(int smooth, int steps, double level, int nan_one_in,
+                         geometry_random_tally least)
 {
     uint32_t cases = setting("CRN_CASES", 24), first = setting("CRN_SEED", 1);
     crn_context *context = NULL;
     assert_int_equal(crn_context_create(1, &context), 0);
     static float field[H * W];
-    tally seen = {0};
+    geometry_random_tally seen = {0};
     for (uint32_t seed = first; seed < first + cases; seed++) {
         random_state = seed * 2654435761u | 1; /* never 0, and neighbours start far apart */
         make_field(field, smooth, steps, nan_one_in);
@@ -225,27 +226,27 @@ static const double between = 0.5 + 0x1p-18;
 static void test_smooth_fields(void **state)
 {
     (void)state;
-    check_fields(3, 65536, between, 0, (tally){300, 50, 100});
+    check_fields(3, 65536, between, 0, (geometry_random_tally){300, 50, 100});
 }
 
 static void test_noise(void **state)
 {
     (void)state;
-    check_fields(0, 65536, between, 0, (tally){1000, 300, 300});
+    check_fields(0, 65536, between, 0, (geometry_random_tally){1000, 300, 300});
 }
 
 static void test_noise_with_nan(void **state)
 {
     (void)state;
-    check_fields(0, 65536, between, 150, (tally){1000, 10, 300});
+    check_fields(0, 65536, between, 150, (geometry_random_tally){1000, 10, 300});
 }
 
 static void test_pixels_at_the_level(void **state)
 {
     (void)state;
-    check_fields(0, 4, 0.5, 0, (tally){1000, 50, 100});
-    check_fields(1, 8, 0.5, 0, (tally){300, 10, 50});
-    check_fields(0, 4, 0.5, 150, (tally){1000, 10, 300});
+    check_fields(0, 4, 0.5, 0, (geometry_random_tally){1000, 50, 100});
+    check_fields(1, 8, 0.5, 0, (geometry_random_tally){300, 10, 50});
+    check_fields(0, 4, 0.5, 150, (geometry_random_tally){1000, 10, 300});
 }
 
 int main(void)

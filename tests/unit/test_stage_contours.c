@@ -17,13 +17,13 @@
 
 static const crn_ops ops = {.name = "serial", .contours = crn_contours_serial};
 
-typedef struct fixture {
+typedef struct contours_fixture {
     const crn_stage *stage;
     char settings[256];
     crn_classes classes;
     crn_defects defects;
     crn_job job;
-} fixture;
+} contours_fixture;
 
 static const crn_param *param_named(const crn_stage *stage, const char *key)
 {
@@ -33,14 +33,14 @@ static const crn_param *param_named(const crn_stage *stage, const char *key)
     return param;
 }
 
-static void set_number(fixture *f, const char *key, double value)
+static void set_number(contours_fixture *f, const char *key, double value)
 {
     const crn_param *param = param_named(f->stage, key);
     assert_int_equal(param->type, CRN_PARAM_REAL);
     memcpy(f->settings + param->offset, &value, sizeof value);
 }
 
-static void set_choice(fixture *f, const char *key, const char *value)
+static void set_choice(contours_fixture *f, const char *key, const char *value)
 {
     const crn_param *param = param_named(f->stage, key);
     assert_int_equal(param->type, CRN_PARAM_CHOICE);
@@ -52,12 +52,12 @@ static void set_choice(fixture *f, const char *key, const char *value)
 
 static int setup(void **state)
 {
-    static fixture it;
+    static contours_fixture it;
     static crn_defect defects[COUNT];
     static crn_contour contours[COUNT];
     static crn_point points[POINTS];
     static float xy[2 * POINTS];
-    fixture *f = *state = &it;
+    contours_fixture *f = *state = &it;
     memset(f, 0, sizeof *f);
     f->stage = crn_stage_find("contours");
     assert_true(f->stage->settings_bytes <= sizeof f->settings);
@@ -81,11 +81,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    crn_context_free(&((fixture *)*state)->job.context);
+    crn_context_free(&((contours_fixture *)*state)->job.context);
     return 0;
 }
 
-static void outline(fixture *f, crn_image maps)
+static void outline(contours_fixture *f, crn_image maps)
 {
     f->job.received = f->job.maps = maps;
     assert_int_equal(f->stage->enqueue(f->settings, &f->job), 0);
@@ -107,7 +107,7 @@ static crn_image drawn(float *pixels, const char *const *rows, int32_t height)
 
 static void test_parameters(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *const keys[] = {"connectivity", "orientation", "border", "min_area_px"};
     const char *const fallbacks[] = {"low", "low", "closed", "0"};
     for (int i = 0; i < 4; i++)
@@ -120,7 +120,7 @@ static void test_parameters(void **state)
 
 static void test_a_chain_that_outlines_nothing_is_refused(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     crn_error error = {""};
     f->classes = (crn_classes){.count = 2, .level = {NAN, 0.3}};
     assert_int_equal(f->stage->prepare(f->settings, &f->classes, &error), 0);
@@ -147,7 +147,7 @@ static int ask(crn_context *context, const crn_contours_params *params, const cr
 
 static void test_levels_are_in_the_maps_own_values(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const crn_ops asking = {.name = "asking", .contours = ask};
     f->job.ops = &asking;
     f->classes = (crn_classes){.count = 3, .level = {0.1, NAN, 0.7}};
@@ -172,7 +172,7 @@ static void test_levels_are_in_the_maps_own_values(void **state)
 
 static void test_rectangle(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     float pixels[5 * 7];
     const char *rows[] = {".......", ".####..", ".####..", ".####..", "......."};
     outline(f, drawn(pixels, rows, 5));
@@ -202,7 +202,7 @@ static void test_rectangle(void **state)
  */
 static void test_circle(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     static float pixels[64 * 64];
     for (int r = 3; r <= 24; r += 7) {
         for (int y = 0; y < 64; y++)
@@ -230,7 +230,7 @@ static const char *const nested[] = {
  * dots. */
 static void test_holes_and_parents_do_not_depend_on_orientation(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const bool hole[] = {false, true, false, false, true, false, false};
     const int32_t parent[] = {-1, 0, 1, 1, 2, 4, 4};
     float pixels[11 * 15];
@@ -264,7 +264,7 @@ static void test_holes_and_parents_do_not_depend_on_orientation(void **state)
 
 static void test_blobs_that_share_a_wall_at_the_level_are_neighbours(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *rows[] = {".......", ".#=#.#.", ".#=#.#.", "......."};
     float pixels[4 * 7];
     for (int high = 0; high < 2; high++) {
@@ -278,7 +278,7 @@ static void test_blobs_that_share_a_wall_at_the_level_are_neighbours(void **stat
 
 static void test_min_area_leaves_out_outers_and_holes_alike(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *rows[] = {"#########", "#.......#", "#.#####.#", "#.#...#.#", "#.#.#.#.#",
                           "#.#...#.#", "#.#####.#", "#.......#", "#########"};
     float pixels[9 * 9];
@@ -308,7 +308,7 @@ static void fill(float *pixels, int y0, int x0, int y1, int x1, float value)
  * two lines are open, and with their chords larger than the U around them. */
 static void test_a_parent_left_out_hands_its_children_on(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     static float pixels[40 * 40];
     fill(pixels, 0, 0, 40, 40, 1);
     fill(pixels, 1, 1, 39, 39, 0);
@@ -333,7 +333,7 @@ static void test_a_parent_left_out_hands_its_children_on(void **state)
 
 static void test_classes_follow_each_other_and_do_not_nest(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     float pixels[3][5 * 5] = {{0}};
     for (int y = 1; y < 4; y++)
         for (int x = 1; x < 4; x++)
@@ -356,7 +356,7 @@ static void test_classes_follow_each_other_and_do_not_nest(void **state)
 
 static void test_what_does_not_fit_leaves_a_prefix(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     float pixels[11 * 15];
     crn_image image = drawn(pixels, nested, 11);
     outline(f, image);
@@ -390,7 +390,7 @@ static void test_what_does_not_fit_leaves_a_prefix(void **state)
 
 static void test_at_the_border(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *rows[] = {"##...", "##...", "....."};
     float pixels[15];
     crn_image image = drawn(pixels, rows, 3);
@@ -417,7 +417,7 @@ static void test_at_the_border(void **state)
 
 static void test_without_a_pixel_inside_the_mean_is_the_level(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *corner[] = {"#..", "...", "..."};
     float pixels[3 * 3];
     set_choice(f, "border", "open");
@@ -429,7 +429,7 @@ static void test_without_a_pixel_inside_the_mean_is_the_level(void **state)
 
 static void test_nan_is_left_out_of_the_mean(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *rows[] = {"........", ".######.", ".######.", ".##?###.",
                           ".######.", ".######.", "........"};
     float pixels[56];
@@ -442,7 +442,7 @@ static void test_nan_is_left_out_of_the_mean(void **state)
 
 static void test_u8_maps_give_probabilities(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     uint8_t pixels[5 * 5 * 2] = {0};
     /* Class 0 has no level, though it is high everywhere. */
     for (int i = 0; i < 25; i++)
@@ -460,7 +460,7 @@ static void test_u8_maps_give_probabilities(void **state)
 
 static void test_the_mean_is_of_what_was_received(void **state)
 {
-    fixture *f = *state;
+    contours_fixture *f = *state;
     const char *rows[] = {".....", ".###.", ".###.", "....."};
     float pixels[20];
     uint8_t received[20];

@@ -94,15 +94,15 @@ static const crn_ops ops = {
 static const char *const names[] = {"convolve", "morphology", "haar"};
 #define STAGES (sizeof names / sizeof *names)
 
-typedef struct fixture {
+typedef struct image_fixture {
     crn_job job;
     crn_classes classes;
     unsigned char received[COUNT * sizeof(float)];
-} fixture;
+} image_fixture;
 
 static int setup(void **state)
 {
-    fixture *f = *state = calloc(1, sizeof *f);
+    image_fixture *f = *state = calloc(1, sizeof *f);
     memset(&asked, 0, sizeof asked);
     f->classes = (crn_classes){.count = PLANES, .level = {0.5, 0.5, 0.5}};
     f->job = (crn_job){.ops = &ops, .classes = &f->classes};
@@ -111,14 +111,14 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     crn_context_free(&f->job.context);
     free(f);
     return 0;
 }
 
 /* A view of that type and layout comes: all values different. */
-static void receive(fixture *f, crn_type type, crn_layout layout)
+static void receive(image_fixture *f, crn_type type, crn_layout layout)
 {
     for (int i = 0; i < COUNT; i++) {
         uint16_t half = (uint16_t)(0x3c00 + i); /* 1 + i / 1024 */
@@ -135,7 +135,7 @@ static void receive(fixture *f, crn_type type, crn_layout layout)
 }
 
 /* Prepares and runs the stage with its defaults. */
-static int run(fixture *f, const char *name)
+static int run(image_fixture *f, const char *name)
 {
     const crn_stage *stage = crn_stage_find(name);
     void *settings = crn_stage_settings(stage, NULL);
@@ -169,7 +169,7 @@ static void test_they_work_on_maps_and_stand_in_their_order(void **state)
 
 static void test_u8_stays_but_for_haar(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     for (crn_layout layout = CRN_CHW; layout <= CRN_HWC; layout++) {
         receive(f, CRN_U8, layout);
         assert_int_equal(run(f, "convolve"), 0);
@@ -187,7 +187,7 @@ static void test_u8_stays_but_for_haar(void **state)
 
 static void test_f16_is_widened_first(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     for (size_t i = 0; i < STAGES; i++) {
         for (crn_layout layout = CRN_CHW; layout <= CRN_HWC; layout++) {
             receive(f, CRN_F16, layout);
@@ -202,7 +202,7 @@ static void test_f16_is_widened_first(void **state)
 
 static void test_f32_stays(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     for (size_t i = 0; i < STAGES; i++) {
         receive(f, CRN_F32, CRN_HWC);
         assert_int_equal(run(f, names[i]), 0);
@@ -214,7 +214,7 @@ static void test_f32_stays(void **state)
 /* Every half there is, to the last bit, NaN and its payload too. */
 static void test_widening_is_exact(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     static uint16_t halves[65536];
     for (uint32_t i = 0; i < 65536; i++)
         halves[i] = (uint16_t)i;
@@ -235,7 +235,7 @@ static void test_widening_is_exact(void **state)
  * alone, and the next view takes the same memory. */
 static void test_outputs_alternate(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     static const char *const chain[] = {"convolve", "convolve", "morphology", "convolve",
                                         "haar",     "haar",     "morphology", "convolve"};
     void *last = NULL;
@@ -263,7 +263,7 @@ static void test_outputs_alternate(void **state)
 
 static void test_an_operators_failure_fails_the_stage(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     for (size_t i = 0; i < STAGES; i++) {
         receive(f, CRN_F32, CRN_CHW);
         asked.result = -EINVAL;
@@ -274,7 +274,7 @@ static void test_an_operators_failure_fails_the_stage(void **state)
 
 static void test_convolve_asks_for_its_kernel(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     const crn_stage *stage = crn_stage_find("convolve");
     static const char *const borders[] = {"replicate", "reflect", "wrap", "zero"};
     static crn_kernel kernel;
@@ -301,7 +301,7 @@ static void test_convolve_asks_for_its_kernel(void **state)
 
 static void test_morphology_asks_for_its_element(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     const crn_stage *stage = crn_stage_find("morphology");
     static const char *const operations[] = {"erode",    "dilate", "open",    "close",
                                              "gradient", "tophat", "blackhat"};
@@ -328,7 +328,7 @@ static void test_morphology_asks_for_its_element(void **state)
 
 static void test_haar_takes_noise_out(void **state)
 {
-    fixture *f = *state;
+    image_fixture *f = *state;
     const crn_stage *stage = crn_stage_find("haar");
     assert_null(stage->prepare);
     static const struct {

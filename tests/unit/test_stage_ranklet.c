@@ -121,7 +121,7 @@ static crn_texture expected_texture(const crn_image *map, int32_t plane, const c
 /* --- a job --------------------------------------------------------------------------------------
  */
 
-typedef struct fixture {
+typedef struct ranklet_fixture {
     const crn_stage *stage;
     crn_job job;
     crn_defects defects;
@@ -130,13 +130,13 @@ typedef struct fixture {
     uint8_t grey[HEIGHT * WIDTH];
     float maps[PLANES * HEIGHT * WIDTH];
     uint8_t bytes[PLANES * HEIGHT * WIDTH]; /* the maps in 8 bits */
-} fixture;
+} ranklet_fixture;
 
 static crn_random noise;
 
 static int setup(void **state)
 {
-    fixture *f = *state = calloc(1, sizeof *f);
+    ranklet_fixture *f = *state = calloc(1, sizeof *f);
     memset(&asked, 0, sizeof asked);
     noise.state = 20261121;
     f->stage = crn_stage_find("ranklet");
@@ -159,20 +159,21 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     crn_context_free(&f->job.context);
     free(f);
     return 0;
 }
 
-static void add_defect(fixture *f, int32_t channel, double x0, double y0, double x1, double y1)
+static void add_defect(ranklet_fixture *f, int32_t channel, double x0, double y0, double x1,
+                       double y1)
 {
     assert_true(f->defects.defect_count < DEFECTS);
     f->defect[f->defects.defect_count++] =
         (crn_defect){.channel = channel, .x0 = x0, .y0 = y0, .x1 = x1, .y1 = y1};
 }
 
-static int finish(fixture *f, const char *windows)
+static int finish(ranklet_fixture *f, const char *windows)
 {
     void *settings = crn_stage_settings(f->stage, "windows", windows, NULL);
     crn_error error = {""};
@@ -183,7 +184,7 @@ static int finish(fixture *f, const char *windows)
 }
 
 /* Every defect has these windows' textures, in this order and nothing else. */
-static void assert_textures(const fixture *f, const crn_image *map, bool own_plane,
+static void assert_textures(const ranklet_fixture *f, const crn_image *map, bool own_plane,
                             const crn_size *windows, uint32_t count)
 {
     uint32_t first = 0;
@@ -203,7 +204,7 @@ static void assert_textures(const fixture *f, const crn_image *map, bool own_pla
 }
 
 /* Boxes of every kind: at the corners, beyond them, points, thin ones, the whole map. */
-static void add_odd_boxes(fixture *f)
+static void add_odd_boxes(ranklet_fixture *f)
 {
     for (int32_t channel = 0; channel < PLANES; channel++) {
         add_defect(f, channel, -0.5, -0.5, 2.25, 3);
@@ -226,7 +227,7 @@ static void add_odd_boxes(fixture *f)
 
 static void test_it_is_a_feature_with_a_texture_a_window(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     assert_int_equal(f->stage->kind, CRN_STAGE_FEATURE);
     void *settings = crn_stage_settings(f->stage, NULL);
     assert_int_equal(f->stage->textures(settings), 2); /* [8, 16] */
@@ -235,7 +236,7 @@ static void test_it_is_a_feature_with_a_texture_a_window(void **state)
 
 static void test_windows_without_meaning_are_refused(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const char *const bad[][2] = {
         {"7", "7x7"}, {"[8, 4x3]", "4x3"}, {"3x4", "3x4"}, {"[8, 4, 8]", "8x8"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -249,7 +250,7 @@ static void test_windows_without_meaning_are_refused(void **state)
 
 static void test_means_over_the_photograph(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{8, 8}, {2, 2}, {16, 4}};
     add_odd_boxes(f);
     assert_int_equal(finish(f, "[8, 2, 16x4]"), 0);
@@ -258,7 +259,7 @@ static void test_means_over_the_photograph(void **state)
 
 static void test_without_a_photograph_the_class_map_in_8_bits(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{4, 4}, {6, 2}};
     crn_image bytes = crn_image_dense(f->bytes, CRN_U8, CRN_HWC, PLANES, HEIGHT, WIDTH);
     add_odd_boxes(f);
@@ -269,7 +270,7 @@ static void test_without_a_photograph_the_class_map_in_8_bits(void **state)
 
 static void test_u8_maps_are_taken_as_they_are(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{4, 4}};
     for (crn_layout layout = CRN_CHW; layout <= CRN_HWC; layout++) {
         f->defects.defect_count = f->defects.texture_count = 0;
@@ -284,7 +285,7 @@ static void test_u8_maps_are_taken_as_they_are(void **state)
 /* To the nearest, the one tie there is (0.5) up, clamped, NaN 0. */
 static void test_probabilities_become_8_bits(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const struct {
         float probability;
         int byte;
@@ -314,7 +315,7 @@ static void test_probabilities_become_8_bits(void **state)
 /* Few and far between: each alone. Many over each other: all at once. Never more than the map. */
 static void test_the_cost_is_bounded(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{4, 4}, {8, 8}};
     add_defect(f, 0, 5, 5, 8, 8);
     add_defect(f, 1, 50, 30, 53, 33);
@@ -336,7 +337,7 @@ static void test_the_cost_is_bounded(void **state)
 
 static void test_windows_larger_than_the_map_are_left_out(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{64, 40}, {8, 8}};
     add_odd_boxes(f);
     assert_int_equal(finish(f, "[66x2, 64x40, 2x42, 8, 100]"), 0);
@@ -350,7 +351,7 @@ static void test_windows_larger_than_the_map_are_left_out(void **state)
 /* A second stage's textures follow the first's, defect by defect. */
 static void test_the_stage_may_stand_twice(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     static const crn_size windows[] = {{4, 4}, {8, 8}, {2, 6}};
     add_odd_boxes(f);
     assert_int_equal(finish(f, "4"), 0);
@@ -360,7 +361,7 @@ static void test_the_stage_may_stand_twice(void **state)
 
 static void test_what_finds_no_room_is_left_out(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     for (int i = 0; i < 4; i++)
         add_defect(f, 0, 10 * i, 10, 10 * i + 3, 12);
     f->defects.texture_capacity = 9;
@@ -387,7 +388,7 @@ static void test_what_finds_no_room_is_left_out(void **state)
 
 static void test_no_defects_ask_for_nothing(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     f->defects.textures = NULL;
     f->defects.texture_capacity = 0;
     assert_int_equal(finish(f, "[4, 8]"), 0);
@@ -397,7 +398,7 @@ static void test_no_defects_ask_for_nothing(void **state)
 
 static void test_an_operators_failure_fails_the_stage(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     asked.result = -ENOMEM;
     add_defect(f, 0, 5, 5, 8, 8);
     assert_int_equal(finish(f, "8"), -ENOMEM);
@@ -406,7 +407,7 @@ static void test_an_operators_failure_fails_the_stage(void **state)
 /* A box that has no meaning still stays on the map. */
 static void test_boxes_beyond_numbers_are_harmless(void **state)
 {
-    fixture *f = *state;
+    ranklet_fixture *f = *state;
     add_defect(f, 0, NAN, NAN, NAN, NAN);
     add_defect(f, 0, -INFINITY, -DBL_MAX, INFINITY, DBL_MAX);
     assert_int_equal(finish(f, "8"), 0);

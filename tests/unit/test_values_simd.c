@@ -124,26 +124,26 @@ static uint32_t pick_bad(crn_random *random, crn_type type)
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /* Memory at either end of which nothing may be read or written. */
-typedef struct place {
+typedef struct value_position {
     crn_guarded memory;
     unsigned char *data; /* as many bytes as are asked for, wherever they begin */
-} place;
+} value_position;
 
-static place create_place(size_t bytes, bool at_end)
+static value_position create_place(size_t bytes, bool at_end)
 {
-    place p = {.memory = crn_guarded_create(bytes, at_end)};
+    value_position p = {.memory = crn_guarded_create(bytes, at_end)};
     p.data = p.memory.data;
     return p;
 }
 
-static void check_copy(crn_target target, crn_type type, const place *from, size_t count,
+static void check_copy(crn_target target, crn_type type, const value_position *from, size_t count,
                        const char *what)
 {
     size_t bytes = count * crn_type_bytes(type);
     bool expected = is_suspect(from->data, type, count);
     crn_values_copy_fn *copy = copier(kernels[target], type);
     for (int at_end = 0; at_end < 2; at_end++) {
-        place to = create_place(bytes, at_end);
+        value_position to = create_place(bytes, at_end);
         bool suspect = copy(to.data, from->data, bytes);
         if (suspect != expected)
             fail_msg("%s, %s, %s, %zu elements: suspect is %d", what, operator_target_names[target],
@@ -163,7 +163,8 @@ static void try_case(uint64_t seed)
     crn_random random = {seed};
     crn_type type = types[crn_random_below(&random, 3)];
     size_t count = crn_random_below(&random, crn_random_once_in(&random, 8) ? 3000 : 200);
-    place from = create_place(count * crn_type_bytes(type), crn_random_once_in(&random, 2));
+    value_position from =
+        create_place(count * crn_type_bytes(type), crn_random_once_in(&random, 2));
     uint32_t bad_once_in = crn_random_below(&random, 3) * (uint32_t)(count + 1);
     for (size_t i = 0; i < count; i++)
         put(from.data, type, i,
@@ -281,7 +282,7 @@ static void count_case(uint64_t seed)
                                                       : crn_random_between(&random, 1, 64);
     size_t pixels = crn_random_below(&random, 300);
     size_t count = pixels * (size_t)channels;
-    place from = create_place(count * crn_type_bytes(type), true);
+    value_position from = create_place(count * crn_type_bytes(type), true);
     uint32_t bad_once_in = crn_random_below(&random, 1000) + 1;
     for (size_t i = 0; i < count; i++)
         put(from.data, type, i,

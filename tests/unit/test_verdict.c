@@ -1,7 +1,7 @@
 /* The verdict's fields, order and values, and that MessagePack and JSON say the same. */
 #include "tests/unit/verdict_bench.h"
 
-static void expect_head(const fixture *f)
+static void expect_head(const verdict_fixture *f)
 {
     static const char *const keys[] = {"v",
                                        "run",
@@ -46,7 +46,8 @@ static void expect_head(const fixture *f)
     crn_expect_unsigned(crn_decoded_field(v, "budget_ms"), 100);
 }
 
-static void expect_views(const fixture *f, const char *verdict, uint64_t received, uint64_t judged)
+static void expect_views(const verdict_fixture *f, const char *verdict, uint64_t received,
+                         uint64_t judged)
 {
     const msgpack_object *v = &f->unpacked.data;
     crn_expect_text(crn_decoded_field(v, "verdict"), verdict);
@@ -55,7 +56,7 @@ static void expect_views(const fixture *f, const char *verdict, uint64_t receive
     crn_expect_unsigned(crn_decoded_field(v, "views_judged"), judged);
 }
 
-static void expect_total(const fixture *f, const char *name, uint64_t count, double area_px)
+static void expect_total(const verdict_fixture *f, const char *name, uint64_t count, double area_px)
 {
     static const char *const keys[] = {"count", "area_px"};
     const msgpack_object *total =
@@ -65,8 +66,8 @@ static void expect_total(const fixture *f, const char *name, uint64_t count, dou
     crn_expect_real(crn_decoded_field(total, "area_px"), area_px);
 }
 
-static void expect_defect(const fixture *f, uint32_t index, uint32_t view, const crn_defect *defect,
-                          int64_t parent)
+static void expect_defect(const verdict_fixture *f, uint32_t index, uint32_t view,
+                          const crn_defect *defect, int64_t parent)
 {
     static const char *const keys[] = {
         "view",         "class", "level",    "closed",           "hole", "parent", "area_px",
@@ -101,7 +102,7 @@ static void expect_defect(const fixture *f, uint32_t index, uint32_t view, const
 
 static void test_a_complete_fruit(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     /* rot with a hole and what lies in the hole, an open stem; nothing; a hole in rot again */
     crn_defect first[] = {make_defect(1, -1, true, false, 100), make_defect(1, 0, true, true, 30),
                           make_defect(1, 1, true, false, 4), make_defect(2, -1, false, false, 7.5)};
@@ -131,7 +132,7 @@ static void test_a_complete_fruit(void **state)
 
 static void test_a_partial_fruit(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     crn_defect only[] = {make_defect(3, -1, true, false, 12)};
     f->views[0].state = CRN_VIEW_LOST;
     f->views[1].state = CRN_VIEW_RUNNING;
@@ -148,7 +149,7 @@ static void test_a_partial_fruit(void **state)
 
 static void test_a_late_fruit(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     f->views[0].state = CRN_VIEW_RUNNING;
     f->fruit.received = 1;
     f->facts.kind = CRN_VERDICT_LATE;
@@ -164,7 +165,7 @@ static void test_a_late_fruit(void **state)
 
 static void test_skipped_stages_and_cut_views(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     judge(f, 0, NULL, 0, 0);
     judge(f, 1, NULL, 0, 0);
     f->views[0].judgement.skipped = 1u << 2;
@@ -186,7 +187,7 @@ static void test_skipped_stages_and_cut_views(void **state)
 
 static void test_what_is_not_finite_is_null(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     crn_defect only[] = {make_defect(1, -1, true, false, 12)};
     only[0].mean_probability = NAN;
     only[0].x1 = INFINITY;
@@ -212,7 +213,7 @@ static void test_what_is_not_finite_is_null(void **state)
 
 static void test_a_verdict_without_memory_for_its_defects(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     crn_defect only[] = {make_defect(1, -1, true, false, 12)};
     judge(f, 0, only, 1, 2);
     f->facts.kind = CRN_VERDICT_COMPLETE;
@@ -231,7 +232,7 @@ static void test_a_verdict_without_memory_for_its_defects(void **state)
 /* `stale` is turned in a copy of the bytes: nothing else changes, and it can be turned back. */
 static void test_stale_is_turned_in_place(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     char *copies[2];
     crn_verdict_bytes packed[2];
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {

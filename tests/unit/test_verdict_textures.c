@@ -23,7 +23,7 @@ static uint32_t two(const void *settings)
 static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOURS};
 static const crn_stage surface = {.name = "ranklet", .kind = CRN_STAGE_FEATURE, .textures = two};
 
-typedef struct fixture {
+typedef struct verdict_textures_fixture {
     crn_config config;
     crn_store *store;
     crn_verdict *verdict;
@@ -32,11 +32,11 @@ typedef struct fixture {
     crn_fruit fruit;
     msgpack_unpacked unpacked; /* of the verdict packed last */
     const msgpack_object *defects;
-} fixture;
+} verdict_textures_fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = *state = calloc(1, sizeof *f);
+    verdict_textures_fixture *f = *state = calloc(1, sizeof *f);
     f->config.limits.views = 3;
     f->config.limits.defects = 8;
     f->config.limits.points = 16;
@@ -55,7 +55,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
+    verdict_textures_fixture *f = *state;
     msgpack_unpacked_destroy(&f->unpacked);
     crn_emit_free(&f->emits[0]);
     crn_emit_free(&f->emits[1]);
@@ -66,7 +66,8 @@ static int tear_down(void **state)
 }
 
 /* A judged view with defects that have so many textures each, numbered from `first`. */
-static void judge(fixture *f, uint32_t view, const uint32_t *counts, uint32_t defects, int first)
+static void judge(verdict_textures_fixture *f, uint32_t view, const uint32_t *counts,
+                  uint32_t defects, int first)
 {
     crn_defect defect[8];
     crn_texture textures[16];
@@ -92,7 +93,7 @@ static void judge(fixture *f, uint32_t view, const uint32_t *counts, uint32_t de
     f->fruit.judged++;
 }
 
-static void pack(fixture *f)
+static void pack(verdict_textures_fixture *f)
 {
     crn_verdict_facts facts = {.run = "r", .kind = CRN_VERDICT_COMPLETE};
     crn_verdict_bytes packed;
@@ -120,7 +121,8 @@ static const char *const keys[] = {
     "perimeter_px", "bbox",  "centroid", "mean_probability", "xy",   "ranklet"};
 
 /* The defect of that index has these textures. */
-static void expect_textures(const fixture *f, uint32_t index, uint32_t count, int first)
+static void expect_textures(const verdict_textures_fixture *f, uint32_t index, uint32_t count,
+                            int first)
 {
     static const char *const texture_keys[] = {"window", "vertical", "horizontal", "diagonal"};
     const msgpack_object *defect = crn_decoded_item(f->defects, index);
@@ -142,7 +144,7 @@ static void expect_textures(const fixture *f, uint32_t index, uint32_t count, in
 
 static void test_textures_stand_with_their_defects(void **state)
 {
-    fixture *f = *state;
+    verdict_textures_fixture *f = *state;
     judge(f, 0, (uint32_t[]){2, 2}, 2, 1);
     judge(f, 2, (uint32_t[]){2}, 1, 5);
     pack(f);
@@ -155,7 +157,7 @@ static void test_textures_stand_with_their_defects(void **state)
 /* Windows may all have been larger than the map. */
 static void test_a_stage_that_ran_leaves_a_list(void **state)
 {
-    fixture *f = *state;
+    verdict_textures_fixture *f = *state;
     judge(f, 1, (uint32_t[]){0, 1, 0}, 3, 1);
     pack(f);
     expect_textures(f, 0, 0, 0);
@@ -165,7 +167,7 @@ static void test_a_stage_that_ran_leaves_a_list(void **state)
 
 static void test_a_skipped_stage_leaves_none(void **state)
 {
-    fixture *f = *state;
+    verdict_textures_fixture *f = *state;
     judge(f, 0, (uint32_t[]){0}, 1, 0);
     judge(f, 1, (uint32_t[]){2}, 1, 1);
     f->views[0].judgement.skipped = 1u << 1;
@@ -177,7 +179,7 @@ static void test_a_skipped_stage_leaves_none(void **state)
 
 static void test_a_chain_without_the_stage_has_none(void **state)
 {
-    fixture *f = *state;
+    verdict_textures_fixture *f = *state;
     f->config.steps = 1;
     judge(f, 0, (uint32_t[]){0, 0}, 2, 0);
     pack(f);

@@ -11,7 +11,7 @@
 #define CLASS  f->config.classes.name[1] /* with a level */
 
 /* View `index` is received so long after the fruit was opened. */
-static crn_fruit_view *receive(fixture *f, uint32_t index, int64_t after_ns)
+static crn_fruit_view *receive(verdict_fixture *f, uint32_t index, int64_t after_ns)
 {
     crn_fruit_view *view = &f->views[index];
     *view = (crn_fruit_view){.state = CRN_VIEW_QUEUED,
@@ -22,12 +22,12 @@ static crn_fruit_view *receive(fixture *f, uint32_t index, int64_t after_ns)
     return view;
 }
 
-static const msgpack_object *state_of(const fixture *f, uint32_t place)
+static const msgpack_object *state_of(const verdict_fixture *f, uint32_t place)
 {
     return crn_decoded_item(crn_decoded_field(&f->unpacked.data, "view_states"), place);
 }
 
-static void expect_view(const fixture *f, uint32_t place, uint64_t view, const char *state,
+static void expect_view(const verdict_fixture *f, uint32_t place, uint64_t view, const char *state,
                         const char *reason)
 {
     static const char *const keys[] = {"view",        "state",   "reason",
@@ -49,8 +49,8 @@ static void expect_ms(const msgpack_object *map, const char *key, double ms)
         crn_expect_real(crn_decoded_field(map, key), ms);
 }
 
-static void expect_times(const fixture *f, uint32_t place, double received_ms, double queue_ms,
-                         double run_ms, const char *backend)
+static void expect_times(const verdict_fixture *f, uint32_t place, double received_ms,
+                         double queue_ms, double run_ms, const char *backend)
 {
     const msgpack_object *map = state_of(f, place);
     expect_ms(map, "received_ms", received_ms);
@@ -61,7 +61,7 @@ static void expect_times(const fixture *f, uint32_t place, double received_ms, d
 
 static void test_judged_views(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     f->config.run.backend = CRN_BACKEND_AUTO;
     for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
         crn_fruit_view *view = receive(f, v, v * 10 * MS);
@@ -91,7 +91,7 @@ static void test_judged_views(void **state)
 
 static void test_lost_and_missing_views(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     crn_fruit_view *view = receive(f, 0, 0); /* waits still */
     view = receive(f, 1, 20 * MS);           /* runs still */
     view->state = CRN_VIEW_RUNNING;
@@ -114,7 +114,7 @@ static void test_lost_and_missing_views(void **state)
 
 static void test_every_reason_of_a_loss(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     static const char *const names[] = {[CRN_REASON_NO_SLOT] = "no_slot",
                                         [CRN_REASON_DISCARDED] = "discarded",
                                         [CRN_REASON_UNFINISHED] = "unfinished",
@@ -135,7 +135,7 @@ static void test_every_reason_of_a_loss(void **state)
 
 static void test_refused_views(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     f->views[3].state = CRN_VIEW_REFUSED;
     f->views[3].refusal = CRN_REFUSAL_VIEWS_MISMATCH;
     f->views[1].state = CRN_VIEW_REFUSED;
@@ -153,7 +153,7 @@ static void test_refused_views(void **state)
 
 static void test_where_the_number_of_views_is_unknown(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     f->fruit.expected = 0;
     receive(f, 2, 0);
     pack(f);
@@ -165,7 +165,8 @@ static void test_where_the_number_of_views_is_unknown(void **state)
     expect_view(f, 2, 2, "lost", "discarded");
 }
 
-static void expect_values(const fixture *f, const char *reason, const char *class, uint64_t count)
+static void expect_values(const verdict_fixture *f, const char *reason, const char *class,
+                          uint64_t count)
 {
     static const char *const keys[] = {"view",    "state",       "reason",   "captured_ns",
                                        "encoder", "received_ms", "queue_ms", "run_ms",
@@ -181,7 +182,7 @@ static void expect_values(const fixture *f, const char *reason, const char *clas
 /* They come first: that nothing was found then means little. */
 static void test_faults_of_values(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     receive(f, 0, 0);
     judge(f, 0, NULL, 0, 0);
     f->views[0].judgement.truncated = true;
@@ -204,7 +205,7 @@ static void test_faults_of_values(void **state)
  */
 
 /* A judged view that waited so long and ran through steps of these times, after so long a wait. */
-static void time_view(fixture *f, uint32_t index, int64_t received_ns, int64_t queue_ns,
+static void time_view(verdict_fixture *f, uint32_t index, int64_t received_ns, int64_t queue_ns,
                       int64_t waits_ns, const int64_t stage_ns[4])
 {
     crn_judgement judgement = {.queue_ns = queue_ns, .run_ns = waits_ns};
@@ -215,7 +216,7 @@ static void time_view(fixture *f, uint32_t index, int64_t received_ns, int64_t q
         .state = CRN_VIEW_JUDGED, .received_ns = received_ns, .judgement = judgement};
 }
 
-static void expect_latency(fixture *f, const double ms[6])
+static void expect_latency(verdict_fixture *f, const double ms[6])
 {
     static const char *const keys[] = {"queue",        "morphology", "convolve",
                                        "morphology_2", "contours",   "total"};
@@ -229,7 +230,7 @@ static void expect_latency(fixture *f, const double ms[6])
 
 static void test_latencies_count_from_the_close(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     static const int64_t steps[4] = {4 * MS, 1 * MS, 0, 8 * MS};
     time_view(f, 2, CLOSED, 1500000, 2 * MS, steps);
     expect_latency(f, (double[]){1.5, 4, 1, 0, 8, 31.25});
@@ -252,7 +253,7 @@ static void test_latencies_count_from_the_close(void **state)
 
 static void test_the_view_that_ended_last_counts(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     static const int64_t first[4] = {1 * MS, 0, 0, 9 * MS}, last[4] = {2 * MS, 0, 0, 3 * MS};
     time_view(f, 0, CLOSED - 2 * MS, 3 * MS, 0, first);
     time_view(f, 3, CLOSED, 7 * MS, 0, last);
@@ -279,7 +280,7 @@ static int64_t end_of(const crn_fruit_view *view)
 }
 
 /* Timelines that end within 60 ms before the verdict; returns the one that is to count. */
-static const crn_fruit_view *draw_views(fixture *f, crn_random *random)
+static const crn_fruit_view *draw_views(verdict_fixture *f, crn_random *random)
 {
     const crn_fruit_view *last = NULL;
     for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
@@ -303,7 +304,7 @@ static const crn_fruit_view *draw_views(fixture *f, crn_random *random)
  * sum never exceeds the total. */
 static void test_parts_never_exceed_the_total(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     crn_random random = {crn_random_seed()};
     uint32_t cases = crn_random_cases(5000);
     for (uint32_t i = 0; i < cases; i++) {
@@ -329,7 +330,7 @@ static void test_parts_never_exceed_the_total(void **state)
 /* A device's clock is not the processor's: steps may seem longer than the run. */
 static void test_parts_of_clocks_that_disagree(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     static const int64_t steps[4] = {20 * MS, 1 * MS, 0, 40 * MS};
     time_view(f, 0, CLOSED, 30 * MS, 0, steps);
     f->views[0].judgement.run_ns = 5 * MS;

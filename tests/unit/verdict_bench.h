@@ -31,7 +31,7 @@ static const crn_stage gaussian = {.name = "convolve", .kind = CRN_STAGE_IMAGE};
 static const crn_stage opening = {.name = "morphology", .kind = CRN_STAGE_IMAGE};
 static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOURS};
 
-typedef struct fixture {
+typedef struct verdict_fixture {
     crn_config config;
     crn_store *store;
     crn_verdict *verdict;
@@ -41,11 +41,11 @@ typedef struct fixture {
     crn_verdict_facts facts;
     msgpack_unpacked unpacked; /* of the verdict packed last */
     yajl_val tree;
-} fixture;
+} verdict_fixture;
 
 static inline int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    verdict_fixture *f = calloc(1, sizeof *f);
     f->config.limits.views = CRN_VERDICT_VIEWS;
     f->config.limits.defects = 16;
     f->config.limits.points = 100000;
@@ -89,7 +89,7 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-    fixture *f = *state;
+    verdict_fixture *f = *state;
     msgpack_unpacked_destroy(&f->unpacked);
     yajl_tree_free(f->tree);
     crn_emit_free(&f->emits[0]);
@@ -121,7 +121,7 @@ static inline crn_defect make_defect(int32_t channel, int32_t parent, bool close
 }
 
 /* Judges a view; `points` for each of its defects, all different. */
-static inline void judge(fixture *f, uint32_t view, crn_defect *defects, uint32_t count,
+static inline void judge(verdict_fixture *f, uint32_t view, crn_defect *defects, uint32_t count,
                          uint32_t points)
 {
     float *xy = calloc((size_t)count * points * 2 + 1, sizeof *xy);
@@ -145,7 +145,7 @@ static inline void judge(fixture *f, uint32_t view, crn_defect *defects, uint32_
     f->fruit.judged++;
 }
 
-static inline void pack_as(fixture *f, crn_format format, crn_verdict_bytes *ret_packed)
+static inline void pack_as(verdict_fixture *f, crn_format format, crn_verdict_bytes *ret_packed)
 {
     int r =
         crn_verdict_pack(f->verdict, f->emits[format], &f->fruit, &f->facts, f->store, ret_packed);
@@ -153,7 +153,7 @@ static inline void pack_as(fixture *f, crn_format format, crn_verdict_bytes *ret
 }
 
 /* Packs in both formats and decodes both. */
-static inline void pack(fixture *f)
+static inline void pack(verdict_fixture *f)
 {
     crn_verdict_bytes packed;
     pack_as(f, CRN_FORMAT_MSGPACK, &packed);

@@ -40,13 +40,13 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-typedef struct settings {
+typedef struct apply_contours_settings {
     double level; /* NaN: not given */
     int connectivity, orientation, border;
     int32_t scale; /* 0: not given */
-} settings;
+} apply_contours_settings;
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply, apply_contours_settings *set)
 {
     const char *text = NULL;
     int option;
@@ -86,7 +86,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
     set->scale = set->scale ? set->scale : 1;
 }
 
-static int check_picture(const crn_apply *apply, const settings *set, const char *in,
+static int check_picture(const crn_apply *apply, const apply_contours_settings *set, const char *in,
                          const char *out, const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
@@ -116,15 +116,15 @@ static int check_picture(const crn_apply *apply, const settings *set, const char
     return crn_apply_check_memory(in, probed, more, error);
 }
 
-typedef struct call {
+typedef struct contours_call {
     crn_contours_params params;
     const crn_image *image;
     crn_contours *out;
-} call;
+} contours_call;
 
 static int run(const crn_apply *apply, void *argument)
 {
-    call *c = argument;
+    contours_call *c = argument;
     return apply->ops->contours(apply->context, &c->params, c->image, c->out);
 }
 
@@ -154,20 +154,20 @@ static int make_room(const char *path, uint64_t points, crn_contours *contours, 
 }
 
 /* Outlines into as much room as they turn out to need. */
-static int find(crn_apply *apply, const settings *set, const char *path, const crn_image *image,
-                crn_contours *contours, crn_error *error)
+static int find(crn_apply *apply, const apply_contours_settings *set, const char *path,
+                const crn_image *image, crn_contours *contours, crn_error *error)
 {
     double *levels = malloc((size_t)image->planes * sizeof *levels);
     if (!levels)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its levels", path);
     for (int32_t i = 0; i < image->planes; i++)
         levels[i] = set->level;
-    call c = {.params = {.levels = levels,
-                         .connectivity = (crn_connectivity)set->connectivity,
-                         .orientation = (crn_orientation)set->orientation,
-                         .border = (crn_border)set->border},
-              .image = image,
-              .out = contours};
+    contours_call c = {.params = {.levels = levels,
+                                  .connectivity = (crn_connectivity)set->connectivity,
+                                  .orientation = (crn_orientation)set->orientation,
+                                  .border = (crn_border)set->border},
+                       .image = image,
+                       .out = contours};
     uint64_t points = (uint64_t)image->planes * (uint64_t)image->height * (uint64_t)image->width;
     points = points / 4 < 1 << 16 ? 1 << 16 : points / 4;
     int r;
@@ -187,7 +187,8 @@ static int find(crn_apply *apply, const settings *set, const char *path, const c
 
 /* A level between 0 and 1 is that of a probability, and finds every pixel that is not 0 in a
  * picture whose values go further. */
-static void warn_of_level(const settings *set, const char *in, const crn_image *image)
+static void warn_of_level(const apply_contours_settings *set, const char *in,
+                          const crn_image *image)
 {
     float least, most;
     int largest = image->type == CRN_U8 ? UINT8_MAX : UINT16_MAX;
@@ -200,8 +201,8 @@ static void warn_of_level(const settings *set, const char *in, const crn_image *
                   in, set->level, largest, crn_type_say(image->type), largest / 2.0);
 }
 
-static int work(crn_apply *apply, const settings *set, const char *in, const char *out,
-                crn_error *error)
+static int work(crn_apply *apply, const apply_contours_settings *set, const char *in,
+                const char *out, crn_error *error)
 {
     crn_picture probed = {0}, picture = {0};
     crn_contours contours = {0};
@@ -229,7 +230,7 @@ static int work(crn_apply *apply, const settings *set, const char *in, const cha
 
 int crn_apply_contours(int argc, char **argv)
 {
-    settings set = {.level = NAN};
+    apply_contours_settings set = {.level = NAN};
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

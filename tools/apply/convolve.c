@@ -32,14 +32,14 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-typedef struct settings {
+typedef struct apply_convolve_settings {
     const char *name;
     int32_t side; /* 0: not given */
     int border;   /* crn_convolve_border */
     crn_kernel kernel;
-} settings;
+} apply_convolve_settings;
 
-static void check_settings(settings *set)
+static void check_settings(apply_convolve_settings *set)
 {
     if (!set->name)
         crn_usage_error(&tool, "--kernel is missing");
@@ -61,7 +61,7 @@ static void check_settings(settings *set)
         crn_usage_error(&tool, "--kernel %s --size %d: %s", set->name, set->side, error.text);
 }
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply, apply_convolve_settings *set)
 {
     const char *text = NULL;
     int option;
@@ -87,14 +87,14 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
 {
-    const settings *set = argument;
+    const apply_convolve_settings *set = argument;
     crn_convolve_params params = {set->kernel.weights, set->kernel.size.width,
                                   set->kernel.size.height, (crn_convolve_border)set->border};
     return apply->ops->convolve(apply->context, &params, in, out);
 }
 
 /* Weights that add up to nothing answer to edges with both signs, of which u8 and u16 hold one. */
-static void warn_of_cut(const settings *set, const char *in)
+static void warn_of_cut(const apply_convolve_settings *set, const char *in)
 {
     crn_picture probed = {0};
     double sum = 0, size = 0;
@@ -112,7 +112,8 @@ static void warn_of_cut(const settings *set, const char *in)
     crn_picture_free(&probed);
 }
 
-static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
+static int work(crn_apply *apply, apply_convolve_settings *set, const char *in, const char *out,
+                crn_error *error)
 {
     int r = crn_apply_open(apply, "convolve", out, error);
     if (r == 0 && !set->side)
@@ -125,7 +126,7 @@ static int work(crn_apply *apply, settings *set, const char *in, const char *out
 
 int crn_apply_convolve(int argc, char **argv)
 {
-    static settings set; /* static: large */
+    static apply_convolve_settings set; /* static: large */
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

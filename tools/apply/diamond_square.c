@@ -24,13 +24,14 @@ static const crn_tool tool = {
     .operands_max = 1,
 };
 
-typedef struct settings {
+typedef struct apply_diamond_square_settings {
     crn_diamond_square_params params; /* exponent -1: not given */
     bool seeded;
     crn_type type;
-} settings;
+} apply_diamond_square_settings;
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply,
+                         apply_diamond_square_settings *set)
 {
     static const char *const types[] = {"u8", "f32", NULL};
     crn_diamond_square_params *params = &set->params;
@@ -70,19 +71,19 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
 #define BAND_PIXELS (1 << 24) /* of a call: some hundredths of a second */
 #define BAND_ROWS   1024      /* at least: a band makes a little of its neighbours, too */
 
-typedef struct call {
+typedef struct diamond_square_call {
     crn_diamond_square_params params;
     crn_image out;
-} call;
+} diamond_square_call;
 
 static int run(const crn_apply *apply, void *argument)
 {
-    call *c = argument;
+    diamond_square_call *c = argument;
     return apply->ops->diamond_square(apply->context, &c->params, &c->out);
 }
 
-static int check_memory(const crn_apply *apply, const settings *set, const char *out, int32_t side,
-                        crn_error *error)
+static int check_memory(const crn_apply *apply, const apply_diamond_square_settings *set,
+                        const char *out, int32_t side, crn_error *error)
 {
     uint64_t pixels = (uint64_t)side * (uint64_t)side;
     uint64_t bytes = pixels * crn_type_bytes(set->type);
@@ -101,8 +102,8 @@ static int check_memory(const crn_apply *apply, const settings *set, const char 
 
 /* Band by band, which is the same field, so that there is something to tell meanwhile. The serial
  * operator makes the whole field for every band, so it is asked once. */
-static int make(crn_apply *apply, const settings *set, const char *path, const crn_image *field,
-                crn_error *error)
+static int make(crn_apply *apply, const apply_diamond_square_settings *set, const char *path,
+                const crn_image *field, crn_error *error)
 {
     int32_t rows = BAND_PIXELS / field->width;
     rows = rows < BAND_ROWS ? BAND_ROWS : rows;
@@ -112,7 +113,7 @@ static int make(crn_apply *apply, const settings *set, const char *path, const c
     crn_progress_begin(&progress, "rows", (uint64_t)field->height);
     int r = 0;
     for (int32_t y = 0; r == 0 && y < field->height; y += rows) {
-        call c = {set->params, *field};
+        diamond_square_call c = {set->params, *field};
         c.params.y = y;
         c.out.height = rows < field->height - y ? rows : field->height - y;
         c.out.data = (char *)field->data +
@@ -124,7 +125,8 @@ static int make(crn_apply *apply, const settings *set, const char *path, const c
     return r < 0 ? crn_apply_refused(apply, r, path, field, error) : 0;
 }
 
-static int work(crn_apply *apply, const settings *set, const char *out, crn_error *error)
+static int work(crn_apply *apply, const apply_diamond_square_settings *set, const char *out,
+                crn_error *error)
 {
     int32_t side = (1 << set->params.exponent) + 1;
     crn_picture field = {0};
@@ -143,7 +145,8 @@ static int work(crn_apply *apply, const settings *set, const char *out, crn_erro
 
 int crn_apply_diamond_square(int argc, char **argv)
 {
-    settings set = {.params = {.exponent = -1, .roughness = 0.5}, .type = CRN_U8};
+    apply_diamond_square_settings set = {.params = {.exponent = -1, .roughness = 0.5},
+                                         .type = CRN_U8};
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

@@ -28,13 +28,13 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-typedef struct settings {
+typedef struct apply_haar_settings {
     int32_t levels; /* -1: not given */
     bool inverse;
     double threshold; /* NaN: not given */
-} settings;
+} apply_haar_settings;
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply, apply_haar_settings *set)
 {
     const char *text = NULL;
     int option;
@@ -63,7 +63,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
 {
-    const settings *set = argument;
+    const apply_haar_settings *set = argument;
     bool denoise = !isnan(set->threshold);
     crn_haar_params params = {
         .direction = denoise        ? CRN_HAAR_DENOISE
@@ -75,7 +75,7 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
     return apply->ops->haar(apply->context, &params, in, out);
 }
 
-static int check_picture(const settings *set, const char *in, const char *out,
+static int check_picture(const apply_haar_settings *set, const char *in, const char *out,
                          const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
@@ -104,8 +104,8 @@ static int check_picture(const settings *set, const char *in, const char *out,
 }
 
 /* Coefficients by quadrant; a denoised picture in the type it came in; else as any f32 picture. */
-static int write_png(const crn_apply *apply, const settings *set, crn_type type, const char *out,
-                     crn_picture *result, crn_error *error)
+static int write_png(const crn_apply *apply, const apply_haar_settings *set, crn_type type,
+                     const char *out, crn_picture *result, crn_error *error)
 {
     bool coefficients = !set->inverse && isnan(set->threshold);
     if (!coefficients && type != CRN_U8 && type != CRN_U16)
@@ -123,8 +123,8 @@ static int write_png(const crn_apply *apply, const settings *set, crn_type type,
     return r;
 }
 
-static int transform(crn_apply *apply, const settings *set, const char *in, const char *out,
-                     crn_picture *picture, crn_picture *result, crn_error *error)
+static int transform(crn_apply *apply, const apply_haar_settings *set, const char *in,
+                     const char *out, crn_picture *picture, crn_picture *result, crn_error *error)
 {
     crn_type type = picture->image.type;
     int r = 0;
@@ -142,7 +142,7 @@ static int transform(crn_apply *apply, const settings *set, const char *in, cons
     return crn_picture_write(out, result, error);
 }
 
-static int work(crn_apply *apply, const settings *set, const char *in, const char *out,
+static int work(crn_apply *apply, const apply_haar_settings *set, const char *in, const char *out,
                 crn_error *error)
 {
     crn_picture probed = {0}, picture = {0}, result = {0};
@@ -163,7 +163,7 @@ static int work(crn_apply *apply, const settings *set, const char *in, const cha
 
 int crn_apply_haar(int argc, char **argv)
 {
-    settings set = {.levels = -1, .threshold = NAN};
+    apply_haar_settings set = {.levels = -1, .threshold = NAN};
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

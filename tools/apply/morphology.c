@@ -29,15 +29,15 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-typedef struct settings {
+typedef struct apply_morphology_settings {
     int operation; /* crn_morphology_operation; -1: not given */
     const char *element;
     crn_size size; /* 0: not given */
     bool non_flat;
     crn_element_loaded loaded;
-} settings;
+} apply_morphology_settings;
 
-static void check_settings(const settings *set)
+static void check_settings(const apply_morphology_settings *set)
 {
     if (set->operation < 0)
         crn_usage_error(&tool, "--operation is missing");
@@ -56,7 +56,7 @@ static void check_settings(const settings *set)
         crn_usage_error(&tool, "--size is for rect, disk and cross; %s has its own", set->element);
 }
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply, apply_morphology_settings *set)
 {
     const char *text = NULL;
     int option;
@@ -87,7 +87,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
 
 static int check_type(const void *argument, const char *path, crn_type type, crn_error *error)
 {
-    const settings *set = argument;
+    const apply_morphology_settings *set = argument;
     crn_element element = crn_element_of(&set->loaded);
     if (crn_element_check(&element, type) == 0)
         return 0;
@@ -103,13 +103,14 @@ static int check_type(const void *argument, const char *path, crn_type type, crn
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
 {
-    const settings *set = argument;
+    const apply_morphology_settings *set = argument;
     crn_morphology_params params = {(crn_morphology_operation)set->operation,
                                     crn_element_of(&set->loaded)};
     return apply->ops->morphology(apply->context, &params, in, out);
 }
 
-static int work(crn_apply *apply, settings *set, const char *in, const char *out, crn_error *error)
+static int work(crn_apply *apply, apply_morphology_settings *set, const char *in, const char *out,
+                crn_error *error)
 {
     int r = crn_apply_open(apply, "morphology", out, error);
     if (r == 0)
@@ -120,7 +121,7 @@ static int work(crn_apply *apply, settings *set, const char *in, const char *out
 
 int crn_apply_morphology(int argc, char **argv)
 {
-    static settings set = {.operation = -1}; /* static: large */
+    static apply_morphology_settings set = {.operation = -1}; /* static: large */
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

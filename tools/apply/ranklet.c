@@ -27,12 +27,12 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
-typedef struct settings {
+typedef struct apply_ranklet_settings {
     bool pyramid, square;
     crn_windows windows;
-} settings;
+} apply_ranklet_settings;
 
-static void read_options(int argc, char **argv, crn_apply *apply, settings *set)
+static void read_options(int argc, char **argv, crn_apply *apply, apply_ranklet_settings *set)
 {
     const char *text = NULL;
     int option;
@@ -75,8 +75,8 @@ static int64_t most_positions(const crn_image *image, const crn_windows *windows
     return most;
 }
 
-static int check_picture(const crn_apply *apply, settings *set, const char *in, const char *out,
-                         const crn_picture *probed, crn_error *error)
+static int check_picture(const crn_apply *apply, apply_ranklet_settings *set, const char *in,
+                         const char *out, const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
     if (image->type != CRN_U8 && image->type != CRN_U16)
@@ -107,20 +107,20 @@ static int check_picture(const crn_apply *apply, settings *set, const char *in, 
     return crn_apply_check_memory(in, probed, bytes, error);
 }
 
-typedef struct call {
+typedef struct ranklet_call {
     crn_ranklet_params params;
     crn_image in, out;
-} call;
+} ranklet_call;
 
 static int run(const crn_apply *apply, void *argument)
 {
-    call *c = argument;
+    ranklet_call *c = argument;
     return apply->ops->ranklet(apply->context, &c->params, &c->in, &c->out);
 }
 
 /* All windows over all planes, each written before the next is begun. */
-static int make(crn_apply *apply, const settings *set, const char *path, const crn_image *image,
-                float *values, crn_ranklet_out *out, crn_error *error)
+static int make(crn_apply *apply, const apply_ranklet_settings *set, const char *path,
+                const crn_image *image, float *values, crn_ranklet_out *out, crn_error *error)
 {
     int32_t windows = set->windows.count;
     crn_progress progress;
@@ -132,7 +132,7 @@ static int make(crn_apply *apply, const settings *set, const char *path, const c
         char note[32];
         snprintf(note, sizeof note, "%dx%d", window.width, window.height);
         crn_progress_update(&progress, (uint64_t)row, note);
-        call c = {.params = {window.width, window.height}, .in = *image};
+        ranklet_call c = {.params = {window.width, window.height}, .in = *image};
         c.in.planes = 1;
         c.in.data = (char *)image->data +
                     crn_image_index(image, plane, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
@@ -148,7 +148,8 @@ static int make(crn_apply *apply, const settings *set, const char *path, const c
     return r;
 }
 
-static int work(crn_apply *apply, settings *set, const char *in, const char *path, crn_error *error)
+static int work(crn_apply *apply, apply_ranklet_settings *set, const char *in, const char *path,
+                crn_error *error)
 {
     crn_picture probed = {0}, picture = {0};
     crn_ranklet_out out = {0};
@@ -180,7 +181,7 @@ static int work(crn_apply *apply, settings *set, const char *in, const char *pat
 
 int crn_apply_ranklet(int argc, char **argv)
 {
-    settings set = {0};
+    apply_ranklet_settings set = {0};
     crn_apply apply;
     crn_error error = {0};
     crn_apply_init(&tool, &apply);

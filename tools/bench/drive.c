@@ -26,7 +26,7 @@ typedef struct answer {
 
 typedef struct drive {
     const crn_peer *peer;
-    const crn_frames *frames;
+    const crn_bench_frames *frames;
     uint64_t fruits;
     void *zmq;
     int64_t *sent_ns; /* by fruit: its last view handed over */
@@ -55,7 +55,7 @@ static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
 }
 
 /* Adds a recording's views until there are `max`. */
-static int add_frames(const char *path, uint32_t max, crn_frames *frames, crn_error *error)
+static int add_frames(const char *path, uint32_t max, crn_bench_frames *frames, crn_error *error)
 {
     crn_recording_reader *reader = NULL;
     crn_recorded_view view;
@@ -71,10 +71,10 @@ static int add_frames(const char *path, uint32_t max, crn_frames *frames, crn_er
     return r;
 }
 
-int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_frames *ret_frames,
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_frames *ret_frames,
                     crn_error *error)
 {
-    crn_frames frames = {.view = calloc(max, sizeof *frames.view)};
+    crn_bench_frames frames = {.view = calloc(max, sizeof *frames.view)};
     int r = frames.view ? 0 : crn_error_set(error, -ENOMEM, "no memory for %u views", max);
     for (int i = 0; i < recordings->count && !r; i++)
         r = add_frames(recordings->paths[i], max, &frames, error);
@@ -92,7 +92,7 @@ int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_frames *
     return 0;
 }
 
-void crn_frames_free(crn_frames *frames)
+void crn_frames_free(crn_bench_frames *frames)
 {
     for (uint32_t i = 0; frames->view && i < frames->count; i++)
         free((void *)(uintptr_t)frames->view[i].maps);
@@ -185,7 +185,7 @@ static int send_view(const crn_peer *peer, void *socket, const crn_recorded_view
 
 static int send_fruits(drive *self, double rate, crn_drive_result *result)
 {
-    const crn_frames *frames = self->frames;
+    const crn_bench_frames *frames = self->frames;
     void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
     int high_water_mark = 4, linger_ms = 10000, one = 1, look_ms = LOOK_MS, r = 0;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
@@ -313,7 +313,7 @@ static int evaluate(drive *self, crn_drive_result *result)
     return r;
 }
 
-int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
+int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,
               crn_drive_result *ret_result)
 {
     crn_drive_result result = {.sent = fruits};

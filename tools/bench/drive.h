@@ -9,15 +9,15 @@
 #include "tools/common/recordings.h"
 
 /* The views that are sent round and round, in memory. */
-typedef struct crn_frames {
+typedef struct crn_bench_frames {
     uint32_t count, views; /* views per fruit; count is a multiple of it */
     crn_recorded_view *view;
-} crn_frames;
+} crn_bench_frames;
 
 /* Reads the first views of the recordings, one after another, at most `max`. */
-int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_frames *ret_frames,
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_frames *ret_frames,
                     crn_error *error);
-void crn_frames_free(crn_frames *frames);
+void crn_frames_free(crn_bench_frames *frames);
 
 typedef struct crn_drive_result {
     uint64_t sent, answered, complete, partial, late, repeated;
@@ -38,7 +38,7 @@ typedef struct crn_drive_result {
  * negative errno; -ECHILD: the peer has ended meanwhile.
  */
 #define CRN_DRIVE_WARM_UP 10
-int crn_drive(const crn_peer *peer, const crn_frames *frames, uint64_t fruits, double rate,
+int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,
               crn_drive_result *ret_result);
 
 #endif

@@ -39,14 +39,14 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-typedef struct request {
+typedef struct gpu_request {
     const crn_gpu *gpu;
     const char *frame_path, *only;
     crn_image frame; /* data NULL: none was given */
     double seconds;
     bool check, json;
     crn_gpu_speeds speeds;
-} request;
+} gpu_request;
 
 /* What a row came to. */
 typedef struct outcome {
@@ -123,7 +123,7 @@ static void choose_figure(outcome *o)
     o->by = by_clock ? "clock" : by_graph ? "graph" : "stream";
 }
 
-static void say_fault(const request *asked, const crn_gpu_row *row, int r)
+static void say_fault(const gpu_request *asked, const crn_gpu_row *row, int r)
 {
     const char *why = r == -ENOSYS    ? "not there yet"
                       : r == -ENOSPC  ? "the results had no room"
@@ -136,7 +136,7 @@ static void say_fault(const request *asked, const crn_gpu_row *row, int r)
     fflush(stdout);
 }
 
-static int bench_span(const request *asked, const crn_gpu_row *row)
+static int bench_span(const gpu_request *asked, const crn_gpu_row *row)
 {
     outcome o = {.row = row};
     crn_gpu_work *work = NULL;
@@ -160,7 +160,7 @@ static int bench_span(const request *asked, const crn_gpu_row *row)
     return r;
 }
 
-static void print_flow(const request *asked, const crn_gpu_row *row, const crn_gpu_flow *flow,
+static void print_flow(const gpu_request *asked, const crn_gpu_row *row, const crn_gpu_flow *flow,
                        bool is_best)
 {
     double share = flow->gb_per_s / asked->speeds.upload;
@@ -180,7 +180,7 @@ static void print_flow(const request *asked, const crn_gpu_row *row, const crn_g
 }
 
 /* All that were tried, the best last. */
-static int bench_flow(const request *asked, const crn_gpu_row *row)
+static int bench_flow(const gpu_request *asked, const crn_gpu_row *row)
 {
     crn_gpu_flow flows[CRN_GPU_FLOWS_MAX];
     const crn_image *frame = asked->frame.data ? &asked->frame : NULL;
@@ -206,7 +206,7 @@ static int make_field(void *out)
 }
 
 /* Beside the field made on the device, the one made by all processors of this machine. */
-static int bench_field_by_processors(const request *asked, const crn_gpu_row *row)
+static int bench_field_by_processors(const gpu_request *asked, const crn_gpu_row *row)
 {
     uint8_t *memory = malloc((size_t)row->height * (size_t)row->width);
     if (!memory)
@@ -226,9 +226,9 @@ static int bench_field_by_processors(const request *asked, const crn_gpu_row *ro
     return 0;
 }
 
-static request read_request(int argc, char **argv)
+static gpu_request read_request(int argc, char **argv)
 {
-    request asked = {.seconds = SECONDS};
+    gpu_request asked = {.seconds = SECONDS};
     const char *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_FRAME)
@@ -245,12 +245,12 @@ static request read_request(int argc, char **argv)
     return asked;
 }
 
-static bool is_wanted(const request *asked, const crn_gpu_row *row)
+static bool is_wanted(const gpu_request *asked, const crn_gpu_row *row)
 {
     return !asked->only || strncmp(row->name, asked->only, strlen(asked->only)) == 0;
 }
 
-static void check_only(const request *asked)
+static void check_only(const gpu_request *asked)
 {
     for (int32_t i = 0; i < crn_gpu_row_count; i++)
         if (is_wanted(asked, &crn_gpu_rows[i]))
@@ -260,7 +260,7 @@ static void check_only(const request *asked)
 }
 
 /* What all figures stand against. */
-static int print_head(request *asked)
+static int print_head(gpu_request *asked)
 {
     crn_gpu_device device = {0};
     int r = asked->gpu->describe(0, &device);
@@ -286,7 +286,7 @@ static int print_head(request *asked)
     return 0;
 }
 
-static int bench_rows(const request *asked)
+static int bench_rows(const gpu_request *asked)
 {
     int status = 0;
     for (int32_t i = 0; i < crn_gpu_row_count; i++) {
@@ -306,7 +306,7 @@ static int bench_rows(const request *asked)
 
 int crn_bench_gpu(int argc, char **argv)
 {
-    request asked = read_request(argc, argv);
+    gpu_request asked = read_request(argc, argv);
     if (asked.only)
         check_only(&asked);
     const char *why = "";

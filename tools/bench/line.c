@@ -21,15 +21,15 @@
 /* Views that are sent round and round. */
 #define FRAMES_MAX 32
 
-typedef struct settings {
+typedef struct bench_line_settings {
     const char *recording;
     double rate;
     double seconds;       /* of the run at `rate` */
     double probe_seconds; /* of each run while looking for what is carried */
     bool json;
     crn_config config; /* the daemon's */
-    crn_frames frames;
-} settings;
+    crn_bench_frames frames;
+} bench_line_settings;
 
 enum {
     OPTION_RECORDING,
@@ -67,7 +67,7 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-static int run_once(const settings *given, bool daemon, uint64_t fruits, double rate,
+static int run_once(const bench_line_settings *given, bool daemon, uint64_t fruits, double rate,
                     crn_drive_result *ret_result)
 {
     crn_peer peer;
@@ -85,7 +85,7 @@ static bool carried(const crn_drive_result *result)
 }
 
 /* Two tries, because machines are shared: a rate that was carried once can be carried. */
-static bool carries(const settings *given, bool daemon, double rate)
+static bool carries(const bench_line_settings *given, bool daemon, double rate)
 {
     uint64_t fruits = (uint64_t)(rate * given->probe_seconds) + 4;
     for (int tries = 0; tries < 2; tries++) {
@@ -97,7 +97,7 @@ static bool carries(const settings *given, bool daemon, double rate)
 }
 
 /* The highest rate that is carried, within 5 %: doubled until it is not, then halved in between. */
-static double find_carried(const settings *given, bool daemon)
+static double find_carried(const bench_line_settings *given, bool daemon)
 {
     double high = 4; /* slower, a fruit's views would come further apart than assemble_ms */
     while (high < 1e5 && carries(given, daemon, high))
@@ -159,7 +159,7 @@ static void print_json(const crn_drive_result *receiver, const crn_drive_result 
            (unsigned long long)overload->complete, overload->past_p999_ms);
 }
 
-static int run_all(const settings *given)
+static int run_all(const bench_line_settings *given)
 {
     crn_drive_result receiver, daemon, overload;
     uint64_t fruits = (uint64_t)(given->rate * given->seconds);
@@ -214,7 +214,7 @@ static bool find_config(char path[PATH_MAX])
 
 int crn_bench_line(int argc, char **argv)
 {
-    static settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
+    static bench_line_settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
     char installed[PATH_MAX];
     const char *config = NULL, *backend = "openmp", *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {

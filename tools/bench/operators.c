@@ -37,12 +37,12 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-typedef struct request {
+typedef struct operators_request {
     const char *operator, * backend;
     int32_t threads; /* 0: all */
     double seconds;
     bool all, json;
-} request;
+} operators_request;
 
 /* More runs are not told apart. */
 #define PARTS_MAX 256
@@ -54,16 +54,16 @@ typedef struct run_parts {
 } run_parts;
 
 /* One case on one backend with so many threads. */
-typedef struct trial {
+typedef struct operators_trial {
     crn_bench_work *work;
     const crn_ops *ops;
     crn_context *context;
     run_parts *parts;
-} trial;
+} operators_trial;
 
 static int run_trial(void *of)
 {
-    const trial *t = of;
+    const operators_trial *t = of;
     int r = crn_bench_work_run(t->work, t->ops, t->context);
     if (r < 0 || t->parts->count == PARTS_MAX)
         return r;
@@ -84,7 +84,7 @@ static int run_copy(void *work)
 static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, double seconds,
                      run_parts *parts, crn_timing *ret_timing)
 {
-    trial t = {work, ops, NULL, parts};
+    operators_trial t = {work, ops, NULL, parts};
     parts->count = 0;
     int r = crn_context_create(threads, &t.context);
     if (r == 0)
@@ -164,8 +164,8 @@ static bool takes_minutes(const crn_bench_case *what, crn_backend backend)
     return backend == CRN_BACKEND_SERIAL && pixels * what->serial_steps > SERIAL_STEPS_MAX;
 }
 
-static int bench_backend(const request *asked, const crn_bench_case *what, crn_backend backend,
-                         crn_bench_work *work)
+static int bench_backend(const operators_request *asked, const crn_bench_case *what,
+                         crn_backend backend, crn_bench_work *work)
 {
     const char *why, *name = crn_backend_names[backend];
     const crn_ops *ops = crn_backend_ops(backend, &why);
@@ -201,7 +201,7 @@ static int bench_backend(const request *asked, const crn_bench_case *what, crn_b
     return 0;
 }
 
-static int bench_case(const request *asked, const crn_bench_case *what)
+static int bench_case(const operators_request *asked, const crn_bench_case *what)
 {
     crn_bench_work *work = NULL;
     int r = crn_bench_work_create(what, &work);
@@ -211,11 +211,11 @@ static int bench_case(const request *asked, const crn_bench_case *what)
     return r;
 }
 
-static request read_request(int argc, char **argv)
+static operators_request read_request(int argc, char **argv)
 {
     static const char *const names[] = {"contours", "morphology",     "convolve", "haar",
                                         "ranklet",  "diamond-square", NULL};
-    request asked = {.seconds = CRN_BENCH_SECONDS};
+    operators_request asked = {.seconds = CRN_BENCH_SECONDS};
     const char *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_OPERATOR)
@@ -237,7 +237,7 @@ static request read_request(int argc, char **argv)
 
 int crn_bench_operators(int argc, char **argv)
 {
-    request asked = read_request(argc, argv);
+    operators_request asked = read_request(argc, argv);
     const char *why = "";
     if (asked.backend && strcmp(asked.backend, "cuda") == 0 &&
         !crn_backend_ops(CRN_BACKEND_CUDA, &why))

@@ -41,13 +41,13 @@ static const char *const way_names[WAYS] = {"memcpy", "plain", "avx2", "avx512",
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
     &crn_values_kernels_plain, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
 
-typedef struct trial {
+typedef struct values_trial {
     crn_view_header header;
     int32_t maps, offset;
     unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: where `offset` counts from */
     int32_t rounds;
     double *us[WAYS]; /* by round */
-} trial;
+} values_trial;
 
 static crn_config config;
 static crn_values values;
@@ -69,7 +69,7 @@ static crn_values_copy_fn *copier(int way, crn_type type)
     return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
 }
 
-static double run_us(const trial *t, int way, int32_t map)
+static double run_us(const values_trial *t, int way, int32_t map)
 {
     crn_values_copy_fn *copy = copier(way, t->header.type);
     crn_view view = {.header = t->header, .maps = t->to[map]};
@@ -86,7 +86,7 @@ static bool can_run(int way)
     return way == MEMCPY || way == LINE || way - FIRST_TARGET <= (int)crn_target_best();
 }
 
-static void run_rounds(trial *t)
+static void run_rounds(values_trial *t)
 {
     int32_t map = 0;
     for (int32_t round = -WARM_UP; round < t->rounds; round++) {
@@ -109,7 +109,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Of a way's times, or of their differences from another's. */
-static double median_us(const trial *t, int way, int less)
+static double median_us(const values_trial *t, int way, int less)
 {
     static double us[100000];
     for (int32_t i = 0; i < t->rounds; i++)
@@ -118,7 +118,7 @@ static double median_us(const trial *t, int way, int less)
     return us[t->rounds / 2];
 }
 
-static void print_trial(const trial *t, bool json)
+static void print_trial(const values_trial *t, bool json)
 {
     const char *type = crn_type_say(t->header.type);
     double memcpy_us = median_us(t, MEMCPY, -1);
@@ -148,7 +148,7 @@ static uint16_t half_of(float probability)
 }
 
 /* The frame in the trial's type, a little fainter with every map, as no two views are alike. */
-static void write_map(const trial *t, const crn_image *frame, int32_t map)
+static void write_map(const values_trial *t, const crn_image *frame, int32_t map)
 {
     unsigned char *to = t->from[map] + t->offset;
     const float *from = frame->data;
@@ -164,7 +164,7 @@ static void write_map(const trial *t, const crn_image *frame, int32_t map)
     }
 }
 
-static void bench_shape(trial *t, const crn_image *frame, crn_type type, bool json)
+static void bench_shape(values_trial *t, const crn_image *frame, crn_type type, bool json)
 {
     t->header = (crn_view_header){
         .height = (uint32_t)frame->height,
@@ -184,7 +184,7 @@ static void bench_shape(trial *t, const crn_image *frame, crn_type type, bool js
     }
 }
 
-static int create_trial(trial *t, const crn_image *frame)
+static int create_trial(values_trial *t, const crn_image *frame)
 {
     size_t bytes = crn_image_elements(frame) * sizeof(float) + ALIGNMENT;
     bytes = (bytes + OFFSET + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -201,7 +201,7 @@ static int create_trial(trial *t, const crn_image *frame)
     return got ? 0 : -1;
 }
 
-static void free_trial(trial *t)
+static void free_trial(values_trial *t)
 {
     for (int32_t i = 0; i < MAPS_MAX; i++) {
         free(t->from[i]);
@@ -229,7 +229,7 @@ static int make_frame(crn_image *ret_frame)
 
 static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
 {
-    trial t = {.rounds = rounds};
+    values_trial t = {.rounds = rounds};
     crn_lanes *lanes = NULL;
     int r = create_trial(&t, frame);
     if (r == 0)

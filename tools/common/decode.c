@@ -17,14 +17,14 @@ typedef enum field_type {
     FIELD_BOX,   /* double[4] */
 } field_type;
 
-typedef struct field {
+typedef struct decode_field {
     const char *key;
     field_type type;
     size_t offset;
     bool required; /* else, missing or null, it keeps what the struct held */
-} field;
+} decode_field;
 
-static const field verdict_fields[] = {
+static const decode_field verdict_fields[] = {
     {"run", FIELD_TEXT, offsetof(crn_decoded, run), true},
     {"settings", FIELD_TEXT, offsetof(crn_decoded, settings), false},
     {"recipe", FIELD_TEXT, offsetof(crn_decoded, recipe), false},
@@ -44,19 +44,19 @@ static const field verdict_fields[] = {
     {NULL, 0, 0, false},
 };
 
-static const field status_fields[] = {
+static const decode_field status_fields[] = {
     {"run", FIELD_TEXT, offsetof(crn_decoded_status, run), true},
     {"state", FIELD_TEXT, offsetof(crn_decoded_status, state), true},
     {NULL, 0, 0, false},
 };
 
-static const field total_fields[] = {
+static const decode_field total_fields[] = {
     {"count", FIELD_COUNT, offsetof(crn_decoded_total, count), true},
     {"area_px", FIELD_REAL, offsetof(crn_decoded_total, area_px), true},
     {NULL, 0, 0, false},
 };
 
-static const field view_fields[] = {
+static const decode_field view_fields[] = {
     {"view", FIELD_COUNT, offsetof(crn_decoded_view, view), true},
     {"state", FIELD_TEXT, offsetof(crn_decoded_view, state), true},
     {"reason", FIELD_TEXT, offsetof(crn_decoded_view, reason), false},
@@ -71,7 +71,7 @@ static const field view_fields[] = {
     {NULL, 0, 0, false},
 };
 
-static const field defect_fields[] = {
+static const decode_field defect_fields[] = {
     {"view", FIELD_COUNT, offsetof(crn_decoded_defect, view), true},
     {"class", FIELD_TEXT, offsetof(crn_decoded_defect, name), true},
     {"closed", FIELD_BOOL, offsetof(crn_decoded_defect, closed), true},
@@ -186,13 +186,13 @@ static bool read_field(const msgpack_object *value, field_type type, void *targe
     return false;
 }
 
-static int read_fields(const msgpack_object *map, const field *fields, void *target,
+static int read_fields(const msgpack_object *map, const decode_field *fields, void *target,
                        crn_error *error)
 {
     if (map->type != MSGPACK_OBJECT_MAP)
         return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
                              fields[0].key);
-    for (const field *f = fields; f->key; f++) {
+    for (const decode_field *f = fields; f->key; f++) {
         const msgpack_object *value = crn_packed_get(map, f->key);
         if (!value && f->required)
             return crn_error_set(error, -EBADMSG, "'%s' is missing", f->key);

@@ -53,15 +53,15 @@ static const crn_tool tool = {
     1,
     INT32_MAX};
 
-typedef struct plan {
+typedef struct replay_plan {
     const char *to;
     double rate; /* 0: flat out */
     uint64_t loops, fruits, preload_bytes;
     int64_t wait_ms;
-} plan;
+} replay_plan;
 
 typedef struct replay {
-    const plan *plan;
+    const replay_plan *plan;
     crn_reel reel;
     void *zmq, *socket;
     int signals;  /* a signalfd: ready once we are to stop */
@@ -76,7 +76,7 @@ typedef struct replay {
 
 static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* libzmq has not sent them yet */
 
-static void read_options(int argc, char **argv, plan *p)
+static void read_options(int argc, char **argv, replay_plan *p)
 {
     const char *text = NULL;
     int option;
@@ -346,7 +346,7 @@ static void report(const replay *r)
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-replay");
-    plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
+    replay_plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
     read_options(argc, argv, &p);
     prctl(PR_SET_TIMERSLACK, 1UL); /* waits end when they should */
     replay r = {.plan = &p, .signals = -1};

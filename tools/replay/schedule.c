@@ -107,15 +107,15 @@ static int scan_file(const crn_tool *tool, crn_reel *reel, int file, crn_error *
 }
 
 /* A view's place among the others, to bring a fruit's together. */
-typedef struct place {
+typedef struct replay_position {
     uint32_t lane, epoch;
     uint64_t fruit;
     size_t index;
-} place;
+} replay_position;
 
 static int compare_places(const void *a, const void *b)
 {
-    const place *p = a, *q = b;
+    const replay_position *p = a, *q = b;
     if (p->lane != q->lane)
         return p->lane < q->lane ? -1 : 1;
     if (p->epoch != q->epoch)
@@ -128,7 +128,7 @@ static int compare_places(const void *a, const void *b)
 /* Numbers the fruits by their first appearance. */
 static int count_fruits(crn_reel *reel)
 {
-    place *places = malloc(reel->count * sizeof *places);
+    replay_position *places = malloc(reel->count * sizeof *places);
     size_t *leader = malloc(reel->count * sizeof *leader);
     if (!places || !leader) {
         free(places);
@@ -137,7 +137,7 @@ static int count_fruits(crn_reel *reel)
     }
     for (size_t i = 0; i < reel->count; i++) {
         const crn_reel_view *view = &reel->views[i];
-        places[i] = (place){view->lane, view->epoch, view->recorded.header.fruit, i};
+        places[i] = (replay_position){view->lane, view->epoch, view->recorded.header.fruit, i};
     }
     qsort(places, reel->count, sizeof *places, compare_places);
     for (size_t i = 0; i < reel->count; i++) {

@@ -60,7 +60,7 @@ static const crn_tool tool = {
     1,
     1};
 
-typedef struct plan {
+typedef struct synth_plan {
     uint64_t fruits, seed;
     int64_t views, classes, lanes;
     int32_t width, height;
@@ -68,9 +68,9 @@ typedef struct plan {
     crn_type type;
     crn_layout layout;
     bool photograph;
-} plan;
+} synth_plan;
 
-static void read_options(int argc, char **argv, plan *p)
+static void read_options(int argc, char **argv, synth_plan *p)
 {
     static const char *const types[] = {"u8", "f16", "f32", NULL};
     static const char *const layouts[] = {"CHW", "HWC", NULL};
@@ -158,7 +158,7 @@ typedef struct buffers {
 } buffers;
 
 /* Renders one view and writes it. Its place in time follows from round, view and lane. */
-static int write_view(const plan *p, buffers *b, crn_recording_writer *writer, uint64_t round,
+static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *writer, uint64_t round,
                       int64_t view, int64_t lane, crn_error *error)
 {
     size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
@@ -215,7 +215,8 @@ static void catch_signals(void)
     }
 }
 
-static int write_fruits(const plan *p, buffers *b, crn_recording_writer *writer, crn_error *error)
+static int write_fruits(const synth_plan *p, buffers *b, crn_recording_writer *writer,
+                        crn_error *error)
 {
     uint64_t lanes = (uint64_t)p->lanes, done = 0;
     crn_progress progress;
@@ -236,7 +237,7 @@ static int write_fruits(const plan *p, buffers *b, crn_recording_writer *writer,
     return 0;
 }
 
-static int make_recording(const plan *p, const char *path, crn_error *error)
+static int make_recording(const synth_plan *p, const char *path, crn_error *error)
 {
     buffers b = {0};
     crn_recording_writer *writer = NULL;
@@ -266,16 +267,16 @@ static int make_recording(const plan *p, const char *path, crn_error *error)
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-synth");
-    plan p = {.seed = 1,
-              .views = 4,
-              .classes = CRN_SCENE_CLASSES,
-              .lanes = 1,
-              .width = 511,
-              .height = 95,
-              .rate = 10,
-              .type = CRN_F32,
-              .layout = CRN_HWC,
-              .photograph = true};
+    synth_plan p = {.seed = 1,
+                    .views = 4,
+                    .classes = CRN_SCENE_CLASSES,
+                    .lanes = 1,
+                    .width = 511,
+                    .height = 95,
+                    .rate = 10,
+                    .type = CRN_F32,
+                    .layout = CRN_HWC,
+                    .photograph = true};
     crn_error error = {0};
     read_options(argc, argv, &p);
     catch_signals();

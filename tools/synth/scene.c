@@ -22,10 +22,10 @@ static const float cloud_logit[CRN_SCENE_CLASSES] = {0.8f, 1.6f, 1.6f, 1.4f, 1.2
                                                      1.2f, 1.6f, 1.6f, 1.2f, 1.6f, 1.6f};
 
 /* The conveyor under one pixel. */
-typedef struct ground {
+typedef struct scene_ground {
     float brightness; /* 0 to 1 */
     float shine;      /* of the thin bright line along a roller, 0 to 1 */
-} ground;
+} scene_ground;
 
 int crn_scene_create(uint64_t seed, int32_t height, int32_t width, int32_t classes, int32_t views,
                      crn_scene *ret_scene)
@@ -70,7 +70,7 @@ static inline float exponential(float x)
 
 /* A roller is a waisted cylinder across the belt, lit from the left, with rings turned into it.
  * The fruit lies between two of them and they travel with it. */
-static ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float x, float y)
+static scene_ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float x, float y)
 {
     const crn_noise *clouds = &scene->clouds;
     float pitch = pose->roller_pitch, middle = (float)scene->height * 0.5f;
@@ -79,7 +79,7 @@ static ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float
     float waist = (y - middle) / middle;
     float half = 0.33f * (1 + 0.30f * waist * waist);
     float u = (from - nearest) / half;
-    ground g = {0.07f, 0};
+    scene_ground g = {0.07f, 0};
     if (fabsf(u) >= 1)
         return g;
     float round = sqrtf(1 - u * u), line = (u + 0.38f + 0.12f * waist) / 0.07f;
@@ -130,7 +130,7 @@ static void add_logit(const crn_scene *scene, int class, int32_t x, float logit)
 }
 
 /* What the conveyor does to the maps: its bright lines are rollers, and a little of everything. */
-static void add_ground(const crn_scene *scene, ground g, int32_t x, float visible)
+static void add_ground(const crn_scene *scene, scene_ground g, int32_t x, float visible)
 {
     if (g.shine < 0.02f || visible <= 0)
         return;
@@ -140,13 +140,13 @@ static void add_ground(const crn_scene *scene, ground g, int32_t x, float visibl
 }
 
 /* One row of the photograph, and what it adds to the row's logits. */
-static void look_at_row(const crn_scene *scene, const crn_fruit *fruit, const crn_pose *pose,
+static void look_at_row(const crn_scene *scene, const crn_scene_fruit *fruit, const crn_pose *pose,
                         int32_t y, float *ret_brightness)
 {
     for (int32_t x = 0; x < scene->width; x++) {
         crn_hit hit = crn_fruit_hit(fruit, pose, (float)x, (float)y);
         float covered = clamp(0.5f - hit.outside * fruit->radius_px * 0.5f, 0, 1);
-        ground g = look_at_ground(scene, pose, (float)x, (float)y);
+        scene_ground g = look_at_ground(scene, pose, (float)x, (float)y);
         float dx = (float)x - pose->x - 0.2f * fruit->radius_px;
         float dy = (float)y - pose->y - 0.25f * fruit->radius_px;
         float far = sqrtf(dx * dx + dy * dy) / fruit->radius_px;
@@ -198,7 +198,7 @@ static void expose(const float *brightness, int32_t width, uint64_t key, int32_t
 void crn_scene_render(crn_scene *scene, uint64_t number, int32_t view, float *ret_maps,
                       unsigned char *ret_photograph)
 {
-    crn_fruit fruit;
+    crn_scene_fruit fruit;
     crn_pose pose;
     crn_fruit_make(scene, number, &fruit);
     crn_fruit_pose(scene, &fruit, number, view, &pose);

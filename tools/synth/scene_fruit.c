@@ -5,7 +5,7 @@
 #define PI 3.14159265f
 
 /* How a class looks on the skin and in the maps. Sizes are sines of half angles. */
-typedef struct look {
+typedef struct scene_fruit_look {
     float weight;             /* how often, against the others */
     float size_min, size_max; /* half length */
     float aspect;             /* width over length, least */
@@ -15,9 +15,9 @@ typedef struct look {
     float peak;               /* logit in the middle */
     float albedo, rim;        /* of the photograph; the rim lightens or darkens the edge */
     int confused;             /* the class the CNN half sees instead */
-} look;
+} scene_fruit_look;
 
-static const look looks[CRN_SCENE_CLASSES] = {
+static const scene_fruit_look looks[CRN_SCENE_CLASSES] = {
     [CLASS_ROT] = {2.0f, .20f, .50f, .7f, .45f, 60, .12f, 13.0f, .20f, -.05f, CLASS_BRUISE},
     [CLASS_RUST] = {1.5f, .25f, .50f, .6f, 2.2f, 150, .25f, 12.0f, .48f, 0, CLASS_HEALED_HAIL},
     [CLASS_FRESH_HAIL] = {1.2f, .07f, .14f, .8f, .20f, 80, .16f, 13.0f, .32f, .20f, CLASS_PICKING},
@@ -65,20 +65,20 @@ static vector turned(vector v, vector axis, float angle)
     return sum(sum(scaled(v, c), scaled(cross(axis, v), s)), scaled(axis, dot(axis, v) * (1 - c)));
 }
 
-static void place_defect(crn_draws *random, int kind, vector centre, crn_defect *ret_defect)
+static void place_defect(crn_draws *random, int kind, vector centre, crn_scene_defect *ret_defect)
 {
-    const look *l = &looks[kind];
+    const scene_fruit_look *l = &looks[kind];
     vector other = fabsf(centre.z) < 0.8f ? (vector){0, 0, 1} : (vector){1, 0, 0};
     vector along = turned(unit(cross(centre, other)), centre, crn_draws_between(random, -PI, PI));
     float length = crn_draws_between(random, l->size_min, l->size_max);
-    *ret_defect = (crn_defect){.kind = kind,
-                               .centre = centre,
-                               .along = along,
-                               .across = cross(centre, along),
-                               .length = length,
-                               .width = length * crn_draws_between(random, l->aspect, 1),
-                               .texture_x = crn_draws_between(random, 0, 1000),
-                               .texture_y = crn_draws_between(random, 0, 1000)};
+    *ret_defect = (crn_scene_defect){.kind = kind,
+                                     .centre = centre,
+                                     .along = along,
+                                     .across = cross(centre, along),
+                                     .length = length,
+                                     .width = length * crn_draws_between(random, l->aspect, 1),
+                                     .texture_x = crn_draws_between(random, 0, 1000),
+                                     .texture_y = crn_draws_between(random, 0, 1000)};
 }
 
 /* A class by its weight, among those that have a channel. */
@@ -96,11 +96,11 @@ static int any_kind(const crn_scene *scene, crn_draws *random)
     return CLASS_BACKGROUND;
 }
 
-void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_fruit *ret_fruit)
+void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_scene_fruit *ret_fruit)
 {
     crn_draws random = {scene->seed, number, 0};
     float room = fminf((float)scene->height, (float)scene->width * 0.5f);
-    crn_fruit fruit = {.radius_px = room * crn_draws_between(&random, 0.34f, 0.42f)};
+    crn_scene_fruit fruit = {.radius_px = room * crn_draws_between(&random, 0.34f, 0.42f)};
     fruit.axes = (vector){1, crn_draws_between(&random, 0.93f, 1.0f),
                           crn_draws_between(&random, 0.9f, 1.04f)};
     fruit.turn[2] = any_direction(&random);
@@ -128,8 +128,8 @@ void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_fruit *ret_frui
     *ret_fruit = fruit;
 }
 
-void crn_fruit_pose(const crn_scene *scene, const crn_fruit *fruit, uint64_t number, int32_t view,
-                    crn_pose *ret_pose)
+void crn_fruit_pose(const crn_scene *scene, const crn_scene_fruit *fruit, uint64_t number,
+                    int32_t view, crn_pose *ret_pose)
 {
     /* Eight numbers a view; before them, what all views of the fruit share. */
     crn_draws shared = {scene->seed ^ UINT64_C(0x706f7365), number, 0};
@@ -156,7 +156,7 @@ void crn_fruit_pose(const crn_scene *scene, const crn_fruit *fruit, uint64_t num
 
 /* The ellipsoid is |column * seen| = 1: a quadratic in the depth, of which the nearer root is seen.
  * Just outside, the nearest point stands in, so that the outline can be smoothed. */
-crn_hit crn_fruit_hit(const crn_fruit *fruit, const crn_pose *pose, float x, float y)
+crn_hit crn_fruit_hit(const crn_scene_fruit *fruit, const crn_pose *pose, float x, float y)
 {
     float u = (x - pose->x) / fruit->radius_px, v = (y - pose->y) / fruit->radius_px;
     crn_hit hit = {.outside = 1};
@@ -187,9 +187,9 @@ static float clouds_on(const crn_noise *clouds, vector p, float scale, float x, 
 
 /* How much of a point belongs to a defect, 0 to 1: distance from an ellipse on the skin, its
  * outline moved by clouds. */
-static float share(const crn_scene *scene, const crn_defect *defect, vector skin, float soft)
+static float share(const crn_scene *scene, const crn_scene_defect *defect, vector skin, float soft)
 {
-    const look *l = &looks[defect->kind];
+    const scene_fruit_look *l = &looks[defect->kind];
     if (dot(skin, defect->centre) <= 0)
         return 0;
     float along = dot(skin, defect->along) / defect->length;
@@ -204,7 +204,7 @@ static float share(const crn_scene *scene, const crn_defect *defect, vector skin
     return s > 8 ? 0 : s < -8 ? 1 : 1 / (1 + expf(s));
 }
 
-void crn_fruit_skin(const crn_scene *scene, const crn_fruit *fruit, const crn_hit *hit,
+void crn_fruit_skin(const crn_scene *scene, const crn_scene_fruit *fruit, const crn_hit *hit,
                     crn_skin *ret_skin)
 {
     float fine = clouds_on(&scene->clouds, hit->skin, 130, fruit->texture_x, fruit->texture_y);
@@ -212,8 +212,8 @@ void crn_fruit_skin(const crn_scene *scene, const crn_fruit *fruit, const crn_hi
     crn_skin skin = {.albedo = fruit->lightness * (0.62f + 0.10f * broad + 0.05f * fine)};
     float rim_fade = clamp((hit->normal.z - 0.05f) * 5, 0, 1); /* a CNN sees little at the limb */
     for (int32_t i = 0; i < fruit->defects; i++) {
-        const crn_defect *defect = &fruit->defect[i];
-        const look *l = &looks[defect->kind];
+        const crn_scene_defect *defect = &fruit->defect[i];
+        const scene_fruit_look *l = &looks[defect->kind];
         float sharp = share(scene, defect, hit->skin, l->soft * 0.6f);
         float seen = share(scene, defect, hit->skin, l->soft) * rim_fade;
         if (sharp <= 0 && seen <= 0)

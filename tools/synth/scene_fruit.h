@@ -26,14 +26,14 @@ typedef struct vector {
     float x, y, z;
 } vector;
 
-typedef struct crn_defect {
+typedef struct crn_scene_defect {
     int kind;
     vector centre, along, across; /* on the unit sphere; an orthonormal base */
     float length, width;          /* half axes, as sines of angles */
     float texture_x, texture_y;   /* where in the clouds its ragged outline comes from */
-} crn_defect;
+} crn_scene_defect;
 
-typedef struct crn_fruit {
+typedef struct crn_scene_fruit {
     float radius_px;
     vector axes;    /* half axes over the radius */
     vector turn[3]; /* columns of the rotation from the first view's frame to the fruit's */
@@ -42,8 +42,8 @@ typedef struct crn_fruit {
     float texture_x, texture_y;
     float lightness;
     int32_t defects;
-    crn_defect defect[CRN_SCENE_DEFECTS_MAX];
-} crn_fruit;
+    crn_scene_defect defect[CRN_SCENE_DEFECTS_MAX];
+} crn_scene_fruit;
 
 /* How a fruit lies in one view. */
 typedef struct crn_pose {
@@ -66,11 +66,11 @@ typedef struct crn_skin {
     float logit[CRN_SCENE_CLASSES]; /* added to those of sound skin */
 } crn_skin;
 
-void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_fruit *ret_fruit);
-void crn_fruit_pose(const crn_scene *scene, const crn_fruit *fruit, uint64_t number, int32_t view,
-                    crn_pose *ret_pose);
-crn_hit crn_fruit_hit(const crn_fruit *fruit, const crn_pose *pose, float x, float y);
-void crn_fruit_skin(const crn_scene *scene, const crn_fruit *fruit, const crn_hit *hit,
+void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_scene_fruit *ret_fruit);
+void crn_fruit_pose(const crn_scene *scene, const crn_scene_fruit *fruit, uint64_t number,
+                    int32_t view, crn_pose *ret_pose);
+crn_hit crn_fruit_hit(const crn_scene_fruit *fruit, const crn_pose *pose, float x, float y);
+void crn_fruit_skin(const crn_scene *scene, const crn_scene_fruit *fruit, const crn_hit *hit,
                     crn_skin *ret_skin);
 
 static inline float dot(vector a, vector b)

@@ -68,7 +68,7 @@ static const crn_tool tool = {
     .operands_max = 1,
 };
 
-typedef struct settings {
+typedef struct tail_settings {
     const char *endpoint;
     bool grader, json, table;
     uint64_t count; /* 0: no end */
@@ -77,10 +77,10 @@ typedef struct settings {
     const char *draw;
     const char *over[OVER_MAX];
     int32_t over_count, last;
-} settings;
+} tail_settings;
 
 typedef struct tail {
-    const settings *set;
+    const tail_settings *set;
     void *zmq, *socket;
     crn_follow *follow;
     crn_latency *latency;
@@ -101,7 +101,7 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static void read_option(settings *set, int option, const char *value)
+static void read_option(tail_settings *set, int option, const char *value)
 {
     switch ((option_number)option) {
     case OPTION_GRADER:
@@ -136,9 +136,9 @@ static void read_option(settings *set, int option, const char *value)
     }
 }
 
-static void read_options(int argc, char **argv, settings *ret_set)
+static void read_options(int argc, char **argv, tail_settings *ret_set)
 {
-    settings set = {.lane = ALL_LANES, .timeout_ns = CRN_NEVER_NS};
+    tail_settings set = {.lane = ALL_LANES, .timeout_ns = CRN_NEVER_NS};
     const char *value;
     int option;
     while ((option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END)
@@ -166,7 +166,7 @@ static int subscribe(void *socket, int64_t lane)
 
 static int open_socket(tail *t, crn_error *error)
 {
-    const settings *set = t->set;
+    const tail_settings *set = t->set;
     t->zmq = zmq_ctx_new();
     t->socket = t->zmq ? zmq_socket(t->zmq, set->grader ? ZMQ_PULL : ZMQ_SUB) : NULL;
     if (!t->socket)
@@ -205,7 +205,7 @@ static int read_photographs(tail *t, crn_error *error)
  * Connects first and reads photographs then, so that nothing published meanwhile is missed.
  * Negative errno with *error; tail_done cleans up in any case.
  */
-static int tail_init(tail *t, const settings *set, crn_error *error)
+static int tail_init(tail *t, const tail_settings *set, crn_error *error)
 {
     t->set = set;
     crn_screen_init(&t->screen, set->json ? stderr : stdout);
@@ -450,7 +450,7 @@ static int conclude(tail *t, crn_error *error)
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-tail");
-    settings set;
+    tail_settings set;
     read_options(argc, argv, &set);
     struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting ends at once */
     sigaction(SIGINT, &action, NULL);

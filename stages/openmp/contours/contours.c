@@ -141,7 +141,7 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
     set_thresholds(job, memory + CONSTANT_ROWS * row);
 }
 
-typedef struct memory {
+typedef struct contours_memory {
     crn_point *points;
     uint32_t *links;
     crn_point *travels;
@@ -153,22 +153,22 @@ typedef struct memory {
     uint32_t *entries;
     uint8_t *rows;
     uint64_t *constants;
-} memory;
+} contours_memory;
 
 /* How large it is all at most, in cells of one plane. */
-typedef struct extent {
+typedef struct contours_extent {
     int32_t first_row, rows, rows_of_strip;
     size_t columns;
-} extent;
+} contours_extent;
 
-static int reserve(const crn_contours_job *job, const extent *e, int32_t threads,
-                   crn_context *context, memory *ret_memory)
+static int reserve(const crn_contours_job *job, const contours_extent *e, int32_t threads,
+                   crn_context *context, contours_memory *ret_memory)
 {
     size_t segments = 2 * (size_t)e->rows * e->columns * job->lanes;
     size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)threads;
     size_t strips = (size_t)job->strip_count, entries = 2 * strips * job->bits;
     size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
-    memory m = {
+    contours_memory m = {
         .points = crn_context_scratch(context, SLOT_POINTS, at_once * sizeof *m.points),
         .links = crn_context_scratch(context, SLOT_LINKS, at_once * sizeof *m.links),
         .travels = crn_context_scratch(context, SLOT_TRAVELS, segments * sizeof *m.travels),
@@ -188,7 +188,8 @@ static int reserve(const crn_contours_job *job, const extent *e, int32_t threads
     return 0;
 }
 
-static void set_strip(const crn_contours_job *job, const extent *e, const memory *m, int32_t k)
+static void set_strip(const crn_contours_job *job, const contours_extent *e,
+                      const contours_memory *m, int32_t k)
 {
     size_t from = (size_t)e->rows * (size_t)k / (size_t)job->strip_count;
     size_t to = (size_t)e->rows * ((size_t)k + 1) / (size_t)job->strip_count;
@@ -211,8 +212,8 @@ static void set_strip(const crn_contours_job *job, const extent *e, const memory
     job->strips[k] = strip;
 }
 
-static crn_contours_desk set_desk(const crn_contours_job *job, const extent *e, const memory *m,
-                                  int32_t thread, crn_context *context)
+static crn_contours_desk set_desk(const crn_contours_job *job, const contours_extent *e,
+                                  const contours_memory *m, int32_t thread, crn_context *context)
 {
     size_t row = row_words(job);
     uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
@@ -246,8 +247,8 @@ static bool is_cut_short(crn_pace *pace, int64_t work)
     return crn_pace_over(pace, work) || crn_context_status(pace->context) < 0;
 }
 
-static void scan_strip(const crn_contours_job *job, const extent *e, const crn_contours_way *way,
-                       crn_contours_desk *desk, int32_t k)
+static void scan_strip(const crn_contours_job *job, const contours_extent *e,
+                       const crn_contours_way *way, crn_contours_desk *desk, int32_t k)
 {
     crn_contours_strip *strip = &job->strips[k];
     strip->desk = desk;
@@ -306,8 +307,9 @@ static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contour
     out->point_count = (uint32_t)points;
 }
 
-static void run_alone(const crn_contours_job *job, const extent *e, const memory *m,
-                      const crn_contours_way *way, crn_context *context, crn_contours *out)
+static void run_alone(const crn_contours_job *job, const contours_extent *e,
+                      const contours_memory *m, const crn_contours_way *way, crn_context *context,
+                      crn_contours *out)
 {
     crn_contours_desk desk = set_desk(job, e, m, 0, context);
     for (int32_t k = 0; k < job->strip_count; k++)
@@ -319,8 +321,9 @@ static void run_alone(const crn_contours_job *job, const extent *e, const memory
         copy_strip(job, k, &desk.pace, out);
 }
 
-static void run_together(const crn_contours_job *job, const extent *e, const memory *m,
-                         const crn_contours_way *way, crn_context *context, crn_contours *out)
+static void run_together(const crn_contours_job *job, const contours_extent *e,
+                         const contours_memory *m, const crn_contours_way *way,
+                         crn_context *context, crn_contours *out)
 {
 #pragma omp parallel num_threads(way->threads)
     {
@@ -344,12 +347,12 @@ static int run_job(crn_contours_job *job, const crn_contours_way *way, crn_conte
                    crn_contours *out)
 {
     int32_t more = job->closed ? 1 : -1;
-    extent e = {.first_row = job->closed ? 0 : 1,
-                .rows = job->image.height + more,
-                .columns = (size_t)(job->image.width + more)};
+    contours_extent e = {.first_row = job->closed ? 0 : 1,
+                         .rows = job->image.height + more,
+                         .columns = (size_t)(job->image.width + more)};
     job->strip_count = way->strips < e.rows ? way->strips : e.rows;
     e.rows_of_strip = (e.rows + job->strip_count - 1) / job->strip_count;
-    memory m;
+    contours_memory m;
     int r = reserve(job, &e, way->threads, context, &m);
     if (r < 0)
         return r;

@@ -23,25 +23,26 @@ static void find_next(const crn_contours_job *job, int32_t strip, uint32_t lane,
 }
 
 /* A place in the raster order of a lane. */
-typedef struct place {
+typedef struct contour_position {
     int32_t strip;
     uint32_t segment, run;
-} place;
+} contour_position;
 
-static bool is_before(const place *a, const place *b)
+static bool is_before(const contour_position *a, const contour_position *b)
 {
     return a->strip != b->strip ? a->strip < b->strip : a->segment < b->segment;
 }
 
 /* What all runs from one on amount to, to the end or back to it. */
-typedef struct summary {
+typedef struct stitch_summary {
     uint32_t total;
-    place least, greatest;
-} summary;
+    contour_position least, greatest;
+} stitch_summary;
 
-static summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane, uint32_t first)
+static stitch_summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane,
+                             uint32_t first)
 {
-    summary sum = {.total = 0};
+    stitch_summary sum = {.total = 0};
     int32_t at = strip;
     uint32_t i = first;
     do {
@@ -49,8 +50,8 @@ static summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane,
         const crn_contours_opening *opening = &part->openings[i];
         const crn_contours_run *run = &part->runs[i];
         if (run->count) {
-            place least = {at, opening->least, i};
-            place greatest = {at, opening->greatest, i};
+            contour_position least = {at, opening->least, i};
+            contour_position greatest = {at, opening->greatest, i};
             if (!sum.total || is_before(&least, &sum.least))
                 sum.least = least;
             if (!sum.total || is_before(&sum.greatest, &greatest))
@@ -66,7 +67,7 @@ static summary sum_up(const crn_contours_job *job, int32_t strip, uint32_t lane,
 static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint32_t first,
                  bool closed)
 {
-    summary sum = sum_up(job, strip, lane, first);
+    stitch_summary sum = sum_up(job, strip, lane, first);
     /* A closed contour starts where its last segment ends. */
     int32_t lead_strip = closed && sum.total ? sum.greatest.strip : strip;
     uint32_t lead = closed && sum.total ? sum.greatest.run : first, offset = 0, i = lead;

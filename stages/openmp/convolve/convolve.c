@@ -230,19 +230,19 @@ static void set_tiles(crn_convolve_job *job, const crn_convolve_way *way)
     job->pitch = pitch % 1024 < 48 ? pitch + 48 : pitch;
 }
 
-typedef struct memory {
+typedef struct convolve_memory {
     float *ring, *extended;
     const float **rows;
     uint8_t *results;
     size_t result_bytes;
-} memory;
+} convolve_memory;
 
 static int reserve(const crn_convolve_job *job, int32_t threads, crn_context *context,
-                   memory *ret_memory)
+                   convolve_memory *ret_memory)
 {
     size_t each = (size_t)threads, ring = (size_t)job->ring;
     size_t result_bytes = job->pitch * crn_type_bytes(job->type);
-    memory m = {
+    convolve_memory m = {
         .ring = crn_context_scratch(context, SLOT_RING, each * ring * job->pitch * sizeof *m.ring),
         .extended =
             crn_context_scratch(context, SLOT_EXTENDED, each * job->pitch * sizeof *m.extended),
@@ -256,8 +256,8 @@ static int reserve(const crn_convolve_job *job, int32_t threads, crn_context *co
     return 0;
 }
 
-static crn_convolve_desk desk_of(const crn_convolve_job *job, const memory *m, int32_t thread,
-                                 crn_context *context)
+static crn_convolve_desk desk_of(const crn_convolve_job *job, const convolve_memory *m,
+                                 int32_t thread, crn_context *context)
 {
     size_t i = (size_t)thread, ring = (size_t)job->ring;
     return (crn_convolve_desk){.ring = m->ring + i * ring * job->pitch,
@@ -291,7 +291,7 @@ int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
     int32_t strips = way->strips < job.height ? way->strips : job.height;
     int64_t items = (int64_t)strips * job.planes;
     int32_t threads = way->threads < items ? way->threads : (int32_t)items;
-    memory m;
+    convolve_memory m;
     r = reserve(&job, threads, context, &m);
     if (r < 0)
         return r;

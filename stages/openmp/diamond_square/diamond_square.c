@@ -42,7 +42,7 @@ static const target_functions functions[CRN_TARGETS] = {
     [CRN_AVX512] = {crn_diamond_square_columns_avx512, crn_diamond_square_pair_avx512},
 };
 
-typedef struct job {
+typedef struct diamond_square_job {
     const crn_diamond_square_params *params;
     const crn_image *out;
     const target_functions *run;
@@ -52,10 +52,10 @@ typedef struct job {
     uint8_t *memory; /* of tile_bytes per thread */
     size_t tile_bytes;
     bool stream; /* past the caches */
-} job;
+} diamond_square_job;
 
 /* Makes grid level + 1 of grid level, two rows at a time, from the top. */
-typedef struct step {
+typedef struct diamond_square_step {
     float amplitude;
     int32_t next;         /* the a of the next pair of rows */
     int32_t last_row;     /* 2^level */
@@ -66,35 +66,35 @@ typedef struct step {
                              last step only two, for what does not go to its place directly */
     float *diamonds;
     crn_diamond_square_columns columns[2]; /* by phase */
-} step;
+} diamond_square_step;
 
 /* One rectangle of the field, by one thread. */
-typedef struct tile {
-    const job *job;
+typedef struct diamond_square_tile {
+    const diamond_square_job *job;
     int32_t x0, y0, x1, y1; /* on the field, x1 and y1 belong to it */
     float *corners[2];
-    step steps[LEVELS];
-} tile;
+    diamond_square_step steps[LEVELS];
+} diamond_square_tile;
 
 /* --- memory --- */
 
 /* Elements of a row of grid `level`, with its margin. A tile that needs w columns of a grid needs
  * less than w / 2 + 3 of the one before. */
-static size_t row_capacity(const job *j, int32_t level)
+static size_t row_capacity(const diamond_square_job *j, int32_t level)
 {
     size_t needed = ((size_t)j->columns >> (j->params->exponent - level)) + 6;
     return (needed + ROW_MARGIN + 15) / 16 * 16;
 }
 
 /* Bytes of a tile's memory; with a tile, it is given from `memory` on. */
-static size_t lay_out(const job *j, tile *t, uint8_t *memory)
+static size_t lay_out(const diamond_square_job *j, diamond_square_tile *t, uint8_t *memory)
 {
     size_t at = 0, row = row_capacity(j, 0) * sizeof(float);
     for (int i = 0; i < 2; i++, at += row)
         if (t)
             t->corners[i] = (float *)(void *)(memory + at);
     for (int32_t level = 0; level < j->params->exponent; level++) {
-        step *s = t ? &t->steps[level] : NULL;
+        diamond_square_step *s = t ? &t->steps[level] : NULL;
         row = row_capacity(j, level + 1) * sizeof(float);
         for (int i = 0; i < 4; i++, at += row)
             if (s)
@@ -120,12 +120,12 @@ static int32_t half_down(int32_t n)
 }
 
 /* What every step needs, from the last one, which makes the rectangle, to the first. */
-static void plan(tile *t)
+static void plan(diamond_square_tile *t)
 {
     const crn_diamond_square_params *params = t->job->params;
     int32_t x0 = t->x0, x1 = t->x1, y0 = t->y0;
     for (int32_t level = params->exponent - 1; level >= 0; level--) {
-        step *s = &t->steps[level];
+        diamond_square_step *s = &t->steps[level];
         s->amplitude = crn_diamond_square_amplitude(params->roughness, level);
         s->last_row = 1 << level;
         s->last = x1 / 2;
@@ -136,7 +136,7 @@ static void plan(tile *t)
         s->count = (s->last - s->start + BLOCK) / BLOCK * BLOCK;
     }
     for (int32_t level = 0; level < params->exponent; level++) {
-        step *s = &t->steps[level];
+        diamond_square_step *s = &t->steps[level];
         s->offset = level ? s->start - 2 * t->steps[level - 1].start : 0;
         for (int phase = 0; phase < 2; phase++)
             t->job->run->columns(&t->job->keys, level, (crn_diamond_square_phase)phase, s->start,
@@ -148,7 +148,7 @@ static void plan(tile *t)
 }
 
 /* Row y of grid `level`, at the start of that level's step. */
-static const float *source_row(const tile *t, int32_t level, int32_t y)
+static const float *source_row(const diamond_square_tile *t, int32_t level, int32_t y)
 {
     const float *row = level ? t->steps[level - 1].rows[y & 3] : t->corners[y];
     return row + t->steps[level].offset;
@@ -163,9 +163,9 @@ static crn_diamond_square_row row_of(const crn_diamond_square_keys *keys, int32_
 }
 
 /* The next pair of rows of a step but for where they go. */
-static crn_diamond_square_pair next_pair(const tile *t, int32_t level)
+static crn_diamond_square_pair next_pair(const diamond_square_tile *t, int32_t level)
 {
-    const step *s = &t->steps[level];
+    const diamond_square_step *s = &t->steps[level];
     const crn_diamond_square_keys *keys = &t->job->keys;
     int32_t a = s->next;
     return (crn_diamond_square_pair){
@@ -185,9 +185,10 @@ static crn_diamond_square_pair next_pair(const tile *t, int32_t level)
 }
 
 /* The point at the left or the right end of row 2a + 1, which has three neighbours. */
-static float border_point(const tile *t, int32_t level, const crn_diamond_square_pair *p, int32_t x)
+static float border_point(const diamond_square_tile *t, int32_t level,
+                          const crn_diamond_square_pair *p, int32_t x)
 {
-    const step *s = &t->steps[level];
+    const diamond_square_step *s = &t->steps[level];
     int32_t at = x - s->start;
     float beside = x == 0 ? p->diamonds[0] : p->diamonds[at - 1];
     float mean = ((p->above[at] + beside) + p->below[at]) * (1.0f / 3.0f);
@@ -196,11 +197,11 @@ static float border_point(const tile *t, int32_t level, const crn_diamond_square
 }
 
 /* Makes the rows of grid `level` up to row y. */
-static void reach(tile *t, int32_t level, int32_t y)
+static void reach(diamond_square_tile *t, int32_t level, int32_t y)
 {
     if (level == 0)
         return;
-    step *s = &t->steps[level - 1];
+    diamond_square_step *s = &t->steps[level - 1];
     for (; s->next <= y / 2; s->next++) {
         int32_t a = s->next;
         reach(t, level - 1, a < s->last_row ? a + 1 : a);
@@ -222,7 +223,7 @@ static void reach(tile *t, int32_t level, int32_t y)
 /* --- the last step: to the image --- */
 
 /* Where row y of the field lies, or NULL where it is not in the tile. */
-static uint8_t *image_row(const tile *t, int32_t y, int32_t x)
+static uint8_t *image_row(const diamond_square_tile *t, int32_t y, int32_t x)
 {
     if (y < t->y0 || y > t->y1)
         return NULL;
@@ -232,8 +233,8 @@ static uint8_t *image_row(const tile *t, int32_t y, int32_t x)
 }
 
 /* Columns x to end of a row of the field, from `line`, which begins at column `origin`. */
-static void copy_columns(const tile *t, int32_t y, int32_t x, int32_t end, const void *line,
-                         int32_t origin)
+static void copy_columns(const diamond_square_tile *t, int32_t y, int32_t x, int32_t end,
+                         const void *line, int32_t origin)
 {
     const crn_image *out = t->job->out;
     x = x < t->x0 ? t->x0 : x;
@@ -252,8 +253,8 @@ static void copy_columns(const tile *t, int32_t y, int32_t x, int32_t end, const
 }
 
 /* Blocks from..end of a pair, to `even` and `odd`, which begin at the first of them. */
-static void run_blocks(const tile *t, const crn_diamond_square_pair *whole, int32_t from,
-                       int32_t end, void *even, void *odd)
+static void run_blocks(const diamond_square_tile *t, const crn_diamond_square_pair *whole,
+                       int32_t from, int32_t end, void *even, void *odd)
 {
     if (from >= end)
         return;
@@ -285,9 +286,9 @@ static void stream_bytes(uint8_t *to, const uint8_t *from, size_t count)
 }
 
 /* By way of the lines, a few blocks at a time. */
-static void stream_pair(const tile *t, const crn_diamond_square_pair *p, int32_t y)
+static void stream_pair(const diamond_square_tile *t, const crn_diamond_square_pair *p, int32_t y)
 {
-    const step *s = &t->steps[t->job->params->exponent - 1];
+    const diamond_square_step *s = &t->steps[t->job->params->exponent - 1];
     const int32_t blocks = s->count / BLOCK;
     for (int32_t from = 0, end; from < blocks; from = end) {
         end = from + STREAM_BLOCKS < blocks ? from + STREAM_BLOCKS : blocks;
@@ -306,9 +307,9 @@ static void stream_pair(const tile *t, const crn_diamond_square_pair *p, int32_t
 
 /* Blocks that lie in the tile as a whole go to their place directly, where elements lie side by
  * side; the others, at the tile's sides, by way of the lines. */
-static void place_pair(const tile *t, const crn_diamond_square_pair *p, int32_t y)
+static void place_pair(const diamond_square_tile *t, const crn_diamond_square_pair *p, int32_t y)
 {
-    const step *s = &t->steps[t->job->params->exponent - 1];
+    const diamond_square_step *s = &t->steps[t->job->params->exponent - 1];
     const size_t size = crn_type_bytes(p->type);
     int32_t origin = 2 * s->start, blocks = s->count / BLOCK;
     int32_t from = origin < t->x0 ? 1 : 0;
@@ -332,12 +333,12 @@ static void place_pair(const tile *t, const crn_diamond_square_pair *p, int32_t 
 }
 
 /* Rows 2a and 2a + 1 of the field, the next ones of the last step. */
-static void finish_pair(const tile *t)
+static void finish_pair(const diamond_square_tile *t)
 {
     const crn_image *out = t->job->out;
     const crn_diamond_square_params *params = t->job->params;
     const int32_t level = params->exponent - 1;
-    const step *s = &t->steps[level];
+    const diamond_square_step *s = &t->steps[level];
     crn_diamond_square_pair p = next_pair(t, level);
     p.type = out->type;
     if (t->job->stream)
@@ -356,9 +357,9 @@ static void finish_pair(const tile *t)
 
 /* --- tiles --- */
 
-static void make_tile(const job *j, int32_t number, uint8_t *memory)
+static void make_tile(const diamond_square_job *j, int32_t number, uint8_t *memory)
 {
-    tile t = {.job = j};
+    diamond_square_tile t = {.job = j};
     int32_t down = number / j->tiles_across, across = number % j->tiles_across;
     int32_t last_x = j->params->x + j->out->width - 1, last_y = j->params->y + j->out->height - 1;
     t.x0 = j->params->x + across * j->columns;
@@ -367,7 +368,7 @@ static void make_tile(const job *j, int32_t number, uint8_t *memory)
     t.y1 = last_y - t.y0 < j->rows ? last_y : t.y0 + j->rows - 1;
     lay_out(j, &t, memory);
     plan(&t);
-    step *s = &t.steps[j->params->exponent - 1];
+    diamond_square_step *s = &t.steps[j->params->exponent - 1];
     for (; s->next <= t.y1 / 2; s->next++) {
         reach(&t, j->params->exponent - 1, s->next < s->last_row ? s->next + 1 : s->next);
         finish_pair(&t);
@@ -376,7 +377,7 @@ static void make_tile(const job *j, int32_t number, uint8_t *memory)
         _mm_sfence(); /* what went past the caches is seen before what tells of it */
 }
 
-static void run_tiles(const job *j, int32_t threads)
+static void run_tiles(const diamond_square_job *j, int32_t threads)
 {
     int32_t tiles = j->tiles_across * j->tiles_down;
     if (threads == 1 || tiles == 1) {
@@ -407,7 +408,7 @@ static crn_diamond_square_keys keys_of(uint64_t seed)
     return keys;
 }
 
-int crn_diamond_square_openmp_by(const crn_diamond_square_way *way, crn_context *context,
+int crn_diamond_square_openmp_by(const crn_diamond_square_variant *way, crn_context *context,
                                  const crn_diamond_square_params *params, crn_image *out)
 {
     int r = crn_diamond_square_check(params, out);
@@ -421,7 +422,7 @@ int crn_diamond_square_openmp_by(const crn_diamond_square_way *way, crn_context 
                     crn_diamond_square_corner(params->seed, x + params->x, y + params->y));
         return 0;
     }
-    job j = {.params = params, .out = out, .run = &functions[way->target]};
+    diamond_square_job j = {.params = params, .out = out, .run = &functions[way->target]};
     j.stream = way->stream && out->type == CRN_F32 && out->step == 1;
     j.keys = keys_of(params->seed);
     j.tiles_across = parts(out->width, way->columns, &j.columns);
@@ -451,7 +452,7 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
     each = each < 1 ? 1 : each > TILES_PER_THREAD ? TILES_PER_THREAD : each;
     int32_t rows = (int32_t)((out->height - 1) / (threads * each) + 1);
     size_t bytes = (size_t)out->height * (size_t)out->width * crn_type_bytes(out->type);
-    crn_diamond_square_way way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
-                                  bytes >= STREAM_BYTES};
+    crn_diamond_square_variant way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
+                                      bytes >= STREAM_BYTES};
     return crn_diamond_square_openmp_by(&way, context, params, out);
 }

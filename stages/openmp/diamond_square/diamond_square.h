@@ -81,14 +81,14 @@ crn_diamond_square_pair_fn crn_diamond_square_pair_avx2;
 crn_diamond_square_pair_fn crn_diamond_square_pair_avx512;
 
 /* How to go about it: chosen by the processor and the rectangle's size, or by a test. */
-typedef struct crn_diamond_square_way {
+typedef struct crn_diamond_square_variant {
     crn_target target;
     int32_t threads;       /* >= 1 */
     int32_t rows, columns; /* most of a tile, >= 1 */
     bool stream;           /* dense f32 goes past the caches */
-} crn_diamond_square_way;
+} crn_diamond_square_variant;
 
-int crn_diamond_square_openmp_by(const crn_diamond_square_way *way, crn_context *context,
+int crn_diamond_square_openmp_by(const crn_diamond_square_variant *way, crn_context *context,
                                  const crn_diamond_square_params *params, crn_image *out);
 
 #endif

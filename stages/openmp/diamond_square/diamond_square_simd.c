@@ -49,25 +49,27 @@ CRN_INLINE generator start_generator(const crn_diamond_square_keys *keys)
 }
 
 /* One row's next STRIDE points: the four words of their blocks. High halves are garbage. */
-typedef struct stream {
+typedef struct diamond_square_stream {
     words x0, x1, x2, x3;
-} stream;
+} diamond_square_stream;
 
 /* The third round. */
-CRN_INLINE stream start_stream(const generator *g, words first, words second, words u, words v)
+CRN_INLINE diamond_square_stream start_stream(const generator *g, words first, words second,
+                                              words u, words v)
 {
     words product = crn_words_multiply(first ^ u, g->factor1);
-    return (stream){crn_words_high(product ^ first), product, crn_words_high(second) ^ v, second};
+    return (diamond_square_stream){crn_words_high(product ^ first), product,
+                                   crn_words_high(second) ^ v, second};
 }
 
 /* Those after it, of several rows at once: one alone would wait for its own products. */
-CRN_INLINE void run_streams(const generator *g, stream *streams, int count)
+CRN_INLINE void run_streams(const generator *g, diamond_square_stream *streams, int count)
 {
 #pragma GCC unroll 8
     for (int i = 0; i < ROUNDS_LEFT; i++)
 #pragma GCC unroll 4
         for (int k = 0; k < count; k++) {
-            stream *s = &streams[k];
+            diamond_square_stream *s = &streams[k];
             words a = crn_words_multiply(s->x0, g->factor0);
             words b = crn_words_multiply(s->x2, g->factor1);
             s->x0 = crn_words_xor3(crn_words_high(b), s->x1, g->key0[i]);
@@ -78,7 +80,7 @@ CRN_INLINE void run_streams(const generator *g, stream *streams, int count)
 }
 
 /* The signed words as numbers. */
-CRN_INLINE void end_stream(const stream *s, reals ret[2])
+CRN_INLINE void end_stream(const diamond_square_stream *s, reals ret[2])
 {
     crn_words_to_reals(crn_words_join(s->x0, s->x1), crn_words_join(s->x2, s->x3), ret);
 }
@@ -156,7 +158,7 @@ CRN_INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool 
         words first = load_words(p->diamond_columns.first + x / 4);
         words second = load_words(p->diamond_columns.second + x / 4);
         reals d[2], h[2], v[2], g0[2];
-        stream streams[3];
+        diamond_square_stream streams[3];
         streams[0] = start_stream(&g, first, second, diamond_u, diamond_v);
         first = load_words(p->square_columns.first + x / 4);
         second = load_words(p->square_columns.second + x / 4);

@@ -36,12 +36,12 @@ typedef struct pass {
 } pass;
 
 /* What is to be done, pass after pass. A group is one plane, or all of an interleaved picture. */
-typedef struct plan {
+typedef struct haar_plan {
     int32_t groups;
     pass passes[PASSES_MAX];
     int32_t pass_count;
     size_t desk_floats; /* of one thread */
-} plan;
+} haar_plan;
 
 /* Between passes stand the averages of so many levels, and for the way back their results. */
 typedef struct stages {
@@ -96,7 +96,7 @@ static int set_stages(const crn_haar_way *way, const crn_haar_params *params, co
     return 0;
 }
 
-static void add_pass(plan *p, const crn_haar_way *way, crn_haar_strip_fn *strip,
+static void add_pass(haar_plan *p, const crn_haar_way *way, crn_haar_strip_fn *strip,
                      const crn_haar_job *job)
 {
     int64_t square = (int64_t)1 << job->levels;
@@ -117,7 +117,7 @@ static void set_levels(const crn_haar_way *way, const crn_haar_params *params, i
 }
 
 static void plan_forward(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, plan *p)
+                         crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i < s->count; i++) {
         set_levels(way, params, i, job);
@@ -132,7 +132,7 @@ static void plan_forward(const crn_haar_way *way, const crn_haar_params *params,
 }
 
 static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, plan *p)
+                         crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = s->count - 1; i >= 0; i--) {
         set_levels(way, params, i, job);
@@ -146,7 +146,7 @@ static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params,
 }
 
 static void plan_denoise(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, plan *p)
+                         crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i + 1 < s->count; i++) {
         set_levels(way, params, i, job);
@@ -190,7 +190,7 @@ static void do_task(const pass *w, int32_t task, float *desk, crn_pace *pace)
     w->strip(&job, (int32_t)begin, (int32_t)(end < height ? end : height), desk);
 }
 
-static void run_alone(const plan *p, float *desk, crn_context *context)
+static void run_alone(const haar_plan *p, float *desk, crn_context *context)
 {
     crn_pace pace = crn_pace_start(context);
     for (int32_t i = 0; i < p->pass_count; i++)
@@ -198,7 +198,7 @@ static void run_alone(const plan *p, float *desk, crn_context *context)
             do_task(&p->passes[i], task, desk, &pace);
 }
 
-static void run_together(const plan *p, int32_t threads, float *desks, crn_context *context)
+static void run_together(const haar_plan *p, int32_t threads, float *desks, crn_context *context)
 {
 #pragma omp parallel num_threads(threads)
     {
@@ -219,7 +219,7 @@ int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_
     if (r < 0)
         return r;
     int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
-    plan p; /* large: what is not used is not set */
+    haar_plan p; /* large: what is not used is not set */
     p.groups = in->planes / lanes;
     p.pass_count = 0;
     p.desk_floats = 0;

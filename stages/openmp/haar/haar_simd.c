@@ -73,11 +73,11 @@ CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold
 /* `packed`: so many pairs as fit, whose two pixels are told apart by permutation: even and odd take
  * two vectors apart, low and high put them together. Otherwise a part of one pair. `whole`: the
  * masks are full. */
-typedef struct stretch {
+typedef struct haar_range {
     size_t half, full, lanes;
     __mmask16 mask, low_mask, high_mask;
     __m512i even, odd, low, high;
-} stretch;
+} haar_range;
 
 CRN_INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
 {
@@ -94,7 +94,7 @@ CRN_INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bo
         _mm512_mask_storeu_ps(at, mask, v);
 }
 
-CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole,
+CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, bool whole,
                            vector *ret_a, vector *ret_b)
 {
     const float *at = row + s->full;
@@ -109,7 +109,7 @@ CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool
     }
 }
 
-CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past,
+CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool past,
                             vector a, vector b)
 {
     float *at = row + s->full;
@@ -123,12 +123,12 @@ CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whol
     }
 }
 
-CRN_INLINE vector read_half(const float *row, const stretch *s, bool whole)
+CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
 {
     return read_masked(row + s->half, s->mask, whole);
 }
 
-CRN_INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool past, vector v)
 {
     write_masked(row + s->half, v, s->mask, whole, past);
 }
@@ -137,9 +137,9 @@ CRN_INLINE void write_half(float *row, const stretch *s, bool whole, bool past, 
 
 /* `packed`: pairs of single elements. Otherwise a part of one pair of more lanes. `whole`: it
  * begins where a vector does. */
-typedef struct stretch {
+typedef struct haar_range {
     size_t half, full, lanes;
-} stretch;
+} haar_range;
 
 CRN_INLINE void write_as(float *at, vector v, bool past)
 {
@@ -149,7 +149,7 @@ CRN_INLINE void write_as(float *at, vector v, bool past)
         write_at(at, v);
 }
 
-CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool whole,
+CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, bool whole,
                            vector *ret_a, vector *ret_b)
 {
     (void)whole;
@@ -168,7 +168,7 @@ CRN_INLINE void read_pairs(const float *row, const stretch *s, bool packed, bool
     }
 }
 
-CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whole, bool past,
+CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool past,
                             vector a, vector b)
 {
     float *at = row + s->full;
@@ -186,26 +186,26 @@ CRN_INLINE void write_pairs(float *row, const stretch *s, bool packed, bool whol
     write_as(at + (packed ? CRN_HAAR_WIDE : s->lanes), high, whole && past);
 }
 
-CRN_INLINE vector read_half(const float *row, const stretch *s, bool whole)
+CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
 {
     (void)whole;
     return read_at(row + s->half);
 }
 
-CRN_INLINE void write_half(float *row, const stretch *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool past, vector v)
 {
     write_as(row + s->half, v, whole && past);
 }
 
 #endif
 
-CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold, const stretch *s,
-                            bool packed, bool whole, bool large)
+CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold,
+                            const haar_range *s, bool packed, bool whole, bool large)
 {
-    square q;
+    vector_square q;
     if (op == INVERSE) {
-        q = (square){read_half(g->average, s, whole), read_half(g->row, s, whole),
-                     read_half(g->column, s, whole), read_half(g->diagonal, s, whole)};
+        q = (vector_square){read_half(g->average, s, whole), read_half(g->row, s, whole),
+                            read_half(g->column, s, whole), read_half(g->diagonal, s, whole)};
     } else {
         read_pairs(g->top, s, packed, whole, &q.a, &q.b);
         read_pairs(g->bottom, s, packed, whole, &q.c, &q.d);
@@ -235,7 +235,7 @@ CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshol
 }
 
 /* Brings nearer what will be read after this stretch's like. */
-CRN_INLINE void bring(operation op, const crn_haar_rows *g, const stretch *s, bool packed)
+CRN_INLINE void bring(operation op, const crn_haar_rows *g, const haar_range *s, bool packed)
 {
     if (op == INVERSE) {
         for (int i = 0; i < 4; i++)
@@ -258,7 +258,7 @@ CRN_INLINE __mmask16 first_elements(size_t count)
     return count < CRN_HAAR_WIDE ? (__mmask16)((1u << count) - 1) : 0xffff;
 }
 
-CRN_INLINE void set_pairs(stretch *s, size_t first, size_t count)
+CRN_INLINE void set_pairs(haar_range *s, size_t first, size_t count)
 {
     size_t elements = count * s->lanes;
     s->half = first * s->lanes;
@@ -291,7 +291,7 @@ static const int32_t permutations[CRN_HAAR_WIDE / 2][3][CRN_HAAR_WIDE] = {
     PERMUTATIONS(5), PERMUTATIONS(6), PERMUTATIONS(7), PERMUTATIONS(8),
 };
 
-CRN_INLINE void set_permutations(stretch *s)
+CRN_INLINE void set_permutations(haar_range *s)
 {
     const int32_t(*rows)[CRN_HAAR_WIDE] = permutations[s->lanes - 1];
     s->even = _mm512_loadu_si512(rows[0]);
@@ -304,7 +304,7 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
 {
     size_t pairs = (size_t)(g->width / 2), p = 0;
     size_t at_once = (size_t)(CRN_HAAR_WIDE / g->lanes);
-    stretch s = {.lanes = (size_t)g->lanes};
+    haar_range s = {.lanes = (size_t)g->lanes};
     set_permutations(&s);
     set_pairs(&s, 0, at_once);
     if (at_once * s.lanes == CRN_HAAR_WIDE) {
@@ -333,7 +333,7 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
 CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
-    stretch s = {.lanes = lanes, .mask = first_elements(lanes)};
+    haar_range s = {.lanes = lanes, .mask = first_elements(lanes)};
     for (size_t p = 0; p < pairs; p++)
         for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
             s.half = p * lanes + k;
@@ -365,7 +365,7 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
     size_t pairs = (size_t)(g->width / 2);
     for (size_t p = 0; p < pairs; p += CRN_HAAR_WIDE) {
         size_t first = p + CRN_HAAR_WIDE <= pairs ? p : pairs - CRN_HAAR_WIDE;
-        stretch s = {.half = first, .full = 2 * first, .lanes = 1};
+        haar_range s = {.half = first, .full = 2 * first, .lanes = 1};
         one_stretch(op, g, threshold, &s, true, first == p, large);
         if (large && first == p)
             bring(op, g, &s, true);
@@ -378,7 +378,8 @@ CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float thres
     for (size_t p = 0; p < pairs; p++)
         for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
             size_t first = k + CRN_HAAR_WIDE <= lanes ? k : lanes - CRN_HAAR_WIDE;
-            stretch s = {.half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
+            haar_range s = {
+                .half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
             one_stretch(op, g, threshold, &s, false, first == k, large);
             if (large)
                 bring(op, g, &s, false);

@@ -16,12 +16,12 @@ typedef struct sizes {
 } sizes;
 
 /* A thread's rows of floats. */
-typedef struct desk {
+typedef struct strips_scratch {
     float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; 0: pixels that are not dense, on
                                                their way in or out */
     float *halves[4];                       /* the same of what pairs become */
     float *zeros, *unwanted;
-} desk;
+} strips_scratch;
 
 size_t crn_haar_strip_floats(const crn_haar_job *job)
 {
@@ -43,9 +43,9 @@ static sizes set_sizes(const crn_haar_job *job)
     return s;
 }
 
-static desk set_desk(const crn_haar_job *job, const sizes *s, float *memory)
+static strips_scratch set_desk(const crn_haar_job *job, const sizes *s, float *memory)
 {
-    desk d;
+    strips_scratch d;
     size_t whole = crn_haar_row_floats(job, s->width[0]),
            half = crn_haar_row_floats(job, s->width[1]);
     for (int i = 0; i < 2; i++, memory += whole)
@@ -87,8 +87,9 @@ static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int3
 /* Pixels from `x`, an even number, of two rows become row `r` of a level's averages and
  * differences.
  */
-static void forward_part(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
-                         int32_t r, int32_t x, int32_t width, float *top, float *bottom)
+static void forward_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
+                         int32_t level, int32_t r, int32_t x, int32_t width, float *top,
+                         float *bottom)
 {
     const crn_image *out = &job->out, *averages = &job->averages;
     bool is_last = level == job->levels, is_pair = top != bottom;
@@ -120,8 +121,8 @@ static void forward_part(const crn_haar_job *job, const sizes *s, const desk *d,
     }
 }
 
-static void forward_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
-                         int32_t r, float *top, float *bottom)
+static void forward_rows(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
+                         int32_t level, int32_t r, float *top, float *bottom)
 {
     int32_t width = s->width[level - 1], step = part_width(job, width);
     for (int64_t x = 0; x < width; x += step)
@@ -132,7 +133,7 @@ static void forward_rows(const crn_haar_job *job, const sizes *s, const desk *d,
 void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
-    desk d = set_desk(job, &s, memory);
+    strips_scratch d = set_desk(job, &s, memory);
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         float *top = crn_haar_read_row(job, &job->in, (int32_t)y, 0, s.width[0], d.rows[0][0]),
               *bottom = top;
@@ -170,8 +171,8 @@ static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level,
 }
 
 /* Pixels from `x`, an even number, of rows 2r and 2r + 1 of the averages of the level before. */
-static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
-                         int32_t r, int32_t x, int32_t width)
+static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
+                         int32_t level, int32_t r, int32_t x, int32_t width)
 {
     const crn_image *in = &job->in, *out = &job->out;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
@@ -204,8 +205,8 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const desk *d,
         crn_haar_finish_row(job, out, 2 * r + 1, x, width, g.bottom);
 }
 
-static void inverse_rows(const crn_haar_job *job, const sizes *s, const desk *d, int32_t level,
-                         int32_t r)
+static void inverse_rows(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
+                         int32_t level, int32_t r)
 {
     int32_t width = s->width[level - 1], step = level == 1 ? part_width(job, width) : width;
     for (int64_t x = 0; x < width; x += step)
@@ -216,7 +217,7 @@ static void inverse_rows(const crn_haar_job *job, const sizes *s, const desk *d,
 void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
-    desk d = set_desk(job, &s, memory);
+    strips_scratch d = set_desk(job, &s, memory);
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         /* The levels of which a new row of averages is needed. */
         int32_t level = 1;

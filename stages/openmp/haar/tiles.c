@@ -13,14 +13,14 @@
 #define TILE_STEP 16
 
 /* Whole squares of the last level, but at the picture's end. */
-typedef struct tile {
+typedef struct haar_tile {
     int32_t y, x;
     int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1]; /* by level */
     ptrdiff_t stride[CRN_HAAR_FUSED_MAX + 1];
     float *averages[CRN_HAAR_FUSED_MAX + 1]; /* as they come; level 0: the pixels */
     float *results[CRN_HAAR_FUSED_MAX + 1];  /* with soft differences */
     float *spare[2];                         /* rows on their way in or out */
-} tile;
+} haar_tile;
 
 static int32_t tile_width(const crn_haar_job *job)
 {
@@ -54,13 +54,13 @@ size_t crn_haar_tile_floats(const crn_haar_job *job)
     return floats;
 }
 
-static float *row_of(const tile *t, float *const *levels, int32_t level, int32_t r)
+static float *row_of(const haar_tile *t, float *const *levels, int32_t level, int32_t r)
 {
     return levels[level] + r * t->stride[level];
 }
 
 /* The two rows that row `r` of a level is made from, or makes. */
-static void set_pixels(const tile *t, int32_t level, int32_t r, crn_haar_rows *g)
+static void set_pixels(const haar_tile *t, int32_t level, int32_t r, crn_haar_rows *g)
 {
     bool is_pair = 2 * r + 1 < t->height[level - 1];
     g->width = t->width[level - 1];
@@ -69,7 +69,7 @@ static void set_pixels(const tile *t, int32_t level, int32_t r, crn_haar_rows *g
 }
 
 /* The rows of the next tile that stand where a tile's row `r` of the first level comes from. */
-static void set_soon(const crn_haar_job *job, const tile *t, int32_t r, crn_haar_rows *g)
+static void set_soon(const crn_haar_job *job, const haar_tile *t, int32_t r, crn_haar_rows *g)
 {
     int64_t y = (int64_t)t->y + 2 * r, x = (int64_t)t->x + t->width[0];
     if (x == job->in.width) {
@@ -83,7 +83,7 @@ static void set_soon(const crn_haar_job *job, const tile *t, int32_t r, crn_haar
     g->soon[1] = crn_haar_soon_row(job, &job->in, y + 1, (int32_t)x, g->bottom);
 }
 
-static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memory, tile *t)
+static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memory, haar_tile *t)
 {
     int32_t height = tile_height(job), width = tile_width(job);
     t->y = y;
@@ -110,7 +110,7 @@ static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memor
 }
 
 /* The averages of one level. */
-static void average_level(const crn_haar_job *job, const tile *t, int32_t level)
+static void average_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {
         crn_haar_rows g = {.lanes = job->lanes, .average = row_of(t, t->averages, level, r)};
@@ -120,7 +120,7 @@ static void average_level(const crn_haar_job *job, const tile *t, int32_t level)
 }
 
 /* The averages of the level before, with soft differences; those of the first are the result. */
-static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
+static void denoise_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {
         crn_haar_rows g = {.lanes = job->lanes};
@@ -155,7 +155,7 @@ static void denoise_level(const crn_haar_job *job, const tile *t, int32_t level)
 
 void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
-    tile t;
+    haar_tile t;
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, tile_height(job));
          y += tile_height(job))
         for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {
@@ -170,7 +170,7 @@ void crn_haar_strip_denoise(const crn_haar_job *job, int32_t begin, int32_t end,
 
 void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
-    tile t;
+    haar_tile t;
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, tile_height(job));
          y += tile_height(job))
         for (int64_t x = 0; x < job->in.width; x += tile_width(job)) {

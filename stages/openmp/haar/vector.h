@@ -96,16 +96,16 @@ CRN_INLINE void stream_line(const float *from, float *to)
 
 typedef int32_t vector_bits __attribute__((vector_size(CRN_HAAR_WIDE * 4)));
 
-typedef struct square {
+typedef struct vector_square {
     vector a, b, c, d;
-} square;
+} vector_square;
 
-CRN_INLINE square four_sums(square q)
+CRN_INLINE vector_square four_sums(vector_square q)
 {
     const vector half = set1(0.5f);
     vector top = q.a + q.b, bottom = q.c + q.d, top_less = q.a - q.b, bottom_less = q.c - q.d;
-    return (square){(top + bottom) * half, (top_less + bottom_less) * half, (top - bottom) * half,
-                    (top_less - bottom_less) * half};
+    return (vector_square){(top + bottom) * half, (top_less + bottom_less) * half,
+                           (top - bottom) * half, (top_less - bottom_less) * half};
 }
 
 CRN_INLINE vector soften(vector difference, vector threshold)

@@ -23,7 +23,7 @@ enum {
 /* The rows that a tile's result and what it is subtracted from pass through. */
 enum { SET_FIRST, SET_SECOND, SET_OUT, SETS };
 
-typedef struct job {
+typedef struct morphology_job {
     const crn_morphology_way *way;
     crn_morphology_operation operation;
     crn_type type;
@@ -31,18 +31,18 @@ typedef struct job {
     crn_morphology_plan erode, dilate;
     crn_morphology_rows in, out;
     int32_t strips, tiles;
-} job;
+} morphology_job;
 
-typedef struct tile {
+typedef struct morphology_tile {
     int32_t row, row_end, first, end;
-} tile;
+} morphology_tile;
 
 /* What a thread works with. */
-typedef struct desk {
+typedef struct morphology_scratch {
     crn_morphology_pass passes[2];
     uint8_t *memory[2];
     void *sets[SETS][CRN_MORPHOLOGY_BLOCK];
-} desk;
+} morphology_scratch;
 
 static bool erodes(crn_morphology_operation operation)
 {
@@ -90,17 +90,18 @@ static bool pass_dilates(crn_morphology_operation operation, int32_t index)
     return index == 0;
 }
 
-static const crn_morphology_plan *plan_of(const job *j, int32_t index)
+static const crn_morphology_plan *plan_of(const morphology_job *j, int32_t index)
 {
     return pass_dilates(j->operation, index) ? &j->dilate : &j->erode;
 }
 
-static size_t row_bytes(const job *j, int32_t columns)
+static size_t row_bytes(const morphology_job *j, int32_t columns)
 {
     return (size_t)columns * (size_t)j->in.lanes * crn_type_bytes(j->type);
 }
 
-static crn_morphology_pass make_pass(const job *j, int32_t index, int32_t first, int32_t end)
+static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int32_t first,
+                                     int32_t end)
 {
     const crn_morphology_plan *plan = plan_of(j, index);
     bool dilate = pass_dilates(j->operation, index);
@@ -125,7 +126,8 @@ static crn_morphology_pass make_pass(const job *j, int32_t index, int32_t first,
 }
 
 /* The passes of a tile; of a chain the first has the columns that the second reads. */
-static void make_passes(const job *j, int32_t first, int32_t end, crn_morphology_pass *passes)
+static void make_passes(const morphology_job *j, int32_t first, int32_t end,
+                        crn_morphology_pass *passes)
 {
     int32_t count = pass_count(j->operation);
     passes[count - 1] = make_pass(j, count - 1, first, end);
@@ -147,13 +149,13 @@ static size_t rounded(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-static size_t set_bytes(const job *j, int32_t columns)
+static size_t set_bytes(const morphology_job *j, int32_t columns)
 {
     return rounded(row_bytes(j, columns)) + 2 * CRN_MORPHOLOGY_SLOP;
 }
 
 /* Of the passes of a tile of that many columns, wherever it lies. */
-static size_t pass_bytes(const job *j, int32_t columns)
+static size_t pass_bytes(const morphology_job *j, int32_t columns)
 {
     crn_morphology_pass passes[2];
     make_passes(j, 0, columns, passes);
@@ -167,20 +169,20 @@ static size_t pass_bytes(const job *j, int32_t columns)
     return bytes;
 }
 
-static size_t desk_bytes(const job *j, int32_t columns)
+static size_t desk_bytes(const morphology_job *j, int32_t columns)
 {
-    return rounded(sizeof(desk)) + pass_bytes(j, columns) +
+    return rounded(sizeof(morphology_scratch)) + pass_bytes(j, columns) +
            SETS * CRN_MORPHOLOGY_BLOCK * set_bytes(j, columns);
 }
 
-static int32_t tile_columns(const job *j)
+static int32_t tile_columns(const morphology_job *j)
 {
     return (j->in.width + j->tiles - 1) / j->tiles;
 }
 
-static desk *set_desk(const job *j, uint8_t *memory)
+static morphology_scratch *set_desk(const morphology_job *j, uint8_t *memory)
 {
-    desk *d = (desk *)(void *)memory;
+    morphology_scratch *d = (morphology_scratch *)(void *)memory;
     int32_t columns = tile_columns(j);
     uint8_t *at = memory + rounded(sizeof *d);
     for (int32_t set = 0; set < SETS; set++)
@@ -206,7 +208,8 @@ static void scatter(const crn_morphology_rows *out, int32_t row, int32_t first, 
 }
 
 /* Rows of the result where they belong, or rows to be scattered. */
-static void **rows_of_result(const job *j, const tile *t, int32_t row, int32_t count, desk *d)
+static void **rows_of_result(const morphology_job *j, const morphology_tile *t, int32_t row,
+                             int32_t count, morphology_scratch *d)
 {
     if (j->out.is_dense)
         for (int32_t i = 0; i < count; i++)
@@ -215,8 +218,8 @@ static void **rows_of_result(const job *j, const tile *t, int32_t row, int32_t c
     return d->sets[SET_OUT];
 }
 
-static void subtract(const job *j, const tile *t, int32_t row, int32_t count, desk *d,
-                     void *const *to)
+static void subtract(const morphology_job *j, const morphology_tile *t, int32_t row, int32_t count,
+                     morphology_scratch *d, void *const *to)
 {
     void **a = d->sets[SET_FIRST], **b = d->sets[SET_SECOND];
     for (int32_t i = 0; i < count; i++) {
@@ -230,7 +233,8 @@ static void subtract(const job *j, const tile *t, int32_t row, int32_t count, de
     }
 }
 
-static void run_block(const job *j, const tile *t, int32_t row, int32_t count, desk *d)
+static void run_block(const morphology_job *j, const morphology_tile *t, int32_t row, int32_t count,
+                      morphology_scratch *d)
 {
     void **to = rows_of_result(j, t, row, count, d);
     int32_t last = pass_count(j->operation) - 1;
@@ -248,9 +252,10 @@ static void run_block(const job *j, const tile *t, int32_t row, int32_t count, d
             scatter(&j->out, row + i, t->first, t->end, crn_type_bytes(j->type), to[i]);
 }
 
-static void run_tile(const job *j, const tile *t, uint8_t *memory, crn_pace *pace)
+static void run_tile(const morphology_job *j, const morphology_tile *t, uint8_t *memory,
+                     crn_pace *pace)
 {
-    desk *d = set_desk(j, memory);
+    morphology_scratch *d = set_desk(j, memory);
     make_passes(j, t->first, t->end, d->passes);
     int32_t row = t->row;
     d->memory[1] = d->memory[0] + rounded(crn_morphology_pass_bytes(&d->passes[0]));
@@ -276,21 +281,21 @@ static int32_t part(int32_t whole, int32_t index, int32_t parts)
     return (int32_t)((int64_t)whole * index / parts);
 }
 
-static void run_task(const job *j, int32_t index, uint8_t *memory, crn_pace *pace)
+static void run_task(const morphology_job *j, int32_t index, uint8_t *memory, crn_pace *pace)
 {
     int32_t strip = index / j->tiles, column = index % j->tiles;
     int32_t columns = tile_columns(j), width = j->in.width;
-    tile t = {.row = part(j->in.height, strip, j->strips),
-              .row_end = part(j->in.height, strip + 1, j->strips),
-              .first = column * columns,
-              .end = (column + 1) * columns < width ? (column + 1) * columns : width};
+    morphology_tile t = {.row = part(j->in.height, strip, j->strips),
+                         .row_end = part(j->in.height, strip + 1, j->strips),
+                         .first = column * columns,
+                         .end = (column + 1) * columns < width ? (column + 1) * columns : width};
     if (t.first < t.end && !pace->over)
         run_tile(j, &t, memory, pace);
 }
 
 /* As few tiles side by side as let their rows stay in the cache; but what tiles share is made
  * twice, and shall not be most of it. */
-static int32_t choose_tiles(const job *j)
+static int32_t choose_tiles(const morphology_job *j)
 {
     int32_t width = j->in.width, tiles = 1;
     int64_t shared = 0;
@@ -302,7 +307,7 @@ static int32_t choose_tiles(const job *j)
     return tiles;
 }
 
-static int run_rows(job *j, crn_context *context)
+static int run_rows(morphology_job *j, crn_context *context)
 {
     int32_t columns = j->way->columns;
     j->tiles = columns > 0 ? (j->in.width + columns - 1) / columns : choose_tiles(j);
@@ -344,7 +349,7 @@ static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_
     };
 }
 
-static int make_plans(job *j, crn_context *context, const crn_element *element)
+static int make_plans(morphology_job *j, crn_context *context, const crn_element *element)
 {
     int r = 0;
     if (erodes(j->operation))
@@ -364,11 +369,11 @@ int crn_morphology_openmp_by(const crn_morphology_way *way, crn_context *context
     if (r < 0)
         return r;
     int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
-    job j = {.way = way,
-             .operation = params->operation,
-             .type = in->type,
-             .in = rows_of(in, 0, lanes),
-             .out = rows_of(out, 0, lanes)};
+    morphology_job j = {.way = way,
+                        .operation = params->operation,
+                        .type = in->type,
+                        .in = rows_of(in, 0, lanes),
+                        .out = rows_of(out, 0, lanes)};
     r = make_plans(&j, context, &params->element);
     for (int32_t plane = 0; r == 0 && plane < in->planes; plane += lanes) {
         j.in = rows_of(in, plane, lanes);

@@ -34,19 +34,19 @@ static void set_neutral(crn_morphology_kind kind, void *to, size_t bytes)
 /* --- memory --------------------------------------------------------------------------------- */
 
 /* Hands out memory piece by piece; only counts when `memory` is NULL. */
-typedef struct ground {
+typedef struct pass_ground {
     uint8_t *memory;
     size_t taken;
-} ground;
+} pass_ground;
 
-static void *take(ground *g, size_t bytes)
+static void *take(pass_ground *g, size_t bytes)
 {
     size_t at = g->taken;
     g->taken += (bytes + 63) / 64 * 64;
     return g->memory ? g->memory + at : NULL;
 }
 
-static uint8_t *take_row(ground *g, size_t bytes, size_t slop)
+static uint8_t *take_row(pass_ground *g, size_t bytes, size_t slop)
 {
     uint8_t *row = take(g, bytes + 2 * slop);
     return row ? row + slop : NULL;
@@ -63,7 +63,7 @@ static bool keeps(const crn_morphology_pass *pass, const crn_morphology_level *l
 }
 
 static crn_morphology_ring take_ring(const crn_morphology_pass *pass,
-                                     const crn_morphology_level *level, ground *g)
+                                     const crn_morphology_level *level, pass_ground *g)
 {
     const crn_morphology_plan *plan = pass->plan;
     bool is_base = level == plan->levels;
@@ -85,7 +85,7 @@ static crn_morphology_ring take_ring(const crn_morphology_pass *pass,
 static size_t lay_out(crn_morphology_pass *pass, uint8_t *memory)
 {
     const crn_morphology_plan *plan = pass->plan;
-    ground g = {memory, 0};
+    pass_ground g = {memory, 0};
     int32_t levels = pass->keeps_levels ? plan->level_count : 1;
     crn_morphology_ring *rings = take(&g, (size_t)levels * sizeof *rings);
     for (int32_t i = 0; i < levels; i++) {

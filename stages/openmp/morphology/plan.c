@@ -11,12 +11,12 @@
 #define LEVELS_BETWEEN 16
 
 /* The part of an element that can lie on the picture at all. */
-typedef struct extent {
+typedef struct plan_extent {
     const crn_element *element;
     bool dilate;
     int32_t anchor_x, anchor_y;
     int32_t first_x, end_x, first_y, end_y;
-} extent;
+} plan_extent;
 
 static int32_t greater(int32_t a, int32_t b)
 {
@@ -28,9 +28,9 @@ static int32_t lesser(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-static extent extent_of(const crn_element *element, bool dilate, int32_t height, int32_t width)
+static plan_extent extent_of(const crn_element *element, bool dilate, int32_t height, int32_t width)
 {
-    extent e = {element, dilate, element->width / 2, element->height / 2, 0, 0, 0, 0};
+    plan_extent e = {element, dilate, element->width / 2, element->height / 2, 0, 0, 0, 0};
     e.first_x = greater(0, e.anchor_x - (width - 1));
     e.end_x = lesser(element->width, e.anchor_x + width);
     e.first_y = greater(0, e.anchor_y - (height - 1));
@@ -47,7 +47,7 @@ static void reach(crn_morphology_plan *plan, int32_t dx, int32_t dy, int32_t len
 }
 
 /* Members `first` to `end` - 1 of the element's row y. */
-static void add_run(crn_morphology_plan *plan, const extent *e, int32_t y, int32_t first,
+static void add_run(crn_morphology_plan *plan, const plan_extent *e, int32_t y, int32_t first,
                     int32_t end)
 {
     first = greater(first, e->first_x);
@@ -78,7 +78,7 @@ static int32_t disk_begin(const crn_element *element, int32_t y)
     return low;
 }
 
-static void add_runs(crn_morphology_plan *plan, const extent *e, int32_t y)
+static void add_runs(crn_morphology_plan *plan, const plan_extent *e, int32_t y)
 {
     const crn_element *element = e->element;
     int32_t begin = 0, end = element->width;
@@ -105,7 +105,7 @@ static void add_runs(crn_morphology_plan *plan, const extent *e, int32_t y)
     add_run(plan, e, y, begin, end);
 }
 
-static void add_members(crn_morphology_plan *plan, const extent *e, int32_t y)
+static void add_members(crn_morphology_plan *plan, const plan_extent *e, int32_t y)
 {
     for (int32_t x = e->first_x; x < e->end_x; x++) {
         if (!crn_element_has(e->element, x, y))
@@ -225,7 +225,7 @@ int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_eleme
                              bool dilate, int32_t height, int32_t width,
                              crn_morphology_plan *ret_plan)
 {
-    extent e = extent_of(element, dilate, height, width);
+    plan_extent e = extent_of(element, dilate, height, width);
     size_t columns = (size_t)(e.end_x - e.first_x), rows = (size_t)(e.end_y - e.first_y);
     crn_morphology_plan plan = {.is_flat = !element->heights};
     size_t each =

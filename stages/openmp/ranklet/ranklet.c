@@ -50,16 +50,16 @@ static const crn_ranklet_target targets[CRN_TARGETS] = {
 };
 
 /* A thread's memory. */
-typedef struct desk {
+typedef struct ranklet_scratch {
     uint16_t *line;   /* a row of pixels, where memory has steps */
     uint16_t *values; /* the tile's, of 16 bits */
     uint16_t *ranks;  /* by value */
     uint8_t *codes;
     void *counts, *sums, *pairs, *rings, *results[3];
     crn_pace pace;
-} desk;
+} ranklet_scratch;
 
-typedef struct job {
+typedef struct ranklet_job {
     const crn_ranklet_params *params;
     const crn_image *in;
     crn_image *out;
@@ -72,7 +72,7 @@ typedef struct job {
     ptrdiff_t pairs_stride;
     size_t bytes[SLOTS]; /* a thread's */
     uint8_t *memory[SLOTS];
-} job;
+} ranklet_job;
 
 bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits)
 {
@@ -117,8 +117,8 @@ static int64_t row_work(const crn_ranklet_tile *tile, double ns)
     return (int64_t)((tile->columns + tile->width) * ns);
 }
 
-static void finish_row(const job *j, desk *d, const crn_ranklet_place *p, int32_t y,
-                       int32_t columns, bool wide)
+static void finish_row(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+                       int32_t y, int32_t columns, bool wide)
 {
     int64_t half = (int64_t)j->params->width * j->params->height / 2;
     for (int32_t i = 0; i < 3; i++) {
@@ -135,8 +135,8 @@ static void finish_row(const job *j, desk *d, const crn_ranklet_place *p, int32_
     }
 }
 
-static void run_pairs(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile,
-                      bool narrow, double ns)
+static void run_pairs(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+                      crn_ranklet_tile *tile, bool narrow, double ns)
 {
     const crn_ranklet_target *t = j->target;
     uint8_t *codes8 = d->codes + j->params->width;
@@ -157,7 +157,7 @@ static void run_pairs(const job *j, desk *d, const crn_ranklet_place *p, crn_ran
 }
 
 /* All rows, for some of the values: `first` and `last` of those times. */
-static void run_columns_once(const job *j, desk *d, const crn_ranklet_place *p,
+static void run_columns_once(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
                              crn_ranklet_tile *tile, bool first, bool last)
 {
     size_t row_bytes = crn_ranklet_sums_bytes(tile);
@@ -179,7 +179,8 @@ static void run_columns_once(const job *j, desk *d, const crn_ranklet_place *p,
     }
 }
 
-static void run_columns8(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile)
+static void run_columns8(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+                         crn_ranklet_tile *tile)
 {
     uint8_t *codes = d->codes + j->params->width;
     crn_ranklet_codes8(p, 0, codes);
@@ -189,8 +190,8 @@ static void run_columns8(const job *j, desk *d, const crn_ranklet_place *p, crn_
     run_columns_once(j, d, p, tile, true, true);
 }
 
-static void run_columns16(const job *j, desk *d, const crn_ranklet_place *p, crn_ranklet_tile *tile,
-                          int32_t values)
+static void run_columns16(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+                          crn_ranklet_tile *tile, int32_t values)
 {
     uint8_t *codes = d->codes + j->params->width;
     tile->codes = codes;
@@ -202,7 +203,7 @@ static void run_columns16(const job *j, desk *d, const crn_ranklet_place *p, crn
     }
 }
 
-static void run_tile(const job *j, desk *d, int64_t k)
+static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
 {
     const int32_t width = j->params->width, height = j->params->height;
     int64_t in_plane = k % ((int64_t)j->strips * j->stacks);
@@ -255,7 +256,7 @@ static size_t rounded(size_t bytes)
 }
 
 /* What a thread needs at most of each slot. */
-static void set_bytes(job *j)
+static void set_bytes(ranklet_job *j)
 {
     const size_t width = (size_t)j->params->width, height = (size_t)j->params->height;
     const size_t columns = (size_t)j->columns, rows = (size_t)j->rows;
@@ -276,7 +277,7 @@ static void set_bytes(job *j)
     j->bytes[SLOT_RESULTS] = 3 * rounded((columns + CRN_RANKLET_MARGIN) * sizeof(int64_t));
 }
 
-static int reserve(job *j, crn_context *context)
+static int reserve(ranklet_job *j, crn_context *context)
 {
     set_bytes(j);
     for (int32_t i = 0; i < SLOTS; i++) {
@@ -288,13 +289,13 @@ static int reserve(job *j, crn_context *context)
     return 0;
 }
 
-static desk desk_of(const job *j, int32_t thread, crn_context *context)
+static ranklet_scratch desk_of(const ranklet_job *j, int32_t thread, crn_context *context)
 {
     uint8_t *m[SLOTS];
     for (int32_t i = 0; i < SLOTS; i++)
         m[i] = j->memory[i] ? j->memory[i] + j->bytes[i] * (size_t)thread : NULL;
     size_t result = j->bytes[SLOT_RESULTS] / 3;
-    return (desk){
+    return (ranklet_scratch){
         .line = (uint16_t *)(void *)m[SLOT_LINE],
         .values = (uint16_t *)(void *)m[SLOT_VALUES],
         .ranks = (uint16_t *)(void *)m[SLOT_RANKS],
@@ -313,7 +314,8 @@ int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
     int r = crn_ranklet_check(params, in, out);
     if (r < 0)
         return r;
-    job j = {.params = params, .in = in, .out = out, .way = way, .target = &targets[way->target]};
+    ranklet_job j = {
+        .params = params, .in = in, .out = out, .way = way, .target = &targets[way->target]};
     crn_ranklet_width needed = crn_ranklet_width_needed(params);
     j.counts_width = way->counts_width > needed ? way->counts_width : needed;
     j.rows = way->rows < out->height ? way->rows : out->height;
@@ -327,14 +329,14 @@ int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
         return r;
     int64_t tiles = (int64_t)in->planes * j.strips * j.stacks;
     if (way->threads == 1 || tiles == 1) {
-        desk d = desk_of(&j, 0, context);
+        ranklet_scratch d = desk_of(&j, 0, context);
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);
         return crn_context_status(context);
     }
 #pragma omp parallel num_threads(way->threads)
     {
-        desk d = desk_of(&j, omp_get_thread_num(), context);
+        ranklet_scratch d = desk_of(&j, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);

@@ -163,13 +163,13 @@ static bool copy_f32(void *restrict to, const void *restrict from, size_t bytes)
 
 /* Counts of elements a whole number of pixels apart. Elements whose channels differ have counts of
  * their own, so that all are counted at once. */
-typedef struct tally {
+typedef struct values_tally {
     uint32_t not_finite[COUNTERS], out_of_range[COUNTERS];
     float min[COUNTERS], max[COUNTERS];
-} tally;
+} values_tally;
 
 /* Without branches, so that it becomes vectors. The limits are as MAX_BITS and MIN_BITS. */
-static void add_block(tally *restrict counts, const float *restrict values, size_t count,
+static void add_block(values_tally *restrict counts, const float *restrict values, size_t count,
                       int32_t max_bits, uint32_t min_bits)
 {
     for (size_t i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ static void read_block(const void *from, crn_type type, size_t count, float *val
 static void count_values(const void *from, crn_type type, size_t pixels, int32_t channels,
                          crn_values_count *ret_counts)
 {
-    tally counts;
+    values_tally counts;
     memset(&counts, 0, sizeof counts);
     float values[COUNTERS];
     bool halves = type == CRN_F16;
