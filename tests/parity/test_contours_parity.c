@@ -164,15 +164,15 @@ static double pick_level(crn_random *random, const crn_image *image, bool closed
     return closed && level < 0 ? 0 : level;
 }
 
-typedef struct contours_parity_case {
+typedef struct contours_case {
     crn_image image;
     crn_guarded image_memory, mask_memory;
     crn_contours_params params;
     double levels[PLANES_MAX];
     char what[OPERATOR_CASE_BYTES];
-} contours_parity_case;
+} contours_case;
 
-static void make_case(uint64_t seed, contours_parity_case *c)
+static void make_case(uint64_t seed, contours_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -205,7 +205,7 @@ static void make_case(uint64_t seed, contours_parity_case *c)
                        c->params.connectivity ? " high" : " low");
 }
 
-static void free_case(contours_parity_case *c)
+static void free_case(contours_case *c)
 {
     crn_guarded_free(&c->image_memory);
     crn_guarded_free(&c->mask_memory);
@@ -226,8 +226,8 @@ static room make_room(uint32_t points, uint32_t contours)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(contours_parity_case *c, const crn_contours_way *by, int32_t threads,
-                    uint32_t points, uint32_t contours, const crn_contours *expected)
+static void try_way(contours_case *c, const crn_contours_way *by, int32_t threads, uint32_t points,
+                    uint32_t contours, const crn_contours *expected)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -252,7 +252,7 @@ static void try_way(contours_parity_case *c, const crn_contours_way *by, int32_t
 
 static void try_case(uint64_t seed)
 {
-    static contours_parity_case c;
+    static contours_case c;
     make_case(seed, &c);
     c.params.levels = c.levels;
     void *before = crn_guarded_copy(&c.image_memory);
@@ -307,7 +307,7 @@ static void test_fast_is_the_definition(void **state)
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
-    static contours_parity_case c;
+    static contours_case c;
     crn_random random = {crn_random_seed()};
     for (uint32_t i = 0; i < 4; i++) {
         memset(&c, 0, sizeof c);
@@ -330,7 +330,7 @@ static void test_large_picture_is_the_definition(void **state)
 static crn_contours_fn *cuda;
 
 /* By the device, into room of just that size. */
-static void try_cuda(contours_parity_case *c, uint32_t points, uint32_t contours,
+static void try_cuda(contours_case *c, uint32_t points, uint32_t contours,
                      const crn_contours *expected)
 {
     char what[OPERATOR_CASE_BYTES + 100];
@@ -347,7 +347,7 @@ static void try_cuda(contours_parity_case *c, uint32_t points, uint32_t contours
 
 static void try_case_cuda(uint64_t seed)
 {
-    static contours_parity_case c;
+    static contours_case c;
     make_case(seed, &c);
     c.params.levels = c.levels;
     assert_int_equal(crn_contours_serial(operator_contexts[1], &c.params, &c.image, &wanted), 0);
@@ -392,7 +392,7 @@ static void test_cuda_on_large_pictures(void **state)
         {CRN_U16, 1, 1500, 1024, {.smooth = 40, .checkered = true}, 30000},
         {CRN_F32, 1, 4097, 1100, {.smooth = 60}, 0.5},
     };
-    static contours_parity_case c;
+    static contours_case c;
     crn_random random = {crn_random_seed()};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(&c, 0, sizeof c);

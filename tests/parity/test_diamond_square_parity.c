@@ -16,13 +16,13 @@
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 
-typedef struct diamond_square_parity_case {
+typedef struct diamond_square_case {
     crn_diamond_square_params params;
     crn_image image;
     crn_guarded memory;
     void *wanted; /* all of the image's memory, as the definition leaves it */
     char what[OPERATOR_CASE_BYTES];
-} diamond_square_parity_case;
+} diamond_square_case;
 
 static double pick_roughness(crn_random *random)
 {
@@ -52,7 +52,7 @@ static void pick_rectangle(crn_random *random, int32_t side, int32_t *ret_at, in
     }
 }
 
-static void make_case(uint64_t seed, diamond_square_parity_case *c)
+static void make_case(uint64_t seed, diamond_square_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -71,8 +71,7 @@ static void make_case(uint64_t seed, diamond_square_parity_case *c)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(diamond_square_parity_case *c, const crn_diamond_square_variant *by,
-                    int32_t threads)
+static void try_way(diamond_square_case *c, const crn_diamond_square_variant *by, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -89,7 +88,7 @@ static void try_way(diamond_square_parity_case *c, const crn_diamond_square_vari
     crn_guarded_check(&c->memory, what);
 }
 
-static void free_case(diamond_square_parity_case *c)
+static void free_case(diamond_square_case *c)
 {
     crn_guarded_free(&c->memory);
     free(c->wanted);
@@ -97,7 +96,7 @@ static void free_case(diamond_square_parity_case *c)
 
 static void try_case(uint64_t seed)
 {
-    diamond_square_parity_case c;
+    diamond_square_case c;
     make_case(seed, &c);
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
@@ -126,7 +125,7 @@ static void test_large_field_is_the_definition(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        diamond_square_parity_case c = {
+        diamond_square_case c = {
             .params = {.exponent = 11, .seed = 99, .roughness = 0.6, .x = 3 * i}};
         crn_type type = i ? CRN_F32 : CRN_U8;
         int32_t side = (1 << 11) + 1;
@@ -149,7 +148,7 @@ static void test_scratch_memory_may_hold_anything(void **state)
     uint8_t *scratch = crn_context_scratch(operator_contexts[4], 0, bytes);
     assert_non_null(scratch);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        diamond_square_parity_case c;
+        diamond_square_case c;
         make_case(seed, &c);
         memset(scratch, 0xff, bytes); /* NaN */
         try_way(&c, NULL, 4);
@@ -159,7 +158,7 @@ static void test_scratch_memory_may_hold_anything(void **state)
 
 /* --- cuda --- */
 
-static void try_cuda(const crn_ops *ops, diamond_square_parity_case *c)
+static void try_cuda(const crn_ops *ops, diamond_square_case *c)
 {
     memset(c->memory.data, 0, c->memory.bytes);
     int r = ops->diamond_square(operator_contexts[1], &c->params, &c->image);
@@ -170,7 +169,7 @@ static void try_cuda(const crn_ops *ops, diamond_square_parity_case *c)
 
 static void try_cuda_case(uint64_t seed)
 {
-    diamond_square_parity_case c;
+    diamond_square_case c;
     make_case(seed, &c);
     try_cuda(crn_test_cuda_ops(), &c);
     free_case(&c);

@@ -20,13 +20,13 @@
 static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
     &crn_haar_kernels_plain, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
 
-typedef struct haar_parity_case {
+typedef struct haar_case {
     crn_haar_params params;
     crn_image in, out;
     crn_guarded in_memory, out_memory;
     crn_image wanted; /* as `out` shall be; owns its memory */
     char what[OPERATOR_CASE_BYTES];
-} haar_parity_case;
+} haar_case;
 
 static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)
@@ -80,7 +80,7 @@ static void fill(crn_random *random, crn_image *image)
 }
 
 static void make_case_of(uint64_t seed, crn_random *random, int32_t planes, int32_t height,
-                         int32_t width, haar_parity_case *c)
+                         int32_t width, haar_case *c)
 {
     crn_type type = crn_random_once_in(random, 3) ? CRN_U8 : CRN_F32;
     c->in = crn_guarded_image(random, type, planes, height, width, &c->in_memory);
@@ -103,7 +103,7 @@ static void make_case_of(uint64_t seed, crn_random *random, int32_t planes, int3
                        (double)c->params.threshold, c->params.unit ? " unit" : "");
 }
 
-static void free_case(haar_parity_case *c)
+static void free_case(haar_case *c)
 {
     crn_guarded_free(&c->in_memory);
     crn_guarded_free(&c->out_memory);
@@ -111,8 +111,7 @@ static void free_case(haar_parity_case *c)
 }
 
 /* One way, or with NULL the public operator with so many threads. */
-static void try_way(haar_parity_case *c, const crn_haar_way *by, const char *target,
-                    int32_t threads)
+static void try_way(haar_case *c, const crn_haar_way *by, const char *target, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     if (by)
@@ -132,7 +131,7 @@ static void try_way(haar_parity_case *c, const crn_haar_way *by, const char *tar
 
 static void try_case(uint64_t seed)
 {
-    haar_parity_case c = {.params = {0}};
+    haar_case c = {.params = {0}};
     crn_random random = {seed};
     int32_t planes, height, width;
     pick_shape(&random, &planes, &height, &width);
@@ -172,7 +171,7 @@ static void test_large_picture_is_the_definition(void **state)
     uint64_t seed = crn_random_seed();
     crn_random random = {seed};
     for (int32_t i = 0; i < 6; i++) {
-        haar_parity_case c = {.params = {0}};
+        haar_case c = {.params = {0}};
         make_case_of(seed, &random, i % 2 ? 12 : 1, i % 2 ? 95 : 1101, i % 2 ? 511 : 2203, &c);
         for (int32_t threads = 1; threads <= OPERATOR_THREADS_MAX; threads += 2)
             try_way(&c, NULL, NULL, threads);
@@ -193,7 +192,7 @@ static void test_lines_of_the_cache_are_the_definition(void **state)
         size_t floats = (size_t)stride * (size_t)height;
         crn_guarded in = crn_guarded_create(floats * sizeof(float), true);
         crn_guarded out = crn_guarded_create(floats * sizeof(float), true);
-        haar_parity_case c = {.params = {(crn_haar_direction)(i % 3), 0, 0.3f, false}};
+        haar_case c = {.params = {(crn_haar_direction)(i % 3), 0, 0.3f, false}};
         c.params.levels = crn_random_between(&random, 1, 4);
         c.in = (crn_image){in.data, CRN_F32, 1, height, width, (ptrdiff_t)floats, stride, 1};
         c.out = c.in;
@@ -237,7 +236,7 @@ static void test_every_byte_widens_to_its_quotient(void **state)
 
 /* --- cuda --- */
 
-static void try_cuda(const crn_ops *ops, haar_parity_case *c)
+static void try_cuda(const crn_ops *ops, haar_case *c)
 {
     crn_guarded_fill(&c->out_memory);
     operators_check_result(ops->haar(operator_contexts[1], &c->params, &c->in, &c->out), c->what);
@@ -248,7 +247,7 @@ static void try_cuda(const crn_ops *ops, haar_parity_case *c)
 
 static void try_cuda_case(uint64_t seed)
 {
-    haar_parity_case c = {.params = {0}};
+    haar_case c = {.params = {0}};
     crn_random random = {seed};
     int32_t planes, height, width;
     pick_shape(&random, &planes, &height, &width);

@@ -20,13 +20,13 @@
 
 #define ELEMENT_MOST 64
 
-typedef struct morphology_parity_case {
+typedef struct morphology_case {
     crn_image in, out;
     crn_guarded in_memory, out_memory, members_memory, heights_memory;
     crn_morphology_params params;
     crn_image wanted; /* as `out` shall be; owns its memory */
     char what[OPERATOR_CASE_BYTES];
-} morphology_parity_case;
+} morphology_case;
 
 static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)
@@ -76,7 +76,7 @@ static float pick_height(crn_random *random, crn_type type)
     return (float)crn_random_unit(random) - 0.5f;
 }
 
-static void make_element(crn_random *random, crn_type type, morphology_parity_case *c)
+static void make_element(crn_random *random, crn_type type, morphology_case *c)
 {
     crn_element *element = &c->params.element;
     element->shape = (crn_element_shape)crn_random_below(random, 4);
@@ -132,7 +132,7 @@ static bool same_layout(const crn_image *a, const crn_image *b)
            a->step == b->step;
 }
 
-static void make_case(uint64_t seed, morphology_parity_case *c)
+static void make_case(uint64_t seed, morphology_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -156,7 +156,7 @@ static void make_case(uint64_t seed, morphology_parity_case *c)
                        e->height, e->heights ? " non-flat" : "");
 }
 
-static void free_case(morphology_parity_case *c)
+static void free_case(morphology_case *c)
 {
     crn_guarded_free(&c->in_memory);
     crn_guarded_free(&c->out_memory);
@@ -166,7 +166,7 @@ static void free_case(morphology_parity_case *c)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(morphology_parity_case *c, const crn_morphology_way *by, int32_t threads)
+static void try_way(morphology_case *c, const crn_morphology_way *by, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -186,7 +186,7 @@ static void try_way(morphology_parity_case *c, const crn_morphology_way *by, int
 }
 
 /* Small disks, which have kernels of their own, on rows of several vectors. */
-static void make_small_disk_case(uint64_t seed, morphology_parity_case *c)
+static void make_small_disk_case(uint64_t seed, morphology_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -211,9 +211,9 @@ static void make_small_disk_case(uint64_t seed, morphology_parity_case *c)
              side);
 }
 
-static void try_case(uint64_t seed, void make(uint64_t seed, morphology_parity_case *c))
+static void try_case(uint64_t seed, void make(uint64_t seed, morphology_case *c))
 {
-    static morphology_parity_case c;
+    static morphology_case c;
     make(seed, &c);
     void *before = crn_guarded_copy(&c.in_memory);
     assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
@@ -262,7 +262,7 @@ static void test_small_disk_is_the_definition(void **state)
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
-    static morphology_parity_case c;
+    static morphology_case c;
     crn_random random = {crn_random_seed()};
     for (uint32_t i = 0; i < 4; i++) {
         memset(&c, 0, sizeof c);
@@ -292,7 +292,7 @@ static void test_large_picture_is_the_definition(void **state)
 }
 
 /* The device's, against `wanted`. */
-static void try_cuda(morphology_parity_case *c, const crn_ops *cuda)
+static void try_cuda(morphology_case *c, const crn_ops *cuda)
 {
     crn_guarded_fill(&c->out_memory);
     operators_check_result(cuda->morphology(operator_contexts[1], &c->params, &c->in, &c->out),
@@ -303,9 +303,9 @@ static void try_cuda(morphology_parity_case *c, const crn_ops *cuda)
     crn_guarded_check(&c->out_memory, c->what);
 }
 
-static void try_cuda_case(uint64_t seed, void make(uint64_t seed, morphology_parity_case *c))
+static void try_cuda_case(uint64_t seed, void make(uint64_t seed, morphology_case *c))
 {
-    static morphology_parity_case c;
+    static morphology_case c;
     make(seed, &c);
     assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
     c.wanted = crn_image_copy(&c.out);
@@ -332,8 +332,8 @@ static void test_cuda_is_the_definition(void **state)
 }
 
 /* Memory of a case whose images are dense and alike. */
-static void make_dense_images(morphology_parity_case *c, crn_type type, crn_layout layout,
-                              int32_t planes, int32_t height, int32_t width)
+static void make_dense_images(morphology_case *c, crn_type type, crn_layout layout, int32_t planes,
+                              int32_t height, int32_t width)
 {
     size_t bytes = (size_t)planes * (size_t)height * (size_t)width * crn_type_bytes(type);
     c->in_memory = crn_guarded_create(bytes, true);
@@ -343,7 +343,7 @@ static void make_dense_images(morphology_parity_case *c, crn_type type, crn_layo
 }
 
 /* Dense pictures that one tile does not hold, with elements of all the sizes that tiles do. */
-static void make_tiled_case(uint64_t seed, morphology_parity_case *c)
+static void make_tiled_case(uint64_t seed, morphology_case *c)
 {
     static const int32_t planes_of[] = {1, 3, 12, 2, 4, 5};
     crn_random random = {seed};
@@ -370,7 +370,7 @@ static void make_tiled_case(uint64_t seed, morphology_parity_case *c)
 }
 
 /* Too slow for the definition. The last one has so many lanes that its words are 2^32 and a few. */
-static void compare_with_openmp(morphology_parity_case *c)
+static void compare_with_openmp(morphology_case *c)
 {
     crn_morphology_openmp(operator_contexts[2], &c->params, &c->in, &c->out);
     c->wanted = crn_image_copy(&c->out);
@@ -380,7 +380,7 @@ static void compare_with_openmp(morphology_parity_case *c)
 
 static void try_tiled_cuda_case(uint64_t seed)
 {
-    static morphology_parity_case c;
+    static morphology_case c;
     make_tiled_case(seed, &c);
     compare_with_openmp(&c);
 }
@@ -413,7 +413,7 @@ static void test_large_cuda_picture_is_the_definition(void **state)
     crn_test_cuda_ops();
     crn_random random = {crn_random_seed()};
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
-        static morphology_parity_case c;
+        static morphology_case c;
         memset(&c, 0, sizeof c);
         make_dense_images(&c, tried[i].type, tried[i].layout, tried[i].planes, tried[i].height,
                           tried[i].width);
@@ -427,7 +427,7 @@ static void test_large_cuda_picture_is_the_definition(void **state)
 enum { VIEWS = 3, LAUNCHES = 3, SLOT_IN = 16, SLOT_OUT };
 
 /* Asked for once and recorded, then launched with new pictures each time. */
-static void try_views(const crn_gpu *gpu, crn_context *device, morphology_parity_case *c,
+static void try_views(const crn_gpu *gpu, crn_context *device, morphology_case *c,
                       crn_random *random)
 {
     crn_image in = c->in, out = c->out, one = c->in;
@@ -477,7 +477,7 @@ static void test_recorded_cuda_views_are_the_definition(void **state)
     operators_check_result(gpu->context_create(0, VIEWS, &device), "context");
     crn_random random = {crn_random_seed()};
     for (uint64_t i = 0; i < 40; i++) {
-        static morphology_parity_case c;
+        static morphology_case c;
         make_tiled_case(crn_random_next(&random), &c);
         try_views(gpu, device, &c, &random);
         free_case(&c);

@@ -17,14 +17,14 @@
 #include "tests/support/operator_tests.h"
 #include "tools/bench/idc.h"
 
-typedef struct ranklet_parity_case {
+typedef struct ranklet_case {
     crn_image in, out, wanted; /* wanted: planar, serial's; owns its memory */
     crn_guarded in_memory, out_memory;
     crn_ranklet_params params;
     char what[OPERATOR_CASE_BYTES];
-} ranklet_parity_case;
+} ranklet_case;
 
-static void free_case(ranklet_parity_case *c)
+static void free_case(ranklet_case *c)
 {
     crn_guarded_free(&c->in_memory);
     crn_guarded_free(&c->out_memory);
@@ -90,7 +90,7 @@ static void pick_values(crn_random *random, const crn_image *image)
 
 /* With nothing in `wanted` yet. */
 static void make_unanswered_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
-                                 const crn_ranklet_params *params, ranklet_parity_case *c)
+                                 const crn_ranklet_params *params, ranklet_case *c)
 {
     crn_random random = {seed};
     memset(c, 0, sizeof *c);
@@ -107,7 +107,7 @@ static void make_unanswered_case(uint64_t seed, int32_t height, int32_t width, i
 }
 
 static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
-                      const crn_ranklet_params *params, ranklet_parity_case *c)
+                      const crn_ranklet_params *params, ranklet_case *c)
 {
     make_unanswered_case(seed, height, width, planes, params, c);
     assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
@@ -115,13 +115,13 @@ static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t plan
 
 /* For larger pictures, on which the definition is slow: openmp's, which the tests above prove. */
 static void make_openmp_case(uint64_t seed, int32_t height, int32_t width,
-                             const crn_ranklet_params *params, ranklet_parity_case *c)
+                             const crn_ranklet_params *params, ranklet_case *c)
 {
     make_unanswered_case(seed, height, width, 1, params, c);
     assert_int_equal(crn_ranklet_openmp(operator_contexts[4], &c->params, &c->in, &c->wanted), 0);
 }
 
-static void make_random_case(uint64_t seed, ranklet_parity_case *c)
+static void make_random_case(uint64_t seed, ranklet_case *c)
 {
     crn_random random = {~seed};
     crn_ranklet_params params = {2 * crn_random_between(&random, 1, 6),
@@ -143,7 +143,7 @@ static void make_random_case(uint64_t seed, ranklet_parity_case *c)
     make_case(seed, params.height + more_rows, params.width + more, planes, &params, c);
 }
 
-static void check_out(ranklet_parity_case *c, const char *what)
+static void check_out(ranklet_case *c, const char *what)
 {
     crn_assert_images_equal(&c->out, &c->wanted, what);
     crn_guarded_check_gaps(&c->out_memory, &c->out, what);
@@ -152,7 +152,7 @@ static void check_out(ranklet_parity_case *c, const char *what)
 }
 
 /* One way of the fast operator; NULL is the public one. */
-static void try_way(ranklet_parity_case *c, const crn_ranklet_way *way, int32_t threads)
+static void try_way(ranklet_case *c, const crn_ranklet_way *way, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -171,7 +171,7 @@ static void try_way(ranklet_parity_case *c, const crn_ranklet_way *way, int32_t 
 
 static void try_case(uint64_t seed)
 {
-    ranklet_parity_case c;
+    ranklet_case c;
     make_random_case(seed, &c);
     void *before = crn_guarded_copy(&c.in_memory);
     crn_random random = {seed * 3};
@@ -219,7 +219,7 @@ static void test_sums_at_their_limits_fit(void **state)
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (int flat = 0; flat < 4; flat++) {
-            ranklet_parity_case c;
+            ranklet_case c;
             const crn_ranklet_params *params = &limits[i].params;
             assert_int_equal(crn_ranklet_width_needed(params), limits[i].width);
             make_case(i, params->height + 1, params->width + 1, 1, params, &c);
@@ -252,7 +252,7 @@ static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
-        ranklet_parity_case c;
+        ranklet_case c;
         const crn_ranklet_params params = {seed & 1 ? 4 : 28, seed & 1 ? 4 : 6};
         make_case(seed, 60, 500, 2, &params, &c);
         for (int32_t threads = 1; threads <= 3; threads++)
@@ -262,7 +262,7 @@ static void test_large_picture_is_the_definition(void **state)
 }
 
 /* sign(t - c) of every pair. */
-static int64_t sum_of_pairs(const ranklet_parity_case *c, int32_t plane, int32_t y, int32_t x,
+static int64_t sum_of_pairs(const ranklet_case *c, int32_t plane, int32_t y, int32_t x,
                             int orientation)
 {
     const int32_t width = c->params.width, height = c->params.height;
@@ -287,7 +287,7 @@ static void test_definition_counts_all_pairs(void **state)
     (void)state;
     uint64_t seed = crn_random_seed();
     for (uint32_t i = 0; i < 60; i++) {
-        ranklet_parity_case c;
+        ranklet_case c;
         make_random_case(seed + i, &c);
         crn_random random = {seed + i};
         double half = c.params.width * c.params.height / 2;
@@ -314,7 +314,7 @@ static void test_distribution_counting_is_the_definition(void **state)
     uint64_t seed = crn_random_seed();
     uint32_t compared = 0;
     for (uint32_t i = 0; i < 60; i++) {
-        ranklet_parity_case c;
+        ranklet_case c;
         make_random_case(seed + i, &c);
         if (c.in.type == CRN_U8 && c.in.planes == 1) {
             crn_guarded_fill(&c.out_memory);
@@ -330,7 +330,7 @@ static void test_distribution_counting_is_the_definition(void **state)
 /* --- on a device --------------------------------------------------------------------------------
  */
 
-static void check_cuda(const crn_ops *cuda, ranklet_parity_case *c)
+static void check_cuda(const crn_ops *cuda, ranklet_case *c)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | cuda", c->what);
@@ -341,7 +341,7 @@ static void check_cuda(const crn_ops *cuda, ranklet_parity_case *c)
 
 static void try_cuda(uint64_t seed)
 {
-    ranklet_parity_case c;
+    ranklet_case c;
     make_random_case(seed, &c);
     void *before = crn_guarded_copy(&c.in_memory);
     check_cuda(crn_test_cuda_ops(), &c);
@@ -367,7 +367,7 @@ static void test_cuda_sums_at_their_limits_fit(void **state)
         {306, 304}, {512, 510}, {46342, 2}, {70000, 2}, {2, 32768}, {16, 8194}};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (int flat = 0; flat < 4; flat++) {
-            ranklet_parity_case c;
+            ranklet_case c;
             const crn_ranklet_params *params = &limits[i];
             make_unanswered_case(i + 99, params->height + 9, params->width + 9, 1, params, &c);
             for (int32_t y = 0; y < c.in.height && flat; y++)
@@ -409,7 +409,7 @@ static void test_cuda_pyramid_is_the_definition(void **state)
             params.height = params.width =
                 params.height < params.width ? params.height : params.width;
         for (; params.height >= 2 && params.width >= 2; params.height /= 2, params.width /= 2) {
-            ranklet_parity_case c;
+            ranklet_case c;
             make_openmp_case(2 * i + (uint64_t)params.width, pyramids[i].height, pyramids[i].width,
                              &params, &c);
             check_cuda(cuda, &c);
