@@ -55,7 +55,7 @@ static void collect(crn_line *line)
         judgement.on_device = output->on_device;
         if (output->status == 0 &&
             crn_store_put(line->store, &output->defects, &judgement.result) < 0) {
-            judgement.result = CRN_STORE_NONE;
+            judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;
             line->results_full++;

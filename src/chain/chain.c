@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/publish/result_store.h"
 #include "stages/context.h"
 
 struct crn_chain {
@@ -99,26 +98,20 @@ int64_t crn_recent_p99_ns(const crn_recent *recent)
 /* What the context of a running view asks: its time is up, or its fruit was judged without it. */
 static bool is_over(const void *owner)
 {
-    const crn_view *view = owner;
-    return atomic_load_explicit(&view->cancelled, memory_order_relaxed) ||
-           crn_now_ns() >= view->deadline_ns;
+    const crn_chain_input *input = owner;
+    return (input->cancelled && atomic_load_explicit(input->cancelled, memory_order_relaxed)) ||
+           crn_now_ns() >= input->deadline_ns;
 }
 
-static void set_up_job(const crn_chain *chain, const crn_view *view, crn_defects *defects,
+static void set_up_job(const crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
                        crn_job *job)
 {
-    const crn_view_header *header = &view->header;
     memset(job, 0, sizeof *job);
     job->ops = chain->ops;
     job->context = chain->context;
     job->classes = &chain->config->classes;
-    job->received =
-        crn_image_dense(view->maps, header->type, header->layout, (int32_t)header->channels,
-                        (int32_t)header->height, (int32_t)header->width);
-    job->maps = job->received;
-    if (view->intensity)
-        job->intensity = crn_image_dense(view->intensity, CRN_U8, CRN_CHW, 1,
-                                         (int32_t)header->height, (int32_t)header->width);
+    job->received = job->maps = input->maps;
+    job->intensity = input->intensity;
     job->contours = chain->contours;
     job->defects = defects;
     defects->defect_count = defects->point_count = defects->texture_count = 0;
@@ -137,17 +130,17 @@ static void note_failure(crn_recent *recent, int r, int64_t took_ns)
 }
 
 /* Whether the step is to be left out: decided before it starts. */
-static bool must_skip(crn_chain *chain, int32_t step, const crn_view *view, int64_t now_ns)
+static bool must_skip(crn_chain *chain, int32_t step, const crn_chain_input *input, int64_t now_ns)
 {
     crn_recent *recent = &chain->recent[step];
     if (!chain->config->chain[step].optional ||
-        view->deadline_ns - now_ns >= crn_recent_p99_ns(recent))
+        input->deadline_ns - now_ns >= crn_recent_p99_ns(recent))
         return false;
     crn_recent_leave_out(recent);
     return true;
 }
 
-static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
+static int run_enqueues(crn_chain *chain, const crn_chain_input *input, crn_job *job,
                         crn_judgement *judgement)
 {
     const crn_config *config = chain->config;
@@ -156,7 +149,7 @@ static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
         const crn_step *step = &config->chain[i];
         if (!step->stage->enqueue)
             continue;
-        if (must_skip(chain, i, view, now_ns)) {
+        if (must_skip(chain, i, input, now_ns)) {
             judgement->skipped |= UINT32_C(1) << i;
             continue;
         }
@@ -173,7 +166,7 @@ static int run_enqueues(crn_chain *chain, const crn_view *view, crn_job *job,
 }
 
 /* `here`: the enqueues ran here too, so that a step's whole cost is known. */
-static int run_finishes(crn_chain *chain, const crn_view *view, bool here, crn_job *job,
+static int run_finishes(crn_chain *chain, const crn_chain_input *input, bool here, crn_job *job,
                         crn_judgement *judgement)
 {
     const crn_config *config = chain->config;
@@ -182,7 +175,7 @@ static int run_finishes(crn_chain *chain, const crn_view *view, bool here, crn_j
         const crn_step *step = &config->chain[i];
         if (judgement->skipped & UINT32_C(1) << i)
             continue;
-        if (!step->stage->enqueue && must_skip(chain, i, view, now_ns)) {
+        if (!step->stage->enqueue && must_skip(chain, i, input, now_ns)) {
             judgement->skipped |= UINT32_C(1) << i;
             continue;
         }
@@ -201,18 +194,18 @@ static int run_finishes(crn_chain *chain, const crn_view *view, bool here, crn_j
     return 0;
 }
 
-int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
+int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
                   crn_judgement *ret_judgement)
 {
     crn_job job;
-    set_up_job(chain, view, defects, &job);
-    crn_judgement judgement = {.result = CRN_STORE_NONE};
+    set_up_job(chain, input, defects, &job);
+    crn_judgement judgement = {.result = CRN_RESULT_NONE};
     int64_t start_ns = crn_now_ns();
-    judgement.queue_ns = start_ns - view->received_ns;
-    crn_context_limit(chain->context, is_over, view);
-    int r = run_enqueues(chain, view, &job, &judgement);
+    judgement.queue_ns = start_ns - input->received_ns;
+    crn_context_limit(chain->context, is_over, input);
+    int r = run_enqueues(chain, input, &job, &judgement);
     if (r == 0)
-        r = run_finishes(chain, view, true, &job, &judgement);
+        r = run_finishes(chain, input, true, &job, &judgement);
     crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
@@ -245,7 +238,8 @@ void crn_enqueued_find(crn_enqueued *done, int32_t channels)
 
 /* The view's own among those of its batch, with the capacities that it has on the processor. False:
  * some are missing, or they are more than a view may have. */
-static bool take_contours(const crn_view *view, const crn_enqueued *done, crn_contours *contours)
+static bool take_contours(const crn_chain_input *input, const crn_enqueued *done,
+                          crn_contours *contours)
 {
     const crn_contours *all = done->contours;
     crn_contour *own = all->contours + done->first;
@@ -258,7 +252,7 @@ static bool take_contours(const crn_view *view, const crn_enqueued *done, crn_co
     if (points > contours->point_capacity || done->count > contours->contour_capacity)
         return false;
     for (uint32_t i = 0; i < done->count; i++)
-        own[i].plane -= done->index * (int32_t)view->header.channels;
+        own[i].plane -= done->index * input->maps.planes;
     contours->points = all->points;
     contours->contours = own;
     contours->point_count = (uint32_t)points;
@@ -266,19 +260,19 @@ static bool take_contours(const crn_view *view, const crn_enqueued *done, crn_co
     return true;
 }
 
-int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued *done,
+int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_enqueued *done,
                      crn_defects *defects, crn_judgement *ret_judgement)
 {
     crn_job job;
-    set_up_job(chain, view, defects, &job);
-    if (!take_contours(view, done, &job.contours))
+    set_up_job(chain, input, defects, &job);
+    if (!take_contours(input, done, &job.contours))
         return -EOVERFLOW;
-    crn_judgement judgement = {.result = CRN_STORE_NONE,
-                               .queue_ns = done->begun_ns - view->received_ns,
+    crn_judgement judgement = {.result = CRN_RESULT_NONE,
+                               .queue_ns = done->begun_ns - input->received_ns,
                                .skipped = done->skipped};
     memcpy(judgement.stage_ns, done->stage_ns, sizeof judgement.stage_ns);
-    crn_context_limit(chain->context, is_over, view);
-    int r = run_finishes(chain, view, false, &job, &judgement);
+    crn_context_limit(chain->context, is_over, input);
+    int r = run_finishes(chain, input, false, &job, &judgement);
     crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
@@ -293,14 +287,14 @@ int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued 
     return 0;
 }
 
-int crn_chain_measure(crn_chain *chain, const crn_view *view, int64_t *ret_ns)
+int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns)
 {
     crn_job job;
     crn_defects none = {.defect_count = 0};
-    crn_judgement judgement = {.result = CRN_STORE_NONE};
-    set_up_job(chain, view, &none, &job);
+    crn_judgement judgement = {.result = CRN_RESULT_NONE};
+    set_up_job(chain, input, &none, &job);
     int64_t start_ns = crn_now_ns();
-    int r = run_enqueues(chain, view, &job, &judgement);
+    int r = run_enqueues(chain, input, &job, &judgement);
     if (r == 0)
         *ret_ns = crn_now_ns() - start_ns;
     return r;

@@ -6,11 +6,22 @@
 #ifndef CRN_CHAIN_H
 #define CRN_CHAIN_H
 
+#include <stdatomic.h>
+
+#include "src/chain/judgement.h"
 #include "src/config/config.h"
-#include "src/fruit/fruit.h"
-#include "src/ingest/view.h"
+#include "stages/image.h"
 
 typedef struct crn_chain crn_chain;
+
+/* A view as the chain sees it; the memory stays the caller's. */
+typedef struct crn_chain_input {
+    crn_image maps;               /* as they came, dense */
+    crn_image intensity;          /* one plane of u8 of the same size; data NULL: there is none */
+    int64_t received_ns;          /* CLOCK_MONOTONIC */
+    int64_t deadline_ns;          /* CLOCK_MONOTONIC; CRN_NEVER_NS: none */
+    const atomic_bool *cancelled; /* set once nobody waits for it any more; NULL: that never is */
+} crn_chain_input;
 
 /* So many of a step's latest durations stand for "recent". */
 #define CRN_RECENT 128
@@ -49,12 +60,12 @@ void crn_chain_free(crn_chain **chain);
 
 /*
  * Runs every step. `defects` (the caller's arrays) is written from the start; *ret_judgement gets
- * times, skipped steps, defect count and truncation; its `result` is left at CRN_STORE_NONE. A step
- * marked optional is skipped when the time to view->deadline_ns is less than its recent p99. 0, the
- * negative errno of the step that failed, or -ETIME: view->deadline_ns passed or view->cancelled
- * was set while a step ran, and it ended within a few milliseconds of work.
+ * times, skipped steps, defect count and truncation; its `result` is left at CRN_RESULT_NONE. A
+ * step marked optional is skipped when the time to input->deadline_ns is less than its recent p99.
+ * 0, the negative errno of the step that failed, or -ETIME: input->deadline_ns passed or
+ * *input->cancelled was set while a step ran, and it ended within a few milliseconds of work.
  */
-int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
+int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
                   crn_judgement *ret_judgement);
 
 /*
@@ -63,12 +74,12 @@ int crn_chain_run(crn_chain *chain, const crn_view *view, crn_defects *defects,
  * where they lie, so each view of `done` is finished once. -EOVERFLOW: the contours are not all
  * there (they or their points are more than the limits allow): the view is to be run whole.
  */
-int crn_chain_finish(crn_chain *chain, const crn_view *view, const crn_enqueued *done,
+int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_enqueued *done,
                      crn_defects *defects, crn_judgement *ret_judgement);
 
 /* How long the enqueue halves take on this view: what a device would take over. 0 or the errno of
  * the step that failed. */
-int crn_chain_measure(crn_chain *chain, const crn_view *view, int64_t *ret_ns);
+int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns);
 
 /* Finds the view's contours by their planes; before any of its batch is finished. */
 void crn_enqueued_find(crn_enqueued *done, int32_t channels);

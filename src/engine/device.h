@@ -17,6 +17,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/chain/chain.h"
+#include "src/ingest/view.h"
 
 /* Views that a device has at once, from crn_device_submit to crn_device_release. */
 #define CRN_DEVICE_VIEWS 32

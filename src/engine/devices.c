@@ -39,17 +39,13 @@ static float *made_up_maps(const crn_shape *shape)
 
 static int measure_processor(crn_chain *chain, const crn_shape *shape, float *maps, int64_t *ret_ns)
 {
-    crn_view view = {.header = {.height = (uint32_t)shape->height,
-                                .width = (uint32_t)shape->width,
-                                .channels = (uint32_t)shape->channels,
-                                .type = shape->type,
-                                .layout = shape->layout},
-                     .maps = (unsigned char *)maps,
-                     .deadline_ns = CRN_NEVER_NS};
+    crn_chain_input input = {.maps = crn_image_dense(maps, shape->type, shape->layout,
+                                                     shape->channels, shape->height, shape->width),
+                             .deadline_ns = CRN_NEVER_NS};
     int64_t took_ns[RUNS];
-    int r = crn_chain_measure(chain, &view, &took_ns[0]); /* takes its memory */
+    int r = crn_chain_measure(chain, &input, &took_ns[0]); /* takes its memory */
     for (int32_t i = 0; i < RUNS && r == 0; i++)
-        r = crn_chain_measure(chain, &view, &took_ns[i]);
+        r = crn_chain_measure(chain, &input, &took_ns[i]);
     if (r == 0)
         *ret_ns = crn_choice_median_ns(took_ns, RUNS);
     return r;

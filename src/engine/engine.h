@@ -9,6 +9,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/chain/chain.h"
+#include "src/ingest/view.h"
 #include "src/engine/device.h"
 #include "src/engine/worker.h"
 

@@ -42,15 +42,16 @@ struct crn_worker {
 static int run_chain(crn_worker *self, task *it)
 {
     crn_output *output = &it->output;
+    crn_chain_input input = crn_view_input(output->view);
     int r = -EOVERFLOW;
     if (it->from && it->from->status == 0)
-        r = crn_chain_finish(self->chain, output->view, &it->from->enqueued, &output->defects,
+        r = crn_chain_finish(self->chain, &input, &it->from->enqueued, &output->defects,
                              &output->judgement);
     if (it->from)
         crn_device_finished(it->from);
     output->on_device = r != -EOVERFLOW;
     if (r == -EOVERFLOW)
-        r = crn_chain_run(self->chain, output->view, &output->defects, &output->judgement);
+        r = crn_chain_run(self->chain, &input, &output->defects, &output->judgement);
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/chain/chain.h"
+#include "src/ingest/view.h"
 #include "src/engine/device.h"
 
 /* One view runs, one waits: the worker never idles for the hand-over, and little is decided too

@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
+#include "src/chain/judgement.h"
 #include "src/config/config.h"
 #include "src/fruit/lane.h"
 #include "src/ingest/refusal.h"
@@ -60,19 +61,6 @@ typedef enum crn_view_state {
     CRN_VIEW_LOST,    /* received but never to be judged: no slot, discarded, failed */
     CRN_VIEW_REFUSED, /* not received, but for messages that were refused */
 } crn_view_state;
-
-/* What the engine says of a view it finished. */
-typedef struct crn_judgement {
-    int64_t queue_ns;                 /* from reception to its start */
-    int64_t run_ns;                   /* from its start to its end, waits between halves included */
-    int64_t cost_ns;                  /* what it cost the machine; see schedule.h */
-    int64_t stage_ns[CRN_STAGES_MAX]; /* one per step of the chain; 0 for a skipped one */
-    uint32_t skipped;                 /* bit per step of the chain */
-    uint32_t defect_count;
-    uint32_t result; /* handle in the store of results, which whoever judges the fruit gives back */
-    bool truncated;
-    bool on_device; /* its enqueue halves ran on a device */
-} crn_judgement;
 
 typedef struct crn_fruit_view {
     crn_view_state state;

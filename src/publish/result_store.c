@@ -15,7 +15,7 @@ typedef struct preamble {
 } preamble;
 
 typedef struct block {
-    uint32_t next; /* of the same view, or of the free ones; CRN_STORE_NONE ends both */
+    uint32_t next; /* of the same view, or of the free ones; CRN_RESULT_NONE ends both */
     unsigned char bytes[BLOCK_BYTES - sizeof(uint32_t)];
 } block;
 
@@ -38,13 +38,13 @@ typedef struct store_position {
 int crn_store_create(size_t bytes, crn_store **ret_store)
 {
     size_t count = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0);
-    if (count == 0 || count >= CRN_STORE_NONE)
+    if (count == 0 || count >= CRN_RESULT_NONE)
         return -EINVAL;
     crn_store *store = calloc(1, sizeof *store);
     if (!store)
         return -ENOMEM;
     store->count = (uint32_t)count;
-    store->given = CRN_STORE_NONE;
+    store->given = CRN_RESULT_NONE;
     store->blocks = mmap(NULL, count * BLOCK_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (store->blocks == MAP_FAILED) {
@@ -69,7 +69,7 @@ void crn_store_free(crn_store **store)
 static uint32_t take_block(crn_store *store)
 {
     uint32_t taken = store->given;
-    if (taken != CRN_STORE_NONE)
+    if (taken != CRN_RESULT_NONE)
         store->given = store->blocks[taken].next;
     else
         taken = store->fresh++;
@@ -80,7 +80,7 @@ static uint32_t take_block(crn_store *store)
 /* A chain of `count` blocks, which are there. */
 static uint32_t take_chain(crn_store *store, size_t count)
 {
-    uint32_t first = CRN_STORE_NONE;
+    uint32_t first = CRN_RESULT_NONE;
     for (size_t i = 0; i < count; i++) {
         uint32_t taken = take_block(store);
         store->blocks[taken].next = first;
@@ -113,7 +113,7 @@ static void move(const crn_store *store, store_position *cursor, void *memory, s
 int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_handle)
 {
     if (defects->defect_count == 0 && !defects->truncated) {
-        *ret_handle = CRN_STORE_NONE;
+        *ret_handle = CRN_RESULT_NONE;
         return 0;
     }
     preamble head = {defects->defect_count, defects->point_count, defects->texture_count,
@@ -142,7 +142,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
     into->point_count = 0;
     into->texture_count = 0;
     into->truncated = false;
-    if (handle == CRN_STORE_NONE)
+    if (handle == CRN_RESULT_NONE)
         return;
     preamble head;
     store_position cursor = {&store->blocks[handle], 0};
@@ -163,7 +163,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
 
 void crn_store_give(crn_store *store, uint32_t handle)
 {
-    while (handle != CRN_STORE_NONE) {
+    while (handle != CRN_RESULT_NONE) {
         uint32_t next = store->blocks[handle].next;
         store->blocks[handle].next = store->given;
         store->given = handle;

@@ -10,11 +10,10 @@
 #include <stdint.h>
 
 #include "stages/base/cplusplus.h"
+#include "src/chain/judgement.h"
 #include "stages/result.h"
 
 CRN_C_BEGIN
-
-#define CRN_STORE_NONE UINT32_MAX /* the handle of no defects */
 
 typedef struct crn_store crn_store;
 
@@ -22,15 +21,15 @@ typedef struct crn_store crn_store;
 int crn_store_create(size_t bytes, crn_store **ret_store);
 void crn_store_free(crn_store **store);
 
-/* Copies the defects in; *ret_handle names them until crn_store_give (CRN_STORE_NONE when there are
- * none and none were left out). 0, or -ENOBUFS when the blocks are used up. */
+/* Copies the defects in; *ret_handle names them until crn_store_give (CRN_RESULT_NONE when there
+ * are none and none were left out). 0, or -ENOBUFS when the blocks are used up. */
 int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_handle);
 
 /* Copies them out again; `into` has the capacities the defects had: what does not fit reads as no
- * defects, truncated. CRN_STORE_NONE reads as no defects. */
+ * defects, truncated. CRN_RESULT_NONE reads as no defects. */
 void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into);
 
-/* Gives the blocks back; CRN_STORE_NONE is fine. */
+/* Gives the blocks back; CRN_RESULT_NONE is fine. */
 void crn_store_give(crn_store *store, uint32_t handle);
 
 size_t crn_store_blocks_free(const crn_store *store);

@@ -90,18 +90,17 @@ static crn_chain *chain_of(const crn_stage *first, const crn_stage *second)
     return chain;
 }
 
-static crn_view running;
+static atomic_bool cancelled_view;
 
 static int run(crn_chain *chain, int64_t left_ns, crn_judgement *judgement)
 {
-    running.header = (crn_view_header){
-        .height = 3, .width = 4, .channels = 2, .type = CRN_F32, .layout = CRN_HWC};
-    running.maps = (unsigned char *)maps;
-    running.received_ns = crn_now_ns() - 5 * CRN_NS_PER_MS;
-    running.deadline_ns = crn_now_ns() + left_ns;
+    crn_chain_input input = {.maps = crn_image_dense(maps, CRN_F32, CRN_HWC, 2, 3, 4),
+                             .received_ns = crn_now_ns() - 5 * CRN_NS_PER_MS,
+                             .deadline_ns = crn_now_ns() + left_ns,
+                             .cancelled = &cancelled_view};
     crn_defects defects = {
         .defects = defect_memory, .xy = xy_memory, .defect_capacity = 4, .point_capacity = 4};
-    return crn_chain_run(chain, &running, &defects, judgement);
+    return crn_chain_run(chain, &input, &defects, judgement);
 }
 
 static void all_enqueues_run_before_any_finish(void **state)
@@ -187,7 +186,7 @@ static void a_step_that_was_held_up_once_runs_again(void **state)
 
 static void set_cancelled(bool cancelled)
 {
-    atomic_store(&running.cancelled, cancelled);
+    atomic_store(&cancelled_view, cancelled);
 }
 
 /* Its fruit is judged meanwhile. */
@@ -311,14 +310,12 @@ static crn_point batch_points[9];
 static int finish(crn_chain *chain, const crn_enqueued *done, int64_t deadline_ns,
                   crn_judgement *judgement)
 {
-    crn_view view = {
-        .header = {.height = 3, .width = 4, .channels = 2, .type = CRN_F32, .layout = CRN_HWC},
-        .maps = (unsigned char *)maps,
-        .received_ns = done->begun_ns - 3000,
-        .deadline_ns = deadline_ns};
+    crn_chain_input input = {.maps = crn_image_dense(maps, CRN_F32, CRN_HWC, 2, 3, 4),
+                             .received_ns = done->begun_ns - 3000,
+                             .deadline_ns = deadline_ns};
     crn_defects defects = {
         .defects = defect_memory, .xy = xy_memory, .defect_capacity = 4, .point_capacity = 4};
-    return crn_chain_finish(chain, &view, done, &defects, judgement);
+    return crn_chain_finish(chain, &input, done, &defects, judgement);
 }
 
 static void a_view_from_a_device_is_given_up_too(void **state)

@@ -118,10 +118,10 @@ static void test_no_defects_need_no_block(void **state)
     crn_defects none = make_defects(1, 1);
     uint32_t handle = 0;
     assert_int_equal(crn_store_put(store, &none, &handle), 0);
-    assert_int_equal(handle, CRN_STORE_NONE);
+    assert_int_equal(handle, CRN_RESULT_NONE);
     assert_int_equal(crn_store_blocks_free(store), 1);
-    expect_same(store, CRN_STORE_NONE, &none);
-    crn_store_give(store, CRN_STORE_NONE);
+    expect_same(store, CRN_RESULT_NONE, &none);
+    crn_store_give(store, CRN_RESULT_NONE);
 
     /* That all were left out is a result too. */
     none.truncated = true;

@@ -211,7 +211,7 @@ static void time_view(verdict_fixture *f, uint32_t index, int64_t received_ns, i
     crn_judgement judgement = {.queue_ns = queue_ns, .run_ns = waits_ns};
     for (int i = 0; i < 4; i++)
         judgement.run_ns += judgement.stage_ns[i] = stage_ns[i];
-    judgement.result = CRN_STORE_NONE;
+    judgement.result = CRN_RESULT_NONE;
     f->views[index] = (crn_fruit_view){
         .state = CRN_VIEW_JUDGED, .received_ns = received_ns, .judgement = judgement};
 }

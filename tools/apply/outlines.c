@@ -7,7 +7,7 @@
 
 #include "stages/base/new_file.h"
 #include "tools/apply/map.h"
-#include "tools/tail/draw.h"
+#include "tools/common/palette.h"
 
 #define GAP        8     /* pixels between pages */
 #define SIDE_MAX   32767 /* of cairo's pictures */

@@ -6,24 +6,10 @@
 
 #include "stages/base/error.h"
 #include "tools/common/decode.h"
+#include "tools/common/palette.h"
 #include "tools/tail/photos.h"
 
 #define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX
-
-/*
- * Which class has which colour: the same in every picture of one palette. Classes take the colours
- * in the order in which they are first named; a zeroed palette has named none.
- */
-typedef struct crn_palette {
-    int32_t count;
-    char name[CRN_CLASSES_MAX][CRN_DECODED_TEXT_BYTES];
-} crn_palette;
-
-typedef struct crn_color {
-    double red, green, blue; /* 0 to 1 */
-} crn_color;
-
-crn_color crn_palette_color(crn_palette *palette, const char *name);
 
 /*
  * Draws a verdict into a PNG. photos[i] is the ground of view i, photo_count of them; a view
