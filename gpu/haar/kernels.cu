@@ -39,7 +39,7 @@ typedef struct spot {
 } spot;
 
 template <int N>
-static __device__ __forceinline__ spot spot_of(const crn_gpu_haar_job &job, const tile &t)
+static __device__ __forceinline__ spot spot_of(const crn_gpu_haar_job &job, const gpu_haar_tile &t)
 {
     spot s;
     s.y = t.y + N * t.block_y;
@@ -69,8 +69,8 @@ static __device__ __forceinline__ void at_reach(const spot &s, WHAT what)
 
 /* The averages of the CTA's blocks, in shared memory. */
 template <int N, int VEC>
-static __device__ __forceinline__ crn_haar_grid grid_of(const crn_gpu_haar_job &job, const tile &t,
-                                                        float *shared)
+static __device__ __forceinline__ crn_haar_grid grid_of(const crn_gpu_haar_job &job,
+                                                        const gpu_haar_tile &t, float *shared)
 {
     constexpr int LEVELS = log2_of<N>::value;
     int32_t channels = job.lanes_per_cta * VEC, across = 1 << job.across_log2;
@@ -84,7 +84,7 @@ static __device__ __forceinline__ crn_haar_grid grid_of(const crn_gpu_haar_job &
 
 template <int VEC>
 static __device__ __forceinline__ crn_haar_channels channels_of(const crn_gpu_haar_job &job,
-                                                                const tile &t,
+                                                                const gpu_haar_tile &t,
                                                                 const crn_haar_view &view)
 {
     crn_haar_channels channels = {view.row_stride, view.step, VEC == 1 ? view.lane_stride : 1,
@@ -93,14 +93,15 @@ static __device__ __forceinline__ crn_haar_channels channels_of(const crn_gpu_ha
 }
 
 template <typename T>
-static __device__ __forceinline__ T *group_at(const crn_gpu_haar_job &job, const tile &t,
+static __device__ __forceinline__ T *group_at(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
                                               const crn_haar_view &view)
 {
     return crn_haar_at<T>(view, t.group * job.lanes_per_cta, t.picture);
 }
 
 /* A block's average in the grid. */
-static __device__ __forceinline__ float *slot_of(const crn_haar_grid &grid, const tile &t, int vec)
+static __device__ __forceinline__ float *slot_of(const crn_haar_grid &grid, const gpu_haar_tile &t,
+                                                 int vec)
 {
     return grid.at + t.block_y * grid.row_stride + t.block_x * grid.step + t.slot * vec;
 }
@@ -175,8 +176,9 @@ static __device__ __forceinline__ void forward_levels(const crn_gpu_haar_job &jo
 }
 
 template <crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void forward_block(const crn_gpu_haar_job &job, const tile &t,
-                                                     const spot &s, float (&average)[VEC])
+static __device__ __forceinline__ void forward_block(const crn_gpu_haar_job &job,
+                                                     const gpu_haar_tile &t, const spot &s,
+                                                     float (&average)[VEC])
 {
     float block[N][N][VEC];
     load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
@@ -223,8 +225,9 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 
 /* All that the block takes from memory, in one go: nothing waits for what is made of it. */
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void load_levels(const crn_gpu_haar_job &job, const tile &t,
-                                                   const spot &s, float (&block)[N][N][VEC])
+static __device__ __forceinline__ void load_levels(const crn_gpu_haar_job &job,
+                                                   const gpu_haar_tile &t, const spot &s,
+                                                   float (&block)[N][N][VEC])
 {
     if (job.levels == K) {
         if (sizeof(T) == sizeof(float) || job.averages_are_floats)
@@ -263,9 +266,9 @@ static __device__ __forceinline__ void load_average(const float *slot, float (&b
 
 /* A block's own levels back, and its pixels to where they belong. */
 template <int N, int VEC>
-static __device__ __forceinline__ void restore_block(const crn_gpu_haar_job &job, const tile &t,
-                                                     const spot &s, const crn_haar_view &view,
-                                                     float (&block)[N][N][VEC])
+static __device__ __forceinline__ void
+restore_block(const crn_gpu_haar_job &job, const gpu_haar_tile &t, const spot &s,
+              const crn_haar_view &view, float (&block)[N][N][VEC])
 {
     inverse_levels<log2_of<N>::value - 1>(job.levels, block);
     float *pixels = crn_haar_at<float>(view, s.lane, t.picture);
@@ -277,7 +280,7 @@ static __device__ __forceinline__ void restore_block(const crn_gpu_haar_job &job
 
 /* What the levels of the grid leave in it. */
 template <typename T, int VEC>
-static __device__ void inverse_grid(const crn_gpu_haar_job &job, const tile &t,
+static __device__ void inverse_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
                                     const crn_haar_grid &grid)
 {
     crn_haar_channels channels = channels_of<VEC>(job, t, job.averages);
@@ -332,8 +335,9 @@ static __device__ __forceinline__ void soften_levels(const crn_gpu_haar_job &job
 
 /* The averages of a launch's last level where they come from another. */
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job, const tile &t,
-                                                     const spot &s, float (&block)[N][N][VEC])
+static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job,
+                                                     const gpu_haar_tile &t, const spot &s,
+                                                     float (&block)[N][N][VEC])
 {
     if (job.levels == K)
         load_averages<K, REACH>(job, s, job.averages,
@@ -343,8 +347,9 @@ static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job
 }
 
 template <crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void soften_block(const crn_gpu_haar_job &job, const tile &t,
-                                                    const spot &s, float (&block)[N][N][VEC])
+static __device__ __forceinline__ void soften_block(const crn_gpu_haar_job &job,
+                                                    const gpu_haar_tile &t, const spot &s,
+                                                    float (&block)[N][N][VEC])
 {
     load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
                             block);
@@ -355,7 +360,7 @@ static __device__ __forceinline__ void soften_block(const crn_gpu_haar_job &job,
 
 /* There and back. */
 template <int VEC>
-static __device__ void soften_grid(const crn_gpu_haar_job &job, const tile &t,
+static __device__ void soften_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
                                    const crn_haar_grid &grid)
 {
     int32_t levels = job.levels - grid.first;

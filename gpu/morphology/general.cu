@@ -19,14 +19,12 @@ static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
 
 /* The pixels of dense planes: every thread goes over its share. */
 #define EACH_PIXEL(field, s, y, x)                                                                 \
-    for (int32_t s = (int32_t)blockIdx.z; s < (general_field).planes;                              \
-         s = onward(s, gridDim.z, (general_field).planes))                                         \
-        for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y);                          \
-             y < (general_field).height;                                                           \
-             y = onward(y, gridDim.y * THREADS_Y, (general_field).height))                         \
-            for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x);                      \
-                 x < (general_field).width;                                                        \
-                 x = onward(x, gridDim.x * THREADS_X, (general_field).width))
+    for (int32_t s = (int32_t)blockIdx.z; s < (field).planes;                                      \
+         s = onward(s, gridDim.z, (field).planes))                                                 \
+        for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y); y < (field).height;      \
+             y = onward(y, gridDim.y * THREADS_Y, (field).height))                                 \
+            for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x); x < (field).width;   \
+                 x = onward(x, gridDim.x * THREADS_X, (field).width))
 
 typedef struct general_field {
     int32_t planes, height, width; /* planes: of all views */
@@ -370,8 +368,8 @@ static int make_runs(const work *w, bool reflect, run_list *ret_list)
     const crn_element *e = w->element;
     run_list list = {NULL, NULL, (e->width + 1) / 2, e->height, e->height / 2, reflect};
     size_t most = (size_t)list.most * (size_t)e->height;
-    list.runs =
-        static_cast<run *>(crn_context_scratch(w->context, SLOT_RUNS, most * sizeof(general_run)));
+    list.runs = static_cast<general_run *>(
+        crn_context_scratch(w->context, SLOT_RUNS, most * sizeof(general_run)));
     list.counts = static_cast<int32_t *>(
         crn_context_scratch(w->context, SLOT_COUNTS, (size_t)e->height * sizeof(int32_t)));
     if (!list.runs || !list.counts)

@@ -115,7 +115,7 @@ static int32_t rhombus_radius(const chords_plan *p)
 
 static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_t per_word)
 {
-    *p = plan();
+    *p = chords_plan();
     p->lengths[0] = 1;
     if (!find_runs(p, e, reflect))
         return false;

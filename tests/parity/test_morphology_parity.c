@@ -258,6 +258,17 @@ static void test_small_disk_is_the_definition(void **state)
     operators_try_cases(300, try_small_disk);
 }
 
+/* Memory of a case whose images are dense and alike. */
+static void make_dense_images(morphology_case *c, crn_type type, crn_layout layout, int32_t planes,
+                              int32_t height, int32_t width)
+{
+    size_t bytes = (size_t)planes * (size_t)height * (size_t)width * crn_type_bytes(type);
+    c->in_memory = crn_guarded_create(bytes, true);
+    c->out_memory = crn_guarded_create(bytes, false);
+    c->in = crn_image_dense(c->in_memory.data, type, layout, planes, height, width);
+    c->out = crn_image_dense(c->out_memory.data, type, layout, planes, height, width);
+}
+
 /* Large enough for the public operator to cut it up, and to use threads. */
 static void test_large_picture_is_the_definition(void **state)
 {
@@ -274,13 +285,7 @@ static void test_large_picture_is_the_definition(void **state)
         };
         c.params = (crn_morphology_params){i < 2 ? CRN_OPEN : CRN_GRADIENT, elements[i]};
         crn_type type = i & 1 ? CRN_F32 : CRN_U8;
-        c.in = crn_image_dense(NULL, type, CRN_HWC, 3, 260, 1100);
-        c.out = c.in;
-        size_t bytes = (size_t)3 * 260 * 1100 * crn_type_bytes(type);
-        c.in_memory = crn_guarded_create(bytes, true);
-        c.out_memory = crn_guarded_create(bytes, false);
-        c.in.data = c.in_memory.data;
-        c.out.data = c.out_memory.data;
+        make_dense_images(&c, type, CRN_HWC, 3, 260, 1100);
         fill(&random, &c.in);
         snprintf(c.what, sizeof c.what, "large %u", i);
         assert_int_equal(crn_morphology_serial(operator_contexts[1], &c.params, &c.in, &c.out), 0);
@@ -329,17 +334,6 @@ static void test_cuda_is_the_definition(void **state)
     crn_test_cuda_ops();
     operators_try_cases(1500, try_random_cuda_case);
     operators_try_cases(300, try_small_cuda_disk);
-}
-
-/* Memory of a case whose images are dense and alike. */
-static void make_dense_images(morphology_case *c, crn_type type, crn_layout layout, int32_t planes,
-                              int32_t height, int32_t width)
-{
-    size_t bytes = (size_t)planes * (size_t)height * (size_t)width * crn_type_bytes(type);
-    c->in_memory = crn_guarded_create(bytes, true);
-    c->out_memory = crn_guarded_create(bytes, false);
-    c->in = crn_image_dense(c->in_memory.data, type, layout, planes, height, width);
-    c->out = crn_image_dense(c->out_memory.data, type, layout, planes, height, width);
 }
 
 /* Dense pictures that one tile does not hold, with elements of all the sizes that tiles do. */

@@ -212,7 +212,7 @@ static void set_strip(const crn_contours_job *job, const contours_extent *e,
     job->strips[k] = strip;
 }
 
-static crn_contours_desk set_desk(const crn_contours_job *job, const contours_extent *e,
+static crn_contours_desk set_scratch(const crn_contours_job *job, const contours_extent *e,
                                   const contours_memory *m, int32_t thread, crn_context *context)
 {
     size_t row = row_words(job);
@@ -311,7 +311,7 @@ static void run_alone(const crn_contours_job *job, const contours_extent *e,
                       const contours_memory *m, const crn_contours_way *way, crn_context *context,
                       crn_contours *out)
 {
-    crn_contours_desk desk = set_desk(job, e, m, 0, context);
+    crn_contours_desk desk = set_scratch(job, e, m, 0, context);
     for (int32_t k = 0; k < job->strip_count; k++)
         scan_strip(job, e, way, &desk, k);
     join_strips(job, &desk.pace, out);
@@ -327,7 +327,7 @@ static void run_together(const crn_contours_job *job, const contours_extent *e,
 {
 #pragma omp parallel num_threads(way->threads)
     {
-        crn_contours_desk desk = set_desk(job, e, m, omp_get_thread_num(), context);
+        crn_contours_desk desk = set_scratch(job, e, m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
             scan_strip(job, e, way, &desk, k);

@@ -43,7 +43,7 @@ static sizes set_sizes(const crn_haar_job *job)
     return s;
 }
 
-static strips_scratch set_desk(const crn_haar_job *job, const sizes *s, float *memory)
+static strips_scratch set_scratch(const crn_haar_job *job, const sizes *s, float *memory)
 {
     strips_scratch d;
     size_t whole = crn_haar_row_floats(job, s->width[0]),
@@ -133,7 +133,7 @@ static void forward_rows(const crn_haar_job *job, const sizes *s, const strips_s
 void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
-    strips_scratch d = set_desk(job, &s, memory);
+    strips_scratch d = set_scratch(job, &s, memory);
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         float *top = crn_haar_read_row(job, &job->in, (int32_t)y, 0, s.width[0], d.rows[0][0]),
               *bottom = top;
@@ -217,7 +217,7 @@ static void inverse_rows(const crn_haar_job *job, const sizes *s, const strips_s
 void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
 {
     sizes s = set_sizes(job);
-    strips_scratch d = set_desk(job, &s, memory);
+    strips_scratch d = set_scratch(job, &s, memory);
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
         /* The levels of which a new row of averages is needed. */
         int32_t level = 1;

@@ -180,7 +180,7 @@ static int32_t tile_columns(const morphology_job *j)
     return (j->in.width + j->tiles - 1) / j->tiles;
 }
 
-static morphology_scratch *set_desk(const morphology_job *j, uint8_t *memory)
+static morphology_scratch *set_scratch(const morphology_job *j, uint8_t *memory)
 {
     morphology_scratch *d = (morphology_scratch *)(void *)memory;
     int32_t columns = tile_columns(j);
@@ -255,7 +255,7 @@ static void run_block(const morphology_job *j, const morphology_tile *t, int32_t
 static void run_tile(const morphology_job *j, const morphology_tile *t, uint8_t *memory,
                      crn_pace *pace)
 {
-    morphology_scratch *d = set_desk(j, memory);
+    morphology_scratch *d = set_scratch(j, memory);
     make_passes(j, t->first, t->end, d->passes);
     int32_t row = t->row;
     d->memory[1] = d->memory[0] + rounded(crn_morphology_pass_bytes(&d->passes[0]));
