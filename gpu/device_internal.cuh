@@ -1,7 +1,7 @@
 /* What device.cu, transfer.cu, graph.cu, constants.cu and table.cu share, and operators have no use
  * for. */
-#ifndef CRN_GPU_DEVICE_PARTS_CUH
-#define CRN_GPU_DEVICE_PARTS_CUH
+#ifndef CRN_GPU_DEVICE_INTERNAL_CUH
+#define CRN_GPU_DEVICE_INTERNAL_CUH
 
 #include "gpu/device.cuh"
 

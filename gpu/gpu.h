@@ -8,8 +8,8 @@
  *
  * A context is one thread's at a time; that thread calls `use` first.
  */
-#ifndef CRN_GPU_H
-#define CRN_GPU_H
+#ifndef CRN_GPU_GPU_H
+#define CRN_GPU_GPU_H
 
 #include "stages/context.h"
 

@@ -6,8 +6,8 @@
  * arrives with no slot free can be weighed against those that wait. The thread never waits for a
  * worker, a peer or a disk.
  */
-#ifndef CRN_LINE_H
-#define CRN_LINE_H
+#ifndef CRN_SRC_LINE_H
+#define CRN_SRC_LINE_H
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"

@@ -1,6 +1,6 @@
 /* The line, for line.c, line_open.c and line_arrival.c alone. */
-#ifndef CRN_LINE_INTERNAL_H
-#define CRN_LINE_INTERNAL_H
+#ifndef CRN_SRC_LINE_INTERNAL_H
+#define CRN_SRC_LINE_INTERNAL_H
 
 #include <stdatomic.h>
 

@@ -3,8 +3,8 @@
  * folder to record in, memory, descriptors, devices. The daemon does this at --check and at its
  * start, so that both say the same.
  */
-#ifndef CRN_PREFLIGHT_H
-#define CRN_PREFLIGHT_H
+#ifndef CRN_SRC_PREFLIGHT_H
+#define CRN_SRC_PREFLIGHT_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Which table of operators is in use: chosen at run time by name. */
-#ifndef CRN_BACKEND_H
-#define CRN_BACKEND_H
+#ifndef CRN_STAGES_BACKEND_H
+#define CRN_STAGES_BACKEND_H
 
 #include "stages/ops.h"
 

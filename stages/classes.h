@@ -1,6 +1,6 @@
 /* The classes of a CNN, in channel order, and at which probability each is outlined. */
-#ifndef CRN_CLASSES_H
-#define CRN_CLASSES_H
+#ifndef CRN_STAGES_CLASSES_H
+#define CRN_STAGES_CLASSES_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * What stands behind an operator's context (ops.h): where its scratch memory lies. The CPU's lies
  * in the process, a device's on that device; stages ask for it alike.
  */
-#ifndef CRN_CONTEXT_H
-#define CRN_CONTEXT_H
+#ifndef CRN_STAGES_CONTEXT_H
+#define CRN_STAGES_CONTEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * Where contours cross the rows of pixel centres, in the order in which a sweep over the rows meets
  * them. The private half of geometry.c, which alone (and its test) includes this.
  */
-#ifndef CRN_CROSSINGS_H
-#define CRN_CROSSINGS_H
+#ifndef CRN_STAGES_CROSSINGS_H
+#define CRN_STAGES_CROSSINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Structuring elements: which of their pixels are members; and elements by name or from a file. */
-#ifndef CRN_ELEMENT_H
-#define CRN_ELEMENT_H
+#ifndef CRN_STAGES_ELEMENT_H
+#define CRN_STAGES_ELEMENT_H
 
 #include "stages/base/error.h"
 #include "stages/base/param.h"

@@ -4,8 +4,8 @@
  * Strides count elements, not bytes, so that one formula serves planar pictures (step 1, CHW),
  * interleaved ones (step C, HWC: what CNNs emit and cameras store) and a window into either.
  */
-#ifndef CRN_IMAGE_H
-#define CRN_IMAGE_H
+#ifndef CRN_STAGES_IMAGE_H
+#define CRN_STAGES_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Convolution kernels: the usual ones by name, others from a file. */
-#ifndef CRN_KERNEL_H
-#define CRN_KERNEL_H
+#ifndef CRN_STAGES_KERNEL_H
+#define CRN_STAGES_KERNEL_H
 
 #include "stages/base/error.h"
 #include "stages/base/param.h"

@@ -1,7 +1,7 @@
 /* What files and command lines call the operators' choices: in the order of their enumerations
  * (ops.h), each list NULL-ended. */
-#ifndef CRN_NAMES_H
-#define CRN_NAMES_H
+#ifndef CRN_STAGES_NAMES_H
+#define CRN_STAGES_NAMES_H
 
 extern const char *const crn_connectivity_names[];
 extern const char *const crn_orientation_names[];

@@ -7,8 +7,8 @@
  * meaning, -ENOMEM when the context's scratch memory cannot be had, -ETIME when the context's time
  * ran out (context.h). They never abort, log or keep a pointer past their return.
  */
-#ifndef CRN_OPS_H
-#define CRN_OPS_H
+#ifndef CRN_STAGES_OPS_H
+#define CRN_STAGES_OPS_H
 
 #include "stages/base/cplusplus.h"
 #include "stages/image.h"

@@ -3,8 +3,8 @@
  * Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011). Plain C that a CUDA compiler
  * takes for both sides.
  */
-#ifndef CRN_PHILOX_H
-#define CRN_PHILOX_H
+#ifndef CRN_STAGES_PHILOX_H
+#define CRN_STAGES_PHILOX_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * One block of points for all contours, each contour a range of it: no allocation per contour, one
  * copy out.
  */
-#ifndef CRN_RESULT_H
-#define CRN_RESULT_H
+#ifndef CRN_STAGES_RESULT_H
+#define CRN_STAGES_RESULT_H
 
 #include <stdbool.h>
 #include <stdint.h>

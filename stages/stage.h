@@ -6,8 +6,8 @@
  * The CPU engine runs all enqueues of a chain, then all finishes, on its workers; a stage does not
  * know which engine runs it. The runner times and counts stages; they do neither themselves.
  */
-#ifndef CRN_STAGE_H
-#define CRN_STAGE_H
+#ifndef CRN_STAGES_STAGE_H
+#define CRN_STAGES_STAGE_H
 
 #include "stages/base/cplusplus.h"
 #include "stages/base/error.h"

@@ -3,8 +3,8 @@
  * where it and its points go. The same steps for one block on one plane and for all blocks on many
  * planes (EVERYBODY).
  */
-#ifndef CRN_GPU_CONTOURS_PLACES_CUH
-#define CRN_GPU_CONTOURS_PLACES_CUH
+#ifndef CRN_GPU_CONTOURS_COMPACTION_CUH
+#define CRN_GPU_CONTOURS_COMPACTION_CUH
 
 #include "gpu/contours/segments.cuh"
 

@@ -6,8 +6,8 @@
  * closed border those of the map padded by one zero; rows and columns of corners and cells count
  * from 0 and lie `origin` (0 or -1) from the pixel's.
  */
-#ifndef CRN_GPU_CONTOURS_CUH
-#define CRN_GPU_CONTOURS_CUH
+#ifndef CRN_GPU_CONTOURS_CONTOURS_CUH
+#define CRN_GPU_CONTOURS_CONTOURS_CUH
 
 #include "gpu/device.cuh"
 

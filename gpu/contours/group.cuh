@@ -2,8 +2,8 @@
  * How threads work together on planes: a crew is one block with one plane, or EVERYBODY, all blocks
  * of a launch, with many planes.
  */
-#ifndef CRN_GPU_CONTOURS_CREW_CUH
-#define CRN_GPU_CONTOURS_CREW_CUH
+#ifndef CRN_GPU_CONTOURS_GROUP_CUH
+#define CRN_GPU_CONTOURS_GROUP_CUH
 
 #include "gpu/contours/cells.cuh"
 

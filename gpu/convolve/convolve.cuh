@@ -4,8 +4,8 @@
  * Rows are rows of elements, as on the CPU: the neighbour of an interleaved picture stands `lanes`
  * away, that of a plane 1, and a launch works on several pictures: planes, views or both.
  */
-#ifndef CRN_GPU_CONVOLVE_CUH
-#define CRN_GPU_CONVOLVE_CUH
+#ifndef CRN_GPU_CONVOLVE_CONVOLVE_CUH
+#define CRN_GPU_CONVOLVE_CONVOLVE_CUH
 
 #include "gpu/device.cuh"
 

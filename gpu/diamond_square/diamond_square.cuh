@@ -27,8 +27,8 @@
  * tile beginning at the four corners. A larger one is made from the field of exponent - 2, which is
  * its grid exponent - 2, so that its tiles have only the last two levels to do.
  */
-#ifndef CRN_GPU_DIAMOND_SQUARE_CUH
-#define CRN_GPU_DIAMOND_SQUARE_CUH
+#ifndef CRN_GPU_DIAMOND_SQUARE_DIAMOND_SQUARE_CUH
+#define CRN_GPU_DIAMOND_SQUARE_DIAMOND_SQUARE_CUH
 
 #include "gpu/device.cuh"
 

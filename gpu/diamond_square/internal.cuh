@@ -1,7 +1,7 @@
 /* Which part of which grid a tile needs, and where in shared memory it lies (diamond_square.cuh).
  */
-#ifndef CRN_GPU_DIAMOND_SQUARE_PART_CUH
-#define CRN_GPU_DIAMOND_SQUARE_PART_CUH
+#ifndef CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
+#define CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
 
 #include "gpu/diamond_square/noise.cuh"
 

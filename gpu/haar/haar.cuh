@@ -15,8 +15,8 @@
  * "Level k" counts from a launch's first: 0 are its pixels. They are ceil(size / 2^k) high and
  * wide.
  */
-#ifndef CRN_GPU_HAAR_CUH
-#define CRN_GPU_HAAR_CUH
+#ifndef CRN_GPU_HAAR_HAAR_CUH
+#define CRN_GPU_HAAR_HAAR_CUH
 
 #include "gpu/device.cuh"
 

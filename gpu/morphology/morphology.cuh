@@ -13,8 +13,8 @@
  * for NaN, is 255 or +inf everywhere. The sign of a zero has no influence on anything but itself,
  * so that -0 becomes +0 where results are written, and only there.
  */
-#ifndef CRN_GPU_MORPHOLOGY_CUH
-#define CRN_GPU_MORPHOLOGY_CUH
+#ifndef CRN_GPU_MORPHOLOGY_MORPHOLOGY_CUH
+#define CRN_GPU_MORPHOLOGY_MORPHOLOGY_CUH
 
 #include "gpu/device.cuh"
 

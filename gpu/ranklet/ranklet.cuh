@@ -13,8 +13,8 @@
  *
  *   vertical = AW + CW      horizontal = AW + BW      diagonal = AW + DW = - BW - CW
  */
-#ifndef CRN_GPU_RANKLET_CUH
-#define CRN_GPU_RANKLET_CUH
+#ifndef CRN_GPU_RANKLET_RANKLET_CUH
+#define CRN_GPU_RANKLET_RANKLET_CUH
 
 #include "gpu/device.cuh"
 

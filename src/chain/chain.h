@@ -3,8 +3,8 @@
  * nowhere else. A chain is one worker's: scratch memory, the operators' results, what each step
  * cost of late. Where a device has run the enqueues (device.h), the finishes alone.
  */
-#ifndef CRN_CHAIN_H
-#define CRN_CHAIN_H
+#ifndef CRN_SRC_CHAIN_CHAIN_H
+#define CRN_SRC_CHAIN_CHAIN_H
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* What the chain says of a view. Plain data, in C and in C++. */
-#ifndef CRN_JUDGEMENT_H
-#define CRN_JUDGEMENT_H
+#ifndef CRN_SRC_CHAIN_JUDGEMENT_H
+#define CRN_SRC_CHAIN_JUDGEMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
  * `file:line:column: what is wrong, what was meant`, and all of a file's errors are told at once.
  */
-#ifndef CRN_CONFIG_H
-#define CRN_CONFIG_H
+#ifndef CRN_SRC_CONFIG_CONFIG_H
+#define CRN_SRC_CONFIG_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>

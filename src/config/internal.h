@@ -3,8 +3,8 @@
  * to a tree, the only user of libyaml), diagnostics.c, scalar.c, keys.c,
  * chain.c, check.c. Nobody else includes it but their tests.
  */
-#ifndef CRN_CONFIG_PARTS_H
-#define CRN_CONFIG_PARTS_H
+#ifndef CRN_SRC_CONFIG_INTERNAL_H
+#define CRN_SRC_CONFIG_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

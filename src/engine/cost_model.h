@@ -2,8 +2,8 @@
  * Where a view is better run, by what was measured at the start: a small and a large view on either
  * side give a straight line of time over bytes. Arithmetic alone.
  */
-#ifndef CRN_CHOICE_H
-#define CRN_CHOICE_H
+#ifndef CRN_SRC_ENGINE_COST_MODEL_H
+#define CRN_SRC_ENGINE_COST_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

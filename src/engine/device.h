@@ -11,8 +11,8 @@
  * device's memory, load code and wait, so nothing else is on the device meanwhile: views are
  * refused and run on the workers.
  */
-#ifndef CRN_DEVICE_H
-#define CRN_DEVICE_H
+#ifndef CRN_SRC_ENGINE_DEVICE_H
+#define CRN_SRC_ENGINE_DEVICE_H
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"

@@ -2,8 +2,8 @@
  * What the device*.c files share: device.c (the submitting thread's side), device_thread.c (the
  * device's thread), device_graphs.c (shapes made graphs). Nobody else includes it.
  */
-#ifndef CRN_DEVICE_PARTS_H
-#define CRN_DEVICE_PARTS_H
+#ifndef CRN_SRC_ENGINE_DEVICE_INTERNAL_H
+#define CRN_SRC_ENGINE_DEVICE_INTERNAL_H
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -3,8 +3,8 @@
  * that take over the enqueue halves. Views go in and come out without locks; one thread submits and
  * collects. A device that is lost loses no view: the workers run what it had.
  */
-#ifndef CRN_ENGINE_H
-#define CRN_ENGINE_H
+#ifndef CRN_SRC_ENGINE_ENGINE_H
+#define CRN_SRC_ENGINE_ENGINE_H
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"

@@ -1,6 +1,6 @@
 /* What engine.c and devices.c share. */
-#ifndef CRN_ENGINE_PARTS_H
-#define CRN_ENGINE_PARTS_H
+#ifndef CRN_SRC_ENGINE_INTERNAL_H
+#define CRN_SRC_ENGINE_INTERNAL_H
 
 #include "src/engine/cost_model.h"
 #include "src/engine/engine.h"

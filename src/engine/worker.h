@@ -3,8 +3,8 @@
  * enqueue halves a device has done. Views go in and come out without locks; the thread that made
  * the worker hands over and takes back.
  */
-#ifndef CRN_WORKER_H
-#define CRN_WORKER_H
+#ifndef CRN_SRC_ENGINE_WORKER_H
+#define CRN_SRC_ENGINE_WORKER_H
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"

@@ -28,8 +28,8 @@
  *   opened    = complete + partial + late + open now
  * (running includes views whose fruit was judged meanwhile, until the engine gives them back)
  */
-#ifndef CRN_FRUIT_H
-#define CRN_FRUIT_H
+#ifndef CRN_SRC_FRUIT_FRUIT_H
+#define CRN_SRC_FRUIT_FRUIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,8 +17,8 @@
  * CRN_LANE_REPEATS that repeat the epoch's first numbers in order tell the same. The numbering then
  * starts anew.
  */
-#ifndef CRN_LANE_H
-#define CRN_LANE_H
+#ifndef CRN_SRC_FRUIT_LANE_H
+#define CRN_SRC_FRUIT_LANE_H
 
 #include <stdbool.h>
 #include <stdint.h>

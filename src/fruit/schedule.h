@@ -24,8 +24,8 @@
  *
  * A place is one in the fruits' table; places and views are the caller's to keep valid.
  */
-#ifndef CRN_SCHEDULE_H
-#define CRN_SCHEDULE_H
+#ifndef CRN_SRC_FRUIT_SCHEDULE_H
+#define CRN_SRC_FRUIT_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * fall due, and the oldest. No meaning and no clock in it. A private part of fruit.c, which alone
  * includes this.
  */
-#ifndef CRN_PLACE_H
-#define CRN_PLACE_H
+#ifndef CRN_SRC_FRUIT_TABLE_H
+#define CRN_SRC_FRUIT_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,8 +16,8 @@
  * The quick check is done while the maps are copied (stages/openmp/values/values.h), everything
  * else here only where that fires. No memory, no clock but the log's; one thread owns it.
  */
-#ifndef CRN_VALUES_H
-#define CRN_VALUES_H
+#ifndef CRN_SRC_FRUIT_VALUES_H
+#define CRN_SRC_FRUIT_VALUES_H
 
 #include "stages/base/log.h"
 #include "src/config/config.h"

@@ -8,8 +8,8 @@
  * part is read, and counted in `peers`: what it had under way is lost, which the lane's sequence
  * shows.
  */
-#ifndef CRN_INGEST_H
-#define CRN_INGEST_H
+#ifndef CRN_SRC_INGEST_INGEST_H
+#define CRN_SRC_INGEST_INGEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * view allowed. One thread takes and gives; pages that no view was large enough to touch are never
  * resident.
  */
-#ifndef CRN_POOL_H
-#define CRN_POOL_H
+#ifndef CRN_SRC_INGEST_POOL_H
+#define CRN_SRC_INGEST_POOL_H
 
 #include <stddef.h>
 

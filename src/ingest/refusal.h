@@ -12,8 +12,8 @@
  *     grader hear of fruits that are not there, or cut short one that is. Of a fruit whose views
  * are all refused no verdict is given: counters, the log and `status` tell of it.
  */
-#ifndef CRN_REFUSAL_H
-#define CRN_REFUSAL_H
+#ifndef CRN_SRC_INGEST_REFUSAL_H
+#define CRN_SRC_INGEST_REFUSAL_H
 
 #include <stdint.h>
 

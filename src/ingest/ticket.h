@@ -1,6 +1,6 @@
 /* A view by name, and why it was not judged, or not judged whole. Plain data, in C and in C++. */
-#ifndef CRN_TICKET_H
-#define CRN_TICKET_H
+#ifndef CRN_SRC_INGEST_TICKET_H
+#define CRN_SRC_INGEST_TICKET_H
 
 #include <stdint.h>
 

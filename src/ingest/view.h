@@ -1,6 +1,6 @@
 /* A view in the line: a pool slot's memory, what came with it, and what happened to it when. */
-#ifndef CRN_VIEW_H
-#define CRN_VIEW_H
+#ifndef CRN_SRC_INGEST_VIEW_H
+#define CRN_SRC_INGEST_VIEW_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -16,8 +16,8 @@
  * sender. deadline_ns: when the verdict must be out; more than 10 s from now it is taken for a
  * wrong clock's, ignored and counted (deadline_ignored).
  */
-#ifndef CRN_WIRE_H
-#define CRN_WIRE_H
+#ifndef CRN_SRC_INGEST_WIRE_H
+#define CRN_SRC_INGEST_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

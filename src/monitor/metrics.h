@@ -1,7 +1,7 @@
 /* Every counter of the line in one place: what it did, and under which reason anything was dropped.
  */
-#ifndef CRN_METRICS_H
-#define CRN_METRICS_H
+#ifndef CRN_SRC_MONITOR_METRICS_H
+#define CRN_SRC_MONITOR_METRICS_H
 
 #include "src/engine/engine.h"
 #include "src/fruit/fruit.h"

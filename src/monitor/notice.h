@@ -3,8 +3,8 @@
  * grader, each with the cure. At most one a second for each kind, with the number of those held
  * back. The once-a-minute counters are metrics.h's.
  */
-#ifndef CRN_NOTICE_H
-#define CRN_NOTICE_H
+#ifndef CRN_SRC_MONITOR_NOTICE_H
+#define CRN_SRC_MONITOR_NOTICE_H
 
 #include <stdint.h>
 

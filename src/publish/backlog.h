@@ -3,8 +3,8 @@
  * when those went that libzmq has taken, to tell how many a grader that leaves may have missed. No
  * sockets, no clock; nothing is allocated after creation (the messages' memory is libzmq's).
  */
-#ifndef CRN_BACKLOG_H
-#define CRN_BACKLOG_H
+#ifndef CRN_SRC_PUBLISH_BACKLOG_H
+#define CRN_SRC_PUBLISH_BACKLOG_H
 
 #include <stdbool.h>
 #include <stddef.h>

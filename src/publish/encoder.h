@@ -7,8 +7,8 @@
  * know where they end: both are said. Values follow one another as they stand in the message; in a
  * map a text (the key) and a value take turns.
  */
-#ifndef CRN_EMIT_H
-#define CRN_EMIT_H
+#ifndef CRN_SRC_PUBLISH_ENCODER_H
+#define CRN_SRC_PUBLISH_ENCODER_H
 
 #include <stdbool.h>
 #include <stddef.h>

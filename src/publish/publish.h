@@ -20,8 +20,8 @@
  * each misses half of them. That is an error in the log and in the counters, until one of them is
  * stopped.
  */
-#ifndef CRN_PUBLISH_H
-#define CRN_PUBLISH_H
+#ifndef CRN_SRC_PUBLISH_PUBLISH_H
+#define CRN_SRC_PUBLISH_PUBLISH_H
 
 #include "stages/base/clock.h"
 #include "stages/base/error.h"

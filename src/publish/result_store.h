@@ -3,8 +3,8 @@
  * linked per view, so that a view with three defects costs little and one with thousands fits too.
  * One thread owns it.
  */
-#ifndef CRN_STORE_H
-#define CRN_STORE_H
+#ifndef CRN_SRC_PUBLISH_RESULT_STORE_H
+#define CRN_SRC_PUBLISH_RESULT_STORE_H
 
 #include <stddef.h>
 #include <stdint.h>

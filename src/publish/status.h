@@ -15,8 +15,8 @@
  * Topic `alive`, to the grader after publish.grader.alive_ms without a verdict: {v, run, state,
  * published_ns, alive_ms, lanes}, `lanes` as above but without `refused`.
  */
-#ifndef CRN_STATUS_H
-#define CRN_STATUS_H
+#ifndef CRN_SRC_PUBLISH_STATUS_H
+#define CRN_SRC_PUBLISH_STATUS_H
 
 #include "src/publish/encoder.h"
 #include "src/fruit/lane.h"

@@ -89,8 +89,8 @@
  * Everything that packing needs is reserved when the packer is created; a verdict allocates nothing
  * once the emitter's buffer has grown to the largest one.
  */
-#ifndef CRN_VERDICT_H
-#define CRN_VERDICT_H
+#ifndef CRN_SRC_PUBLISH_VERDICT_H
+#define CRN_SRC_PUBLISH_VERDICT_H
 
 #include "stages/base/cplusplus.h"
 #include "src/publish/encoder.h"

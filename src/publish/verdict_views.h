@@ -2,8 +2,8 @@
  * What a verdict says of its fruit's views beside their defects: where its time went, and what
  * became of each view. A private part of verdict.c, which alone (and its test) includes this.
  */
-#ifndef CRN_VERDICT_VIEWS_H
-#define CRN_VERDICT_VIEWS_H
+#ifndef CRN_SRC_PUBLISH_VERDICT_VIEWS_H
+#define CRN_SRC_PUBLISH_VERDICT_VIEWS_H
 
 #include "src/config/config.h"
 #include "src/publish/encoder.h"

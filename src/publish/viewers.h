@@ -6,8 +6,8 @@
  * The line's thread hands messages over through a bounded queue and never waits; what does not fit
  * is dropped and counted. All functions are for that one thread.
  */
-#ifndef CRN_VIEWERS_H
-#define CRN_VIEWERS_H
+#ifndef CRN_SRC_PUBLISH_VIEWERS_H
+#define CRN_SRC_PUBLISH_VIEWERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

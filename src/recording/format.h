@@ -2,8 +2,8 @@
  * What both halves of recording.h agree on: the JSON of a view's pages, and the way between the
  * wire's layout and planar pages. No files here.
  */
-#ifndef CRN_RECORDING_FORMAT_H
-#define CRN_RECORDING_FORMAT_H
+#ifndef CRN_SRC_RECORDING_FORMAT_H
+#define CRN_SRC_RECORDING_FORMAT_H
 
 #include "src/recording/recording.h"
 

@@ -6,8 +6,8 @@
  * second, and tried again with the next view. A segment of a recorder that was killed is called
  * `….tif.part` and is a good recording of all it wrote.
  */
-#ifndef CRN_RECORDER_H
-#define CRN_RECORDER_H
+#ifndef CRN_SRC_RECORDING_RECORDER_H
+#define CRN_SRC_RECORDING_RECORDER_H
 
 #include "src/recording/recording.h"
 

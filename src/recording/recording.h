@@ -13,8 +13,8 @@
  * good recording (named `.part`) of all views but the one it was writing. Writing and reading cost
  * the same for every view, however many pages there are.
  */
-#ifndef CRN_RECORDING_H
-#define CRN_RECORDING_H
+#ifndef CRN_SRC_RECORDING_RECORDING_H
+#define CRN_SRC_RECORDING_RECORDING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * program that was killed: where the caller may replace NAME it is removed, else its name counts as
  * taken and it stays, being a good recording of what it holds.
  */
-#ifndef CRN_RECORDING_PART_H
-#define CRN_RECORDING_PART_H
+#ifndef CRN_SRC_RECORDING_UNFINISHED_H
+#define CRN_SRC_RECORDING_UNFINISHED_H
 
 #include <stdbool.h>
 

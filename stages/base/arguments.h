@@ -2,8 +2,8 @@
  * A command line checked as a whole before getopt_long reads it. getopt_long takes any unambiguous
  * beginning of an option for the option, so that a mistyped one can pass for another.
  */
-#ifndef CRN_ARGUMENTS_H
-#define CRN_ARGUMENTS_H
+#ifndef CRN_STAGES_BASE_ARGUMENTS_H
+#define CRN_STAGES_BASE_ARGUMENTS_H
 
 #include <getopt.h>
 

@@ -1,7 +1,7 @@
 /* Time. Every duration and every deadline is CLOCK_MONOTONIC; CLOCK_REALTIME only enters and leaves
  * with messages. */
-#ifndef CRN_CLOCK_H
-#define CRN_CLOCK_H
+#ifndef CRN_STAGES_BASE_CLOCK_H
+#define CRN_STAGES_BASE_CLOCK_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Headers that C++ programs include as well wrap their functions in these: they are C's. */
-#ifndef CRN_CPLUSPLUS_H
-#define CRN_CPLUSPLUS_H
+#ifndef CRN_STAGES_BASE_CPLUSPLUS_H
+#define CRN_STAGES_BASE_CPLUSPLUS_H
 
 #ifdef __cplusplus
 #define CRN_C_BEGIN extern "C" {

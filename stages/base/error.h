@@ -5,8 +5,8 @@
  * A function that can fail for reasons a person mends takes a crn_error and fills it with one line
  * that names the file, the place and the cure. Modules return; the edge (main) prints.
  */
-#ifndef CRN_ERROR_H
-#define CRN_ERROR_H
+#ifndef CRN_STAGES_BASE_ERROR_H
+#define CRN_STAGES_BASE_ERROR_H
 
 #include "stages/base/cplusplus.h"
 

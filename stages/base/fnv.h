@@ -1,7 +1,7 @@
 /* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Tells settings apart; no defence
  * against forgery. */
-#ifndef CRN_FNV_H
-#define CRN_FNV_H
+#ifndef CRN_STAGES_BASE_FNV_H
+#define CRN_STAGES_BASE_FNV_H
 
 #include <stddef.h>
 #include <stdint.h>

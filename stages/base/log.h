@@ -1,7 +1,7 @@
 /* The log: one line an event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing logs once
  * per view. */
-#ifndef CRN_LOG_H
-#define CRN_LOG_H
+#ifndef CRN_STAGES_BASE_LOG_H
+#define CRN_STAGES_BASE_LOG_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* How this process keeps memory: for whatever receives views, the daemon and the benchmark's peer.
  */
-#ifndef CRN_MEMORY_H
-#define CRN_MEMORY_H
+#ifndef CRN_STAGES_BASE_MALLOC_TUNING_H
+#define CRN_STAGES_BASE_MALLOC_TUNING_H
 
 /*
  * A view is a few megabytes, and libzmq allocates each anew. Kept in the heap instead of being

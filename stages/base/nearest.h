@@ -1,6 +1,6 @@
 /* "Did you mean …?": the known word that a mistyped one is nearest to. */
-#ifndef CRN_NEAREST_H
-#define CRN_NEAREST_H
+#ifndef CRN_STAGES_BASE_NEAREST_H
+#define CRN_STAGES_BASE_NEAREST_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* A file that appears whole or not at all: written without a name, or beside its own, and renamed.
  */
-#ifndef CRN_NEW_FILE_H
-#define CRN_NEW_FILE_H
+#ifndef CRN_STAGES_BASE_NEW_FILE_H
+#define CRN_STAGES_BASE_NEW_FILE_H
 
 #include <stdio.h>
 

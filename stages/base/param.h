@@ -2,8 +2,8 @@
  * Parameters as tables: one row a key. The YAML parser, the range checks, the defaults,
  * `--print-config` and the README's reference all come from the same rows, so they cannot disagree.
  */
-#ifndef CRN_PARAM_H
-#define CRN_PARAM_H
+#ifndef CRN_STAGES_BASE_PARAM_H
+#define CRN_STAGES_BASE_PARAM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * it is: in real time it would wake for every few kilobytes, which costs half as much CPU again for
  * the same bytes.
  */
-#ifndef CRN_PRIORITY_H
-#define CRN_PRIORITY_H
+#ifndef CRN_STAGES_BASE_PRIORITY_H
+#define CRN_STAGES_BASE_PRIORITY_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Regular files, told from pipes, devices and the like, which may never answer. */
-#ifndef CRN_REGULAR_FILE_H
-#define CRN_REGULAR_FILE_H
+#ifndef CRN_STAGES_BASE_REGULAR_FILE_H
+#define CRN_STAGES_BASE_REGULAR_FILE_H
 
 #include <sys/stat.h>
 

@@ -2,8 +2,8 @@
  * A bounded queue between exactly two threads, one that pushes and one that pops; no locks, no
  * memory after creation. A full ring refuses: what to do then is the pusher's business.
  */
-#ifndef CRN_RING_H
-#define CRN_RING_H
+#ifndef CRN_STAGES_BASE_RING_H
+#define CRN_STAGES_BASE_RING_H
 
 #include <stdatomic.h>
 #include <stdint.h>

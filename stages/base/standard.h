@@ -1,6 +1,6 @@
 /* Standard input, output and error of a program: there from the start, and checked at the end. */
-#ifndef CRN_STANDARD_H
-#define CRN_STANDARD_H
+#ifndef CRN_STAGES_BASE_STANDARD_H
+#define CRN_STAGES_BASE_STANDARD_H
 
 /*
  * To be called first in main. Opens descriptors 0 to 2 where they were closed: else the first

@@ -2,8 +2,8 @@
  * Instruction sets. A *_simd.c is compiled once for each; what it defines carries the target's name
  * as a suffix, and tables of the three are chosen from at run time.
  */
-#ifndef CRN_OPENMP_SIMD_H
-#define CRN_OPENMP_SIMD_H
+#ifndef CRN_STAGES_OPENMP_SIMD_H
+#define CRN_STAGES_OPENMP_SIMD_H
 
 typedef enum crn_target {
     CRN_PLAIN,  /* x86-64 as it came: SSE2 */

@@ -1,6 +1,6 @@
 /* What the files of stages/picture*.c share. */
-#ifndef CRN_PICTURE_PARTS_H
-#define CRN_PICTURE_PARTS_H
+#ifndef CRN_STAGES_PICTURE_INTERNAL_H
+#define CRN_STAGES_PICTURE_INTERNAL_H
 
 #include "stages/picture/picture.h"
 

@@ -5,8 +5,8 @@
  *
  * Nothing outside stages/picture*.c sees libtiff or libpng, but for the line's recordings.
  */
-#ifndef CRN_PICTURE_H
-#define CRN_PICTURE_H
+#ifndef CRN_STAGES_PICTURE_PICTURE_H
+#define CRN_STAGES_PICTURE_PICTURE_H
 
 #include "stages/base/error.h"
 #include "stages/image.h"

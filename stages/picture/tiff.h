@@ -1,6 +1,6 @@
 /* The pages of TIFFs: what stages/picture/tiff.c reads and tiff_page.c understands. */
-#ifndef CRN_PICTURE_TIFF_H
-#define CRN_PICTURE_TIFF_H
+#ifndef CRN_STAGES_PICTURE_TIFF_H
+#define CRN_STAGES_PICTURE_TIFF_H
 
 #include <tiffio.h>
 

@@ -1,6 +1,6 @@
 /* What libtiff says, kept instead of printed: for those that read and write TIFFs. */
-#ifndef CRN_TIFF_FAULTS_H
-#define CRN_TIFF_FAULTS_H
+#ifndef CRN_STAGES_PICTURE_TIFF_FAULTS_H
+#define CRN_STAGES_PICTURE_TIFF_FAULTS_H
 
 #include <tiffio.h>
 

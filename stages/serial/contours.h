@@ -1,6 +1,6 @@
 /* What every contours operator, of whichever wing, asks of its arguments. */
-#ifndef CRN_SERIAL_CONTOURS_H
-#define CRN_SERIAL_CONTOURS_H
+#ifndef CRN_STAGES_SERIAL_CONTOURS_H
+#define CRN_STAGES_SERIAL_CONTOURS_H
 
 #include "stages/ops.h"
 

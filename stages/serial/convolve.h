@@ -1,6 +1,6 @@
 /* What every convolution, of whichever wing, asks of its arguments, and what lies outside. */
-#ifndef CRN_SERIAL_CONVOLVE_H
-#define CRN_SERIAL_CONVOLVE_H
+#ifndef CRN_STAGES_SERIAL_CONVOLVE_H
+#define CRN_STAGES_SERIAL_CONVOLVE_H
 
 #include "stages/ops.h"
 

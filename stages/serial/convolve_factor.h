@@ -1,6 +1,6 @@
 /* Kernels that are the product of a column and a row: what the fast wings share of them. */
-#ifndef CRN_SERIAL_CONVOLVE_FACTOR_H
-#define CRN_SERIAL_CONVOLVE_FACTOR_H
+#ifndef CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
+#define CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
 
 #include "stages/ops.h"
 

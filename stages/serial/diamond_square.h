@@ -1,7 +1,7 @@
 /* What every diamond-square operator, of whichever wing, asks of its arguments and computes of a
  * single point. */
-#ifndef CRN_SERIAL_DIAMOND_SQUARE_H
-#define CRN_SERIAL_DIAMOND_SQUARE_H
+#ifndef CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
+#define CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 
 #include "stages/ops.h"
 

@@ -1,6 +1,6 @@
 /* What every Haar operator, of whichever wing, asks of its arguments. */
-#ifndef CRN_SERIAL_HAAR_H
-#define CRN_SERIAL_HAAR_H
+#ifndef CRN_STAGES_SERIAL_HAAR_H
+#define CRN_STAGES_SERIAL_HAAR_H
 
 #include "stages/ops.h"
 

@@ -1,6 +1,6 @@
 /* What every morphology operator, of whichever wing, asks of its arguments. */
-#ifndef CRN_SERIAL_MORPHOLOGY_H
-#define CRN_SERIAL_MORPHOLOGY_H
+#ifndef CRN_STAGES_SERIAL_MORPHOLOGY_H
+#define CRN_STAGES_SERIAL_MORPHOLOGY_H
 
 #include "stages/ops.h"
 

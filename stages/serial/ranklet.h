@@ -1,6 +1,6 @@
 /* What every ranklet operator, of whichever wing, asks of its arguments. */
-#ifndef CRN_SERIAL_RANKLET_H
-#define CRN_SERIAL_RANKLET_H
+#ifndef CRN_STAGES_SERIAL_RANKLET_H
+#define CRN_STAGES_SERIAL_RANKLET_H
 
 #include "stages/ops.h"
 

@@ -1,6 +1,6 @@
 /* cernita-apply as a program, in a folder of its own: runs it, makes its pictures, reads them. */
-#ifndef CRN_TESTS_APPLY_PROGRAM_H
-#define CRN_TESTS_APPLY_PROGRAM_H
+#ifndef CRN_TESTS_SUPPORT_APPLY_PROGRAM_H
+#define CRN_TESTS_SUPPORT_APPLY_PROGRAM_H
 
 #include "stages/picture/picture.h"
 

@@ -2,8 +2,8 @@
  * View messages as a line meets them: good ones, each fault of crn_wire_fault in several shapes,
  * and random ones. For the tests of wire and ingest and for runs of the whole daemon.
  */
-#ifndef CRN_BAD_MESSAGES_H
-#define CRN_BAD_MESSAGES_H
+#ifndef CRN_TESTS_SUPPORT_BAD_MESSAGES_H
+#define CRN_TESTS_SUPPORT_BAD_MESSAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The log's lines of a while, for tests that ask what a person was told. */
-#ifndef CRN_TESTS_CAUGHT_LOG_H
-#define CRN_TESTS_CAUGHT_LOG_H
+#ifndef CRN_TESTS_SUPPORT_CAUGHT_LOG_H
+#define CRN_TESTS_SUPPORT_CAUGHT_LOG_H
 
 typedef struct crn_caught_log {
     int file, stderr_copy;

@@ -1,6 +1,6 @@
 /* Are two results, or images, the same bytes? Says where not. */
-#ifndef CRN_TESTS_COMPARE_H
-#define CRN_TESTS_COMPARE_H
+#ifndef CRN_TESTS_SUPPORT_COMPARE_H
+#define CRN_TESTS_SUPPORT_COMPARE_H
 
 #include "stages/image.h"
 #include "stages/result.h"

@@ -1,6 +1,6 @@
 /* Memory for the contours that an operator finds. */
-#ifndef CRN_TESTS_CONTOURS_ROOM_H
-#define CRN_TESTS_CONTOURS_ROOM_H
+#ifndef CRN_TESTS_SUPPORT_CONTOURS_ROOM_H
+#define CRN_TESTS_SUPPORT_CONTOURS_ROOM_H
 
 #include "stages/result.h"
 

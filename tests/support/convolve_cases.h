@@ -1,6 +1,6 @@
 /* Random convolutions, what their results must be near, and whether they are. */
-#ifndef CRN_TESTS_CONVOLVE_CASES_H
-#define CRN_TESTS_CONVOLVE_CASES_H
+#ifndef CRN_TESTS_SUPPORT_CONVOLVE_CASES_H
+#define CRN_TESTS_SUPPORT_CONVOLVE_CASES_H
 
 #include "stages/ops.h"
 #include "tests/support/guarded.h"

@@ -1,6 +1,6 @@
 /* The CUDA operators for tests: where there is a device. */
-#ifndef CRN_TESTS_CUDA_H
-#define CRN_TESTS_CUDA_H
+#ifndef CRN_TESTS_SUPPORT_CUDA_H
+#define CRN_TESTS_SUPPORT_CUDA_H
 
 #include "gpu/gpu.h"
 

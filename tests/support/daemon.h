@@ -1,6 +1,6 @@
 /* cernitad as a process, in a folder of its own: started, read, ended. */
-#ifndef CRN_TESTS_DAEMON_H
-#define CRN_TESTS_DAEMON_H
+#ifndef CRN_TESTS_SUPPORT_DAEMON_H
+#define CRN_TESTS_SUPPORT_DAEMON_H
 
 #include <stdio.h>
 #include <sys/types.h>

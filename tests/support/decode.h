@@ -1,6 +1,6 @@
 /* Verdicts and status messages read back, for tests: whatever is not as expected fails the test. */
-#ifndef CRN_TESTS_DECODE_H
-#define CRN_TESTS_DECODE_H
+#ifndef CRN_TESTS_SUPPORT_DECODE_H
+#define CRN_TESTS_SUPPORT_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Gives every test of a table the same set-up and tear-down. */
-#ifndef CRN_TESTS_EACH_TEST_H
-#define CRN_TESTS_EACH_TEST_H
+#ifndef CRN_TESTS_SUPPORT_EACH_TEST_H
+#define CRN_TESTS_SUPPORT_EACH_TEST_H
 
 #define CRN_EACH_TEST(tests, set_up, tear_down)                                                    \
     for (size_t test = 0; test < sizeof(tests) / sizeof *(tests); test++) {                        \

@@ -2,8 +2,8 @@
  * A line with every stage, and fruits whose views come in every type: whoever runs them, the
  * verdicts are the same bytes but for the times.
  */
-#ifndef CRN_TESTS_EVERY_STAGE_H
-#define CRN_TESTS_EVERY_STAGE_H
+#ifndef CRN_TESTS_SUPPORT_EVERY_STAGE_H
+#define CRN_TESTS_SUPPORT_EVERY_STAGE_H
 
 #include "tests/support/line_fixture.h"
 

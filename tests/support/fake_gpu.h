@@ -3,8 +3,8 @@
  * is asked for is done later, piece by piece, each time somebody polls, as if it ran beside; graphs
  * are lists of what was asked for.
  */
-#ifndef CRN_TESTS_FAKE_GPU_H
-#define CRN_TESTS_FAKE_GPU_H
+#ifndef CRN_TESTS_SUPPORT_FAKE_GPU_H
+#define CRN_TESTS_SUPPORT_FAKE_GPU_H
 
 #include <stdatomic.h>
 

@@ -2,8 +2,8 @@
  * Devices that fail when they are told to: any crn_gpu with faults in front of its calls. One table
  * at a time; the fault may be set from any thread.
  */
-#ifndef CRN_TESTS_FAULTY_GPU_H
-#define CRN_TESTS_FAULTY_GPU_H
+#ifndef CRN_TESTS_SUPPORT_FAULTY_GPU_H
+#define CRN_TESTS_SUPPORT_FAULTY_GPU_H
 
 #include "gpu/gpu.h"
 

@@ -2,8 +2,8 @@
  * The files that hold what a peer computed, case by case (tests/golden/make_*.py), and their tests.
  * Numbers are little-endian, as on every machine that this runs on: a case's bytes are its fields.
  */
-#ifndef CRN_TESTS_GOLDEN_FILE_H
-#define CRN_TESTS_GOLDEN_FILE_H
+#ifndef CRN_TESTS_SUPPORT_GOLDEN_FILE_H
+#define CRN_TESTS_SUPPORT_GOLDEN_FILE_H
 
 #include "stages/backend.h"
 

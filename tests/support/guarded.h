@@ -1,6 +1,6 @@
 /* Memory that tells when somebody wrote beside it, and faults when somebody reads far beside it. */
-#ifndef CRN_TESTS_GUARDED_H
-#define CRN_TESTS_GUARDED_H
+#ifndef CRN_TESTS_SUPPORT_GUARDED_H
+#define CRN_TESTS_SUPPORT_GUARDED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Elements of images of any type and strides: where they lie, all of them, random ones. */
-#ifndef CRN_TESTS_IMAGES_H
-#define CRN_TESTS_IMAGES_H
+#ifndef CRN_TESTS_SUPPORT_IMAGES_H
+#define CRN_TESTS_SUPPORT_IMAGES_H
 
 #include <string.h>
 

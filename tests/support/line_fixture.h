@@ -2,8 +2,8 @@
  * A whole line in this process: crn_line in a thread of its own, a sender and a grader on ipc
  * sockets around it. Waiting is always for an event, with a limit that only a fault reaches.
  */
-#ifndef CRN_LINE_FIXTURE_H
-#define CRN_LINE_FIXTURE_H
+#ifndef CRN_TESTS_SUPPORT_LINE_FIXTURE_H
+#define CRN_TESTS_SUPPORT_LINE_FIXTURE_H
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* What the tests of the operators stand on: contexts, the walk over random cases, their names. */
-#ifndef CRN_TESTS_OPERATOR_TESTS_H
-#define CRN_TESTS_OPERATOR_TESTS_H
+#ifndef CRN_TESTS_SUPPORT_OPERATOR_TESTS_H
+#define CRN_TESTS_SUPPORT_OPERATOR_TESTS_H
 
 #include "stages/openmp/simd.h"
 #include "stages/ops.h"

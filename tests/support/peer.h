@@ -1,6 +1,6 @@
 /* A grader or a viewer for tests: what it receives must come, and be what it should. */
-#ifndef CRN_TESTS_PEER_H
-#define CRN_TESTS_PEER_H
+#ifndef CRN_TESTS_SUPPORT_PEER_H
+#define CRN_TESTS_SUPPORT_PEER_H
 
 #include <stdbool.h>
 #include <stddef.h>

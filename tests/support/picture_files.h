@@ -1,6 +1,6 @@
 /* TIFFs of every making, and pictures whose every element can be told from its place alone. */
-#ifndef CRN_SUPPORT_PICTURE_FILES_H
-#define CRN_SUPPORT_PICTURE_FILES_H
+#ifndef CRN_TESTS_SUPPORT_PICTURE_FILES_H
+#define CRN_TESTS_SUPPORT_PICTURE_FILES_H
 
 #include "stages/picture/picture.h"
 

@@ -1,7 +1,7 @@
 /* A publisher with its peers, for tests: real sockets, a clock that stands still, a lane's fruits.
  */
-#ifndef CRN_TESTS_PUBLISHING_H
-#define CRN_TESTS_PUBLISHING_H
+#ifndef CRN_TESTS_SUPPORT_PUBLISHING_H
+#define CRN_TESTS_SUPPORT_PUBLISHING_H
 
 #include <stdbool.h>
 #include <stdint.h>

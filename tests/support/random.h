@@ -1,6 +1,6 @@
 /* Random numbers that a seed makes again: the same on every machine. */
-#ifndef CRN_TESTS_RANDOM_H
-#define CRN_TESTS_RANDOM_H
+#ifndef CRN_TESTS_SUPPORT_RANDOM_H
+#define CRN_TESTS_SUPPORT_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* An ingest under test: its context, its settings, one sender, and waiting that is not sleeping. */
-#ifndef CRN_RECEIVING_H
-#define CRN_RECEIVING_H
+#ifndef CRN_TESTS_SUPPORT_RECEIVING_H
+#define CRN_TESTS_SUPPORT_RECEIVING_H
 
 #include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"

@@ -1,6 +1,6 @@
 /* Recordings for tests: views that can be told from their number alone, and files of them. */
-#ifndef CRN_SUPPORT_RECORDED_H
-#define CRN_SUPPORT_RECORDED_H
+#ifndef CRN_TESTS_SUPPORT_RECORDED_H
+#define CRN_TESTS_SUPPORT_RECORDED_H
 
 #include "src/recording/recording.h"
 

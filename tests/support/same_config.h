@@ -1,7 +1,7 @@
 /* Whether two configs say the same: all keys to the last bit, whatever their stages' settings hold
  * beside (a loaded kernel). */
-#ifndef CRN_TESTS_SAME_CONFIG_H
-#define CRN_TESTS_SAME_CONFIG_H
+#ifndef CRN_TESTS_SUPPORT_SAME_CONFIG_H
+#define CRN_TESTS_SUPPORT_SAME_CONFIG_H
 
 #include "src/config/config.h"
 

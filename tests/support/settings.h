@@ -1,6 +1,6 @@
 /* A stage's settings for tests that run it alone: its defaults, but for what is said. */
-#ifndef CRN_TESTS_SETTINGS_H
-#define CRN_TESTS_SETTINGS_H
+#ifndef CRN_TESTS_SUPPORT_SETTINGS_H
+#define CRN_TESTS_SUPPORT_SETTINGS_H
 
 #include "stages/stage.h"
 

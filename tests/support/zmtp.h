@@ -2,8 +2,8 @@
  * A ZeroMQ sender made by hand over a plain TCP or Unix socket, for what libzmq never sends: frames
  * that lie about their length, a peer that dies in the middle of one, bytes of another protocol.
  */
-#ifndef CRN_ZMTP_H
-#define CRN_ZMTP_H
+#ifndef CRN_TESTS_SUPPORT_ZMTP_H
+#define CRN_TESTS_SUPPORT_ZMTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * A registry of stages for the tests of the configuration, in place of the real one: one of each
  * kind and every type of parameter. Included by one file of a program, which then links no other.
  */
-#ifndef CRN_TEST_CONFIG_STAGES_H
-#define CRN_TEST_CONFIG_STAGES_H
+#ifndef CRN_TESTS_UNIT_CONFIG_STAGES_H
+#define CRN_TESTS_UNIT_CONFIG_STAGES_H
 
 #include <errno.h>
 #include <math.h>

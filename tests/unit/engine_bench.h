@@ -2,8 +2,8 @@
  * What the tests of an engine with devices share: an engine, and views that all show the same. One
  * per program.
  */
-#ifndef CRN_ENGINE_BENCH_H
-#define CRN_ENGINE_BENCH_H
+#ifndef CRN_TESTS_UNIT_ENGINE_BENCH_H
+#define CRN_TESTS_UNIT_ENGINE_BENCH_H
 
 #include <poll.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
  * What the tests of fruits share: fruits under a clock that the test moves, slots that are counted,
  * and views that run and end when the test says so. One per program.
  */
-#ifndef CRN_FRUIT_BENCH_H
-#define CRN_FRUIT_BENCH_H
+#ifndef CRN_TESTS_UNIT_FRUIT_BENCH_H
+#define CRN_TESTS_UNIT_FRUIT_BENCH_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * A plain model of fruits, for tests that compare: every open fruit in a list, everything derived
  * anew from its definition each time.
  */
-#ifndef CRN_FRUIT_MODEL_H
-#define CRN_FRUIT_MODEL_H
+#ifndef CRN_TESTS_UNIT_FRUIT_MODEL_H
+#define CRN_TESTS_UNIT_FRUIT_MODEL_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * What the tests of verdicts share: a line, a fruit whose views are judged with made-up defects,
  * and its verdict in both formats. One per program.
  */
-#ifndef CRN_VERDICT_BENCH_H
-#define CRN_VERDICT_BENCH_H
+#ifndef CRN_TESTS_UNIT_VERDICT_BENCH_H
+#define CRN_TESTS_UNIT_VERDICT_BENCH_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * Exit status: 2 when the command line cannot mean anything, 1 when it did not work out with the
  * files that it names.
  */
-#ifndef CRN_APPLY_H
-#define CRN_APPLY_H
+#ifndef CRN_TOOLS_APPLY_APPLY_H
+#define CRN_TOOLS_APPLY_APPLY_H
 
 #include "stages/base/error.h"
 #include "stages/backend.h"

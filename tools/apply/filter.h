@@ -1,6 +1,6 @@
 /* What operators have in common that turn a picture into a picture of its size. */
-#ifndef CRN_APPLY_FILTER_H
-#define CRN_APPLY_FILTER_H
+#ifndef CRN_TOOLS_APPLY_FILTER_H
+#define CRN_TOOLS_APPLY_FILTER_H
 
 #include "tools/apply/apply.h"
 

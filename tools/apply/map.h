@@ -2,8 +2,8 @@
  * Results as pictures: from the numbers that operators work on to those that a file holds, and to
  * the greys of a PNG that a person looks at.
  */
-#ifndef CRN_APPLY_MAP_H
-#define CRN_APPLY_MAP_H
+#ifndef CRN_TOOLS_APPLY_MAP_H
+#define CRN_TOOLS_APPLY_MAP_H
 
 #include "stages/base/param.h"
 #include "tools/apply/apply.h"

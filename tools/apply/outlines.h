@@ -1,6 +1,6 @@
 /* Contours in files: as JSON, and drawn over the picture that they are of. */
-#ifndef CRN_APPLY_OUTLINES_H
-#define CRN_APPLY_OUTLINES_H
+#ifndef CRN_TOOLS_APPLY_OUTLINES_H
+#define CRN_TOOLS_APPLY_OUTLINES_H
 
 #include "stages/result.h"
 #include "tools/apply/apply.h"

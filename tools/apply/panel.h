@@ -1,6 +1,6 @@
 /* Ranklets to look at: a row for each plane and window, with captions. */
-#ifndef CRN_APPLY_PANEL_H
-#define CRN_APPLY_PANEL_H
+#ifndef CRN_TOOLS_APPLY_PANEL_H
+#define CRN_TOOLS_APPLY_PANEL_H
 
 #include "stages/base/param.h"
 #include "tools/apply/map.h"

@@ -1,6 +1,6 @@
 /* Where cernita-apply ranklet puts its results, window by window: TIFF, CSV or a panel in a PNG. */
-#ifndef CRN_APPLY_RANKLET_OUT_H
-#define CRN_APPLY_RANKLET_OUT_H
+#ifndef CRN_TOOLS_APPLY_RANKLET_OUT_H
+#define CRN_TOOLS_APPLY_RANKLET_OUT_H
 
 #include "stages/base/new_file.h"
 #include "tools/apply/panel.h"

@@ -1,6 +1,6 @@
 /* The benchmarks behind cernita-bench; each prints its own table. */
-#ifndef CRN_BENCH_H
-#define CRN_BENCH_H
+#ifndef CRN_TOOLS_BENCH_BENCH_H
+#define CRN_TOOLS_BENCH_BENCH_H
 
 #include "tools/common/options.h"
 

@@ -1,6 +1,6 @@
 /* What cernita-bench times: one operator with its parameters on one picture made for it. */
-#ifndef CRN_BENCH_CASES_H
-#define CRN_BENCH_CASES_H
+#ifndef CRN_TOOLS_BENCH_CASES_H
+#define CRN_TOOLS_BENCH_CASES_H
 
 #include "gpu/gpu.h"
 #include "stages/ops.h"

@@ -1,7 +1,7 @@
 /* Drives a peer of the line benchmark: sends fruits on an absolute schedule and collects the
  * answers. */
-#ifndef CRN_BENCH_DRIVE_H
-#define CRN_BENCH_DRIVE_H
+#ifndef CRN_TOOLS_BENCH_DRIVE_H
+#define CRN_TOOLS_BENCH_DRIVE_H
 
 #include "stages/base/error.h"
 #include "src/recording/recording.h"

@@ -3,8 +3,8 @@
  * Pictures and results lie on the device in several copies, taken in turns, so that none comes from
  * the device's cache unless a real line's would.
  */
-#ifndef CRN_BENCH_GPU_H
-#define CRN_BENCH_GPU_H
+#ifndef CRN_TOOLS_BENCH_GPU_H
+#define CRN_TOOLS_BENCH_GPU_H
 
 #include "gpu/gpu.h"
 

@@ -1,6 +1,6 @@
 /* What the files of `cernita-bench gpu` share, and others have no use for. */
-#ifndef CRN_BENCH_GPU_PARTS_H
-#define CRN_BENCH_GPU_PARTS_H
+#ifndef CRN_TOOLS_BENCH_GPU_INTERNAL_H
+#define CRN_TOOLS_BENCH_GPU_INTERNAL_H
 
 #include "tools/bench/gpu.h"
 

@@ -1,6 +1,6 @@
 /* Ranklets by incremental distribution counting: what the fast operator is measured against. */
-#ifndef CRN_BENCH_IDC_H
-#define CRN_BENCH_IDC_H
+#ifndef CRN_TOOLS_BENCH_IDC_H
+#define CRN_TOOLS_BENCH_IDC_H
 
 #include <stdbool.h>
 #include <stdint.h>

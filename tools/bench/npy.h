@@ -1,6 +1,6 @@
 /* A frame from a .npy file: what numpy.save writes of H x W x C float32 maps. */
-#ifndef CRN_BENCH_NPY_H
-#define CRN_BENCH_NPY_H
+#ifndef CRN_TOOLS_BENCH_NPY_H
+#define CRN_TOOLS_BENCH_NPY_H
 
 #include "stages/base/error.h"
 #include "stages/image.h"

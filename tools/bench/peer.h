@@ -3,8 +3,8 @@
  * receive each view and copy it into memory of its own, which is the least that any consumer of
  * these messages does.
  */
-#ifndef CRN_BENCH_PEER_H
-#define CRN_BENCH_PEER_H
+#ifndef CRN_TOOLS_BENCH_PEER_H
+#define CRN_TOOLS_BENCH_PEER_H
 
 #include <stdbool.h>
 #include <stdint.h>

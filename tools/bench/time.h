@@ -1,6 +1,6 @@
 /* Medians of what runs in this process. */
-#ifndef CRN_BENCH_TIME_H
-#define CRN_BENCH_TIME_H
+#ifndef CRN_TOOLS_BENCH_TIME_H
+#define CRN_TOOLS_BENCH_TIME_H
 
 typedef struct crn_timing {
     double median_ms, min_ms, max_ms;

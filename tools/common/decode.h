@@ -2,8 +2,8 @@
  * A received verdict as a plain struct: what a tool shows, draws and counts of it. MessagePack and
  * JSON verdicts decode to the same.
  */
-#ifndef CRN_DECODE_H
-#define CRN_DECODE_H
+#ifndef CRN_TOOLS_COMMON_DECODE_H
+#define CRN_TOOLS_COMMON_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Whether MessagePack can be what it claims, before any memory is taken for it. */
-#ifndef CRN_PACKED_CHECK_H
-#define CRN_PACKED_CHECK_H
+#ifndef CRN_TOOLS_COMMON_MESSAGEPACK_CHECK_H
+#define CRN_TOOLS_COMMON_MESSAGEPACK_CHECK_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * A message of the line as one tree of values, whether it came as MessagePack or as JSON, and as
  * JSON text again. The only user of yajl, and with decode.c of libmsgpack, among the tools.
  */
-#ifndef CRN_PACKED_H
-#define CRN_PACKED_H
+#ifndef CRN_TOOLS_COMMON_MESSAGEPACK_JSON_H
+#define CRN_TOOLS_COMMON_MESSAGEPACK_JSON_H
 
 #include <stddef.h>
 #include <stdio.h>

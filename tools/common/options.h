@@ -4,8 +4,8 @@
  *
  * Exit codes: 0 success, 1 failure, 2 usage error. Options must be written in full.
  */
-#ifndef CRN_OPTIONS_H
-#define CRN_OPTIONS_H
+#ifndef CRN_TOOLS_COMMON_OPTIONS_H
+#define CRN_TOOLS_COMMON_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Colours for classes. */
-#ifndef CRN_PALETTE_H
-#define CRN_PALETTE_H
+#ifndef CRN_TOOLS_COMMON_PALETTE_H
+#define CRN_TOOLS_COMMON_PALETTE_H
 
 #include "tools/common/decode.h"
 

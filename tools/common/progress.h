@@ -2,8 +2,8 @@
  * A progress bar on stderr when that is a terminal, and silence when it is not. One bar at a time;
  * used by the thread that prints.
  */
-#ifndef CRN_PROGRESS_H
-#define CRN_PROGRESS_H
+#ifndef CRN_TOOLS_COMMON_PROGRESS_H
+#define CRN_TOOLS_COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

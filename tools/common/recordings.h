@@ -1,6 +1,6 @@
 /* The recordings that a user names: files, and folders of them. */
-#ifndef CRN_RECORDINGS_H
-#define CRN_RECORDINGS_H
+#ifndef CRN_TOOLS_COMMON_RECORDINGS_H
+#define CRN_TOOLS_COMMON_RECORDINGS_H
 
 #include "stages/base/error.h"
 

@@ -2,8 +2,8 @@
  * Recordings as one strip of views to send again: when each is due, whose fruit it is, and what its
  * header says in a later run. Kept in memory when it fits.
  */
-#ifndef CRN_REEL_H
-#define CRN_REEL_H
+#ifndef CRN_TOOLS_REPLAY_SCHEDULE_H
+#define CRN_TOOLS_REPLAY_SCHEDULE_H
 
 #include <stddef.h>
 #include <stdint.h>

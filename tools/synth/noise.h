@@ -4,8 +4,8 @@
  * The textures are diamond-square's with its noise, but begin at any level: the operator always
  * begins with the corners, so that its largest clouds are as large as the field.
  */
-#ifndef CRN_NOISE_H
-#define CRN_NOISE_H
+#ifndef CRN_TOOLS_SYNTH_NOISE_H
+#define CRN_TOOLS_SYNTH_NOISE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * say of each pixel. A fruit is an ellipsoid that rolls on; its defects sit on its skin, so every
  * view shows them where they have turned to. All follows from the seed.
  */
-#ifndef CRN_SCENE_H
-#define CRN_SCENE_H
+#ifndef CRN_TOOLS_SYNTH_SCENE_H
+#define CRN_TOOLS_SYNTH_SCENE_H
 
 #include <stdint.h>
 

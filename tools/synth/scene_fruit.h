@@ -1,6 +1,6 @@
 /* A fruit of the synthesiser: its shape, its turn in a view, its defects and its skin. */
-#ifndef CRN_SCENE_FRUIT_H
-#define CRN_SCENE_FRUIT_H
+#ifndef CRN_TOOLS_SYNTH_SCENE_FRUIT_H
+#define CRN_TOOLS_SYNTH_SCENE_FRUIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

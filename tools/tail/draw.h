@@ -1,8 +1,8 @@
 /*
  * A verdict as a picture: the fruit's views with every defect outlined over the photograph.
  */
-#ifndef CRN_DRAW_H
-#define CRN_DRAW_H
+#ifndef CRN_TOOLS_TAIL_DRAW_H
+#define CRN_TOOLS_TAIL_DRAW_H
 
 #include "stages/base/error.h"
 #include "tools/common/decode.h"

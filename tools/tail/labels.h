@@ -1,6 +1,6 @@
 /* The labels of a view's larger defects, placed where they cover nothing; used by draw.c alone. */
-#ifndef CRN_LABELS_H
-#define CRN_LABELS_H
+#ifndef CRN_TOOLS_TAIL_LABELS_H
+#define CRN_TOOLS_TAIL_LABELS_H
 
 #include <cairo.h>
 

@@ -2,8 +2,8 @@
  * The latencies that verdicts carry, collected, and the table of them: what a line needs against
  * what it has.
  */
-#ifndef CRN_LATENCY_H
-#define CRN_LATENCY_H
+#ifndef CRN_TOOLS_TAIL_LATENCY_H
+#define CRN_TOOLS_TAIL_LATENCY_H
 
 #include <stdio.h>
 

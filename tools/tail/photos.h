@@ -2,8 +2,8 @@
  * The photographs of recordings, to lay under the outlines of verdicts: found by lane, fruit and
  * view.
  */
-#ifndef CRN_PHOTOS_H
-#define CRN_PHOTOS_H
+#ifndef CRN_TOOLS_TAIL_PHOTOS_H
+#define CRN_TOOLS_TAIL_PHOTOS_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * Verdicts that wait to be drawn, so that drawing never stands between two receptions: a few are
  * kept, and drawn when there is time.
  */
-#ifndef CRN_PICTURES_H
-#define CRN_PICTURES_H
+#ifndef CRN_TOOLS_TAIL_RENDERER_H
+#define CRN_TOOLS_TAIL_RENDERER_H
 
 #include "tools/tail/draw.h"
 

@@ -2,8 +2,8 @@
  * Whether every verdict was there: follows each lane's sequence, and the daemon's runs. The
  * numbering of a lane is followed from the first verdict seen on.
  */
-#ifndef CRN_FOLLOW_H
-#define CRN_FOLLOW_H
+#ifndef CRN_TOOLS_TAIL_SEQUENCE_CHECK_H
+#define CRN_TOOLS_TAIL_SEQUENCE_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Verdicts in a person's words, a line each, and a screen that such lines go to without lag. */
-#ifndef CRN_TELL_H
-#define CRN_TELL_H
+#ifndef CRN_TOOLS_TAIL_VERDICT_TEXT_H
+#define CRN_TOOLS_TAIL_VERDICT_TEXT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Marks on the picture of a view that was not judged, or whose values are at fault; used by draw.c
  * alone. */
-#ifndef CRN_VIEW_MARKS_H
-#define CRN_VIEW_MARKS_H
+#ifndef CRN_TOOLS_TAIL_VIEW_MARKS_H
+#define CRN_TOOLS_TAIL_VIEW_MARKS_H
 
 #include <cairo.h>
 

@@ -1,6 +1,6 @@
 /* What became of a fruit's views, in words: for lines and pictures. */
-#ifndef CRN_VIEW_TEXT_H
-#define CRN_VIEW_TEXT_H
+#ifndef CRN_TOOLS_TAIL_VIEW_TEXT_H
+#define CRN_TOOLS_TAIL_VIEW_TEXT_H
 
 #include "tools/common/decode.h"
 

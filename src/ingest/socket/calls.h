@@ -7,8 +7,8 @@
  * such place: its monitor tells of connections, not of bytes; TCP_INFO counts what a tcp connection
  * received, but nothing counts that of an ipc one; a process in between costs 0.1 ms of CPU a view.
  */
-#ifndef CRN_SOCKET_CALLS_H
-#define CRN_SOCKET_CALLS_H
+#ifndef CRN_SRC_INGEST_SOCKET_CALLS_H
+#define CRN_SRC_INGEST_SOCKET_CALLS_H
 
 /* Once before the first socket, from any thread: keeps a descriptor for the moment when there is no
  * other. 0 or negative errno. */

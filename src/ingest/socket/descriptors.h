@@ -1,7 +1,7 @@
 /* Descriptors enough for every connection that limits.peers allows: libzmq and the recorder need
  * theirs, too. */
-#ifndef CRN_DESCRIPTORS_H
-#define CRN_DESCRIPTORS_H
+#ifndef CRN_SRC_INGEST_SOCKET_DESCRIPTORS_H
+#define CRN_SRC_INGEST_SOCKET_DESCRIPTORS_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  *   crn_endpoint_event     until 0, whenever the monitor's descriptor is ready
  *   crn_endpoint_close
  */
-#ifndef CRN_ENDPOINT_H
-#define CRN_ENDPOINT_H
+#ifndef CRN_SRC_INGEST_SOCKET_ENDPOINT_H
+#define CRN_SRC_INGEST_SOCKET_ENDPOINT_H
 
 #include "stages/base/error.h"
 #include "src/ingest/socket/peers.h"

@@ -4,8 +4,8 @@
  * neither the parts of a message nor what one connection subscribes to. Arithmetic alone: no
  * sockets, no memory.
  */
-#ifndef CRN_FRAMES_H
-#define CRN_FRAMES_H
+#ifndef CRN_SRC_INGEST_SOCKET_FRAMES_H
+#define CRN_SRC_INGEST_SOCKET_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * What libzmq's monitor of a bound socket tells: which connections finish their handshake, which
  * end. Owned and used by the socket's thread.
  */
-#ifndef CRN_SOCKET_MONITOR_H
-#define CRN_SOCKET_MONITOR_H
+#ifndef CRN_SRC_INGEST_SOCKET_MONITOR_H
+#define CRN_SRC_INGEST_SOCKET_MONITOR_H
 
 #include <stdint.h>
 

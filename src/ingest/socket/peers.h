@@ -9,8 +9,8 @@
  * calls are for libzmq's I/O threads, under a mutex of the socket's own that the owner never takes
  * once bound.
  */
-#ifndef CRN_PEERS_H
-#define CRN_PEERS_H
+#ifndef CRN_SRC_INGEST_SOCKET_PEERS_H
+#define CRN_SRC_INGEST_SOCKET_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

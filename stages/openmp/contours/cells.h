@@ -1,6 +1,6 @@
 /* Cells and their segments: what the fast scan and the careful one of the same rows share. */
-#ifndef CRN_OPENMP_CONTOURS_CELLS_H
-#define CRN_OPENMP_CONTOURS_CELLS_H
+#ifndef CRN_STAGES_OPENMP_CONTOURS_CELLS_H
+#define CRN_STAGES_OPENMP_CONTOURS_CELLS_H
 
 #include "stages/openmp/contours/contours.h"
 #include "stages/openmp/simd.h"

@@ -17,8 +17,8 @@
  * are numbered from 0 in raster order. All memory is sized for the worst case, a segment pair per
  * cell, in address space alone.
  */
-#ifndef CRN_OPENMP_CONTOURS_H
-#define CRN_OPENMP_CONTOURS_H
+#ifndef CRN_STAGES_OPENMP_CONTOURS_CONTOURS_H
+#define CRN_STAGES_OPENMP_CONTOURS_CONTOURS_H
 
 #include "stages/context.h"
 #include "stages/ops.h"

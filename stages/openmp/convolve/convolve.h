@@ -5,8 +5,8 @@
  * and the same code serves both. A filter computes up to CRN_CONVOLVE_DOWN rows of results at once
  * from rows of f32 that already reach beyond the picture by what the kernel overlaps.
  */
-#ifndef CRN_OPENMP_CONVOLVE_H
-#define CRN_OPENMP_CONVOLVE_H
+#ifndef CRN_STAGES_OPENMP_CONVOLVE_CONVOLVE_H
+#define CRN_STAGES_OPENMP_CONVOLVE_CONVOLVE_H
 
 #include "stages/openmp/simd.h"
 #include "stages/context.h"

@@ -19,8 +19,8 @@
  * so all is contiguous, and the x of all three is the i of their noise: rows begin at an x that is
  * a multiple of 16, and four noises are a block.
  */
-#ifndef CRN_OPENMP_DIAMOND_SQUARE_H
-#define CRN_OPENMP_DIAMOND_SQUARE_H
+#ifndef CRN_STAGES_OPENMP_DIAMOND_SQUARE_DIAMOND_SQUARE_H
+#define CRN_STAGES_OPENMP_DIAMOND_SQUARE_DIAMOND_SQUARE_H
 
 #include "stages/openmp/simd.h"
 #include "stages/philox.h"

@@ -6,8 +6,8 @@
  * four words: of CRN_DIAMOND_SQUARE_LANES blocks, the element 2k is number k, the element 2k + 1
  * number CRN_DIAMOND_SQUARE_LANES / 2 + k, so that crn_words_join gives them in order.
  */
-#ifndef CRN_OPENMP_DIAMOND_SQUARE_VECTOR_H
-#define CRN_OPENMP_DIAMOND_SQUARE_VECTOR_H
+#ifndef CRN_STAGES_OPENMP_DIAMOND_SQUARE_VECTOR_H
+#define CRN_STAGES_OPENMP_DIAMOND_SQUARE_VECTOR_H
 
 #include <immintrin.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  * A row is `width` pixels of `lanes` planes that lie interleaved (1: a plane by itself), so a
  * pixel's neighbour stands `lanes` elements away, and all planes are worked on together.
  */
-#ifndef CRN_OPENMP_HAAR_H
-#define CRN_OPENMP_HAAR_H
+#ifndef CRN_STAGES_OPENMP_HAAR_HAAR_H
+#define CRN_STAGES_OPENMP_HAAR_HAAR_H
 
 #include "stages/context.h"
 #include "stages/ops.h"

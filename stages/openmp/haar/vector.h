@@ -1,6 +1,6 @@
 /* For haar_simd.c alone: each target's vector of floats, and the arithmetic on four of them. */
-#ifndef CRN_OPENMP_HAAR_VECTOR_H
-#define CRN_OPENMP_HAAR_VECTOR_H
+#ifndef CRN_STAGES_OPENMP_HAAR_VECTOR_H
+#define CRN_STAGES_OPENMP_HAAR_VECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

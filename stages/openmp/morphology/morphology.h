@@ -11,8 +11,8 @@
  * reflected element) and in a kind: the least or the greatest, u8 or f32. Where the picture ends
  * stands the kind's neutral value, which never wins.
  */
-#ifndef CRN_OPENMP_MORPHOLOGY_H
-#define CRN_OPENMP_MORPHOLOGY_H
+#ifndef CRN_STAGES_OPENMP_MORPHOLOGY_MORPHOLOGY_H
+#define CRN_STAGES_OPENMP_MORPHOLOGY_MORPHOLOGY_H
 
 #include "stages/context.h"
 #include "stages/ops.h"

@@ -1,6 +1,6 @@
 /* What a vector is to the morphology of one target. Only for its *_simd.c. */
-#ifndef CRN_OPENMP_MORPHOLOGY_VECTOR_H
-#define CRN_OPENMP_MORPHOLOGY_VECTOR_H
+#ifndef CRN_STAGES_OPENMP_MORPHOLOGY_VECTOR_H
+#define CRN_STAGES_OPENMP_MORPHOLOGY_VECTOR_H
 
 #include <math.h>
 #include <string.h>

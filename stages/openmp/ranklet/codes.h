@@ -1,6 +1,6 @@
 /* The pixels under a tile's windows as codes: small whole numbers in the order of the values. */
-#ifndef CRN_OPENMP_RANKLET_CODES_H
-#define CRN_OPENMP_RANKLET_CODES_H
+#ifndef CRN_STAGES_OPENMP_RANKLET_CODES_H
+#define CRN_STAGES_OPENMP_RANKLET_CODES_H
 
 #include "stages/openmp/ranklet/ranklet.h"
 

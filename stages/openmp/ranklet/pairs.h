@@ -11,8 +11,8 @@
  * Quarters beside each other (AB, CD) need pairs with down = 0 and d from 1 to width - 1; all
  * others (AC, BD, AD, BC) pairs with down = half the height, and d from -(width - 1) to width - 1.
  */
-#ifndef CRN_OPENMP_RANKLET_PAIRS_H
-#define CRN_OPENMP_RANKLET_PAIRS_H
+#ifndef CRN_STAGES_OPENMP_RANKLET_PAIRS_H
+#define CRN_STAGES_OPENMP_RANKLET_PAIRS_H
 
 #include <string.h>
 

@@ -17,8 +17,8 @@
  *   vertical    = AW + CW                horizontal = AW + BW
  *   diagonal    = AW + DW                0          = AW + BW + CW + DW
  */
-#ifndef CRN_OPENMP_RANKLET_H
-#define CRN_OPENMP_RANKLET_H
+#ifndef CRN_STAGES_OPENMP_RANKLET_RANKLET_H
+#define CRN_STAGES_OPENMP_RANKLET_RANKLET_H
 
 #include "stages/context.h"
 #include "stages/openmp/simd.h"

@@ -7,8 +7,8 @@
  * greatest value is 1 look like a mask of zeros and ones. The operators take any value; what
  * follows from a check is for the line to decide (src/fruit/values.h).
  */
-#ifndef CRN_OPENMP_VALUES_H
-#define CRN_OPENMP_VALUES_H
+#ifndef CRN_STAGES_OPENMP_VALUES_VALUES_H
+#define CRN_STAGES_OPENMP_VALUES_VALUES_H
 
 #include "stages/image.h"
 #include "stages/openmp/simd.h"
