@@ -23,14 +23,19 @@ void daemon_write_config(const char *folder, const char *name, const char *yaml,
 
 void daemon_good_config(const char *folder, char ret_path[128])
 {
+    daemon_config_with(folder, "auto", ret_path);
+}
+
+void daemon_config_with(const char *folder, const char *backend, char ret_path[128])
+{
     char yaml[1024];
     snprintf(yaml, sizeof yaml,
              "ingest: {bind: ['ipc://%s/in']}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
-             "run: {workers: 1, threads: 1}\n",
-             folder, folder, folder);
+             "run: {backend: %s, workers: 1, threads: 1}\n",
+             folder, folder, folder, backend);
     daemon_write_config(folder, "line.yaml", yaml, ret_path);
 }
 

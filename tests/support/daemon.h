@@ -23,6 +23,9 @@ void daemon_write_config(const char *folder, const char *name, const char *yaml,
 /* The same with a small line that works, its sockets in the folder. */
 void daemon_good_config(const char *folder, char ret_path[128]);
 
+/* The same with that backend. */
+void daemon_config_with(const char *folder, const char *backend, char ret_path[128]);
+
 /* Starts the daemon with these arguments, NULL-ended, the first its name. */
 void daemon_start(daemon_process *daemon, const char *const arguments[]);
 

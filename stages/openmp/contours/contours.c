@@ -213,7 +213,7 @@ static void set_strip(const crn_contours_job *job, const contours_extent *e,
 }
 
 static crn_contours_desk set_scratch(const crn_contours_job *job, const contours_extent *e,
-                                  const contours_memory *m, int32_t thread, crn_context *context)
+                                     const contours_memory *m, int32_t thread, crn_context *context)
 {
     size_t row = row_words(job);
     uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
