@@ -26,7 +26,7 @@ static const void *make_last(crn_gpu_constant_table *table, int32_t i)
 
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count)
 {
-    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    crn_gpu_state *stand = crn_gpu_state_of(context);
     crn_gpu_constant_table *table = &stand->constants;
     for (int32_t i = 0; i < table->count; i++)
         if (table->entry[i].bytes == count && memcmp(table->entry[i].host, bytes, count) == 0)

@@ -37,14 +37,14 @@ int crn_gpu_errno(cudaError_t error)
     }
 }
 
-int crn_gpu_launched(void)
+int crn_gpu_launch_error(void)
 {
     return crn_gpu_errno(cudaGetLastError());
 }
 
 static void *take_memory(void *owner, size_t bytes)
 {
-    const crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(owner);
+    const crn_gpu_state *stand = static_cast<crn_gpu_state *>(owner);
     void *memory = NULL;
     if (stand->recording || cudaMalloc(&memory, bytes) != cudaSuccess) {
         cudaGetLastError(); /* seen */
@@ -62,7 +62,7 @@ static void give_memory(void *owner, void *memory, size_t bytes)
 
 static void close_stand(void *owner)
 {
-    crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(owner);
+    crn_gpu_state *stand = static_cast<crn_gpu_state *>(owner);
     crn_gpu_constants_free(&stand->constants);
     for (int32_t i = 0; i < CRN_GPU_MARKS; i++)
         if (stand->marks[i])
@@ -73,22 +73,22 @@ static void close_stand(void *owner)
     free(stand);
 }
 
-static const crn_context_home device_home = {take_memory, give_memory, close_stand};
+static const crn_context_allocator device_home = {take_memory, give_memory, close_stand};
 
-crn_gpu_stand *crn_gpu_stand_of(const crn_context *context)
+crn_gpu_state *crn_gpu_state_of(const crn_context *context)
 {
-    return static_cast<crn_gpu_stand *>(crn_context_owner(context, &device_home));
+    return static_cast<crn_gpu_state *>(crn_context_owner(context, &device_home));
 }
 
 const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context)
 {
-    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    const crn_gpu_state *stand = crn_gpu_state_of(context);
     return stand ? &stand->limits : NULL;
 }
 
 cudaStream_t crn_gpu_stream(const crn_context *context)
 {
-    return crn_gpu_stand_of(context)->stream;
+    return crn_gpu_state_of(context)->stream;
 }
 
 /* What is allowed is the device's, for all contexts: another one, of another thread perhaps, may
@@ -108,7 +108,7 @@ static cudaError_t raise_shared(const void *kernel, size_t bytes)
 
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes)
 {
-    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    crn_gpu_state *stand = crn_gpu_state_of(context);
     int32_t i = 0;
     for (; i < stand->allowed_count; i++)
         if (stand->allowed[i].kernel == kernel)
@@ -117,7 +117,7 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
         return 0;
     cudaError_t error = raise_shared(kernel, bytes);
     if (error != cudaSuccess)
-        return crn_gpu_launched();
+        return crn_gpu_launch_error();
     if (i == CRN_GPU_ALLOWED_MAX)
         return 0; /* asked again the next time */
     stand->allowed[i].kernel = kernel;
@@ -139,7 +139,7 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
     if (error == cudaSuccess)
         error = cudaFuncGetAttributes(&built, nothing);
     if (error != cudaSuccess)
-        return crn_gpu_launched();
+        return crn_gpu_launch_error();
     ret_limits->device = device;
     ret_limits->capability = 10 * properties.major + properties.minor;
     if (built.ptxVersion < ret_limits->capability)
@@ -151,7 +151,7 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
 
 int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context)
 {
-    crn_gpu_stand *stand = static_cast<crn_gpu_stand *>(calloc(1, sizeof *stand));
+    crn_gpu_state *stand = static_cast<crn_gpu_state *>(calloc(1, sizeof *stand));
     if (!stand)
         return -ENOMEM;
     crn_context *context = NULL;
@@ -174,14 +174,14 @@ int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_cont
 
 int crn_gpu_use(crn_context *context)
 {
-    return crn_gpu_errno(cudaSetDevice(crn_gpu_stand_of(context)->limits.device));
+    return crn_gpu_errno(cudaSetDevice(crn_gpu_state_of(context)->limits.device));
 }
 
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device)
 {
     cudaDeviceProp properties;
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-        return crn_gpu_launched();
+        return crn_gpu_launch_error();
     snprintf(ret_device->name, sizeof ret_device->name, "%.63s", properties.name);
     ret_device->capability = 10 * properties.major + properties.minor;
     ret_device->multiprocessors = properties.multiProcessorCount;

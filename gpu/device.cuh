@@ -54,7 +54,7 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
 int crn_gpu_errno(cudaError_t error);
 
 /* Of the launches since it was last asked, on this thread. */
-int crn_gpu_launched(void);
+int crn_gpu_launch_error(void);
 
 /* Lets a kernel have that much dynamic shared memory; to be called before each launch with more
  * than 48 KiB: it asks the driver only once per kernel, context and larger size. */
@@ -70,7 +70,7 @@ static inline int crn_gpu_launch_kernel(const crn_context *context, void (*kerne
     if (r < 0)
         return r;
     kernel<<<blocks, (unsigned)threads, shared_bytes, crn_gpu_stream(context)>>>(job);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 /* Elements from one view to the next. */

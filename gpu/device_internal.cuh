@@ -23,7 +23,7 @@ typedef struct crn_gpu_constant_table {
 void crn_gpu_constants_free(crn_gpu_constant_table *table);
 
 /* What stands behind a device's context. */
-typedef struct crn_gpu_stand {
+typedef struct crn_gpu_state {
     crn_gpu_limits limits;
     cudaStream_t stream;
     cudaEvent_t marks[CRN_GPU_MARKS];
@@ -34,10 +34,10 @@ typedef struct crn_gpu_stand {
         size_t bytes;
     } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared: at least so many bytes */
     int32_t allowed_count;
-} crn_gpu_stand;
+} crn_gpu_state;
 
 /* NULL: the context is no device's. */
-crn_gpu_stand *crn_gpu_stand_of(const crn_context *context);
+crn_gpu_state *crn_gpu_state_of(const crn_context *context);
 
 /* The functions of crn_gpu (gpu.h), by its names. */
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device);
@@ -53,8 +53,8 @@ int crn_gpu_copy(crn_context *context, void *to, const void *from, size_t bytes)
 int crn_gpu_poll(crn_context *context);
 int crn_gpu_mark(crn_context *context, int32_t mark);
 int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);
-int crn_gpu_record(crn_context *context);
-int crn_gpu_recorded(crn_context *context, crn_gpu_graph **ret_graph);
+int crn_gpu_begin_capture(crn_context *context);
+int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph);
 int crn_gpu_launch(crn_context *context, crn_gpu_graph *graph);
 void crn_gpu_graph_free(crn_gpu_graph **graph);
 

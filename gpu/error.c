@@ -4,7 +4,7 @@
 
 #include "gpu/gpu.h"
 
-const char *crn_gpu_say(int error)
+const char *crn_gpu_strerror(int error)
 {
     if (error == -ENOEXEC)
         return "this build has no code for it; build with -DCRN_CUDA_ARCHITECTURES=native there, "

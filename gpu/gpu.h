@@ -1,5 +1,5 @@
 /*
- * The whole interface of the CUDA wing, in plain C: no CUDA type leaves this folder.
+ * The whole interface of the CUDA backend, in plain C: no CUDA type leaves this folder.
  *
  * Work is asked for and done later, in the order in which it was asked for, on the context's own
  * stream; what it reads and writes must stay until poll says 0. Functions that can fail return 0 or
@@ -64,7 +64,7 @@ typedef struct crn_gpu {
     /*
      * Between record and recorded nothing runs: what is asked for becomes a graph (the caller's),
      * marks included. Memory must have been taken before, by asking for the same once. A graph is
-     * void when crn_context_moves has grown; it must not outlive its context.
+     * void when crn_context_generation has grown; it must not outlive its context.
      */
     int (*record)(crn_context *context);
     int (*recorded)(crn_context *context, crn_gpu_graph **ret_graph); /* ends it, also on failure */
@@ -82,7 +82,7 @@ const crn_gpu *crn_gpu_get(const char **ret_why);
 
 /* A negative errno of these functions in words, with the cure where it has one of its own (static,
  * or strerror's). */
-const char *crn_gpu_say(int error);
+const char *crn_gpu_strerror(int error);
 
 /* Polls until all is done: 0, what failed, or -ETIMEDOUT. Waits busily for the first 50 us, then
  * sleeps between looks. */

@@ -7,22 +7,22 @@ struct crn_gpu_graph {
     cudaGraphExec_t ready;
 };
 
-int crn_gpu_record(crn_context *context)
+int crn_gpu_begin_capture(crn_context *context)
 {
-    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    crn_gpu_state *stand = crn_gpu_state_of(context);
     cudaStreamBeginCapture(stand->stream, cudaStreamCaptureModeThreadLocal);
-    int r = crn_gpu_launched();
+    int r = crn_gpu_launch_error();
     stand->recording = r == 0;
     return r;
 }
 
-int crn_gpu_recorded(crn_context *context, crn_gpu_graph **ret_graph)
+int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph)
 {
-    crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    crn_gpu_state *stand = crn_gpu_state_of(context);
     cudaGraph_t recorded = NULL;
     cudaStreamEndCapture(stand->stream, &recorded);
     stand->recording = false;
-    int r = crn_gpu_launched();
+    int r = crn_gpu_launch_error();
     crn_gpu_graph *graph = NULL;
     if (r == 0 && !recorded)
         r = -EIO;
@@ -49,7 +49,7 @@ int crn_gpu_recorded(crn_context *context, crn_gpu_graph **ret_graph)
 int crn_gpu_launch(crn_context *context, crn_gpu_graph *graph)
 {
     cudaGraphLaunch(graph->ready, crn_gpu_stream(context));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 void crn_gpu_graph_free(crn_gpu_graph **graph)

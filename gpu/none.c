@@ -1,4 +1,4 @@
-/* The CUDA wing of a build without CUDA. */
+/* The CUDA backend of a build without CUDA. */
 #include "gpu/gpu.h"
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

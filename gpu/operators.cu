@@ -1,4 +1,4 @@
-/* The CUDA wing's functions, gathered; whether this machine has a device for them. */
+/* The CUDA backend's functions, gathered; whether this machine has a device for them. */
 #include "gpu/device_internal.cuh"
 
 #include <nvtx3/nvToolsExt.h>
@@ -38,11 +38,11 @@ static const crn_ops device_ops = {
 };
 
 static const crn_gpu table = {
-    &device_ops,      count_devices,         crn_gpu_describe,    crn_gpu_context_create,
-    crn_gpu_use,      crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
-    crn_gpu_unpin,    crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
-    crn_gpu_poll,     crn_gpu_mark,          crn_gpu_elapsed,     crn_gpu_record,
-    crn_gpu_recorded, crn_gpu_launch,        crn_gpu_graph_free,  range_begin,
+    &device_ops,         count_devices,         crn_gpu_describe,    crn_gpu_context_create,
+    crn_gpu_use,         crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
+    crn_gpu_unpin,       crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
+    crn_gpu_poll,        crn_gpu_mark,          crn_gpu_elapsed,     crn_gpu_begin_capture,
+    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,  range_begin,
     range_end,
 };
 

@@ -22,7 +22,7 @@ void crn_gpu_pinned_free(void *memory)
 int crn_gpu_pin(void *memory, size_t bytes)
 {
     cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 void crn_gpu_unpin(void *memory)
@@ -34,19 +34,19 @@ void crn_gpu_unpin(void *memory)
 int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t bytes)
 {
     cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, crn_gpu_stream(context));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes)
 {
     cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, crn_gpu_stream(context));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 int crn_gpu_copy(crn_context *context, void *to, const void *from, size_t bytes)
 {
     cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, crn_gpu_stream(context));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 int crn_gpu_poll(crn_context *context)
@@ -59,16 +59,16 @@ int crn_gpu_poll(crn_context *context)
 
 int crn_gpu_mark(crn_context *context, int32_t mark)
 {
-    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    const crn_gpu_state *stand = crn_gpu_state_of(context);
     /* In a graph a plain record would only order the work. */
     unsigned flags = stand->recording ? cudaEventRecordExternal : cudaEventRecordDefault;
     cudaEventRecordWithFlags(stand->marks[mark], stand->stream, flags);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
 {
-    const crn_gpu_stand *stand = crn_gpu_stand_of(context);
+    const crn_gpu_state *stand = crn_gpu_state_of(context);
     float ms = 0;
     cudaError_t error = cudaEventElapsedTime(&ms, stand->marks[from], stand->marks[to]);
     if (error != cudaSuccess) {

@@ -24,5 +24,5 @@ int crn_widen_cuda(crn_context *context, const crn_image *in, crn_image *out)
     int64_t count = (int64_t)crn_image_elements(in) * crn_context_views(context);
     widen<<<crn_gpu_blocks(count, 2 * THREADS), THREADS, 0, crn_gpu_stream(context)>>>(
         static_cast<const __half *>(in->data), static_cast<float *>(out->data), count);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }

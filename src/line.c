@@ -54,7 +54,7 @@ static void collect(crn_line *line)
         crn_judgement judgement = output->judgement;
         judgement.on_device = output->on_device;
         if (output->status == 0 &&
-            crn_store_put(line->store, &output->defects, &judgement.result) < 0) {
+            crn_result_store_put(line->store, &output->defects, &judgement.result) < 0) {
             judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;
@@ -69,7 +69,7 @@ static void collect(crn_line *line)
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
                             reason_of(output->status), crn_now_ns());
         if (!wanted && output->status == 0)
-            crn_store_give(line->store, judgement.result);
+            crn_result_store_give(line->store, judgement.result);
         crn_engine_release(line->engine, output);
         crn_pool_give(line->pool, view);
     }
@@ -106,7 +106,7 @@ static void release_fruit(crn_line *line, const crn_fruit *fruit)
             atomic_store_explicit(&crn_pool_at(line->pool, view->slot)->cancelled, true,
                                   memory_order_relaxed);
         else if (view->state == CRN_VIEW_JUDGED)
-            crn_store_give(line->store, view->judgement.result);
+            crn_result_store_give(line->store, view->judgement.result);
     }
 }
 

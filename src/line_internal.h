@@ -24,7 +24,7 @@ struct crn_line {
     crn_lanes *lanes;
     crn_fruits *fruits;
     crn_engine *engine;
-    crn_store *store;
+    crn_result_store *store;
     crn_publish *publish;
     crn_recorder *recorder; /* NULL: nothing is recorded */
     crn_values values;

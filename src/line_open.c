@@ -45,7 +45,7 @@ static int open_logic(crn_line *line, crn_error *error)
     int r = crn_pool_create((uint32_t)config->limits.slots, (size_t)config->limits.view_mib << 20,
                             &line->pool);
     if (r == 0)
-        r = crn_store_create(store_bytes(config), &line->store);
+        r = crn_result_store_create(store_bytes(config), &line->store);
     if (r == 0)
         r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
     if (r == 0)
@@ -118,7 +118,7 @@ bool crn_line_close(crn_line **line)
     crn_recorder_close(&(*line)->recorder);
     crn_fruits_free(&(*line)->fruits);
     crn_lanes_free(&(*line)->lanes);
-    crn_store_free(&(*line)->store);
+    crn_result_store_free(&(*line)->store);
     crn_pool_free(&(*line)->pool);
     if ((*line)->zmq)
         zmq_ctx_term((*line)->zmq);

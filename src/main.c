@@ -263,7 +263,7 @@ static int serve(const options *given, char **argv, crn_config *config)
      */
     if (crn_preflight(config, gpu, stderr, NULL) < 0)
         return EXIT_RUNTIME;
-    crn_memory_keep();
+    crn_malloc_keep_pages();
     crn_descriptors_reserve(config);
     return run(config, gpu);
 }

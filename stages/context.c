@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 struct crn_context {
-    const crn_context_home *home;
+    const crn_context_allocator *home;
     void *owner;
     int32_t threads, views;
     uint32_t moves;
@@ -38,9 +38,9 @@ static void give_pages(void *owner, void *memory, size_t bytes)
     munmap(memory, bytes);
 }
 
-static const crn_context_home process = {.take = take_pages, .give = give_pages};
+static const crn_context_allocator process = {.take = take_pages, .give = give_pages};
 
-static int create(const crn_context_home *home, void *owner, int32_t threads, int32_t views,
+static int create(const crn_context_allocator *home, void *owner, int32_t threads, int32_t views,
                   crn_context **ret_context)
 {
     if (threads < 1 || views < 1)
@@ -61,7 +61,7 @@ int crn_context_create(int32_t threads, crn_context **ret_context)
     return create(&process, NULL, threads, 1, ret_context);
 }
 
-int crn_context_create_at(const crn_context_home *home, void *owner, int32_t views,
+int crn_context_create_at(const crn_context_allocator *home, void *owner, int32_t views,
                           crn_context **ret_context)
 {
     return create(home, owner, 1, views, ret_context);
@@ -93,7 +93,7 @@ int32_t crn_context_views(const crn_context *context)
     return context->views;
 }
 
-uint32_t crn_context_moves(const crn_context *context)
+uint32_t crn_context_generation(const crn_context *context)
 {
     return context->moves;
 }
@@ -103,7 +103,7 @@ void crn_context_moved(crn_context *context)
     context->moves++;
 }
 
-void *crn_context_owner(const crn_context *context, const crn_context_home *home)
+void *crn_context_owner(const crn_context *context, const crn_context_allocator *home)
 {
     return context->home == home ? context->owner : NULL;
 }

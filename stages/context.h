@@ -11,11 +11,11 @@
 #include "stages/ops.h"
 
 /* Where a context's memory comes from. `owner` is what crn_context_create_at was given. */
-typedef struct crn_context_home {
+typedef struct crn_context_allocator {
     void *(*take)(void *owner, size_t bytes); /* NULL when there is none */
     void (*give)(void *owner, void *memory, size_t bytes);
     void (*close)(void *owner); /* with the context, after its memory; NULL: nothing to do */
-} crn_context_home;
+} crn_context_allocator;
 
 /*
  * A context whose memory comes from elsewhere, with one thread. Its operators work on `views`
@@ -23,17 +23,17 @@ typedef struct crn_context_home {
  * follow, each crn_image_elements behind the one before. Scratch memory is `views` times what was
  * asked for. 0, -EINVAL, -ENOMEM; `owner` is then still the caller's.
  */
-int crn_context_create_at(const crn_context_home *home, void *owner, int32_t views,
+int crn_context_create_at(const crn_context_allocator *home, void *owner, int32_t views,
                           crn_context **ret_context);
 
 /* The owner of a context at that home; NULL for any other context. */
-void *crn_context_owner(const crn_context *context, const crn_context_home *home);
+void *crn_context_owner(const crn_context *context, const crn_context_allocator *home);
 
 int32_t crn_context_views(const crn_context *context);
 
 /* How often scratch memory has moved to become larger: what remembers addresses in it from before
  * the last time is void. */
-uint32_t crn_context_moves(const crn_context *context);
+uint32_t crn_context_generation(const crn_context *context);
 
 /* Counts as such a move: for a home that gives other memory back which is remembered. */
 void crn_context_moved(crn_context *context);

@@ -204,7 +204,7 @@ static void record_message(relay *r, passed_message *m)
         if (crn_log_gate_open(&r->gate, crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING,
                     "%s: a message is no view and not recorded: %s; %" PRIu64 " such so far",
-                    r->plan->from, crn_wire_fault_cures[fault], r->unreadable);
+                    r->plan->from, crn_wire_fault_hints[fault], r->unreadable);
     }
     for (size_t i = 0; i < m->count && i < CRN_WIRE_PARTS_MAX; i++)
         zmq_msg_close(&m->kept[i]);

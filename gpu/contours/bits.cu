@@ -203,5 +203,5 @@ int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan)
         make_bits<float>(context, plan);
         break;
     }
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }

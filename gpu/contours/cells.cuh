@@ -9,7 +9,7 @@
 
 enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 
-/* What one crew of threads works on: planes from `number` on, their bits and segments. */
+/* What one group of threads works on: planes from `number` on, their bits and segments. */
 typedef struct crn_contours_work {
     int32_t number, numbers;
     const uint32_t *bits; /* as in the plan */

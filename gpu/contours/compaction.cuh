@@ -1,7 +1,7 @@
 /*
  * Segments that know the end of their contour become contours: which are its ends, how long it is,
  * where it and its points go. The same steps for one block on one plane and for all blocks on many
- * planes (EVERYBODY).
+ * planes (GRID_WIDE).
  */
 #ifndef CRN_GPU_CONTOURS_COMPACTION_CUH
 #define CRN_GPU_CONTOURS_COMPACTION_CUH
@@ -55,12 +55,12 @@ static __device__ uint32_t lengths_of(const uint4 &end)
  * The end of a contour keeps, in its link, the contour's number of segments with a length in w and,
  * later, its first point in x; in least_of the least segment with a length.
  */
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ void measure_contours(const crn_contours_plan &plan,
                                         const crn_contours_work &work)
 {
     uint32_t *least = least_of(work);
-    uint32_t rank = my_rank<EVERYBODY>(), size = crew_size<EVERYBODY>();
+    uint32_t rank = thread_rank<GRID_WIDE>(), size = group_size<GRID_WIDE>();
     for (uint32_t s = rank; s < work.count; s += size) {
         uint32_t key = work.now[s].y, to_end = work.now[s].z;
         if (to_end & CRN_CONTOURS_HEAD)
@@ -78,7 +78,7 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
             crn_contours_beginning(plan, work, plane_of(plan, work, s), row, column, side);
         set_lengths(work, s, work.now[after].z);
     }
-    meet<EVERYBODY>();
+    group_sync<GRID_WIDE>();
     for (uint32_t s = rank; s < work.count; s += size) {
         uint32_t key = work.now[s].y;
         if (!(work.now[s].w & CRN_CONTOURS_MAYBE_LEAST) || key == 0)
@@ -87,7 +87,7 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
         if (s < *at)
             atomicMin(&least[end_of(key)], s);
     }
-    meet<EVERYBODY>();
+    group_sync<GRID_WIDE>();
 }
 
 /* A contour whose least segment is s, and its points, packed; 0: there is none. */
@@ -124,10 +124,10 @@ static __device__ void write_contour(const crn_contours_plan &plan, const crn_co
 }
 
 /*
- * The contour gets its place; the first that has none ends the result. `base`: before this crew.
+ * The contour gets its place; the first that has none ends the result. `base`: before this group.
  * All blocks together list where contours begin, to write them line by line later.
  */
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ void place_contour(const crn_contours_plan &plan, const crn_contours_work &work,
                                      uint64_t at, uint64_t base, uint32_t s, uint32_t end,
                                      crn_contours_fits *room)
@@ -136,7 +136,7 @@ static __device__ void place_contour(const crn_contours_plan &plan, const crn_co
     uint32_t points = lengths_of(work.now[end]) + 1;
     bool fits = which < plan.contour_capacity && first + points <= plan.point_capacity;
     work.now[end].x = fits ? (uint32_t)(first - points_of(base)) : CRN_CONTOURS_NONE;
-    if (fits && EVERYBODY) {
+    if (fits && GRID_WIDE) {
         plan.entries[which - contours_of(base)] = s;
     } else if (fits) {
         write_contour(plan, work, which, (uint32_t)first, s);
@@ -160,7 +160,7 @@ static __device__ uint64_t count_contours(const crn_contours_work &work, group_r
     return all;
 }
 
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ void place_contours(const crn_contours_plan &plan, const crn_contours_work &work,
                                       group_range my, uint64_t before, uint64_t base,
                                       crn_contours_fits *room)
@@ -178,18 +178,18 @@ static __device__ void place_contours(const crn_contours_plan &plan, const crn_c
 #pragma unroll
         for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++) {
             if (count[i])
-                place_contour<EVERYBODY>(plan, work, at, base, first + i, end[i], room);
+                place_contour<GRID_WIDE>(plan, work, at, base, first + i, end[i], room);
             at += count[i];
         }
     }
 }
 
-/* Which segment's end is which point; what the crew has not been given room for is left out. */
-template <bool EVERYBODY>
+/* Which segment's end is which point; what the group has not been given room for is left out. */
+template <bool GRID_WIDE>
 static __device__ void order_points(const crn_contours_plan &plan, const crn_contours_work &work)
 {
     uint32_t *order = order_of(work);
-    for (uint32_t s = my_rank<EVERYBODY>(); s < work.count; s += crew_size<EVERYBODY>()) {
+    for (uint32_t s = thread_rank<GRID_WIDE>(); s < work.count; s += group_size<GRID_WIDE>()) {
         uint4 link = work.now[s];
         if (link.y == 0)
             continue;
@@ -205,7 +205,7 @@ static __device__ void order_points(const crn_contours_plan &plan, const crn_con
         if (closed ? end == s : (link.z & CRN_CONTOURS_HEAD) != 0)
             order[first + (plan.reversed ? lengths : 0)] = closed ? s : CRN_CONTOURS_HEAD | s;
     }
-    meet<EVERYBODY>();
+    group_sync<GRID_WIDE>();
 }
 
 static __device__ crn_point point_of(const crn_contours_plan &plan, const crn_contours_work &work,
@@ -226,13 +226,13 @@ static __device__ crn_point point_of(const crn_contours_plan &plan, const crn_co
                               crn_contours_load_edge(plan, number, row, column, side));
 }
 
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ void write_points(const crn_contours_plan &plan, const crn_contours_work &work,
                                     uint64_t base, uint32_t count)
 {
     const uint32_t *order = order_of(work);
     double2 *out = reinterpret_cast<double2 *>(plan.points) + points_of(base);
-    for (uint32_t i = my_rank<EVERYBODY>(); i < count; i += crew_size<EVERYBODY>()) {
+    for (uint32_t i = thread_rank<GRID_WIDE>(); i < count; i += group_size<GRID_WIDE>()) {
         crn_point point = point_of(plan, work, order[i]);
         out[i] = make_double2(point.x, point.y);
     }
@@ -242,7 +242,7 @@ static __device__ void write_points(const crn_contours_plan &plan, const crn_con
 static __device__ void write_contours(const crn_contours_plan &plan, const crn_contours_work &work,
                                       uint64_t base, uint32_t count)
 {
-    for (uint32_t i = my_rank<true>(); i < count; i += crew_size<true>()) {
+    for (uint32_t i = thread_rank<true>(); i < count; i += group_size<true>()) {
         uint32_t s = plan.entries[i], first = work.now[end_of(work.now[s].y)].x;
         write_contour(plan, work, contours_of(base) + i, (uint32_t)points_of(base) + first, s);
     }

@@ -45,7 +45,7 @@ static int place_mask(crn_context *context, const crn_contours_params *params,
         return -ENOMEM;
     plan->mask = static_cast<const uint8_t *>(mask);
     cudaMemcpyAsync(mask, params->mask, bytes, cudaMemcpyHostToDevice, crn_gpu_stream(context));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 static int place_levels(crn_context *context, const crn_contours_params *params,

@@ -22,7 +22,7 @@
 
 #define CRN_CONTOURS_NONE UINT32_MAX
 
-/* How much there is room for of what a crew of threads has found. */
+/* How much there is room for of what a group of threads has found. */
 typedef struct crn_contours_fits {
     uint32_t points, contours;
 } crn_contours_fits;

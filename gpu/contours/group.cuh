@@ -1,6 +1,6 @@
 /*
- * How threads work together on planes: a crew is one block with one plane, or EVERYBODY, all blocks
- * of a launch, with many planes.
+ * How threads work together on planes: a group is one block with one plane, or GRID_WIDE, all
+ * blocks of a launch, with many planes.
  */
 #ifndef CRN_GPU_CONTOURS_GROUP_CUH
 #define CRN_GPU_CONTOURS_GROUP_CUH
@@ -22,22 +22,22 @@
 #define CRN_CONTOURS_SHARED_BROADCAST_BYTES 320
 #define CRN_CONTOURS_SHARED_BYTES           512
 
-template <bool EVERYBODY> static __device__ void meet(void)
+template <bool GRID_WIDE> static __device__ void group_sync(void)
 {
-    if (EVERYBODY)
+    if (GRID_WIDE)
         cooperative_groups::this_grid().sync();
     else
         __syncthreads();
 }
 
-template <bool EVERYBODY> static __device__ uint32_t my_rank(void)
+template <bool GRID_WIDE> static __device__ uint32_t thread_rank(void)
 {
-    return EVERYBODY ? blockIdx.x * blockDim.x + threadIdx.x : threadIdx.x;
+    return GRID_WIDE ? blockIdx.x * blockDim.x + threadIdx.x : threadIdx.x;
 }
 
-template <bool EVERYBODY> static __device__ uint32_t crew_size(void)
+template <bool GRID_WIDE> static __device__ uint32_t group_size(void)
 {
-    return EVERYBODY ? gridDim.x * blockDim.x : blockDim.x;
+    return GRID_WIDE ? gridDim.x * blockDim.x : blockDim.x;
 }
 
 static __device__ char *shared_memory(void)
@@ -85,9 +85,9 @@ typedef struct group_range {
     uint32_t begin, end;
 } group_range;
 
-template <bool EVERYBODY> static __device__ group_range my_stretch(uint32_t total)
+template <bool GRID_WIDE> static __device__ group_range even_share(uint32_t total)
 {
-    if (!EVERYBODY)
+    if (!GRID_WIDE)
         return {0, total};
     uint32_t tile = blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD;
     uint32_t tiles = (total + tile - 1) / tile;
@@ -101,7 +101,7 @@ static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *
 {
     if (threadIdx.x == 0)
         sums[blockIdx.x] = mine;
-    meet<true>();
+    group_sync<true>();
     uint64_t all = 0, before = 0;
     for (uint32_t i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
         all += sums[i];
@@ -115,11 +115,11 @@ static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *
 }
 
 /* Did anything change for anybody? Blocks say so when they meet. */
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ bool any_changed(const crn_contours_plan &plan, uint32_t round, bool changed)
 {
     bool here = __syncthreads_or(changed);
-    if (!EVERYBODY)
+    if (!GRID_WIDE)
         return here;
     uint32_t *said = shared_words() + 1;
     if (threadIdx.x == 0) {

@@ -40,13 +40,13 @@ static __device__ uint32_t count_of_word(const crn_contours_plan &plan,
 }
 
 /* Every word's first segment; how many there are. */
-template <bool EVERYBODY>
+template <bool GRID_WIDE>
 static __device__ void number_segments(const crn_contours_plan &plan, crn_contours_work *work)
 {
     uint32_t words = (uint32_t)(work->numbers * plan.cell_rows) * (uint32_t)plan.words;
-    group_range my = my_stretch<EVERYBODY>(words);
+    group_range my = even_share<GRID_WIDE>(words);
     uint64_t before = 0, all = 0;
-    if (EVERYBODY) {
+    if (GRID_WIDE) {
         uint64_t mine = 0;
         for (uint32_t i = my.begin + threadIdx.x; i < my.end; i += blockDim.x) {
             uint32_t count = count_of_word(plan, *work, i, my.end);
@@ -63,7 +63,7 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
                  count[CRN_CONTOURS_ITEMS_PER_THREAD], sum = 0;
 #pragma unroll
         for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++)
-            sum += count[i] = !EVERYBODY           ? count_of_word(plan, *work, first + i, my.end)
+            sum += count[i] = !GRID_WIDE           ? count_of_word(plan, *work, first + i, my.end)
                               : first + i < my.end ? work->prefix[first + i]
                                                    : 0;
         uint64_t at = before + scan_block(sum, &all);
@@ -75,9 +75,9 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
             at += count[i];
         }
     }
-    if (!EVERYBODY)
+    if (!GRID_WIDE)
         work->count = (uint32_t)before;
-    meet<EVERYBODY>();
+    group_sync<GRID_WIDE>();
 }
 
 /* In which cell of a word its n-th segment lies, and is it that cell's second? */

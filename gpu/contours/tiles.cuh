@@ -18,7 +18,7 @@
 typedef struct tile_row {
     crn_contours_cells c;
     uint32_t first; /* segment, counted in the tile */
-    uint32_t shift; /* from there to the number in the crew */
+    uint32_t shift; /* from there to the number in the group */
     uint32_t beside;
 } tile_row;
 
@@ -57,7 +57,7 @@ static __device__ int32_t tile_row_of(const tile_room *room, uint32_t n)
     return row;
 }
 
-/* The crew's number of a tile's n-th segment. */
+/* The group's number of a tile's n-th segment. */
 static __device__ uint32_t number_of(const tile_room *room, uint32_t n)
 {
     return n + room->row[tile_row_of(room, n)].shift;
@@ -133,7 +133,7 @@ static __device__ void open_tile(const crn_contours_plan &plan, const crn_contou
 
 /* One segment on its way. */
 typedef struct tile_segment {
-    uint32_t number; /* the crew's */
+    uint32_t number; /* the group's */
     uint32_t inside; /* its successor in the tile, or CRN_CONTOURS_NONE */
     uint32_t successor;
     bool head, enters, has_length;
@@ -148,7 +148,7 @@ static __device__ bool is_active(const tile_row *row, int32_t bit)
     return row->beside & (bit < 0 ? CRN_CONTOURS_BESIDE_ACTIVE : CRN_CONTOURS_BESIDE_ACTIVE << 8);
 }
 
-/* Its segment that begins at that side: the crew's number. */
+/* Its segment that begins at that side: the group's number. */
 static __device__ uint32_t beginning_at(const crn_contours_plan &plan, const tile_row *row,
                                         int32_t bit, uint32_t side)
 {
@@ -256,7 +256,7 @@ static __device__ void run_in_tile(const tile_place &tile)
     }
 }
 
-/* What was found out in the tile, in the crew's numbers. */
+/* What was found out in the tile, in the group's numbers. */
 static __device__ uint4 whole_link(const crn_contours_work &work, const tile_place &tile,
                                    uint2 link)
 {
@@ -350,7 +350,7 @@ static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_c
         open_tile(plan, work, i, room, &tile);
         link_tile(plan, work, tile, list, count);
     }
-    meet<true>();
+    group_sync<true>();
     return *count;
 }
 
@@ -403,7 +403,7 @@ static __device__ void run_entries(const crn_contours_plan &plan, const crn_cont
         return;
     for (uint32_t at = threadIdx.x; at < count; at += blockDim.x)
         work.now[list[at]] = now[list[at]];
-    meet<true>();
+    group_sync<true>();
 }
 
 /* Then all the others learn it, each from the entry that comes next. */
@@ -412,12 +412,12 @@ static __device__ void run_through_tiles(const crn_contours_plan &plan,
                                          uint32_t count)
 {
     run_entries(plan, work, list, count);
-    for (uint32_t s = my_rank<true>(); s < work.count; s += crew_size<true>()) {
+    for (uint32_t s = thread_rank<true>(); s < work.count; s += group_size<true>()) {
         uint4 link = work.now[s];
         if (!(link.y & CRN_CONTOURS_LAST) && learn(&link, work.now[link.x & ~CRN_CONTOURS_NO_SIZE]))
             work.now[s] = link;
     }
-    meet<true>();
+    group_sync<true>();
 }
 
 #endif

@@ -187,10 +187,10 @@ static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
         uint32_t entries = make_tiles(plan, work, list);
         run_through_tiles(plan, work, list, entries);
         measure_contours<true>(plan, work);
-        group_range my = my_stretch<true>(work.count);
+        group_range my = even_share<true>(work.count);
         uint64_t before = base + scan_blocks(control->sums[1], count_contours(work, my), &all);
         place_contours<true>(plan, work, my, before, base, &control->fits);
-        meet<true>();
+        group_sync<true>();
         order_points<true>(plan, work);
         if (leaves_room(plan, base)) {
             write_contours(plan, work, base, least_uint(control->fits.contours, contours_of(all)));
@@ -244,7 +244,7 @@ int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *pla
     if (r < 0)
         return r;
     cudaLaunchKernelEx(&config, trace_planes, *plan);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 size_t crn_contours_entries(const crn_context *context, const crn_contours_plan *plan,
@@ -273,5 +273,5 @@ int crn_contours_trace_group(const crn_context *context, const crn_contours_plan
         return r;
     cudaLaunchKernelEx(&config, trace_group, *plan,
                        entries_of_block(plan, plan->count, warps, blocks));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }

@@ -133,7 +133,7 @@ static int launch(const crn_convolve_task *task)
     filter_small<T, SIDE, PRODUCT, STEP, ACROSS, DEPTH, BLOCKS>
         <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
            crn_gpu_stream(task->context)>>>(job);
-    int r = crn_gpu_launched();
+    int r = crn_gpu_launch_error();
     return r < 0 ? r : 1;
 }
 

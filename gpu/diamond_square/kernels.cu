@@ -140,7 +140,7 @@ static __device__ __forceinline__ void noises(const crn_diamond_square_job &job,
                                               const crn_diamond_square_column &column, int32_t j,
                                               float (&noise)[4])
 {
-    crn_diamond_square_meet<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
+    crn_diamond_square_sync<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
                                  s.scale, noise);
 }
 

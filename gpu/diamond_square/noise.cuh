@@ -86,7 +86,7 @@ static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamo
 /* The noise of a group, where its row and its column meet. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
-crn_diamond_square_meet(const crn_gpu_diamond_square_keys &keys,
+crn_diamond_square_sync(const crn_gpu_diamond_square_keys &keys,
                         const crn_gpu_diamond_square_row &row,
                         const crn_diamond_square_column &column, float scale, float (&noise)[4])
 {
@@ -105,7 +105,7 @@ crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
                           crn_diamond_square_phase phase, int32_t group, int32_t j,
                           float (&noise)[4])
 {
-    crn_diamond_square_meet<WAY>(job.keys, crn_diamond_square_row_of(job.keys, level, j),
+    crn_diamond_square_sync<WAY>(job.keys, crn_diamond_square_row_of(job.keys, level, j),
                                  crn_diamond_square_column_of(job.keys, level, phase, group),
                                  crn_diamond_square_scale<WAY>(job, level), noise);
 }

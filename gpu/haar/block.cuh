@@ -190,9 +190,9 @@ static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC
                 }
                 crn_haar_sums(a, b, c, d);
                 if (SOFTEN) {
-                    b = beside ? crn_haar_soften(b, threshold) : 0;
-                    c = below ? crn_haar_soften(c, threshold) : 0;
-                    d = below && beside ? crn_haar_soften(d, threshold) : 0;
+                    b = beside ? crn_haar_soft_threshold(b, threshold) : 0;
+                    c = below ? crn_haar_soft_threshold(c, threshold) : 0;
+                    d = below && beside ? crn_haar_soft_threshold(d, threshold) : 0;
                 }
             }
         }

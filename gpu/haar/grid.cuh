@@ -111,17 +111,17 @@ static __device__ void crn_haar_grid_forward(const crn_gpu_haar_job &job, const 
 }
 
 /* The differences softened and left in the grid. */
-static __device__ void crn_haar_grid_soften(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
-                                            int32_t j)
+static __device__ void crn_haar_grid_soft_threshold(const crn_gpu_haar_job &job,
+                                                    const crn_haar_grid &grid, int32_t j)
 {
     float threshold = job.threshold;
     crn_haar_grid_down(job, grid, j, [=](const crn_haar_square &square, const float(&q)[4]) {
         if (square.beside)
-            *square.b = crn_haar_soften(q[1], threshold);
+            *square.b = crn_haar_soft_threshold(q[1], threshold);
         if (square.below)
-            *square.c = crn_haar_soften(q[2], threshold);
+            *square.c = crn_haar_soft_threshold(q[2], threshold);
         if (square.below && square.beside)
-            *square.d = crn_haar_soften(q[3], threshold);
+            *square.d = crn_haar_soft_threshold(q[3], threshold);
     });
 }
 

@@ -208,7 +208,7 @@ static int launch(const gpu_haar_plan *p, const haar_step *s, crn_haar_direction
         for (int32_t i = 0; i < 3; i++)
             views[i]->lane_stride /= p->vec;
         job->lanes = p->in->planes;
-        return crn_haar_launch_rest(p->context, direction, u8, job);
+        return crn_haar_launch_tail(p->context, direction, u8, job);
     }
     crn_haar_lane lane = CRN_HAAR_FOUR;
     if (p->vec == 1) {

@@ -62,7 +62,7 @@ int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar
 
 /* All levels of few pixels, a CTA a plane: job->pixels are f32, lanes are planes, and read and
  * written in place. forward and inverse as above; denoise leaves its result in the pixels. */
-int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
+int crn_haar_launch_tail(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_gpu_haar_job *job);
 
 /* ceil(size / 2^k) */
@@ -82,7 +82,7 @@ static __device__ __forceinline__ void crn_haar_sums(float &a, float &b, float &
 }
 
 /* A NaN stays one, and what becomes 0 keeps its sign. */
-static __device__ __forceinline__ float crn_haar_soften(float difference, float threshold)
+static __device__ __forceinline__ float crn_haar_soft_threshold(float difference, float threshold)
 {
     float left = fabsf(difference) - threshold;
     return copysignf(left < 0 ? 0 : left, difference);

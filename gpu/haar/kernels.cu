@@ -323,14 +323,14 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 /* --- denoise --- */
 
 template <int K, crn_haar_reach REACH, int N, int VEC>
-static __device__ __forceinline__ void soften_levels(const crn_gpu_haar_job &job, const spot &s,
-                                                     float (&block)[N][N][VEC])
+static __device__ __forceinline__ void
+soft_threshold_levels(const crn_gpu_haar_job &job, const spot &s, float (&block)[N][N][VEC])
 {
     if (job.levels > K)
         crn_haar_forward<K, REACH, true>(block, crn_haar_halved(job.height, K) - (s.y >> K),
                                          crn_haar_halved(job.width, K) - (s.x >> K), job.threshold);
     if constexpr (K + 1 < log2_of<N>::value)
-        soften_levels<K + 1, REACH>(job, s, block);
+        soft_threshold_levels<K + 1, REACH>(job, s, block);
 }
 
 /* The averages of a launch's last level where they come from another. */
@@ -347,26 +347,26 @@ static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job
 }
 
 template <crn_haar_reach REACH, int N, int VEC, typename T>
-static __device__ __forceinline__ void soften_block(const crn_gpu_haar_job &job,
-                                                    const gpu_haar_tile &t, const spot &s,
-                                                    float (&block)[N][N][VEC])
+static __device__ __forceinline__ void soft_threshold_block(const crn_gpu_haar_job &job,
+                                                            const gpu_haar_tile &t, const spot &s,
+                                                            float (&block)[N][N][VEC])
 {
     load_averages<0, REACH>(job, s, job.pixels, crn_haar_at<const T>(job.pixels, s.lane, t.picture),
                             block);
-    soften_levels<0, REACH>(job, s, block);
+    soft_threshold_levels<0, REACH>(job, s, block);
     if (job.averages.data)
         take_averages<log2_of<N>::value, REACH>(job, t, s, block);
 }
 
 /* There and back. */
 template <int VEC>
-static __device__ void soften_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
-                                   const crn_haar_grid &grid)
+static __device__ void soft_threshold_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
+                                           const crn_haar_grid &grid)
 {
     int32_t levels = job.levels - grid.first;
     for (int32_t j = 0; j < levels; j++) {
         __syncthreads();
-        crn_haar_grid_soften(job, grid, j);
+        crn_haar_grid_soft_threshold(job, grid, j);
     }
     crn_haar_channels channels = channels_of<VEC>(job, t, job.averages);
     if (job.averages.data) {
@@ -393,12 +393,12 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
     float block[N][N][VEC];
     if (s.there)
         at_reach<N, VEC>(s, [&](auto reach) {
-            soften_block<decltype(reach)::value, N, VEC, T>(job, t, s, block);
+            soft_threshold_block<decltype(reach)::value, N, VEC, T>(job, t, s, block);
         });
     if (job.levels > LEVELS) {
         crn_haar_grid grid = grid_of<N, VEC>(job, t, shared);
         crn_haar_store_row(slot_of(grid, t, VEC), block[0][0]);
-        soften_grid<VEC>(job, t, grid);
+        soft_threshold_grid<VEC>(job, t, grid);
         load_average(slot_of(grid, t, VEC), block);
     }
     restore_block(job, t, s, job.denoised, block);

@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(THREADS)
     crn_haar_grid grid =
         rest_of(job, (int32_t)blockIdx.x % job.lanes, (int32_t)blockIdx.x / job.lanes);
     for (int32_t j = 0; j < job.levels; j++) {
-        crn_haar_grid_soften(job, grid, j);
+        crn_haar_grid_soft_threshold(job, grid, j);
         __syncthreads();
     }
     for (int32_t j = job.levels - 1; j >= 0; j--) {
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 typedef void kernel_fn(crn_gpu_haar_job job);
 
-int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, bool u8,
+int crn_haar_launch_tail(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_gpu_haar_job *job)
 {
     kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? rest_forward_kernel
@@ -85,5 +85,5 @@ int crn_haar_launch_rest(crn_context *context, crn_haar_direction direction, boo
     if (ctas > INT32_MAX)
         return -EINVAL;
     kernel<<<(uint32_t)ctas, THREADS, 0, crn_gpu_stream(context)>>>(*job);
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }

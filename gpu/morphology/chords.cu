@@ -195,7 +195,7 @@ static __device__ void make_result(const crn_chord_job &job, const crn_chord_ste
 
 /* u8: the last plane as a picture has it. */
 static __device__ void lay_down(const crn_chord_job &job, const uint32_t *plane,
-                                const crn_tile_way &way)
+                                const crn_tile_variant &way)
 {
     const crn_divider &by = job.wide_out;
     int32_t wide = (int32_t)by.by, items = wide * (job.picture.rows_at / 4);
@@ -233,7 +233,7 @@ static __device__ void end(const crn_chord_job &job, const crn_tile_place &place
         staged = p.recipe.original != 0 || p.recipe.parallel;
         make_result<T>(job, step, flip, floats_out(p, place, stage), shared);
     } else {
-        crn_tile_way way = crn_tile_way_of<T>(p, place, stage);
+        crn_tile_variant way = crn_tile_variant_of<T>(p, place, stage);
         staged = way.staged;
         make_result<T>(job, step, flip, {NULL, 0, 0, 0}, shared);
         __syncthreads();

@@ -383,7 +383,7 @@ static int make_runs(const work *w, bool reflect, run_list *ret_list)
         find_runs<<<crn_gpu_blocks(s.rows, 64), 64, 0, crn_gpu_stream(w->context)>>>(s, list);
     }
     *ret_list = list;
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 template <typename T> static int erode_raised(const work *w, bool reflect, const T *from, T *to)
@@ -396,7 +396,7 @@ template <typename T> static int erode_raised(const work *w, bool reflect, const
             return r;
         LAUNCH(merge_raised<T>, w)(w->whole, from, s, first > 0, to);
     }
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 /* The least over the element, or with `reflect` over its reflection. */
@@ -438,7 +438,7 @@ template <typename T> static int erode(const work *all, bool reflect, const T *f
         make_levels(&part, from + begin, memory, apart, false, lesser(e->width, part.whole.width));
         LAUNCH(merge_runs<T>, &part)(part.whole, memory, apart, list, to + begin);
     }
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 static strided strided_of(const crn_image *image)
@@ -477,7 +477,7 @@ static int run_on(const work *w, const crn_morphology_recipe *recipe, const crn_
     LAUNCH(finish<T>, w)
     (w->whole, result, recipe->dilates[recipe->steps - 1], recipe->parallel ? second : NULL,
      recipe->original, strided_of(in), strided_of(out));
-    return crn_gpu_launched();
+    return crn_gpu_launch_error();
 }
 
 int crn_morphology_general(crn_context *context, const crn_morphology_params *params,

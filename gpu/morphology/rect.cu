@@ -140,7 +140,7 @@ template <typename T> struct in_pass {
 template <typename T> struct out_pass {
     const typename crn_words<T>::word *from;
     int32_t pitch;
-    crn_tile_way way;
+    crn_tile_variant way;
     uint32_t flip;
     __device__ crn_plane_source<T> source(int32_t x, int32_t row) const
     {
@@ -339,7 +339,7 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
     if (chain)
         along<T>(job, second, first, 1, 0);
     word *stage = chain ? second : first;
-    out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_way_of<T>(p, place, stage),
+    out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_variant_of<T>(p, place, stage),
                        crn_words<T>::flip_of(p.recipe.dilates[p.recipe.steps - 1])};
     down(out, job.wide_out, p.rows_at, chain ? job.height : 1);
     if (out.way.staged) {

@@ -147,21 +147,21 @@ template <typename T> struct crn_out_sink {
 };
 
 /* Where a tile's result goes first. */
-typedef struct crn_tile_way {
+typedef struct crn_tile_variant {
     bool staged;
     char *to;
     ptrdiff_t stride;
-} crn_tile_way;
+} crn_tile_variant;
 
 template <typename T>
-static __device__ crn_tile_way crn_tile_way_of(const crn_tile_picture &p,
-                                               const crn_tile_place &place, void *stage)
+static __device__ crn_tile_variant crn_tile_variant_of(const crn_tile_picture &p,
+                                                       const crn_tile_place &place, void *stage)
 {
     const int32_t size = (int32_t)sizeof(T), need = crn_words<T>::WIDE * size;
-    crn_tile_way way = {p.recipe.original != 0 || p.recipe.parallel || p.out_aligned < need ||
-                            place.row + p.rows_at > p.height ||
-                            place.column + p.columns_at > p.columns,
-                        static_cast<char *>(stage), (ptrdiff_t)p.columns_at * size};
+    crn_tile_variant way = {p.recipe.original != 0 || p.recipe.parallel || p.out_aligned < need ||
+                                place.row + p.rows_at > p.height ||
+                                place.column + p.columns_at > p.columns,
+                            static_cast<char *>(stage), (ptrdiff_t)p.columns_at * size};
     if (!way.staged) {
         way.to = place.out + (ptrdiff_t)place.row * p.out_row + (ptrdiff_t)place.column * size;
         way.stride = p.out_row;

@@ -133,7 +133,7 @@ template <typename Word> static inline __device__ Word *crn_ahead(Word *from, in
 
 /* Into shared memory at once, as the compiler does not: words one by one get in each other's way.
  */
-static inline __device__ void crn_store(uint32_t *to, uint4 v)
+static inline __device__ void crn_result_store(uint32_t *to, uint4 v)
 {
 #ifdef __CUDA_ARCH__
     asm volatile(
@@ -145,7 +145,7 @@ static inline __device__ void crn_store(uint32_t *to, uint4 v)
 #endif
 }
 
-static inline __device__ void crn_store(float *to, float2 v)
+static inline __device__ void crn_result_store(float *to, float2 v)
 {
 #ifdef __CUDA_ARCH__
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
@@ -198,7 +198,7 @@ template <> struct crn_plane_sink<float> {
     int32_t stride;
     __device__ void put(int32_t, float2 v)
     {
-        crn_store(to, v);
+        crn_result_store(to, v);
         to = crn_ahead(to, stride);
     }
 };
@@ -222,7 +222,7 @@ template <> struct crn_plane_sink<uint8_t> {
     {
         rows[row & 3] = v;
         if ((row & 3) == 3) {
-            crn_store(to, crn_bytes_upright(rows));
+            crn_result_store(to, crn_bytes_upright(rows));
             to = crn_ahead(to, stride);
         }
     }

@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(THREADS) score(crn_ranklet_job job, win
                           sums[2]);
 }
 
-int crn_ranklet_anew(crn_context *context, const crn_ranklet_job *job)
+int crn_ranklet_direct(crn_context *context, const crn_ranklet_job *job)
 {
     int64_t total = static_cast<int64_t>(job->rows) * job->columns * job->images;
     windows of = {};

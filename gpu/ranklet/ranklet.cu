@@ -52,9 +52,9 @@ int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, con
     if (r == 0 && is_small)
         crn_ranklet_small(context, &job);
     else if (r == 0 && (is_few(&job) || !crn_ranklet_plan_make(&job, limits, &plan)))
-        r = crn_ranklet_anew(context, &job);
+        r = crn_ranklet_direct(context, &job);
     else if (r == 0)
         r = crn_ranklet_counts(context, &job, &plan);
-    int launched = crn_gpu_launched();
+    int launched = crn_gpu_launch_error();
     return r < 0 ? r : launched;
 }

@@ -111,14 +111,14 @@ bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *lim
 
 bool crn_ranklet_is_small(const crn_ranklet_job *job);
 
-/* All that follow launch, and crn_gpu_launched tells how that went; those that can fail before
+/* All that follow launch, and crn_gpu_launch_error tells how that went; those that can fail before
  * return 0 or a negative errno. */
 
 /* Sets the job's codes; where there are many values they become ranks if `ranked`. */
 int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, crn_ranklet_job *job);
 void crn_ranklet_small(crn_context *context, const crn_ranklet_job *job);
 int crn_ranklet_counts(crn_context *context, const crn_ranklet_job *job, crn_ranklet_plan *plan);
-int crn_ranklet_anew(crn_context *context, const crn_ranklet_job *job);
+int crn_ranklet_direct(crn_context *context, const crn_ranklet_job *job);
 void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
                         const crn_ranklet_plan *plan);
 

@@ -73,7 +73,7 @@ void crn_recent_add(crn_recent *recent, int64_t ns)
     recent->left_out = 0;
 }
 
-void crn_recent_leave_out(crn_recent *recent)
+void crn_recent_skip(crn_recent *recent)
 {
     if (++recent->left_out >= CRN_RECENT)
         recent->count = recent->left_out = 0;
@@ -136,7 +136,7 @@ static bool must_skip(crn_chain *chain, int32_t step, const crn_chain_input *inp
     if (!chain->config->chain[step].optional ||
         input->deadline_ns - now_ns >= crn_recent_p99_ns(recent))
         return false;
-    crn_recent_leave_out(recent);
+    crn_recent_skip(recent);
     return true;
 }
 
@@ -230,7 +230,7 @@ static uint32_t first_from(const crn_contours *contours, int32_t plane)
     return low;
 }
 
-void crn_enqueued_find(crn_enqueued *done, int32_t channels)
+void crn_device_result_find(crn_device_result *done, int32_t channels)
 {
     done->first = first_from(done->contours, done->index * channels);
     done->count = first_from(done->contours, (done->index + 1) * channels) - done->first;
@@ -238,7 +238,7 @@ void crn_enqueued_find(crn_enqueued *done, int32_t channels)
 
 /* The view's own among those of its batch, with the capacities that it has on the processor. False:
  * some are missing, or they are more than a view may have. */
-static bool take_contours(const crn_chain_input *input, const crn_enqueued *done,
+static bool take_contours(const crn_chain_input *input, const crn_device_result *done,
                           crn_contours *contours)
 {
     const crn_contours *all = done->contours;
@@ -260,7 +260,7 @@ static bool take_contours(const crn_chain_input *input, const crn_enqueued *done
     return true;
 }
 
-int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_enqueued *done,
+int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_device_result *done,
                      crn_defects *defects, crn_judgement *ret_judgement)
 {
     crn_job job;

@@ -38,21 +38,21 @@ void crn_recent_add(crn_recent *recent, int64_t ns);
 /* The step was left out for what it cost of late. After CRN_RECENT times in a row that is
  * forgotten, so that it runs and is measured: an estimate that nothing could correct any more, made
  * while the machine was held up, would leave the step out for good. */
-void crn_recent_leave_out(crn_recent *recent);
+void crn_recent_skip(crn_recent *recent);
 
 /* The 99th percentile: with fewer than 200 of them, the second largest at most. */
 int64_t crn_recent_p99_ns(const crn_recent *recent);
 
 /* What a device made of a view: its chain's enqueue halves are done. */
-typedef struct crn_enqueued {
+typedef struct crn_device_result {
     crn_contours *contours; /* of all views that ran with it, a view's planes behind those of the
                                view before: plane view * channels + channel; the device's */
     int32_t index;          /* which of these views it is */
-    uint32_t first, count;  /* its contours among them: crn_enqueued_find */
+    uint32_t first, count;  /* its contours among them: crn_device_result_find */
     uint32_t skipped;       /* bit per step of the chain */
     int64_t submitted_ns, begun_ns;
     int64_t stage_ns[CRN_STAGES_MAX];
-} crn_enqueued;
+} crn_device_result;
 
 /* `config` (resolved) and `ops` outlive the chain. 0 or negative errno. */
 int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain);
@@ -74,7 +74,7 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
  * where they lie, so each view of `done` is finished once. -EOVERFLOW: the contours are not all
  * there (they or their points are more than the limits allow): the view is to be run whole.
  */
-int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_enqueued *done,
+int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_device_result *done,
                      crn_defects *defects, crn_judgement *ret_judgement);
 
 /* How long the enqueue halves take on this view: what a device would take over. 0 or the errno of
@@ -82,7 +82,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_e
 int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns);
 
 /* Finds the view's contours by their planes; before any of its batch is finished. */
-void crn_enqueued_find(crn_enqueued *done, int32_t channels);
+void crn_device_result_find(crn_device_result *done, int32_t channels);
 
 /* Bytes that one chain reserves for results, for the memory that --check tells. */
 size_t crn_chain_bytes(const crn_config *config);

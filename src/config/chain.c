@@ -10,11 +10,12 @@ static bool is_list(crn_reader *reader, const crn_section *section, crn_source_p
 {
     bool missing = !list || crn_node_empty(list) || (list->kind == CRN_NODE_LIST && !list->first);
     if (missing)
-        crn_faults_add(reader->faults, list ? list->place : place, "%s %s, a list such as %s meant",
-                       section->key, list ? "is empty" : "is missing", meant);
+        crn_diagnostics_add(reader->faults, list ? list->place : place,
+                            "%s %s, a list such as %s meant", section->key,
+                            list ? "is empty" : "is missing", meant);
     else if (list->kind != CRN_NODE_LIST && list->kind != CRN_NODE_REFUSED)
-        crn_faults_add(reader->faults, list->place, "%s: %s given, a list such as %s meant",
-                       section->key, crn_node_noun(list), meant);
+        crn_diagnostics_add(reader->faults, list->place, "%s: %s given, a list such as %s meant",
+                            section->key, crn_node_noun(list), meant);
     return !missing && list->kind == CRN_NODE_LIST;
 }
 
@@ -25,20 +26,21 @@ static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
     const crn_classes *classes = &reader->config->classes;
     size_t length = strlen(settings->name);
     if (length == 0) {
-        crn_faults_add(reader->faults, place, "classes.name: an empty text, a name meant");
+        crn_diagnostics_add(reader->faults, place, "classes.name: an empty text, a name meant");
         return false;
     }
     if (length >= CRN_CLASS_NAME_MAX) {
-        crn_faults_add(reader->faults, place,
-                       "classes.name: %s is %zu bytes long, at most %d meant",
-                       crn_show(settings->name, length, '\'').text, length, CRN_CLASS_NAME_MAX - 1);
+        crn_diagnostics_add(
+            reader->faults, place, "classes.name: %s is %zu bytes long, at most %d meant",
+            crn_show(settings->name, length, '\'').text, length, CRN_CLASS_NAME_MAX - 1);
         return false;
     }
     for (int32_t i = 0; i < classes->count; i++) {
         if (strcmp(classes->name[i], settings->name) == 0) {
-            crn_faults_add(reader->faults, place,
-                           "classes.name: '%s' again, first on line %d, names of their own meant",
-                           settings->name, places[i].line);
+            crn_diagnostics_add(
+                reader->faults, place,
+                "classes.name: '%s' again, first on line %d, names of their own meant",
+                settings->name, places[i].line);
             return false;
         }
     }
@@ -55,13 +57,13 @@ void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source
         return;
     for (const crn_node *item = list->first; item; item = item->next) {
         if (classes->count == CRN_CLASSES_MAX) {
-            crn_faults_add(reader->faults, item->place, "classes: too many, at most %d meant",
-                           CRN_CLASSES_MAX);
+            crn_diagnostics_add(reader->faults, item->place, "classes: too many, at most %d meant",
+                                CRN_CLASSES_MAX);
             break;
         }
         if (item->kind != CRN_NODE_MAP) {
             if (item->kind != CRN_NODE_REFUSED)
-                crn_faults_add(
+                crn_diagnostics_add(
                     reader->faults, item->place,
                     "classes: %s given, '{name: ...}' or '{name: ..., level: ...}' meant",
                     crn_node_noun(item));
@@ -93,11 +95,11 @@ static void tell_unknown_stage(crn_reader *reader, const crn_node *name)
     char known[1024];
     crn_names_join(&names, "and", known, sizeof known);
     if (nearest)
-        crn_faults_add(reader->faults, name->place, "chain: unknown stage %s, did you mean '%s'?",
-                       shown.text, nearest);
+        crn_diagnostics_add(reader->faults, name->place,
+                            "chain: unknown stage %s, did you mean '%s'?", shown.text, nearest);
     else
-        crn_faults_add(reader->faults, name->place, "chain: unknown stage %s, known: %s",
-                       shown.text, known);
+        crn_diagnostics_add(reader->faults, name->place, "chain: unknown stage %s, known: %s",
+                            shown.text, known);
 }
 
 /* The node with the step's name, *ret_map its parameters (or NULL); NULL: told, or told before. */
@@ -107,19 +109,20 @@ static const crn_node *step_name(crn_reader *reader, const crn_node *item, const
     if (item->kind == CRN_NODE_REFUSED || (name && name->kind == CRN_NODE_REFUSED))
         return NULL;
     if (!name || name->kind != CRN_NODE_SCALAR) {
-        crn_faults_add(reader->faults, item->place,
-                       "chain: %s given, a stage with its parameters meant, such as '- contours: "
-                       "{...}'",
-                       name ? crn_node_noun(name) : "an empty map");
+        crn_diagnostics_add(
+            reader->faults, item->place,
+            "chain: %s given, a stage with its parameters meant, such as '- contours: "
+            "{...}'",
+            name ? crn_node_noun(name) : "an empty map");
         return NULL;
     }
     const crn_node *second = name == item ? NULL : name->next->next;
     if (second && second->kind == CRN_NODE_SCALAR)
-        crn_faults_add(reader->faults, second->place,
-                       "chain: %s beside the stage %s, one stage a step meant (a parameter "
-                       "stands indented below its stage)",
-                       crn_show(second->text, second->length, '\'').text,
-                       crn_show(name->text, name->length, '\'').text);
+        crn_diagnostics_add(reader->faults, second->place,
+                            "chain: %s beside the stage %s, one stage a step meant (a parameter "
+                            "stands indented below its stage)",
+                            crn_show(second->text, second->length, '\'').text,
+                            crn_show(name->text, name->length, '\'').text);
     *ret_map = name == item ? NULL : name->next;
     return name;
 }
@@ -141,7 +144,7 @@ static bool read_step(crn_reader *reader, const crn_section *section, const crn_
     size_t before = reader->faults->count;
     step->settings = stage->settings_bytes ? calloc(1, stage->settings_bytes) : NULL;
     if (stage->settings_bytes && !step->settings) {
-        crn_faults_add(reader->faults, name->place, "chain: no memory for '%s'", stage->name);
+        crn_diagnostics_add(reader->faults, name->place, "chain: no memory for '%s'", stage->name);
         return false;
     }
     reader->config->steps++;
@@ -165,23 +168,26 @@ static void check_order(crn_reader *reader, crn_source_position place, bool all_
     if (first == config->steps) {
         /* A misspelt step may have been the contours: one fault is enough then. */
         if (all_known)
-            crn_faults_add(reader->faults, place, "chain: no contours stage, exactly one meant");
+            crn_diagnostics_add(reader->faults, place,
+                                "chain: no contours stage, exactly one meant");
         return;
     }
     for (int32_t i = 0; i < config->steps; i++) {
         const crn_stage *stage = config->chain[i].stage;
         if (stage->kind == CRN_STAGE_CONTOURS && i > first)
-            crn_faults_add(reader->faults, places[i],
-                           "chain: '%s' again, first on line %d, exactly one meant", stage->name,
-                           places[first].line);
+            crn_diagnostics_add(reader->faults, places[i],
+                                "chain: '%s' again, first on line %d, exactly one meant",
+                                stage->name, places[first].line);
         else if (stage->kind == CRN_STAGE_IMAGE && i > first)
-            crn_faults_add(reader->faults, places[i],
-                           "chain: '%s' works on the maps, a place before contours (line %d) meant",
-                           stage->name, places[first].line);
+            crn_diagnostics_add(
+                reader->faults, places[i],
+                "chain: '%s' works on the maps, a place before contours (line %d) meant",
+                stage->name, places[first].line);
         else if (stage->kind == CRN_STAGE_FEATURE && i < first)
-            crn_faults_add(reader->faults, places[i],
-                           "chain: '%s' works on contours, a place after contours (line %d) meant",
-                           stage->name, places[first].line);
+            crn_diagnostics_add(
+                reader->faults, places[i],
+                "chain: '%s' works on contours, a place after contours (line %d) meant",
+                stage->name, places[first].line);
     }
 }
 
@@ -193,8 +199,8 @@ void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_p
         return;
     for (const crn_node *item = list->first; item; item = item->next) {
         if (reader->config->steps == CRN_STAGES_MAX) {
-            crn_faults_add(reader->faults, item->place, "chain: too many stages, at most %d meant",
-                           CRN_STAGES_MAX);
+            crn_diagnostics_add(reader->faults, item->place,
+                                "chain: too many stages, at most %d meant", CRN_STAGES_MAX);
             break;
         }
         all_known &= read_step(reader, section, item);

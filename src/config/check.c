@@ -105,16 +105,16 @@ static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b
     char where[32] = "'s default";
     if (first->node)
         snprintf(where, sizeof where, " on line %d", first->node->place.line);
-    crn_faults_add(reader->faults, later->node->place,
-                   "%s: '%.100s' is taken by %s%s, an endpoint of its own meant", later->key,
-                   later->text, first->key, where);
+    crn_diagnostics_add(reader->faults, later->node->place,
+                        "%s: '%.100s' is taken by %s%s, an endpoint of its own meant", later->key,
+                        later->text, first->key, where);
 }
 
 /* Adds one unless a fault was told of it already. */
 static void add_endpoint(const crn_reader *reader, endpoint *list, int *count, endpoint one)
 {
     if (!one.node ||
-        (one.node->kind == CRN_NODE_SCALAR && !crn_faults_at(reader->faults, one.node->place)))
+        (one.node->kind == CRN_NODE_SCALAR && !crn_diagnostics_at(reader->faults, one.node->place)))
         list[(*count)++] = one;
 }
 
@@ -140,8 +140,8 @@ static void check_endpoints(crn_reader *reader)
     for (int i = 0; i < count; i++) {
         const char *fault = endpoint_fault(list[i].text);
         if (fault && list[i].node)
-            crn_faults_add(reader->faults, list[i].node->place, "%s: %s %s", list[i].key,
-                           crn_show(list[i].text, strlen(list[i].text), '\'').text, fault);
+            crn_diagnostics_add(reader->faults, list[i].node->place, "%s: %s %s", list[i].key,
+                                crn_show(list[i].text, strlen(list[i].text), '\'').text, fault);
         for (int j = 0; j < i && !fault; j++)
             if (!endpoint_fault(list[j].text))
                 check_clash(reader, &list[j], &list[i]);
@@ -151,7 +151,7 @@ static void check_endpoints(crn_reader *reader)
 /* Whether the key has a value that was read. */
 static bool is_given(const crn_reader *reader, const crn_node *node)
 {
-    return node && !crn_faults_at(reader->faults, node->place);
+    return node && !crn_diagnostics_at(reader->faults, node->place);
 }
 
 static void check_numbers(crn_reader *reader)
@@ -159,26 +159,26 @@ static void check_numbers(crn_reader *reader)
     const crn_config *config = reader->config;
     const crn_node *slots = value_of(reader, "limits", "slots");
     if (is_given(reader, slots) && config->limits.slots == 1)
-        crn_faults_add(reader->faults, slots->place,
-                       "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 meant");
+        crn_diagnostics_add(reader->faults, slots->place,
+                            "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 meant");
     const crn_node *view_mib = value_of(reader, "limits", "view_mib");
     const crn_node *peer_mib = value_of(reader, "limits", "peer_mib");
     bool sizes =
         (!view_mib || is_given(reader, view_mib)) && (!peer_mib || is_given(reader, peer_mib));
     if (sizes && (view_mib || peer_mib) && config->limits.peer_mib < config->limits.view_mib)
-        crn_faults_add(reader->faults, peer_mib ? peer_mib->place : view_mib->place,
-                       "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
-                       ": views would be refused; at least as much meant",
-                       config->limits.peer_mib, config->limits.view_mib);
+        crn_diagnostics_add(reader->faults, peer_mib ? peer_mib->place : view_mib->place,
+                            "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
+                            ": views would be refused; at least as much meant",
+                            config->limits.peer_mib, config->limits.view_mib);
     const crn_node *budget = value_of(reader, "latency", "budget_ms");
     const crn_node *guard = value_of(reader, "latency", "guard_ms");
     /* A value that could not be read is not compared. */
     bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
     if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
-        crn_faults_add(reader->faults, guard ? guard->place : budget->place,
-                       "latency.guard_ms: %" PRId64 " is not below budget_ms, which is %" PRId64
-                       ", less meant",
-                       config->latency.guard_ms, config->latency.budget_ms);
+        crn_diagnostics_add(reader->faults, guard ? guard->place : budget->place,
+                            "latency.guard_ms: %" PRId64
+                            " is not below budget_ms, which is %" PRId64 ", less meant",
+                            config->latency.guard_ms, config->latency.budget_ms);
 }
 
 static void check_devices(crn_reader *reader)
@@ -189,11 +189,11 @@ static void check_devices(crn_reader *reader)
         return;
     const crn_node *item = list->first;
     for (int32_t i = 0; i < devices->count && item; i++, item = item->next)
-        for (int32_t j = 0; j < i && !crn_faults_at(reader->faults, item->place); j++)
+        for (int32_t j = 0; j < i && !crn_diagnostics_at(reader->faults, item->place); j++)
             if (devices->item[j] == devices->item[i])
-                crn_faults_add(reader->faults, item->place,
-                               "run.devices: %" PRId64 " again, each device once meant",
-                               devices->item[i]);
+                crn_diagnostics_add(reader->faults, item->place,
+                                    "run.devices: %" PRId64 " again, each device once meant",
+                                    devices->item[i]);
 }
 
 static void check_stages(crn_reader *reader)
@@ -205,8 +205,8 @@ static void check_stages(crn_reader *reader)
         if (!reader->step_good[i] || !reader->classes_good || !step->stage->prepare)
             continue;
         if (step->stage->prepare(step->settings, &config->classes, &error) < 0)
-            crn_faults_add(reader->faults, reader->step_place[i], "%s: %s", step->stage->name,
-                           error.text);
+            crn_diagnostics_add(reader->faults, reader->step_place[i], "%s: %s", step->stage->name,
+                                error.text);
     }
 }
 

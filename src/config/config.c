@@ -64,15 +64,15 @@ static void tell_unknown_key(crn_reader *reader, const char *path, const crn_nod
     char known[1024];
     crn_names_join(names, "and", known, sizeof known);
     if (nearest)
-        crn_faults_add(reader->faults, key->place, "unknown key %s%s%s, did you mean '%s'?",
-                       shown.text, in, path, nearest);
+        crn_diagnostics_add(reader->faults, key->place, "unknown key %s%s%s, did you mean '%s'?",
+                            shown.text, in, path, nearest);
     else if (section)
-        crn_faults_add(reader->faults, key->place,
-                       "unknown key %s%s%s, it is a key of '%s' (indent it below)", shown.text, in,
-                       path, section);
+        crn_diagnostics_add(reader->faults, key->place,
+                            "unknown key %s%s%s, it is a key of '%s' (indent it below)", shown.text,
+                            in, path, section);
     else
-        crn_faults_add(reader->faults, key->place, "unknown key %s%s%s, known: %s", shown.text, in,
-                       path, known);
+        crn_diagnostics_add(reader->faults, key->place, "unknown key %s%s%s, known: %s", shown.text,
+                            in, path, known);
 }
 
 /* The key's number in the set, or -1 with the fault told. */
@@ -81,7 +81,8 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
     if (key->kind == CRN_NODE_REFUSED)
         return -1;
     if (key->kind != CRN_NODE_SCALAR) {
-        crn_faults_add(reader->faults, key->place, "%s as a key, a word meant", crn_node_noun(key));
+        crn_diagnostics_add(reader->faults, key->place, "%s as a key, a word meant",
+                            crn_node_noun(key));
         return -1;
     }
     int32_t found = 0;
@@ -93,8 +94,9 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
         return -1;
     }
     if (keys->seen[found].line) {
-        crn_faults_add(reader->faults, key->place, "'%s' again%s%s, first on line %d, one meant",
-                       key->text, path[0] ? " in " : "", path, keys->seen[found].line);
+        crn_diagnostics_add(reader->faults, key->place,
+                            "'%s' again%s%s, first on line %d, one meant", key->text,
+                            path[0] ? " in " : "", path, keys->seen[found].line);
         return -1;
     }
     keys->seen[found] = key->place;
@@ -110,13 +112,13 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
     if (node->kind != CRN_NODE_SCALAR) {
         char meant[600];
         crn_param_meant(row, meant, sizeof meant);
-        crn_faults_add(reader->faults, node->place, "%s: %s given, %s meant", path,
-                       crn_node_noun(node), meant);
+        crn_diagnostics_add(reader->faults, node->place, "%s: %s given, %s meant", path,
+                            crn_node_noun(node), meant);
         return;
     }
     crn_scalar scalar = {.text = node->text, .length = node->length, .plain = node->plain};
     if (crn_scalar_read(row, &scalar, value, &error) < 0)
-        crn_faults_add(reader->faults, node->place, "%s: %s", path, error.text);
+        crn_diagnostics_add(reader->faults, node->place, "%s: %s", path, error.text);
 }
 
 /* What a row's list is made of. */
@@ -158,12 +160,12 @@ static void read_list(crn_reader *reader, const char *path, const crn_param *row
     }
     bool may_be_empty = row->fallback && !row->fallback[0];
     if (!node->first && !may_be_empty)
-        crn_faults_add(reader->faults, node->place, "%s: an empty list, at least one %s meant",
-                       path, kind->noun);
+        crn_diagnostics_add(reader->faults, node->place, "%s: an empty list, at least one %s meant",
+                            path, kind->noun);
     for (const crn_node *item = node->first; item; item = item->next) {
         if (*count == kind->most) {
-            crn_faults_add(reader->faults, item->place, "%s: too many %ss, at most %d meant", path,
-                           kind->noun, kind->most);
+            crn_diagnostics_add(reader->faults, item->place, "%s: too many %ss, at most %d meant",
+                                path, kind->noun, kind->most);
             return;
         }
         read_scalar(reader, path, row, item, items + kind->item_bytes * (size_t)(*count)++);
@@ -224,8 +226,8 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pla
     } else if (map && map->kind != CRN_NODE_REFUSED && !crn_node_empty(map)) {
         char known[1024];
         crn_names_join(&keys.names, "and", known, sizeof known);
-        crn_faults_add(reader->faults, map->place, "%s%s%s given, keys meant: %s", path,
-                       path[0] ? ": " : "", crn_node_noun(map), known);
+        crn_diagnostics_add(reader->faults, map->place, "%s%s%s given, keys meant: %s", path,
+                            path[0] ? ": " : "", crn_node_noun(map), known);
         return;
     }
     bool refused = map && map->kind == CRN_NODE_REFUSED;
@@ -237,17 +239,17 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pla
         if (keys.section[k])
             read_section(reader, below, place, keys.section[k], NULL);
         else if (!keys.row[k]->fallback)
-            crn_faults_add(reader->faults, place, "%s is missing, it has no default", below);
+            crn_diagnostics_add(reader->faults, place, "%s is missing, it has no default", below);
     }
 }
 
 /* The tree's values into *config, its faults told. */
-static void read_tree(const crn_tree *tree, crn_faults *faults, crn_config *config)
+static void read_tree(const crn_tree *tree, crn_diagnostics *faults, crn_config *config)
 {
     crn_reader reader = {.faults = faults, .root = tree->root, .config = config};
     if (!tree->root || crn_node_empty(tree->root)) {
-        crn_faults_add(faults, (crn_source_position){1, 1},
-                       "nothing in the file, classes and a chain meant");
+        crn_diagnostics_add(faults, (crn_source_position){1, 1},
+                            "nothing in the file, classes and a chain meant");
         return;
     }
     crn_read_keys(&reader, "", tree->root->place, tree->root, NULL, crn_sections);
@@ -257,7 +259,7 @@ static void read_tree(const crn_tree *tree, crn_faults *faults, crn_config *conf
 int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults_out,
                      crn_config *ret_config)
 {
-    crn_faults faults = {.file = file};
+    crn_diagnostics faults = {.file = file};
     crn_tree tree = {0};
     crn_config *config = calloc(1, sizeof *config);
     int r = config ? crn_tree_read(&tree, bytes, length, &faults) : -ENOMEM;
@@ -265,7 +267,7 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
         read_tree(&tree, &faults, config);
     if (r == -ENOMEM && faults_out)
         fprintf(faults_out, "%s: not enough memory to read it\n", file);
-    crn_faults_print(&faults, faults_out);
+    crn_diagnostics_print(&faults, faults_out);
     if (r == 0 && (faults.count || faults.untold))
         r = -EINVAL;
     if (r == 0)
@@ -274,7 +276,7 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
         crn_config_done(config);
     free(config);
     crn_tree_done(&tree);
-    crn_faults_done(&faults);
+    crn_diagnostics_done(&faults);
     return r;
 }
 

@@ -12,7 +12,8 @@
 
 #define SHOWN_MAX 60 /* bytes of a value that a fault shows */
 
-void crn_faults_add(crn_faults *faults, crn_source_position place, const char *format, ...)
+void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format,
+                         ...)
 {
     if (faults->count == faults->capacity && faults->count < FAULTS_MAX) {
         size_t capacity = faults->capacity ? 2 * faults->capacity : 16;
@@ -39,7 +40,7 @@ void crn_faults_add(crn_faults *faults, crn_source_position place, const char *f
     faults->count++;
 }
 
-bool crn_faults_at(const crn_faults *faults, crn_source_position place)
+bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position place)
 {
     for (size_t i = 0; i < faults->count; i++)
         if (faults->item[i].place.line == place.line &&
@@ -58,7 +59,7 @@ static int by_place(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-void crn_faults_print(crn_faults *faults, FILE *out)
+void crn_diagnostics_print(crn_diagnostics *faults, FILE *out)
 {
     if (!out)
         return;
@@ -71,12 +72,12 @@ void crn_faults_print(crn_faults *faults, FILE *out)
         fprintf(out, "%s: %zu more faults are not shown\n", faults->file, faults->untold);
 }
 
-void crn_faults_done(crn_faults *faults)
+void crn_diagnostics_done(crn_diagnostics *faults)
 {
     for (size_t i = 0; i < faults->count; i++)
         free(faults->item[i].text);
     free(faults->item);
-    *faults = (crn_faults){.file = faults->file};
+    *faults = (crn_diagnostics){.file = faults->file};
 }
 
 int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)

@@ -29,22 +29,22 @@ typedef struct crn_fault {
 } crn_fault;
 
 /* The faults of one file. Starts zeroed but for `file`. */
-typedef struct crn_faults {
+typedef struct crn_diagnostics {
     const char *file; /* the caller's */
     crn_fault *item;
     size_t count, capacity;
     size_t untold; /* past the most that are kept, or for want of memory */
-} crn_faults;
+} crn_diagnostics;
 
 __attribute__((format(printf, 3, 4))) void
-crn_faults_add(crn_faults *faults, crn_source_position place, const char *format, ...);
+crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format, ...);
 
 /* Whether one was told of that very place. */
-bool crn_faults_at(const crn_faults *faults, crn_source_position place);
+bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position place);
 
 /* All of them in file order, a line each; `out` NULL: silence. */
-void crn_faults_print(crn_faults *faults, FILE *out);
-void crn_faults_done(crn_faults *faults);
+void crn_diagnostics_print(crn_diagnostics *faults, FILE *out);
+void crn_diagnostics_done(crn_diagnostics *faults);
 
 /* A value as a fault shows it: shortened, what does not print escaped, between two `mark`s. */
 #define CRN_SHOWN_BYTES 280
@@ -101,7 +101,7 @@ typedef struct crn_tree {
  * or tag is a fault, but the tree is whole and 0 is returned), or -ENOMEM. *tree starts zeroed and
  * is to be done in every case.
  */
-int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_faults *faults);
+int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnostics *faults);
 void crn_tree_done(crn_tree *tree);
 
 /* The value of a map's first key of that name, or NULL; `map` may be anything, NULL too. */
@@ -168,7 +168,7 @@ const crn_section *crn_section_of(crn_section_kind kind);
 
 /* One file being read. */
 typedef struct crn_reader {
-    crn_faults *faults;
+    crn_diagnostics *faults;
     const crn_node *root;
     crn_config *config;
     bool classes_good;              /* no fault in them */

@@ -12,7 +12,7 @@
 /* The tree under construction. */
 typedef struct builder {
     crn_tree *tree;
-    crn_faults *faults;
+    crn_diagnostics *faults;
     crn_node *open; /* the innermost list or map that has not ended */
     int32_t depth;
     int32_t documents;
@@ -57,9 +57,9 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
         return -ENOMEM;
     if (parser->error == YAML_READER_ERROR) {
         size_t offset = parser->problem_offset < length ? parser->problem_offset : length;
-        crn_faults_add(b->faults, place_of_byte(bytes, offset),
-                       "not a text file: %s (0x%02x), printable UTF-8 meant", problem,
-                       (unsigned)parser->problem_value);
+        crn_diagnostics_add(b->faults, place_of_byte(bytes, offset),
+                            "not a text file: %s (0x%02x), printable UTF-8 meant", problem,
+                            (unsigned)parser->problem_value);
         return -EINVAL;
     }
     /* Usual causes: a tab where only spaces may stand, "key:value", keys in other columns than
@@ -72,8 +72,8 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
              strstr(problem, "mapping values"))
         cure = ", one 'key: value' a line and keys that belong together in one column meant, "
                "here and above";
-    crn_faults_add(b->faults, place_of(mark), "not YAML: %s%s%s%s", problem, *context ? " " : "",
-                   context, cure);
+    crn_diagnostics_add(b->faults, place_of(mark), "not YAML: %s%s%s%s", problem,
+                        *context ? " " : "", context, cure);
     return -EINVAL;
 }
 
@@ -118,8 +118,8 @@ static int add_scalar(builder *b, const yaml_event_t *event)
 static int open_node(builder *b, crn_node_kind kind, const yaml_event_t *event)
 {
     if (++b->depth > DEPTH_MAX) {
-        crn_faults_add(b->faults, place_of(&event->start_mark),
-                       "nested more than %d levels deep, sections with keys meant", DEPTH_MAX);
+        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
+                            "nested more than %d levels deep, sections with keys meant", DEPTH_MAX);
         return -EINVAL;
     }
     crn_node *node = add_node(b, kind, &event->start_mark);
@@ -133,11 +133,11 @@ static void refuse_marks(builder *b, const yaml_event_t *event, const yaml_char_
                          const yaml_char_t *tag)
 {
     if (anchor)
-        crn_faults_add(b->faults, place_of(&event->start_mark),
-                       "an anchor (&...) is not taken, the bare value meant");
+        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
+                            "an anchor (&...) is not taken, the bare value meant");
     if (tag)
-        crn_faults_add(b->faults, place_of(&event->start_mark),
-                       "a tag (!...) is not taken, the bare value meant");
+        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
+                            "a tag (!...) is not taken, the bare value meant");
 }
 
 /* One event of the file. */
@@ -147,12 +147,12 @@ static int take_event(builder *b, const yaml_event_t *event)
     case YAML_DOCUMENT_START_EVENT:
         if (b->documents++ == 0)
             return 0;
-        crn_faults_add(b->faults, place_of(&event->start_mark),
-                       "a second document (---), one meant");
+        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
+                            "a second document (---), one meant");
         return -EINVAL;
     case YAML_ALIAS_EVENT:
-        crn_faults_add(b->faults, place_of(&event->start_mark),
-                       "an alias (*...) is not taken, the value itself meant");
+        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
+                            "an alias (*...) is not taken, the value itself meant");
         return add_node(b, CRN_NODE_REFUSED, &event->start_mark) ? 0 : -ENOMEM;
     case YAML_SCALAR_EVENT:
         refuse_marks(b, event, event->data.scalar.anchor, event->data.scalar.tag);
@@ -173,7 +173,7 @@ static int take_event(builder *b, const yaml_event_t *event)
     }
 }
 
-int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_faults *faults)
+int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnostics *faults)
 {
     static const char bom[] = "\xef\xbb\xbf";
     if (length >= 3 && memcmp(bytes, bom, 3) == 0) {

@@ -18,7 +18,7 @@ int64_t crn_cost_ns(const crn_cost *cost, size_t bytes)
     return (int64_t)(cost->fixed_ns + cost->per_byte_ns * (double)bytes);
 }
 
-bool crn_choice_is_device(const crn_cost *processor, const crn_cost *device, size_t bytes)
+bool crn_cost_model_is_device(const crn_cost *processor, const crn_cost *device, size_t bytes)
 {
     return crn_cost_ns(device, bytes) < crn_cost_ns(processor, bytes);
 }
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-int64_t crn_choice_median_ns(int64_t *ns, int32_t count)
+int64_t crn_cost_model_median_ns(int64_t *ns, int32_t count)
 {
     qsort(ns, (size_t)count, sizeof *ns, compare);
     return count % 2 ? ns[count / 2] : (ns[count / 2 - 1] + ns[count / 2]) / 2;

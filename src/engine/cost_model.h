@@ -21,9 +21,9 @@ crn_cost crn_cost_fit(size_t small_bytes, int64_t small_ns, size_t large_bytes, 
 int64_t crn_cost_ns(const crn_cost *cost, size_t bytes);
 
 /* Whether a device is worth the way: its time is less than the processor's. */
-bool crn_choice_is_device(const crn_cost *processor, const crn_cost *device, size_t bytes);
+bool crn_cost_model_is_device(const crn_cost *processor, const crn_cost *device, size_t bytes);
 
 /* The median; sorts what it is given. count >= 1. */
-int64_t crn_choice_median_ns(int64_t *ns, int32_t count);
+int64_t crn_cost_model_median_ns(int64_t *ns, int32_t count);
 
 #endif

@@ -63,7 +63,7 @@ static bool wait_for(sem_t *semaphore, int64_t limit_ns)
     return true;
 }
 
-static void keep_forever(crn_device *device)
+static void leak_device(crn_device *device)
 {
     device->next_abandoned = atomic_load(&abandoned);
     while (!atomic_compare_exchange_weak(&abandoned, &device->next_abandoned, device))
@@ -175,7 +175,7 @@ bool crn_device_close(crn_device **device)
         free_device(self);
         return true;
     }
-    keep_forever(self);
+    leak_device(self);
     return false;
 }
 

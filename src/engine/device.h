@@ -50,7 +50,7 @@ typedef struct crn_device_view {
     /* 0: `enqueued` holds what finish needs. -EAGAIN: not now, -ENOTSUP: never a view of this shape
      * (the device has said why in the log): to be run whole. */
     int status;
-    crn_enqueued enqueued;
+    crn_device_result enqueued;
     /* The rest is the device's own. Copies, because a lost device may still look at them when the
      * slot has its next view. */
     crn_device *device;

@@ -188,7 +188,7 @@ static int make_plan(crn_device *device, const crn_shape *shape, int32_t mask, i
         r = record(device, slot, batch, shape, skipped, &plan->graph);
     if (r < 0)
         return r;
-    plan->moves = crn_context_moves(slot->context[batch]);
+    plan->moves = crn_context_generation(slot->context[batch]);
     plan->expected_ns = 0; /* until one has run */
     if (batch > 0)
         return 0;
@@ -214,7 +214,7 @@ static int make_plans(crn_device *device, crn_plans *plans, bool later, const vo
         int32_t batch = i / masks / CRN_DEVICE_SLOTS;
         crn_plan *plan = &plans->plan[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];
-        bool stands = plan->graph && plan->moves == crn_context_moves(context);
+        bool stands = plan->graph && plan->moves == crn_context_generation(context);
         if (stands || (later && !plan->graph))
             continue;
         int r = make_plan(device, &plans->shape, mask, batch, slot, empty, plan);
@@ -236,7 +236,7 @@ static bool any_stale(const crn_device *device, const crn_plans *plans)
             for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++) {
                 const crn_plan *plan = &plans->plan[mask][batch][slot];
                 if (plan->graph &&
-                    plan->moves != crn_context_moves(device->slots[slot].context[batch]))
+                    plan->moves != crn_context_generation(device->slots[slot].context[batch]))
                     return true;
             }
     return false;
@@ -350,7 +350,7 @@ crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skippe
         crn_plan *plan = &plans->plan[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];
         /* What is void would work on memory that was given back. */
-        if (1 << batch <= count && plan->graph && plan->moves == crn_context_moves(context)) {
+        if (1 << batch <= count && plan->graph && plan->moves == crn_context_generation(context)) {
             *ret_batch = batch;
             return plan;
         }

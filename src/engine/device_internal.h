@@ -118,8 +118,8 @@ struct crn_device {
     int32_t waiting_count;
     int64_t ended_ns; /* when a batch was seen to have ended last */
     crn_recent recent[CRN_STAGES_MAX];
-    crn_shape wished; /* while preparing */
-    bool ring;        /* something was put into `out` since the eventfd was rung last */
+    crn_shape requested; /* while preparing */
+    bool ring;           /* something was put into `out` since the eventfd was rung last */
 };
 
 /* Not lost, as far as anybody has said. */

@@ -99,13 +99,13 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
     for (int32_t i = 0; i < slot->count; i++) {
         crn_device_view *view = slot->views[i];
-        crn_enqueued *done = &view->enqueued;
+        crn_device_result *done = &view->enqueued;
         done->contours = &slot->job->contours;
         done->index = i;
         done->skipped = slot->skipped;
         done->begun_ns = slot->begun_ns;
         memcpy(done->stage_ns, stage_ns, sizeof stage_ns);
-        crn_enqueued_find(done, view->shape.channels);
+        crn_device_result_find(done, view->shape.channels);
         view->slot = slot;
     }
     /* The first one's finish renumbers planes, so all are found before. */
@@ -121,7 +121,7 @@ static bool is_stuck(const crn_device *self, const crn_device_slot *slot, int64_
     return now_ns - turn_ns > limit_ns || now_ns - slot->launched_ns > CRN_DEVICE_SLOTS * limit_ns;
 }
 
-static void look_at_slots(crn_device *self)
+static void poll_batches(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS && crn_device_is_running(self); i++) {
         crn_device_slot *slot = &self->slots[i];
@@ -146,7 +146,7 @@ static void look_at_slots(crn_device *self)
 
 /* --- what goes out -----------------------------------------------------------------------------*/
 
-static void take_in(crn_device *self)
+static void accept_view(crn_device *self)
 {
     crn_device_view *view;
     while (self->waiting_count < CRN_DEVICE_VIEWS && (view = crn_ring_pop(&self->in)))
@@ -209,7 +209,7 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
     }
     for (int32_t i = 0; slot->skipped >> i; i++)
         if (slot->skipped & UINT32_C(1) << i)
-            crn_recent_leave_out(&self->recent[i]);
+            crn_recent_skip(&self->recent[i]);
     slot->begun_ns = crn_now_ns();
     int r = crn_slot_launch(self, slot, batch, plan, slot->views, count, &what);
     if (r < 0) {
@@ -226,11 +226,11 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
 
 /* A shape that is not ready: its views go elsewhere, and once nothing is here any more it is made
  * ready. */
-static void wish_for(crn_device *self, const crn_shape *shape, int64_t now_ns)
+static void request_shape(crn_device *self, const crn_shape *shape, int64_t now_ns)
 {
     if (atomic_load(&self->preparing) || !crn_plans_room(self, now_ns))
         return;
-    self->wished = *shape;
+    self->requested = *shape;
     atomic_store(&self->preparing, true);
 }
 
@@ -243,7 +243,7 @@ static void start_batches(crn_device *self)
         bool cancelled = atomic_load_explicit(&first->view->cancelled, memory_order_relaxed);
         if (cancelled || !plans || plans->refused) {
             if (!cancelled && !plans)
-                wish_for(self, &first->shape, now_ns);
+                request_shape(self, &first->shape, now_ns);
             give_back(self, first, plans && plans->refused ? -ENOTSUP : -EAGAIN);
             drop_waiting(self, 0);
             continue;
@@ -290,7 +290,7 @@ static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *req
             return r;
         took_ns[i] = crn_now_ns() - begun_ns;
     }
-    request->ns = crn_choice_median_ns(took_ns, runs);
+    request->ns = crn_cost_model_median_ns(took_ns, runs);
     return 0;
 }
 
@@ -321,12 +321,12 @@ static void lose_preparing(crn_device *self, int r)
 }
 
 /* With no view on the device: what may take long. */
-static void do_what_is_slow(crn_device *self)
+static void run_deferred(crn_device *self)
 {
     if (!crn_device_is_running(self) || atomic_load(&self->held) > 0)
         return;
     if (atomic_load(&self->preparing)) {
-        lose_preparing(self, crn_plans_prepare(self, &self->wished));
+        lose_preparing(self, crn_plans_prepare(self, &self->requested));
         /* The line's thread must not take the beginning of this for that of the next round. */
         atomic_store(&self->since_ns, crn_now_ns());
         atomic_store(&self->preparing, false);
@@ -349,7 +349,7 @@ static int set_up(crn_device *self)
     if (r == 0)
         r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
     if (r < 0)
-        return crn_error_set(&self->error, r, "device %d: %s", self->number, crn_gpu_say(r));
+        return crn_error_set(&self->error, r, "device %d: %s", self->number, crn_gpu_strerror(r));
     if (self->memory.start) {
         r = gpu->pin(self->memory.start, self->memory.bytes);
         self->pinned = r == 0;
@@ -426,12 +426,12 @@ void *crn_device_run(void *device)
     sem_post(&self->answered);
     while (crn_device_is_running(self) && !atomic_load(&self->stop)) {
         atomic_store(&self->since_ns, crn_now_ns());
-        take_in(self);
-        look_at_slots(self);
+        accept_view(self);
+        poll_batches(self);
         if (self->ring)
             ring(self);
         start_batches(self);
-        do_what_is_slow(self);
+        run_deferred(self);
         atomic_store(&self->since_ns, 0);
         if (!crn_device_is_running(self))
             break;

@@ -16,7 +16,7 @@
 #define RUNS         7
 
 /* Maps that a CNN might give: a soft disc for every class, beside each other; f32, interleaved. */
-static float *made_up_maps(const crn_shape *shape)
+static float *synthetic_maps(const crn_shape *shape)
 {
     float *maps = malloc(crn_shape_bytes(shape));
     if (!maps)
@@ -47,14 +47,14 @@ static int measure_processor(crn_chain *chain, const crn_shape *shape, float *ma
     for (int32_t i = 0; i < RUNS && r == 0; i++)
         r = crn_chain_measure(chain, &input, &took_ns[i]);
     if (r == 0)
-        *ret_ns = crn_choice_median_ns(took_ns, RUNS);
+        *ret_ns = crn_cost_model_median_ns(took_ns, RUNS);
     return r;
 }
 
 static int measure_shape(const crn_devices *devices, crn_chain *chain, const crn_shape *shape,
                          int64_t *ret_processor_ns, int64_t *ret_device_ns)
 {
-    float *maps = made_up_maps(shape);
+    float *maps = synthetic_maps(shape);
     if (!maps)
         return -ENOMEM;
     int r = measure_processor(chain, shape, maps, ret_processor_ns);
@@ -78,7 +78,7 @@ static int measure_hand_over(const crn_devices *devices, int64_t *ret_ns)
             return r;
         took_ns[i] = crn_now_ns() - begun_ns;
     }
-    *ret_ns = crn_choice_median_ns(took_ns, RUNS);
+    *ret_ns = crn_cost_model_median_ns(took_ns, RUNS);
     return 0;
 }
 
@@ -178,7 +178,7 @@ bool crn_devices_close(crn_devices *devices)
     return all;
 }
 
-static crn_shape_way *way_of(crn_devices *devices, const crn_shape *shape)
+static crn_shape_route *way_of(crn_devices *devices, const crn_shape *shape)
 {
     for (int32_t i = 0; i < devices->way_count; i++)
         if (crn_shape_same(&devices->ways[i].shape, shape))
@@ -191,7 +191,8 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
     if (!devices->choose)
         return true;
     size_t bytes = crn_shape_bytes(shape);
-    bool on_device = crn_choice_is_device(&devices->processor_cost, &devices->device_cost, bytes);
+    bool on_device =
+        crn_cost_model_is_device(&devices->processor_cost, &devices->device_cost, bytes);
     /* Shapes without end are forgotten and decided on again: not a line in the log each time. */
     if (devices->way_count == CRN_ENGINE_SHAPES)
         return on_device;
@@ -208,16 +209,16 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
     return on_device;
 }
 
-static crn_shape_way *add_way(crn_devices *devices, const crn_shape *shape)
+static crn_shape_route *add_way(crn_devices *devices, const crn_shape *shape)
 {
     bool on_device = decide(devices, shape);
-    crn_shape_way *way = &devices->ways[devices->way_next];
+    crn_shape_route *way = &devices->ways[devices->way_next];
     devices->way_next = (devices->way_next + 1) % CRN_ENGINE_SHAPES;
     if (devices->way_count < CRN_ENGINE_SHAPES)
         devices->way_count++;
     else
         devices->ways_on_device -= way->on_device;
-    *way = (crn_shape_way){.shape = *shape, .on_device = on_device};
+    *way = (crn_shape_route){.shape = *shape, .on_device = on_device};
     devices->ways_on_device += way->on_device;
     return way;
 }
@@ -243,19 +244,19 @@ static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
     int32_t fewest = device_with_fewest_lanes(devices);
     /* The line lets no more lanes in than there are places. */
     if (at < devices->config->limits.lanes) {
-        devices->lanes[at] = (crn_lane_way){.lane = lane, .device = fewest};
+        devices->lanes[at] = (crn_lane_route){.lane = lane, .device = fewest};
         devices->lanes_of[fewest]++;
         devices->lane_count += at == devices->lane_count;
     }
     return fewest;
 }
 
-crn_device *crn_devices_way(crn_devices *devices, const crn_view *view)
+crn_device *crn_devices_route(crn_devices *devices, const crn_view *view)
 {
     if (devices->in_service == 0)
         return NULL;
     crn_shape shape = crn_shape_of(&view->header);
-    crn_shape_way *way = way_of(devices, &shape);
+    crn_shape_route *way = way_of(devices, &shape);
     if (!way)
         way = add_way(devices, &shape);
     if (!way->on_device)
@@ -266,7 +267,7 @@ crn_device *crn_devices_way(crn_devices *devices, const crn_view *view)
 
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape)
 {
-    crn_shape_way *way = way_of(devices, shape);
+    crn_shape_route *way = way_of(devices, shape);
     if (!way || !way->on_device)
         return;
     way->on_device = false;

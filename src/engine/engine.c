@@ -170,7 +170,7 @@ static void hand_ready(crn_engine *engine)
         ready_view *first = &engine->ready[engine->ready_first];
         engine->ready_first = (engine->ready_first + 1) % engine->ready_capacity;
         engine->ready_count--;
-        crn_worker_hand(worker, first->view, first->from);
+        crn_worker_submit(worker, first->view, first->from);
     }
 }
 
@@ -193,7 +193,7 @@ int crn_engine_submit(crn_engine *engine, crn_view *view)
 {
     if (!crn_engine_has_room(engine))
         return -EAGAIN;
-    crn_device *device = crn_devices_way(&engine->devices, view);
+    crn_device *device = crn_devices_route(&engine->devices, view);
     if (device) {
         int r = crn_device_submit(device, view, crn_now_ns());
         if (r == 0)

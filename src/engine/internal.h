@@ -8,16 +8,16 @@
 /* Shapes whose way is remembered; one more forgets the one decided first. */
 #define CRN_ENGINE_SHAPES 64
 
-typedef struct crn_shape_way {
+typedef struct crn_shape_route {
     crn_shape shape;
     bool on_device;
-} crn_shape_way;
+} crn_shape_route;
 
 /* A lane stays with its device. */
-typedef struct crn_lane_way {
+typedef struct crn_lane_route {
     uint32_t lane;
     int32_t device;
-} crn_lane_way;
+} crn_lane_route;
 
 /* The devices, and which views go to them. All of it is the submitting thread's. */
 typedef struct crn_devices {
@@ -32,9 +32,9 @@ typedef struct crn_devices {
     bool left_out; /* one that may still look at `memory`, or has it pinned */
     bool choose;   /* by cost, else every shape goes to a device */
     crn_cost processor_cost, device_cost;
-    crn_shape_way ways[CRN_ENGINE_SHAPES];
+    crn_shape_route ways[CRN_ENGINE_SHAPES];
     int32_t way_count, way_next, ways_on_device;
-    crn_lane_way *lanes; /* limits.lanes of them */
+    crn_lane_route *lanes; /* limits.lanes of them */
     int32_t lane_count;
 } crn_devices;
 
@@ -48,7 +48,7 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
 bool crn_devices_close(crn_devices *devices);
 
 /* The device for the view, or NULL: the processor. */
-crn_device *crn_devices_way(crn_devices *devices, const crn_view *view);
+crn_device *crn_devices_route(crn_devices *devices, const crn_view *view);
 
 /* No device can have this shape. */
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape);

@@ -207,7 +207,7 @@ int32_t crn_worker_busy(const crn_worker *worker)
     return __builtin_popcount(worker->busy);
 }
 
-void crn_worker_hand(crn_worker *worker, crn_view *view, crn_device_view *from)
+void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from)
 {
     int32_t free_task = __builtin_ctz(~worker->busy);
     task *it = &worker->tasks[free_task];

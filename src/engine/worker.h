@@ -44,7 +44,7 @@ void crn_worker_free(crn_worker **worker);
 int32_t crn_worker_busy(const crn_worker *worker);
 
 /* `from` NULL: the whole chain. The worker has fewer than CRN_WORKER_DEPTH views. */
-void crn_worker_hand(crn_worker *worker, crn_view *view, crn_device_view *from);
+void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from);
 
 /* The next view that is done, or NULL; its output is the caller's until crn_worker_release. */
 crn_output *crn_worker_collect(crn_worker *worker);

@@ -106,9 +106,9 @@ static void settle(crn_fruits *fruits, crn_fruit_entry *place)
 
     bool over = place->forced || place->expired;
     place->due = over || (is_closed(place) && !place->pending);
-    place->alarm_ns = is_closed(place) ? due_ns : closes_ns(fruits, place);
+    place->next_event_ns = is_closed(place) ? due_ns : closes_ns(fruits, place);
     crn_schedule_set_due(fruits->schedule, place->number, over ? 0 : due_ns);
-    crn_fruit_table_settle(fruits->places, place);
+    crn_fruit_table_update(fruits->places, place);
 }
 
 /* Closes the fruit if its time for that has come, as of that time and not of now. */
@@ -122,7 +122,8 @@ static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *place, int6
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
 {
     crn_fruit_entry *place;
-    while ((place = crn_fruit_table_first_waiting(fruits->places)) && place->alarm_ns <= now_ns) {
+    while ((place = crn_fruit_table_first_waiting(fruits->places)) &&
+           place->next_event_ns <= now_ns) {
         if (is_closed(place))
             place->expired = true;
         close_by_time(fruits, place, now_ns);
@@ -137,7 +138,7 @@ int64_t crn_fruits_wake_ns(const crn_fruits *fruits)
     if (crn_fruit_table_first_due(fruits->places))
         return 0;
     const crn_fruit_entry *place = crn_fruit_table_first_waiting(fruits->places);
-    return place ? place->alarm_ns : CRN_NEVER_NS;
+    return place ? place->next_event_ns : CRN_NEVER_NS;
 }
 
 void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)

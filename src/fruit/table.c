@@ -120,7 +120,8 @@ static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
 
 static bool is_before(const crn_fruit_entry *a, const crn_fruit_entry *b)
 {
-    return a->alarm_ns != b->alarm_ns ? a->alarm_ns < b->alarm_ns : a->order < b->order;
+    return a->next_event_ns != b->next_event_ns ? a->next_event_ns < b->next_event_ns
+                                                : a->order < b->order;
 }
 
 static void heap_set(heap *in, uint32_t at, crn_fruit_entry *place)
@@ -166,7 +167,7 @@ static void heap_remove(crn_fruit_table *places, crn_fruit_entry *place)
         heap_settle(from, place->heap_at, last);
 }
 
-void crn_fruit_table_settle(crn_fruit_table *places, crn_fruit_entry *place)
+void crn_fruit_table_update(crn_fruit_table *places, crn_fruit_entry *place)
 {
     if (place->due == place->in_due) {
         heap_settle(heap_of(places, place), place->heap_at, place);
@@ -205,7 +206,7 @@ crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, u
         .lowest = UINT32_MAX,
         .order = places->opened++,
         .header_deadline_ns = CRN_NEVER_NS,
-        .alarm_ns = CRN_NEVER_NS,
+        .next_event_ns = CRN_NEVER_NS,
         .hash = hash_name(lane, epoch, fruit),
         .older = places->newest,
     };

@@ -21,7 +21,7 @@ typedef struct crn_fruit_entry {
     uint64_t order;             /* of opening */
     uint64_t pending;           /* views arrived, queued or running */
     int64_t header_deadline_ns; /* the earliest of its views' */
-    int64_t alarm_ns;           /* deadline - guard once closed, before: when it closes */
+    int64_t next_event_ns;      /* deadline - guard once closed, before: when it closes */
     bool due;                   /* to be judged at once */
     bool forced;                /* open_fruits was reached */
     bool expired;               /* its deadline - guard came */
@@ -49,8 +49,8 @@ crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, u
 /* The fruit leaves; tickets to it are stale from now on. */
 void crn_fruit_table_give(crn_fruit_table *places, crn_fruit_entry *place);
 
-/* To be called whenever due or alarm_ns changed. */
-void crn_fruit_table_settle(crn_fruit_table *places, crn_fruit_entry *place);
+/* To be called whenever due or next_event_ns changed. */
+void crn_fruit_table_update(crn_fruit_table *places, crn_fruit_entry *place);
 
 /* The earliest alarm among the fruits that are due, and among the others; of alike ones the oldest;
  * NULL: there is none. */

@@ -188,7 +188,7 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
     const char *peer = zmq_msg_gets(&ingest->part[0], "Peer-Address");
     crn_log(CRN_LOG_WARNING,
             "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes%s",
-            crn_wire_fault_names[fault], crn_wire_fault_cures[fault],
+            crn_wire_fault_names[fault], crn_wire_fault_hints[fault],
             peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
             crn_log_held(held, more));
 }

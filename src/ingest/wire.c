@@ -53,7 +53,7 @@ const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {
     [CRN_WIRE_INTENSITY_SIZE] = "intensity_size",
 };
 
-const char *const crn_wire_fault_cures[CRN_WIRE_FAULTS] = {
+const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {
     [CRN_WIRE_OK] = "nothing is wrong",
     [CRN_WIRE_PARTS] = "a view is a header, a tensor, and an intensity part if flag 1 says so",
     [CRN_WIRE_HEADER_SIZE] = "the header part must be 128 bytes, and header_bytes must say so",

@@ -78,7 +78,7 @@ typedef enum crn_wire_fault {
 extern const char *const crn_wire_fault_names[CRN_WIRE_FAULTS];
 
 /* The same for a person: what is wrong and where to look, one clause each. */
-extern const char *const crn_wire_fault_cures[CRN_WIRE_FAULTS];
+extern const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS];
 
 /* What a line accepts. A 0 in channels, views or class_set: not checked. */
 typedef struct crn_wire_rules {

@@ -18,7 +18,7 @@ typedef struct crn_backlog crn_backlog;
 typedef struct crn_waiting {
     zmq_msg_t body;
     size_t bytes;    /* of the body; push fills it in */
-    size_t stale_at; /* where `stale` stands in it, see crn_emit_set_bool */
+    size_t stale_at; /* where `stale` stands in it, see crn_encoder_set_bool */
     int64_t deadline_ns;
     uint32_t lane;
 } crn_waiting;

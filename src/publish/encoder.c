@@ -16,7 +16,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "points are sent as they lie in memory");
 
-struct crn_emit {
+struct crn_encoder {
     crn_format format;
     unsigned char *bytes;
     size_t size, capacity;
@@ -25,262 +25,262 @@ struct crn_emit {
     yajl_gen json;
 };
 
-static bool grow(crn_emit *emit, size_t bytes)
+static bool grow(crn_encoder *encoder, size_t bytes)
 {
-    if (bytes <= emit->capacity - emit->size)
+    if (bytes <= encoder->capacity - encoder->size)
         return true;
-    size_t capacity = emit->capacity;
-    while (capacity - emit->size < bytes) {
+    size_t capacity = encoder->capacity;
+    while (capacity - encoder->size < bytes) {
         if (capacity > SIZE_MAX / 2)
             return false;
         capacity *= 2;
     }
-    unsigned char *grown = realloc(emit->bytes, capacity);
+    unsigned char *grown = realloc(encoder->bytes, capacity);
     if (!grown)
         return false;
-    emit->bytes = grown;
-    emit->capacity = capacity;
+    encoder->bytes = grown;
+    encoder->capacity = capacity;
     return true;
 }
 
-static void append(crn_emit *emit, const void *bytes, size_t size)
+static void append(crn_encoder *encoder, const void *bytes, size_t size)
 {
     if (size == 0)
         return;
-    if (emit->failed || !grow(emit, size)) {
-        emit->failed = true;
+    if (encoder->failed || !grow(encoder, size)) {
+        encoder->failed = true;
         return;
     }
-    memcpy(emit->bytes + emit->size, bytes, size);
-    emit->size += size;
+    memcpy(encoder->bytes + encoder->size, bytes, size);
+    encoder->size += size;
 }
 
-static int write_msgpack(void *emit, const char *bytes, size_t size)
+static int write_msgpack(void *encoder, const char *bytes, size_t size)
 {
-    append(emit, bytes, size);
+    append(encoder, bytes, size);
     return 0;
 }
 
-static void write_json(void *emit, const char *bytes, size_t size)
+static void write_json(void *encoder, const char *bytes, size_t size)
 {
-    append(emit, bytes, size);
+    append(encoder, bytes, size);
 }
 
-int crn_emit_create(crn_format format, crn_emit **ret_emit)
+int crn_encoder_create(crn_format format, crn_encoder **ret_encoder)
 {
-    crn_emit *emit = calloc(1, sizeof *emit);
-    if (!emit)
+    crn_encoder *encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
         return -ENOMEM;
-    emit->format = format;
-    emit->capacity = FIRST_CAPACITY_BYTES;
-    emit->bytes = malloc(emit->capacity);
-    if (!emit->bytes)
+    encoder->format = format;
+    encoder->capacity = FIRST_CAPACITY_BYTES;
+    encoder->bytes = malloc(encoder->capacity);
+    if (!encoder->bytes)
         goto fail;
-    msgpack_packer_init(&emit->packer, emit, write_msgpack);
+    msgpack_packer_init(&encoder->packer, encoder, write_msgpack);
     if (format == CRN_FORMAT_JSON) {
-        emit->json = yajl_gen_alloc(NULL);
-        if (!emit->json)
+        encoder->json = yajl_gen_alloc(NULL);
+        if (!encoder->json)
             goto fail;
-        yajl_gen_config(emit->json, yajl_gen_print_callback, write_json, emit);
+        yajl_gen_config(encoder->json, yajl_gen_print_callback, write_json, encoder);
     }
-    *ret_emit = emit;
+    *ret_encoder = encoder;
     return 0;
 
 fail:
-    crn_emit_free(&emit);
+    crn_encoder_free(&encoder);
     return -ENOMEM;
 }
 
-void crn_emit_free(crn_emit **emit)
+void crn_encoder_free(crn_encoder **encoder)
 {
-    if (!emit || !*emit)
+    if (!encoder || !*encoder)
         return;
-    if ((*emit)->json)
-        yajl_gen_free((*emit)->json);
-    free((*emit)->bytes);
-    free(*emit);
-    *emit = NULL;
+    if ((*encoder)->json)
+        yajl_gen_free((*encoder)->json);
+    free((*encoder)->bytes);
+    free(*encoder);
+    *encoder = NULL;
 }
 
-crn_format crn_emit_format(const crn_emit *emit)
+crn_format crn_encoder_format(const crn_encoder *encoder)
 {
-    return emit->format;
+    return encoder->format;
 }
 
-void crn_emit_begin(crn_emit *emit)
+void crn_encoder_begin(crn_encoder *encoder)
 {
-    emit->size = 0;
-    emit->failed = false;
-    if (emit->json)
-        yajl_gen_reset(emit->json, NULL);
+    encoder->size = 0;
+    encoder->failed = false;
+    if (encoder->json)
+        yajl_gen_reset(encoder->json, NULL);
 }
 
-int crn_emit_end(crn_emit *emit, const unsigned char **ret_bytes, size_t *ret_size)
+int crn_encoder_end(crn_encoder *encoder, const unsigned char **ret_bytes, size_t *ret_size)
 {
-    if (emit->failed)
+    if (encoder->failed)
         return -ENOMEM;
-    *ret_bytes = emit->bytes;
-    *ret_size = emit->size;
+    *ret_bytes = encoder->bytes;
+    *ret_size = encoder->size;
     return 0;
 }
 
-void crn_emit_map(crn_emit *emit, uint32_t pairs)
+void crn_encoder_map(crn_encoder *encoder, uint32_t pairs)
 {
-    if (emit->json)
-        yajl_gen_map_open(emit->json);
+    if (encoder->json)
+        yajl_gen_map_open(encoder->json);
     else
-        msgpack_pack_map(&emit->packer, pairs);
+        msgpack_pack_map(&encoder->packer, pairs);
 }
 
-void crn_emit_map_end(crn_emit *emit)
+void crn_encoder_map_end(crn_encoder *encoder)
 {
-    if (emit->json)
-        yajl_gen_map_close(emit->json);
+    if (encoder->json)
+        yajl_gen_map_close(encoder->json);
 }
 
-void crn_emit_array(crn_emit *emit, uint32_t items)
+void crn_encoder_array(crn_encoder *encoder, uint32_t items)
 {
-    if (emit->json)
-        yajl_gen_array_open(emit->json);
+    if (encoder->json)
+        yajl_gen_array_open(encoder->json);
     else
-        msgpack_pack_array(&emit->packer, items);
+        msgpack_pack_array(&encoder->packer, items);
 }
 
-void crn_emit_array_end(crn_emit *emit)
+void crn_encoder_array_end(crn_encoder *encoder)
 {
-    if (emit->json)
-        yajl_gen_array_close(emit->json);
+    if (encoder->json)
+        yajl_gen_array_close(encoder->json);
 }
 
-void crn_emit_null(crn_emit *emit)
+void crn_encoder_null(crn_encoder *encoder)
 {
-    if (emit->json)
-        yajl_gen_null(emit->json);
+    if (encoder->json)
+        yajl_gen_null(encoder->json);
     else
-        msgpack_pack_nil(&emit->packer);
+        msgpack_pack_nil(&encoder->packer);
 }
 
-void crn_emit_bool(crn_emit *emit, bool value)
+void crn_encoder_bool(crn_encoder *encoder, bool value)
 {
-    if (emit->json)
-        yajl_gen_bool(emit->json, value);
+    if (encoder->json)
+        yajl_gen_bool(encoder->json, value);
     else if (value)
-        msgpack_pack_true(&emit->packer);
+        msgpack_pack_true(&encoder->packer);
     else
-        msgpack_pack_false(&emit->packer);
+        msgpack_pack_false(&encoder->packer);
 }
 
-void crn_emit_integer(crn_emit *emit, int64_t value)
+void crn_encoder_integer(crn_encoder *encoder, int64_t value)
 {
-    if (emit->json)
-        yajl_gen_integer(emit->json, value);
+    if (encoder->json)
+        yajl_gen_integer(encoder->json, value);
     else
-        msgpack_pack_int64(&emit->packer, value);
+        msgpack_pack_int64(&encoder->packer, value);
 }
 
-void crn_emit_unsigned(crn_emit *emit, uint64_t value)
+void crn_encoder_unsigned(crn_encoder *encoder, uint64_t value)
 {
-    if (emit->json) {
+    if (encoder->json) {
         /* yajl's own integers end at 2^63 - 1. */
         char digits[24];
         int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
-        yajl_gen_number(emit->json, digits, (size_t)length);
+        yajl_gen_number(encoder->json, digits, (size_t)length);
     } else {
-        msgpack_pack_uint64(&emit->packer, value);
+        msgpack_pack_uint64(&encoder->packer, value);
     }
 }
 
-void crn_emit_text(crn_emit *emit, const char *text)
+void crn_encoder_text(crn_encoder *encoder, const char *text)
 {
     size_t length = strlen(text);
-    if (emit->json) {
-        yajl_gen_string(emit->json, (const unsigned char *)text, length);
+    if (encoder->json) {
+        yajl_gen_string(encoder->json, (const unsigned char *)text, length);
     } else {
-        msgpack_pack_str(&emit->packer, length);
-        msgpack_pack_str_body(&emit->packer, text, length);
+        msgpack_pack_str(&encoder->packer, length);
+        msgpack_pack_str_body(&encoder->packer, text, length);
     }
 }
 
-void crn_emit_real(crn_emit *emit, double value)
+void crn_encoder_real(crn_encoder *encoder, double value)
 {
     if (!isfinite(value)) {
-        crn_emit_null(emit);
-    } else if (emit->json) {
+        crn_encoder_null(encoder);
+    } else if (encoder->json) {
         char digits[32];
         int length = snprintf(digits, sizeof digits, "%.15g", value);
         if (strtod(digits, NULL) != value)
             length = snprintf(digits, sizeof digits, "%.17g", value);
-        yajl_gen_number(emit->json, digits, (size_t)length);
+        yajl_gen_number(encoder->json, digits, (size_t)length);
     } else {
-        msgpack_pack_double(&emit->packer, value);
+        msgpack_pack_double(&encoder->packer, value);
     }
 }
 
-void crn_emit_pair_bool(crn_emit *emit, const char *key, bool value)
+void crn_encoder_pair_bool(crn_encoder *encoder, const char *key, bool value)
 {
-    crn_emit_text(emit, key);
-    crn_emit_bool(emit, value);
+    crn_encoder_text(encoder, key);
+    crn_encoder_bool(encoder, value);
 }
 
-void crn_emit_pair_unsigned(crn_emit *emit, const char *key, uint64_t value)
+void crn_encoder_pair_unsigned(crn_encoder *encoder, const char *key, uint64_t value)
 {
-    crn_emit_text(emit, key);
-    crn_emit_unsigned(emit, value);
+    crn_encoder_text(encoder, key);
+    crn_encoder_unsigned(encoder, value);
 }
 
-void crn_emit_pair_text(crn_emit *emit, const char *key, const char *text)
+void crn_encoder_pair_text(crn_encoder *encoder, const char *key, const char *text)
 {
-    crn_emit_text(emit, key);
-    crn_emit_text(emit, text);
+    crn_encoder_text(encoder, key);
+    crn_encoder_text(encoder, text);
 }
 
-void crn_emit_pair_real(crn_emit *emit, const char *key, double value)
+void crn_encoder_pair_real(crn_encoder *encoder, const char *key, double value)
 {
-    crn_emit_text(emit, key);
-    crn_emit_real(emit, value);
+    crn_encoder_text(encoder, key);
+    crn_encoder_real(encoder, value);
 }
 
-void crn_emit_pair_ms(crn_emit *emit, const char *key, int64_t ns)
+void crn_encoder_pair_ms(crn_encoder *encoder, const char *key, int64_t ns)
 {
-    crn_emit_pair_real(emit, key, (double)ns / (double)CRN_NS_PER_MS);
+    crn_encoder_pair_real(encoder, key, (double)ns / (double)CRN_NS_PER_MS);
 }
 
-static void emit_json_coordinate(crn_emit *emit, float value)
+static void emit_json_coordinate(crn_encoder *encoder, float value)
 {
     if (!isfinite(value)) {
-        yajl_gen_null(emit->json);
+        yajl_gen_null(encoder->json);
         return;
     }
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%.9g", (double)value);
-    yajl_gen_number(emit->json, digits, (size_t)length);
+    yajl_gen_number(encoder->json, digits, (size_t)length);
 }
 
-void crn_emit_points(crn_emit *emit, const float *xy, uint32_t count)
+void crn_encoder_points(crn_encoder *encoder, const float *xy, uint32_t count)
 {
-    if (!emit->json) {
+    if (!encoder->json) {
         size_t bytes = (size_t)count * 2 * sizeof *xy;
-        msgpack_pack_bin(&emit->packer, bytes);
-        msgpack_pack_bin_body(&emit->packer, xy, bytes);
+        msgpack_pack_bin(&encoder->packer, bytes);
+        msgpack_pack_bin_body(&encoder->packer, xy, bytes);
         return;
     }
-    yajl_gen_array_open(emit->json);
+    yajl_gen_array_open(encoder->json);
     for (size_t i = 0; i < count; i++) {
-        yajl_gen_array_open(emit->json);
-        emit_json_coordinate(emit, xy[2 * i]);
-        emit_json_coordinate(emit, xy[2 * i + 1]);
-        yajl_gen_array_close(emit->json);
+        yajl_gen_array_open(encoder->json);
+        emit_json_coordinate(encoder, xy[2 * i]);
+        emit_json_coordinate(encoder, xy[2 * i + 1]);
+        yajl_gen_array_close(encoder->json);
     }
-    yajl_gen_array_close(emit->json);
+    yajl_gen_array_close(encoder->json);
 }
 
-size_t crn_emit_later_bool(crn_emit *emit)
+size_t crn_encoder_later_bool(crn_encoder *encoder)
 {
-    crn_emit_bool(emit, false);
-    return emit->size - (emit->json ? strlen("false") : 1);
+    crn_encoder_bool(encoder, false);
+    return encoder->size - (encoder->json ? strlen("false") : 1);
 }
 
-void crn_emit_set_bool(crn_format format, unsigned char *at, bool value)
+void crn_encoder_set_bool(crn_format format, unsigned char *at, bool value)
 {
     if (format == CRN_FORMAT_JSON)
         memcpy(at, value ? "true " : "false", strlen("false"));

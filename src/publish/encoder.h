@@ -19,51 +19,51 @@
 
 CRN_C_BEGIN
 
-typedef struct crn_emit crn_emit;
+typedef struct crn_encoder crn_encoder;
 
 /* The caller owns *ret_emit. 0, -ENOMEM. */
-int crn_emit_create(crn_format format, crn_emit **ret_emit);
-void crn_emit_free(crn_emit **emit);
+int crn_encoder_create(crn_format format, crn_encoder **ret_encoder);
+void crn_encoder_free(crn_encoder **encoder);
 
-crn_format crn_emit_format(const crn_emit *emit);
+crn_format crn_encoder_format(const crn_encoder *encoder);
 
 /* Starts a message; the one before is gone. */
-void crn_emit_begin(crn_emit *emit);
+void crn_encoder_begin(crn_encoder *encoder);
 
 /* The message's bytes, valid until the next begin. 0, or -ENOMEM when the buffer could not grow. */
-int crn_emit_end(crn_emit *emit, const unsigned char **ret_bytes, size_t *ret_size);
+int crn_encoder_end(crn_encoder *encoder, const unsigned char **ret_bytes, size_t *ret_size);
 
-void crn_emit_map(crn_emit *emit, uint32_t pairs);
-void crn_emit_map_end(crn_emit *emit);
-void crn_emit_array(crn_emit *emit, uint32_t items);
-void crn_emit_array_end(crn_emit *emit);
+void crn_encoder_map(crn_encoder *encoder, uint32_t pairs);
+void crn_encoder_map_end(crn_encoder *encoder);
+void crn_encoder_array(crn_encoder *encoder, uint32_t items);
+void crn_encoder_array_end(crn_encoder *encoder);
 
-void crn_emit_null(crn_emit *emit);
-void crn_emit_bool(crn_emit *emit, bool value);
-void crn_emit_integer(crn_emit *emit, int64_t value);
-void crn_emit_unsigned(crn_emit *emit, uint64_t value);
-void crn_emit_text(crn_emit *emit, const char *text); /* UTF-8 */
+void crn_encoder_null(crn_encoder *encoder);
+void crn_encoder_bool(crn_encoder *encoder, bool value);
+void crn_encoder_integer(crn_encoder *encoder, int64_t value);
+void crn_encoder_unsigned(crn_encoder *encoder, uint64_t value);
+void crn_encoder_text(crn_encoder *encoder, const char *text); /* UTF-8 */
 
 /* In JSON with as many digits as bring the same double back; what is not finite becomes null. */
-void crn_emit_real(crn_emit *emit, double value);
+void crn_encoder_real(crn_encoder *encoder, double value);
 
 /* A key and its value. */
-void crn_emit_pair_bool(crn_emit *emit, const char *key, bool value);
-void crn_emit_pair_unsigned(crn_emit *emit, const char *key, uint64_t value);
-void crn_emit_pair_text(crn_emit *emit, const char *key, const char *text);
-void crn_emit_pair_real(crn_emit *emit, const char *key, double value);
-void crn_emit_pair_ms(crn_emit *emit, const char *key, int64_t ns); /* milliseconds */
+void crn_encoder_pair_bool(crn_encoder *encoder, const char *key, bool value);
+void crn_encoder_pair_unsigned(crn_encoder *encoder, const char *key, uint64_t value);
+void crn_encoder_pair_text(crn_encoder *encoder, const char *key, const char *text);
+void crn_encoder_pair_real(crn_encoder *encoder, const char *key, double value);
+void crn_encoder_pair_ms(crn_encoder *encoder, const char *key, int64_t ns); /* milliseconds */
 
 /* `count` x, y pairs: in MessagePack a bin of little-endian f32, in JSON [[x, y], …]. */
-void crn_emit_points(crn_emit *emit, const float *xy, uint32_t count);
+void crn_encoder_points(crn_encoder *encoder, const float *xy, uint32_t count);
 
 /*
  * A false that can become true once the message is packed, without moving a byte: JSON leaves a
- * blank after `true`. Returns its place in the message, for crn_emit_set_bool on the message or any
- * copy of it.
+ * blank after `true`. Returns its place in the message, for crn_encoder_set_bool on the message or
+ * any copy of it.
  */
-size_t crn_emit_later_bool(crn_emit *emit);
-void crn_emit_set_bool(crn_format format, unsigned char *at, bool value);
+size_t crn_encoder_later_bool(crn_encoder *encoder);
+void crn_encoder_set_bool(crn_format format, unsigned char *at, bool value);
 
 CRN_C_END
 

@@ -39,7 +39,7 @@ struct crn_publish {
     bool unread;  /* more events than one go reads */
     crn_viewers *viewers;
     crn_format formats[CRN_OUTLETS];
-    crn_emit *emits[CRN_FORMAT_JSON + 1]; /* by format, those in use */
+    crn_encoder *encoders[CRN_FORMAT_JSON + 1]; /* by format, those in use */
     crn_verdict *packer;
     crn_backlog *backlog; /* of the grader */
     int64_t next_status_ns;
@@ -76,15 +76,15 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
     return crn_endpoint_bind(publish->grader, settings->bind, error);
 }
 
-static int create_emits(crn_publish *publish)
+static int create_encoders(crn_publish *publish)
 {
     publish->formats[CRN_OUTLET_GRADER] = (crn_format)publish->config->publish.grader.format;
     publish->formats[CRN_OUTLET_VIEWERS] = (crn_format)publish->config->publish.viewers.format;
     int r = 0;
     for (crn_outlet which = 0; which < CRN_OUTLETS && r == 0; which++) {
         crn_format format = publish->formats[which];
-        if (!publish->emits[format])
-            r = crn_emit_create(format, &publish->emits[format]);
+        if (!publish->encoders[format])
+            r = crn_encoder_create(format, &publish->encoders[format]);
     }
     return r;
 }
@@ -104,7 +104,7 @@ int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
     if (r == 0)
         r = crn_verdict_create(config, &publish->packer);
     if (r == 0)
-        r = create_emits(publish);
+        r = create_encoders(publish);
     if (r < 0) {
         crn_error_set(error, r,
                       "publish: no memory for packing and %" PRId64 " waiting verdicts: lower "
@@ -222,7 +222,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
     while ((first = crn_backlog_front(publish->backlog)) != NULL) {
         bool stale = now_ns > first->deadline_ns;
         unsigned char *body = zmq_msg_data(&first->body);
-        crn_emit_set_bool(publish->formats[CRN_OUTLET_GRADER], body + first->stale_at, stale);
+        crn_encoder_set_bool(publish->formats[CRN_OUTLET_GRADER], body + first->stale_at, stale);
         char topic[CRN_TOPIC_BYTES];
         write_topic(topic, first->lane);
         if (send_message(publish->socket, topic, &first->body)) {
@@ -278,17 +278,18 @@ static void settle(crn_publish *publish, int64_t now_ns)
  * verdict, without the defects.
  */
 static int make_message(crn_publish *publish, crn_format format, const crn_fruit *fruit,
-                        crn_verdict_facts *facts, const crn_store *store, crn_verdict_bytes *packed,
-                        zmq_msg_t *ret_body)
+                        crn_verdict_facts *facts, const crn_result_store *store,
+                        crn_verdict_bytes *packed, zmq_msg_t *ret_body)
 {
     for (;;) {
         int r = packed->bytes ? 0
-                              : crn_verdict_pack(publish->packer, publish->emits[format], fruit,
+                              : crn_verdict_pack(publish->packer, publish->encoders[format], fruit,
                                                  facts, store, packed);
         if (r == 0 && zmq_msg_init_size(ret_body, packed->size) == 0) {
             unsigned char *body = zmq_msg_data(ret_body);
             memcpy(body, packed->bytes, packed->size);
-            crn_emit_set_bool(format, body + packed->stale_at, facts->now_ns > fruit->deadline_ns);
+            crn_encoder_set_bool(format, body + packed->stale_at,
+                                 facts->now_ns > fruit->deadline_ns);
             return 0;
         }
         if (facts->without_defects)
@@ -306,8 +307,8 @@ static void tell_bare(crn_publish *publish, int64_t now_ns)
         crn_log(CRN_LOG_ERROR, "publish: no memory for whole verdicts, their defects are left out");
 }
 
-void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn_store *store,
-                         int64_t now_ns)
+void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
+                         const crn_result_store *store, int64_t now_ns)
 {
     crn_format to_grader = publish->formats[CRN_OUTLET_GRADER];
     crn_format to_viewers = publish->formats[CRN_OUTLET_VIEWERS];
@@ -349,7 +350,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn
 static void send_about(crn_publish *publish, crn_outlet which, const char *topic,
                        crn_status_packer *pack, const char *state)
 {
-    crn_emit *emit = publish->emits[publish->formats[which]];
+    crn_encoder *encoder = publish->encoders[publish->formats[which]];
     crn_status status = {
         .run = publish->run,
         .state = state,
@@ -361,7 +362,7 @@ static void send_about(crn_publish *publish, crn_outlet which, const char *topic
     const unsigned char *bytes;
     size_t size;
     zmq_msg_t body;
-    if (pack(emit, &status, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
+    if (pack(encoder, &status, &bytes, &size) < 0 || zmq_msg_init_size(&body, size) < 0)
         return;
     memcpy(zmq_msg_data(&body), bytes, size);
     if (which == CRN_OUTLET_VIEWERS)
@@ -454,8 +455,8 @@ void crn_publish_close(crn_publish **publish, int linger_ms)
                 left);
     crn_endpoint_close(&closing->grader, linger_ms);
     crn_viewers_close(&closing->viewers, linger_ms);
-    for (size_t i = 0; i < sizeof closing->emits / sizeof closing->emits[0]; i++)
-        crn_emit_free(&closing->emits[i]);
+    for (size_t i = 0; i < sizeof closing->encoders / sizeof closing->encoders[0]; i++)
+        crn_encoder_free(&closing->encoders[i]);
     crn_verdict_free(&closing->packer);
     crn_backlog_free(&closing->backlog);
     free(closing);

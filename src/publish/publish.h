@@ -85,8 +85,8 @@ void crn_publish_close(crn_publish **publish, int linger_ms);
  * none) and to the viewers under topic fruit/<lane>. Its defects are read from the store, which
  * keeps them. Takes the lane's next sequence number.
  */
-void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit, const crn_store *store,
-                         int64_t now_ns);
+void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
+                         const crn_result_store *store, int64_t now_ns);
 
 /*
  * What is to be done between verdicts, without waiting: queued verdicts to a grader that came,

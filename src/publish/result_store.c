@@ -21,7 +21,7 @@ typedef struct block {
 
 _Static_assert(sizeof(block) == BLOCK_BYTES, "blocks are whole pages");
 
-struct crn_store {
+struct crn_result_store {
     block *blocks;
     uint32_t count;
     uint32_t fresh; /* blocks from here on were never used, so that their memory is not touched */
@@ -35,12 +35,12 @@ typedef struct store_position {
     size_t offset;
 } store_position;
 
-int crn_store_create(size_t bytes, crn_store **ret_store)
+int crn_result_store_create(size_t bytes, crn_result_store **ret_store)
 {
     size_t count = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0);
     if (count == 0 || count >= CRN_RESULT_NONE)
         return -EINVAL;
-    crn_store *store = calloc(1, sizeof *store);
+    crn_result_store *store = calloc(1, sizeof *store);
     if (!store)
         return -ENOMEM;
     store->count = (uint32_t)count;
@@ -49,14 +49,14 @@ int crn_store_create(size_t bytes, crn_store **ret_store)
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (store->blocks == MAP_FAILED) {
         store->blocks = NULL;
-        crn_store_free(&store);
+        crn_result_store_free(&store);
         return -ENOMEM;
     }
     *ret_store = store;
     return 0;
 }
 
-void crn_store_free(crn_store **store)
+void crn_result_store_free(crn_result_store **store)
 {
     if (!store || !*store)
         return;
@@ -66,7 +66,7 @@ void crn_store_free(crn_store **store)
     *store = NULL;
 }
 
-static uint32_t take_block(crn_store *store)
+static uint32_t take_block(crn_result_store *store)
 {
     uint32_t taken = store->given;
     if (taken != CRN_RESULT_NONE)
@@ -78,7 +78,7 @@ static uint32_t take_block(crn_store *store)
 }
 
 /* A chain of `count` blocks, which are there. */
-static uint32_t take_chain(crn_store *store, size_t count)
+static uint32_t take_chain(crn_result_store *store, size_t count)
 {
     uint32_t first = CRN_RESULT_NONE;
     for (size_t i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ static uint32_t take_chain(crn_store *store, size_t count)
 
 /* Moves `size` bytes between memory and a view's blocks: into the blocks, or with `out` from them.
  */
-static void move(const crn_store *store, store_position *cursor, void *memory, size_t size,
+static void move(const crn_result_store *store, store_position *cursor, void *memory, size_t size,
                  bool out)
 {
     unsigned char *bytes = memory;
@@ -110,7 +110,7 @@ static void move(const crn_store *store, store_position *cursor, void *memory, s
     }
 }
 
-int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_handle)
+int crn_result_store_put(crn_result_store *store, const crn_defects *defects, uint32_t *ret_handle)
 {
     if (defects->defect_count == 0 && !defects->truncated) {
         *ret_handle = CRN_RESULT_NONE;
@@ -124,7 +124,7 @@ int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_ha
     size_t bytes = sizeof head + defect_bytes + point_bytes + texture_bytes;
     size_t payload = sizeof store->blocks->bytes;
     size_t blocks = (bytes + payload - 1) / payload;
-    if (blocks > crn_store_blocks_free(store))
+    if (blocks > crn_result_store_blocks_free(store))
         return -ENOBUFS;
     uint32_t first = take_chain(store, blocks);
     store_position cursor = {&store->blocks[first], 0};
@@ -136,7 +136,7 @@ int crn_store_put(crn_store *store, const crn_defects *defects, uint32_t *ret_ha
     return 0;
 }
 
-void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
+void crn_result_store_read(const crn_result_store *store, uint32_t handle, crn_defects *into)
 {
     into->defect_count = 0;
     into->point_count = 0;
@@ -161,7 +161,7 @@ void crn_store_read(const crn_store *store, uint32_t handle, crn_defects *into)
     move(store, &cursor, into->textures, head.texture_count * sizeof *into->textures, true);
 }
 
-void crn_store_give(crn_store *store, uint32_t handle)
+void crn_result_store_give(crn_result_store *store, uint32_t handle)
 {
     while (handle != CRN_RESULT_NONE) {
         uint32_t next = store->blocks[handle].next;
@@ -172,7 +172,7 @@ void crn_store_give(crn_store *store, uint32_t handle)
     }
 }
 
-size_t crn_store_blocks_free(const crn_store *store)
+size_t crn_result_store_blocks_free(const crn_result_store *store)
 {
     return store->count - store->used;
 }

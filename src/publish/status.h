@@ -33,7 +33,7 @@ typedef struct crn_status {
 } crn_status;
 
 /* Packs one message; the bytes are the emitter's until it begins again. 0, -ENOMEM. */
-typedef int crn_status_packer(crn_emit *emit, const crn_status *status,
+typedef int crn_status_packer(crn_encoder *encoder, const crn_status *status,
                               const unsigned char **ret_bytes, size_t *ret_size);
 
 crn_status_packer crn_status_pack;       /* topic `status` */

@@ -102,7 +102,7 @@ static void sum_defects(const crn_defects *view, verdict_summary *sum)
 }
 
 static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_verdict_facts *facts,
-                      const crn_store *store, verdict_summary *ret_sum)
+                      const crn_result_store *store, verdict_summary *ret_sum)
 {
     verdict_summary sum = {.truncated = facts->without_defects};
     for (int64_t v = 0; v < verdict->config->limits.views; v++) {
@@ -113,84 +113,84 @@ static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_ve
         sum.truncated |= view->judgement.truncated;
         if (facts->without_defects)
             continue;
-        crn_store_read(store, view->judgement.result, &verdict->view);
+        crn_result_store_read(store, view->judgement.result, &verdict->view);
         sum_defects(&verdict->view, &sum);
     }
     *ret_sum = sum;
 }
 
-static void put_reals(crn_emit *emit, const char *key, const double *values, uint32_t count)
+static void put_reals(crn_encoder *encoder, const char *key, const double *values, uint32_t count)
 {
-    crn_emit_text(emit, key);
-    crn_emit_array(emit, count);
+    crn_encoder_text(encoder, key);
+    crn_encoder_array(encoder, count);
     for (uint32_t i = 0; i < count; i++)
-        crn_emit_real(emit, values[i]);
-    crn_emit_array_end(emit);
+        crn_encoder_real(encoder, values[i]);
+    crn_encoder_array_end(encoder);
 }
 
-static void put_skipped(const crn_verdict *verdict, crn_emit *emit, uint32_t skipped)
+static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped)
 {
-    crn_emit_text(emit, "skipped");
-    crn_emit_array(emit, (uint32_t)__builtin_popcount(skipped));
+    crn_encoder_text(encoder, "skipped");
+    crn_encoder_array(encoder, (uint32_t)__builtin_popcount(skipped));
     for (int32_t step = 0; step < verdict->config->steps; step++)
         if (skipped >> step & 1)
-            crn_emit_text(emit, verdict->step_names[step]);
-    crn_emit_array_end(emit);
+            crn_encoder_text(encoder, verdict->step_names[step]);
+    crn_encoder_array_end(encoder);
 }
 
-static void put_latency(const crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
+static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                         const crn_verdict_facts *facts)
 {
     int32_t steps = verdict->config->steps;
     crn_latency_parts parts;
     crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
-    crn_emit_text(emit, "latency_ms");
-    crn_emit_map(emit, (uint32_t)steps + 2);
-    crn_emit_pair_ms(emit, "queue", parts.queue_ns);
+    crn_encoder_text(encoder, "latency_ms");
+    crn_encoder_map(encoder, (uint32_t)steps + 2);
+    crn_encoder_pair_ms(encoder, "queue", parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
-        crn_emit_pair_ms(emit, verdict->step_names[step], parts.stage_ns[step]);
-    crn_emit_pair_ms(emit, "total", parts.total_ns);
-    crn_emit_map_end(emit);
+        crn_encoder_pair_ms(encoder, verdict->step_names[step], parts.stage_ns[step]);
+    crn_encoder_pair_ms(encoder, "total", parts.total_ns);
+    crn_encoder_map_end(encoder);
 }
 
 /* Every class with a level has an entry, so that a reader needs no case distinction. */
-static void put_totals(const crn_classes *classes, crn_emit *emit, const verdict_summary *sum)
+static void put_totals(const crn_classes *classes, crn_encoder *encoder, const verdict_summary *sum)
 {
     uint32_t outlined = 0;
     for (int32_t i = 0; i < classes->count; i++)
         outlined += !isnan(classes->level[i]);
-    crn_emit_text(emit, "totals");
-    crn_emit_map(emit, outlined);
+    crn_encoder_text(encoder, "totals");
+    crn_encoder_map(encoder, outlined);
     for (int32_t i = 0; i < classes->count; i++) {
         if (isnan(classes->level[i]))
             continue;
-        crn_emit_text(emit, classes->name[i]);
-        crn_emit_map(emit, 2);
-        crn_emit_pair_unsigned(emit, "count", sum->totals[i].count);
-        crn_emit_pair_real(emit, "area_px", sum->totals[i].area_px);
-        crn_emit_map_end(emit);
+        crn_encoder_text(encoder, classes->name[i]);
+        crn_encoder_map(encoder, 2);
+        crn_encoder_pair_unsigned(encoder, "count", sum->totals[i].count);
+        crn_encoder_pair_real(encoder, "area_px", sum->totals[i].area_px);
+        crn_encoder_map_end(encoder);
     }
-    crn_emit_map_end(emit);
+    crn_encoder_map_end(encoder);
 }
 
-static void put_textures(crn_emit *emit, const crn_defects *view, const crn_defect *defect)
+static void put_textures(crn_encoder *encoder, const crn_defects *view, const crn_defect *defect)
 {
-    crn_emit_text(emit, "ranklet");
-    crn_emit_array(emit, defect->texture_count);
+    crn_encoder_text(encoder, "ranklet");
+    crn_encoder_array(encoder, defect->texture_count);
     for (uint32_t i = 0; i < defect->texture_count; i++) {
         const crn_texture *texture = &view->textures[defect->first_texture + i];
-        crn_emit_map(emit, 4);
-        crn_emit_text(emit, "window");
-        crn_emit_array(emit, 2);
-        crn_emit_integer(emit, texture->width);
-        crn_emit_integer(emit, texture->height);
-        crn_emit_array_end(emit);
-        crn_emit_pair_real(emit, "vertical", texture->vertical);
-        crn_emit_pair_real(emit, "horizontal", texture->horizontal);
-        crn_emit_pair_real(emit, "diagonal", texture->diagonal);
-        crn_emit_map_end(emit);
+        crn_encoder_map(encoder, 4);
+        crn_encoder_text(encoder, "window");
+        crn_encoder_array(encoder, 2);
+        crn_encoder_integer(encoder, texture->width);
+        crn_encoder_integer(encoder, texture->height);
+        crn_encoder_array_end(encoder);
+        crn_encoder_pair_real(encoder, "vertical", texture->vertical);
+        crn_encoder_pair_real(encoder, "horizontal", texture->horizontal);
+        crn_encoder_pair_real(encoder, "diagonal", texture->diagonal);
+        crn_encoder_map_end(encoder);
     }
-    crn_emit_array_end(emit);
+    crn_encoder_array_end(encoder);
 }
 
 /* Whether a step made textures of that view: its defects then say them, were it none. */
@@ -203,90 +203,90 @@ static bool has_textures(const crn_config *config, const crn_judgement *judgemen
 }
 
 /* `before`: defects of the views before this one; parents count from the verdict's first. */
-static void put_defect(const crn_classes *classes, crn_emit *emit, const crn_defects *view,
+static void put_defect(const crn_classes *classes, crn_encoder *encoder, const crn_defects *view,
                        const crn_defect *defect, uint32_t view_index, uint64_t before,
                        bool textures)
 {
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_emit_map(emit, 12 + (uint32_t)textures);
-    crn_emit_pair_unsigned(emit, "view", view_index);
-    crn_emit_pair_text(emit, "class", classes->name[defect->channel]);
-    crn_emit_pair_real(emit, "level", classes->level[defect->channel]);
-    crn_emit_pair_bool(emit, "closed", defect->closed);
-    crn_emit_pair_bool(emit, "hole", defect->hole);
-    crn_emit_text(emit, "parent");
-    crn_emit_integer(emit, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
-    crn_emit_pair_real(emit, "area_px", defect->area_px);
-    crn_emit_pair_real(emit, "perimeter_px", defect->perimeter_px);
-    put_reals(emit, "bbox", bbox, 4);
-    put_reals(emit, "centroid", centroid, 2);
-    crn_emit_pair_real(emit, "mean_probability", defect->mean_probability);
-    crn_emit_text(emit, "xy");
-    crn_emit_points(emit, view->xy + (size_t)defect->first_point * 2, defect->point_count);
+    crn_encoder_map(encoder, 12 + (uint32_t)textures);
+    crn_encoder_pair_unsigned(encoder, "view", view_index);
+    crn_encoder_pair_text(encoder, "class", classes->name[defect->channel]);
+    crn_encoder_pair_real(encoder, "level", classes->level[defect->channel]);
+    crn_encoder_pair_bool(encoder, "closed", defect->closed);
+    crn_encoder_pair_bool(encoder, "hole", defect->hole);
+    crn_encoder_text(encoder, "parent");
+    crn_encoder_integer(encoder, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
+    crn_encoder_pair_real(encoder, "area_px", defect->area_px);
+    crn_encoder_pair_real(encoder, "perimeter_px", defect->perimeter_px);
+    put_reals(encoder, "bbox", bbox, 4);
+    put_reals(encoder, "centroid", centroid, 2);
+    crn_encoder_pair_real(encoder, "mean_probability", defect->mean_probability);
+    crn_encoder_text(encoder, "xy");
+    crn_encoder_points(encoder, view->xy + (size_t)defect->first_point * 2, defect->point_count);
     if (textures)
-        put_textures(emit, view, defect);
-    crn_emit_map_end(emit);
+        put_textures(encoder, view, defect);
+    crn_encoder_map_end(encoder);
 }
 
-static void put_defects(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
-                        const crn_store *store, uint64_t count)
+static void put_defects(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
+                        const crn_result_store *store, uint64_t count)
 {
     const crn_classes *classes = &verdict->config->classes;
     uint64_t written = 0;
-    crn_emit_text(emit, "defects");
-    crn_emit_array(emit, (uint32_t)count);
+    crn_encoder_text(encoder, "defects");
+    crn_encoder_array(encoder, (uint32_t)count);
     for (uint32_t v = 0; written < count; v++) {
         if (fruit->views[v].state != CRN_VIEW_JUDGED)
             continue;
-        crn_store_read(store, fruit->views[v].judgement.result, &verdict->view);
+        crn_result_store_read(store, fruit->views[v].judgement.result, &verdict->view);
         bool textures = has_textures(verdict->config, &fruit->views[v].judgement);
         for (uint32_t i = 0; i < verdict->view.defect_count; i++)
-            put_defect(classes, emit, &verdict->view, &verdict->view.defects[i], v, written,
+            put_defect(classes, encoder, &verdict->view, &verdict->view.defects[i], v, written,
                        textures);
         written += verdict->view.defect_count;
     }
-    crn_emit_array_end(emit);
+    crn_encoder_array_end(encoder);
 }
 
-int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
-                     const crn_verdict_facts *facts, const crn_store *store,
+int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
+                     const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes)
 {
     verdict_summary sum;
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
-    crn_emit_begin(emit);
-    crn_emit_map(emit, 24);
-    crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
-    crn_emit_pair_text(emit, "run", facts->run);
-    crn_emit_pair_text(emit, "settings", verdict->settings);
-    crn_emit_pair_text(emit, "recipe", "");
-    crn_emit_pair_unsigned(emit, "lane", facts->lane);
-    crn_emit_pair_unsigned(emit, "epoch", fruit->epoch);
-    crn_emit_pair_unsigned(emit, "fruit", fruit->fruit);
-    crn_emit_pair_unsigned(emit, "sequence", facts->sequence);
-    crn_emit_text(emit, "stale");
-    size_t stale_at = crn_emit_later_bool(emit);
-    crn_emit_pair_unsigned(emit, "encoder", fruit->encoder);
-    crn_emit_pair_unsigned(emit, "captured_ns", fruit->captured_ns);
-    crn_emit_pair_unsigned(emit, "published_ns", facts->published_ns);
-    crn_emit_pair_unsigned(emit, "deadline_ns",
-                           facts->published_ns + (uint64_t)(fruit->deadline_ns - facts->now_ns));
-    crn_emit_pair_text(emit, "verdict",
-                       crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
-    crn_emit_pair_unsigned(emit, "views_expected", fruit->expected);
-    crn_emit_pair_unsigned(emit, "views_received", fruit->received);
-    crn_emit_pair_unsigned(emit, "views_judged", fruit->judged);
-    put_skipped(verdict, emit, sum.skipped);
-    crn_emit_pair_bool(emit, "truncated", sum.truncated);
-    crn_emit_pair_unsigned(emit, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
-    put_latency(verdict, emit, fruit, facts);
-    crn_view_states_emit(verdict->config, fruit, facts->now_ns, emit);
-    put_totals(&verdict->config->classes, emit, &sum);
-    put_defects(verdict, emit, fruit, store, sum.defects);
-    crn_emit_map_end(emit);
-    int r = crn_emit_end(emit, &ret_bytes->bytes, &ret_bytes->size);
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 24);
+    crn_encoder_pair_unsigned(encoder, "v", CRN_VERDICT_VERSION);
+    crn_encoder_pair_text(encoder, "run", facts->run);
+    crn_encoder_pair_text(encoder, "settings", verdict->settings);
+    crn_encoder_pair_text(encoder, "recipe", "");
+    crn_encoder_pair_unsigned(encoder, "lane", facts->lane);
+    crn_encoder_pair_unsigned(encoder, "epoch", fruit->epoch);
+    crn_encoder_pair_unsigned(encoder, "fruit", fruit->fruit);
+    crn_encoder_pair_unsigned(encoder, "sequence", facts->sequence);
+    crn_encoder_text(encoder, "stale");
+    size_t stale_at = crn_encoder_later_bool(encoder);
+    crn_encoder_pair_unsigned(encoder, "encoder", fruit->encoder);
+    crn_encoder_pair_unsigned(encoder, "captured_ns", fruit->captured_ns);
+    crn_encoder_pair_unsigned(encoder, "published_ns", facts->published_ns);
+    crn_encoder_pair_unsigned(encoder, "deadline_ns",
+                              facts->published_ns + (uint64_t)(fruit->deadline_ns - facts->now_ns));
+    crn_encoder_pair_text(encoder, "verdict",
+                          crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
+    crn_encoder_pair_unsigned(encoder, "views_expected", fruit->expected);
+    crn_encoder_pair_unsigned(encoder, "views_received", fruit->received);
+    crn_encoder_pair_unsigned(encoder, "views_judged", fruit->judged);
+    put_skipped(verdict, encoder, sum.skipped);
+    crn_encoder_pair_bool(encoder, "truncated", sum.truncated);
+    crn_encoder_pair_unsigned(encoder, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
+    put_latency(verdict, encoder, fruit, facts);
+    crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
+    put_totals(&verdict->config->classes, encoder, &sum);
+    put_defects(verdict, encoder, fruit, store, sum.defects);
+    crn_encoder_map_end(encoder);
+    int r = crn_encoder_end(encoder, &ret_bytes->bytes, &ret_bytes->size);
     if (r == 0)
         ret_bytes->stale_at = stale_at;
     return r;

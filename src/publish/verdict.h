@@ -119,7 +119,8 @@ typedef struct crn_verdict_facts {
 typedef struct crn_verdict_bytes {
     const unsigned char *bytes;
     size_t size;
-    size_t stale_at; /* where `stale` stands, false: crn_emit_set_bool turns it without repacking */
+    size_t
+        stale_at; /* where `stale` stands, false: crn_encoder_set_bool turns it without repacking */
 } crn_verdict_bytes;
 
 /* `config` is resolved, the caller's, and outlives the packer. 0, -ENOMEM. */
@@ -127,8 +128,8 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict);
 void crn_verdict_free(crn_verdict **verdict);
 
 /* Packs one verdict. `fruit->views` has config->limits.views entries. 0, -ENOMEM. */
-int crn_verdict_pack(crn_verdict *verdict, crn_emit *emit, const crn_fruit *fruit,
-                     const crn_verdict_facts *facts, const crn_store *store,
+int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
+                     const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes);
 
 CRN_C_END

@@ -63,10 +63,10 @@ static const char *reason_of(const crn_fruit_view *view)
     return view->state == CRN_VIEW_REFUSED ? crn_refusal_name(view->refusal) : "";
 }
 
-static void emit_nothing(crn_emit *emit, const char *key)
+static void emit_nothing(crn_encoder *encoder, const char *key)
 {
-    crn_emit_text(emit, key);
-    crn_emit_null(emit);
+    crn_encoder_text(encoder, key);
+    crn_encoder_null(encoder);
 }
 
 /* Until when a view that was not judged waited or ran. */
@@ -76,21 +76,21 @@ static int64_t given_up_ns(const crn_fruit_view *view, int64_t now_ns)
 }
 
 static void emit_times(const crn_fruit *fruit, const crn_fruit_view *view, int64_t now_ns,
-                       crn_emit *emit)
+                       crn_encoder *encoder)
 {
-    crn_emit_pair_ms(emit, "received_ms", view->received_ns - fruit->opened_ns);
+    crn_encoder_pair_ms(encoder, "received_ms", view->received_ns - fruit->opened_ns);
     if (view->state == CRN_VIEW_JUDGED) {
-        crn_emit_pair_ms(emit, "queue_ms", view->judgement.queue_ns);
-        crn_emit_pair_ms(emit, "run_ms", view->judgement.run_ns);
+        crn_encoder_pair_ms(encoder, "queue_ms", view->judgement.queue_ns);
+        crn_encoder_pair_ms(encoder, "run_ms", view->judgement.run_ns);
         return;
     }
     int64_t until_ns = given_up_ns(view, now_ns);
-    crn_emit_pair_ms(emit, "queue_ms",
-                     (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
+    crn_encoder_pair_ms(encoder, "queue_ms",
+                        (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
     if (view->begun_ns)
-        crn_emit_pair_ms(emit, "run_ms", until_ns - view->begun_ns);
+        crn_encoder_pair_ms(encoder, "run_ms", until_ns - view->begun_ns);
     else
-        emit_nothing(emit, "run_ms");
+        emit_nothing(encoder, "run_ms");
 }
 
 static const char *backend_of(const crn_config *config, const crn_fruit_view *view)
@@ -103,38 +103,39 @@ static const char *backend_of(const crn_config *config, const crn_fruit_view *vi
     return crn_backend_names[serial ? CRN_BACKEND_SERIAL : CRN_BACKEND_OPENMP];
 }
 
-static void emit_values(const crn_config *config, const crn_value_fault *values, crn_emit *emit)
+static void emit_values(const crn_config *config, const crn_value_fault *values,
+                        crn_encoder *encoder)
 {
     int32_t class = values->class_index;
     bool of_a_class = class >= 0 && class < config->classes.count;
-    crn_emit_pair_text(emit, "class", of_a_class ? config->classes.name[class] : "");
-    crn_emit_pair_unsigned(emit, "count", values->count);
+    crn_encoder_pair_text(encoder, "class", of_a_class ? config->classes.name[class] : "");
+    crn_encoder_pair_unsigned(encoder, "count", values->count);
 }
 
 static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t number,
-                      int64_t now_ns, crn_emit *emit)
+                      int64_t now_ns, crn_encoder *encoder)
 {
     const crn_fruit_view *view = &fruit->views[number];
     bool received = view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
     bool values = view->state == CRN_VIEW_JUDGED && view->values.reason;
-    crn_emit_map(emit, 9 + 2 * (uint32_t)values);
-    crn_emit_pair_unsigned(emit, "view", (uint64_t)number);
-    crn_emit_pair_text(emit, "state", state_names[view->state]);
-    crn_emit_pair_text(emit, "reason", reason_of(view));
+    crn_encoder_map(encoder, 9 + 2 * (uint32_t)values);
+    crn_encoder_pair_unsigned(encoder, "view", (uint64_t)number);
+    crn_encoder_pair_text(encoder, "state", state_names[view->state]);
+    crn_encoder_pair_text(encoder, "reason", reason_of(view));
     if (received) {
-        crn_emit_pair_unsigned(emit, "captured_ns", view->captured_ns);
-        crn_emit_pair_unsigned(emit, "encoder", view->encoder);
-        emit_times(fruit, view, now_ns, emit);
+        crn_encoder_pair_unsigned(encoder, "captured_ns", view->captured_ns);
+        crn_encoder_pair_unsigned(encoder, "encoder", view->encoder);
+        emit_times(fruit, view, now_ns, encoder);
     } else {
         static const char *const unknown[] = {"captured_ns", "encoder", "received_ms", "queue_ms",
                                               "run_ms"};
         for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-            emit_nothing(emit, unknown[i]);
+            emit_nothing(encoder, unknown[i]);
     }
-    crn_emit_pair_text(emit, "backend", backend_of(config, view));
+    crn_encoder_pair_text(encoder, "backend", backend_of(config, view));
     if (values)
-        emit_values(config, &view->values, emit);
-    crn_emit_map_end(emit);
+        emit_values(config, &view->values, encoder);
+    crn_encoder_map_end(encoder);
 }
 
 /* Views of that number have an entry. */
@@ -144,15 +145,15 @@ static bool is_listed(const crn_fruit *fruit, int64_t number)
 }
 
 void crn_view_states_emit(const crn_config *config, const crn_fruit *fruit, int64_t now_ns,
-                          crn_emit *emit)
+                          crn_encoder *encoder)
 {
     uint32_t listed = 0;
     for (int64_t v = 0; v < config->limits.views; v++)
         listed += is_listed(fruit, v);
-    crn_emit_text(emit, "view_states");
-    crn_emit_array(emit, listed);
+    crn_encoder_text(encoder, "view_states");
+    crn_encoder_array(encoder, listed);
     for (int64_t v = 0; v < config->limits.views; v++)
         if (is_listed(fruit, v))
-            emit_view(config, fruit, v, now_ns, emit);
-    crn_emit_array_end(emit);
+            emit_view(config, fruit, v, now_ns, encoder);
+    crn_encoder_array_end(encoder);
 }

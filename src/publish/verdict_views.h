@@ -26,6 +26,6 @@ void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int6
 /* The array `view_states`: the views that are expected, or those received or refused where that is
  * unknown. */
 void crn_view_states_emit(const crn_config *config, const crn_fruit *fruit, int64_t now_ns,
-                          crn_emit *emit);
+                          crn_encoder *encoder);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-void crn_memory_keep(void)
+void crn_malloc_keep_pages(void)
 {
     /* The first two together: the second alone would fix the first at its small default. 32 MiB is
      * the most that glibc takes. */

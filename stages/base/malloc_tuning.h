@@ -8,6 +8,6 @@
  * mapped and unmapped, its pages stay resident, which saves a page fault for every 4 KiB received.
  * Before any thread is started.
  */
-void crn_memory_keep(void);
+void crn_malloc_keep_pages(void);
 
 #endif

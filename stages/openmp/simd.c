@@ -10,5 +10,5 @@ crn_target crn_target_best(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
         return CRN_AVX2;
-    return CRN_PLAIN;
+    return CRN_BASELINE;
 }

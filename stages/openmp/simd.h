@@ -6,16 +6,16 @@
 #define CRN_STAGES_OPENMP_SIMD_H
 
 typedef enum crn_target {
-    CRN_PLAIN,  /* x86-64 as it came: SSE2 */
-    CRN_AVX2,   /* Haswell: AVX2, FMA, BMI2 */
-    CRN_AVX512, /* Skylake-X: F, BW, CD, DQ, VL */
+    CRN_BASELINE, /* x86-64 as it came: SSE2 */
+    CRN_AVX2,     /* Haswell: AVX2, FMA, BMI2 */
+    CRN_AVX512,   /* Skylake-X: F, BW, CD, DQ, VL */
     CRN_TARGETS,
 } crn_target;
 
 /* The best that this processor has; those below it run too. */
 crn_target crn_target_best(void);
 
-/* In a *_simd.c: name_plain, name_avx2 or name_avx512. */
+/* In a *_simd.c: name_baseline, name_avx2 or name_avx512. */
 #define CRN_TARGETED_2(name, target) name##_##target
 #define CRN_TARGETED_1(name, target) CRN_TARGETED_2(name, target)
 #define CRN_TARGETED(name)           CRN_TARGETED_1(name, CRN_TARGET)

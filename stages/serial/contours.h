@@ -1,4 +1,4 @@
-/* What every contours operator, of whichever wing, asks of its arguments. */
+/* What every contours operator, of whichever backend, asks of its arguments. */
 #ifndef CRN_STAGES_SERIAL_CONTOURS_H
 #define CRN_STAGES_SERIAL_CONTOURS_H
 

@@ -1,4 +1,4 @@
-/* What every convolution, of whichever wing, asks of its arguments, and what lies outside. */
+/* What every convolution, of whichever backend, asks of its arguments, and what lies outside. */
 #ifndef CRN_STAGES_SERIAL_CONVOLVE_H
 #define CRN_STAGES_SERIAL_CONVOLVE_H
 

@@ -1,4 +1,4 @@
-/* Kernels that are the product of a column and a row: what the fast wings share of them. */
+/* Kernels that are the product of a column and a row: what the fast backends share of them. */
 #ifndef CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
 #define CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
 

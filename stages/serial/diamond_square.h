@@ -1,4 +1,4 @@
-/* What every diamond-square operator, of whichever wing, asks of its arguments and computes of a
+/* What every diamond-square operator, of whichever backend, asks of its arguments and computes of a
  * single point. */
 #ifndef CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 #define CRN_STAGES_SERIAL_DIAMOND_SQUARE_H

@@ -47,7 +47,7 @@ static haar_square four_sums(haar_square q)
 }
 
 /* A NaN stays one, and what becomes 0 keeps its sign: a threshold of 0 changes nothing. */
-static float soften(float difference, float threshold)
+static float soft_threshold(float difference, float threshold)
 {
     float left = fabsf(difference) - threshold;
     return copysignf(left < 0 ? 0 : left, difference);
@@ -94,11 +94,11 @@ static void inverse_level(const crn_image *from, const crn_image *to, int32_t he
                 return;
             haar_square q = {*pixel(from, y, x), 0, 0, 0};
             if (x < width / 2)
-                q.b = soften(*pixel(from, y, averages_wide + x), threshold);
+                q.b = soft_threshold(*pixel(from, y, averages_wide + x), threshold);
             if (y < height / 2)
-                q.c = soften(*pixel(from, averages_high + y, x), threshold);
+                q.c = soft_threshold(*pixel(from, averages_high + y, x), threshold);
             if (x < width / 2 && y < height / 2)
-                q.d = soften(*pixel(from, averages_high + y, averages_wide + x), threshold);
+                q.d = soft_threshold(*pixel(from, averages_high + y, averages_wide + x), threshold);
             q = four_sums(q);
             *pixel(to, 2 * y, 2 * x) = q.a;
             if (x < width / 2)

@@ -1,4 +1,4 @@
-/* What every Haar operator, of whichever wing, asks of its arguments. */
+/* What every Haar operator, of whichever backend, asks of its arguments. */
 #ifndef CRN_STAGES_SERIAL_HAAR_H
 #define CRN_STAGES_SERIAL_HAAR_H
 

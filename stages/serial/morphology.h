@@ -1,4 +1,4 @@
-/* What every morphology operator, of whichever wing, asks of its arguments. */
+/* What every morphology operator, of whichever backend, asks of its arguments. */
 #ifndef CRN_STAGES_SERIAL_MORPHOLOGY_H
 #define CRN_STAGES_SERIAL_MORPHOLOGY_H
 

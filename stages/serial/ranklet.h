@@ -1,4 +1,4 @@
-/* What every ranklet operator, of whichever wing, asks of its arguments. */
+/* What every ranklet operator, of whichever backend, asks of its arguments. */
 #ifndef CRN_STAGES_SERIAL_RANKLET_H
 #define CRN_STAGES_SERIAL_RANKLET_H
 

@@ -70,23 +70,23 @@ static bool read_all(uint64_t seed, const unsigned char *bytes, size_t size, FIL
     static crn_decoded_status status;
     crn_decoded *verdict = NULL;
     crn_error error = {""};
-    crn_packed packed;
+    crn_messagepack_json packed;
     unsigned char *exact = malloc(size + !size);
     assert_non_null(exact);
     memcpy(exact, bytes, size);
-    int r = crn_packed_init(&packed, exact, size, &error);
+    int r = crn_messagepack_json_init(&packed, exact, size, &error);
     if (r == 0) {
         int decoded = crn_decode(&packed, &verdict, &error);
         if (decoded == 0) {
             char line[CRN_LINE_BYTES];
-            crn_tell_verdict(verdict, false, line);
+            crn_verdict_text(verdict, false, line);
             crn_decoded_free(&verdict);
         }
         if (decoded != 0 && decoded != -EBADMSG)
             fail_msg("CRN_SEED=%" PRIu64 ": %d: %s", seed, decoded, error.text);
         crn_decode_status(&packed, &status, &error);
-        assert_int_equal(crn_packed_print(&packed, nowhere), 0);
-        crn_packed_done(&packed);
+        assert_int_equal(crn_messagepack_json_print(&packed, nowhere), 0);
+        crn_messagepack_json_done(&packed);
     } else if (r != -EBADMSG || !*error.text) {
         fail_msg("CRN_SEED=%" PRIu64 ": %d: %s", seed, r, error.text);
     }
@@ -99,9 +99,9 @@ static void whatever_comes_is_read_or_refused(void **state)
     (void)state;
     uint64_t first = crn_random_seed(), cases = crn_random_cases(20000), good = 0;
     FILE *nowhere = fopen("/dev/null", "w");
-    crn_packed whole;
+    crn_messagepack_json whole;
     assert_non_null(nowhere);
-    assert_int_equal(crn_packed_init(&whole, json, strlen(json), NULL), 0);
+    assert_int_equal(crn_messagepack_json_init(&whole, json, strlen(json), NULL), 0);
     for (uint64_t seed = first; seed < first + cases; seed++) {
         crn_random random = {seed};
         unsigned char bytes[BYTES_MAX];
@@ -120,7 +120,7 @@ static void whatever_comes_is_read_or_refused(void **state)
     }
     if (cases > 1000) /* else the changes would be so coarse that nothing of a verdict was tried */
         assert_in_range(good, cases / 20, cases * 9 / 10);
-    crn_packed_done(&whole);
+    crn_messagepack_json_done(&whole);
     fclose(nowhere);
 }
 

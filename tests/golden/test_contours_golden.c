@@ -67,7 +67,7 @@ static void free_case(contours_golden_case *c)
     crn_contours_room_free(&c->wanted);
 }
 
-static void run_case(const golden_wing *wing, contours_golden_case *c)
+static void run_case(const golden_backend *backend, contours_golden_case *c)
 {
     c->params.levels = c->levels;
     crn_contours out =
@@ -75,8 +75,8 @@ static void run_case(const golden_wing *wing, contours_golden_case *c)
     out.point_count = out.contour_count = 7;
     out.truncated = true;
     char what[80];
-    snprintf(what, sizeof what, "%s (%s)", c->name, wing->name);
-    int r = wing->ops->contours(wing->context, &c->params, &c->image, &out);
+    snprintf(what, sizeof what, "%s (%s)", c->name, backend->name);
+    int r = backend->ops->contours(backend->context, &c->params, &c->image, &out);
     if (r != c->result)
         fail_msg("%s: returned %d, wanted %d", what, r, c->result);
     if (r < 0)
@@ -88,12 +88,12 @@ static void run_case(const golden_wing *wing, contours_golden_case *c)
     crn_contours_room_free(&out);
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     (void)number;
     contours_golden_case c;
     read_case(file, &c);
-    run_case(wing, &c);
+    run_case(backend, &c);
     free_case(&c);
 }
 

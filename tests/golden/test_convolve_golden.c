@@ -50,32 +50,33 @@ static void free_case(convolve_golden_case *c)
     free(c->extents);
 }
 
-static void check(const convolve_golden_case *c, const crn_image *out, size_t i, const char *wing)
+static void check(const convolve_golden_case *c, const crn_image *out, size_t i,
+                  const char *backend)
 {
     if (c->bytes) {
         int got = ((uint8_t *)out->data)[i], wanted = c->bytes[i];
         if (got != wanted)
-            fail_msg("%s, %s, u8: element %zu is %d, wanted %d", wing, c->name, i, got, wanted);
+            fail_msg("%s, %s, u8: element %zu is %d, wanted %d", backend, c->name, i, got, wanted);
         return;
     }
     double got = (double)((float *)out->data)[i];
     double bound = 2.0 * c->params.width * c->params.height * 0x1p-24 * c->extents[i];
     if (!(fabs(got - c->sums[i]) <= bound))
-        fail_msg("%s, %s, f32: element %zu is %.9g, wanted %.17g within %.3g", wing, c->name, i,
+        fail_msg("%s, %s, f32: element %zu is %.9g, wanted %.17g within %.3g", backend, c->name, i,
                  got, c->sums[i], bound);
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     (void)number;
     convolve_golden_case c;
     read_case(file, &c);
     crn_image out = golden_result(&c.image);
-    int r = wing->ops->convolve(wing->context, &c.params, &c.image, &out);
+    int r = backend->ops->convolve(backend->context, &c.params, &c.image, &out);
     if (r != 0)
-        fail_msg("%s, %s: returned %d", wing->name, c.name, r);
+        fail_msg("%s, %s: returned %d", backend->name, c.name, r);
     for (size_t i = 0; i < crn_image_elements(&out); i++)
-        check(&c, &out, i, wing->name);
+        check(&c, &out, i, backend->name);
     free(out.data);
     free_case(&c);
 }

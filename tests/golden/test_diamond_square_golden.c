@@ -45,23 +45,23 @@ static diamond_square_golden_case read_case(golden_file *file)
     return c;
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     static float memory[ELEMENTS_MAX];
     diamond_square_golden_case c = read_case(file);
-    bool is_serial = wing->ops->diamond_square == crn_diamond_square_serial;
+    bool is_serial = backend->ops->diamond_square == crn_diamond_square_serial;
     if (is_serial && c.result == 0 && c.params.exponent > SERIAL_EXPONENT_MAX)
         return;
     memset(memory, 0x5a, sizeof memory);
     crn_image out = crn_image_dense(memory, c.type, CRN_CHW, 1, c.height, c.width);
-    int r = wing->ops->diamond_square(wing->context, &c.params, &out);
+    int r = backend->ops->diamond_square(backend->context, &c.params, &out);
     if (r != c.result)
-        fail_msg("%s, case %u: returned %d, wanted %d", wing->name, number, r, c.result);
+        fail_msg("%s, case %u: returned %d, wanted %d", backend->name, number, r, c.result);
     const uint8_t *got = (const uint8_t *)memory;
     for (size_t i = 0; i < c.wanted_bytes; i++)
         if (got[i] != c.wanted[i])
             fail_msg("%s, case %u (exponent %d, %d x %d at %d, %d, type %d): element %zu differs",
-                     wing->name, number, c.params.exponent, c.width, c.height, c.params.x,
+                     backend->name, number, c.params.exponent, c.width, c.height, c.params.x,
                      c.params.y, c.type, i / crn_type_bytes(c.type));
     assert_int_equal(got[c.wanted_bytes], 0x5a);
 }

@@ -67,12 +67,12 @@ static double bound_of(const haar_golden_case *c)
     return c->exact ? 0 : (2 * ways * c->params.levels + 1) * 0x1p-24 * greatest;
 }
 
-static void run_case(const golden_wing *wing, crn_layout layout, const haar_golden_case *c)
+static void run_case(const golden_backend *backend, crn_layout layout, const haar_golden_case *c)
 {
     const crn_image *in = &c->image;
     crn_image dense = crn_image_dense(NULL, CRN_F32, layout, in->planes, in->height, in->width);
     crn_image out = golden_result(&dense);
-    assert_int_equal(wing->ops->haar(wing->context, &c->params, in, &out), 0);
+    assert_int_equal(backend->ops->haar(backend->context, &c->params, in, &out), 0);
     const double *wanted = c->wanted;
     double bound = bound_of(c);
     for (int32_t plane = 0; plane < in->planes; plane++)
@@ -82,18 +82,18 @@ static void run_case(const golden_wing *wing, crn_layout layout, const haar_gold
                 if (!(fabs(value - *wanted) <= bound))
                     fail_msg("%s (%s): plane %d row %d column %d is %.9g, wanted %.9g "
                              "within %g",
-                             c->name, wing->name, plane, y, x, value, *wanted, bound);
+                             c->name, backend->name, plane, y, x, value, *wanted, bound);
             }
     free(out.data);
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     (void)number;
     haar_golden_case c;
     read_case(file, &c);
-    run_case(wing, CRN_CHW, &c);
-    run_case(wing, CRN_HWC, &c);
+    run_case(backend, CRN_CHW, &c);
+    run_case(backend, CRN_HWC, &c);
     free(c.image.data);
     free(c.wanted);
 }

@@ -55,26 +55,27 @@ static void free_case(morphology_golden_case *c)
     free(c->heights);
 }
 
-static void run_case(const golden_wing *wing, const morphology_golden_case *c, uint32_t number)
+static void run_case(const golden_backend *backend, const morphology_golden_case *c,
+                     uint32_t number)
 {
     const crn_element *element = &c->params.element;
     for (int32_t y = 0; y < element->height; y++)
         for (int32_t x = 0; x < element->width; x++)
             assert_int_equal(crn_element_has(element, x, y), c->members[y * element->width + x]);
     char what[120];
-    snprintf(what, sizeof what, "%s, case %u: operation %d shape %d %d x %d%s", wing->name, number,
-             c->params.operation, element->shape, element->width, element->height,
+    snprintf(what, sizeof what, "%s, case %u: operation %d shape %d %d x %d%s", backend->name,
+             number, c->params.operation, element->shape, element->width, element->height,
              element->heights ? " non-flat" : "");
     crn_image out = golden_result(&c->image);
-    assert_int_equal(wing->ops->morphology(wing->context, &c->params, &c->image, &out), 0);
+    assert_int_equal(backend->ops->morphology(backend->context, &c->params, &c->image, &out), 0);
     crn_assert_images_equal(&out, &c->wanted, what);
     free(out.data);
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     morphology_golden_case c = read_case(file);
-    run_case(wing, &c, number);
+    run_case(backend, &c, number);
     free_case(&c);
 }
 

@@ -32,13 +32,13 @@ static ranklet_golden_case read_case(golden_file *file)
     return c;
 }
 
-static void try_case(golden_file *file, const golden_wing *wing, uint32_t number)
+static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)
 {
     ranklet_golden_case c = read_case(file);
     char what[100];
-    snprintf(what, sizeof what, "%s (%s), case %u", c.name, wing->name, number);
+    snprintf(what, sizeof what, "%s (%s), case %u", c.name, backend->name, number);
     crn_image out = golden_result(&c.wanted);
-    assert_int_equal(wing->ops->ranklet(wing->context, &c.params, &c.image, &out), 0);
+    assert_int_equal(backend->ops->ranklet(backend->context, &c.params, &c.image, &out), 0);
     crn_assert_images_equal(&out, &c.wanted, what);
     free(out.data);
     free(c.image.data);

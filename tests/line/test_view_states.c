@@ -132,12 +132,12 @@ static const msgpack_object *receive_verdict(const char *kind)
 /* The tools read it, too. */
 static crn_decoded *read_as_tools_do(void)
 {
-    crn_packed packed;
+    crn_messagepack_json packed;
     crn_decoded *decoded = NULL;
     crn_error error = {""};
-    assert_int_equal(crn_packed_init(&packed, it.bytes, it.size, &error), 0);
+    assert_int_equal(crn_messagepack_json_init(&packed, it.bytes, it.size, &error), 0);
     assert_int_equal(crn_decode(&packed, &decoded, &error), 0);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return decoded;
 }
 

@@ -23,7 +23,7 @@
 static crn_contours wanted;
 
 static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
-    crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
+    crn_contours_scan_baseline, crn_contours_scan_avx2, crn_contours_scan_avx512};
 
 static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)
@@ -226,20 +226,20 @@ static room make_room(uint32_t points, uint32_t contours)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(contours_case *c, const crn_contours_way *by, int32_t threads, uint32_t points,
-                    uint32_t contours, const crn_contours *expected)
+static void try_way(contours_case *c, const crn_contours_variant *by, int32_t threads,
+                    uint32_t points, uint32_t contours, const crn_contours *expected)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     if (by)
         snprintf(what, sizeof what, "%s | scan %s, %d strips, %d threads", c->what,
-                 by->scan == crn_contours_scan_plain  ? "plain"
-                 : by->scan == crn_contours_scan_avx2 ? "avx2"
-                                                      : "avx512",
+                 by->scan == crn_contours_scan_baseline ? "plain"
+                 : by->scan == crn_contours_scan_avx2   ? "avx2"
+                                                        : "avx512",
                  by->strips, by->threads);
     room r = make_room(points, contours);
     crn_context *context = operator_contexts[threads];
-    int result = by ? crn_contours_openmp_by(by, context, &c->params, &c->image, &r.out)
+    int result = by ? crn_contours_openmp_with(by, context, &c->params, &c->image, &r.out)
                     : crn_contours_openmp(context, &c->params, &c->image, &r.out);
     operators_check_result(result, what);
     crn_assert_contours_equal(&r.out, expected, what);
@@ -263,11 +263,11 @@ static void try_case(uint64_t seed)
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX), points, contours,
             &wanted);
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
-        crn_contours_way one = {scans[target], 1, 1};
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++) {
+        crn_contours_variant one = {scans[target], 1, 1};
         try_way(&c, &one, 1, points, contours, &wanted);
-        crn_contours_way several = {scans[target], crn_random_between(&random, 2, 9),
-                                    crn_random_between(&random, 1, 3)};
+        crn_contours_variant several = {scans[target], crn_random_between(&random, 2, 9),
+                                        crn_random_between(&random, 1, 3)};
         try_way(&c, &several, 1, points, contours, &wanted);
     }
 
@@ -280,7 +280,7 @@ static void try_case(uint64_t seed)
         assert_true(r.out.truncated);
         crn_guarded_check(&r.points, c.what);
         crn_guarded_check(&r.contours, c.what);
-        crn_contours_way several = {
+        crn_contours_variant several = {
             scans[crn_random_below(&random, (uint32_t)crn_target_best() + 1)],
             crn_random_between(&random, 1, 5), 1};
         try_way(&c, &several, 1, fewer, less, &r.out);

@@ -21,7 +21,7 @@
 #include "tests/support/images.h"
 
 static const crn_convolve_filters *const filters[CRN_TARGETS] = {
-    &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
+    &crn_convolve_filters_baseline, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
 
 /* The definition's result is the sum rounded, and that alone. */
 static void check_serial(const crn_convolve_case *c, const crn_image *out,
@@ -41,8 +41,9 @@ static void check_serial(const crn_convolve_case *c, const crn_image *out,
 
 /* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory. Returns the
  * result, whose memory the caller frees. */
-static crn_image run(crn_random *random, const crn_convolve_case *c, const crn_convolve_way *way,
-                     int32_t threads, const crn_convolve_wanted *all, const char *name)
+static crn_image run(crn_random *random, const crn_convolve_case *c,
+                     const crn_convolve_variant *way, int32_t threads,
+                     const crn_convolve_wanted *all, const char *name)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %s, %d threads, passes %d, %d strips, tile %d", c->what, name,
@@ -54,7 +55,7 @@ static crn_image run(crn_random *random, const crn_convolve_case *c, const crn_c
     crn_guarded_fill(&memory);
     crn_context *context = operator_contexts[threads];
     int r = !way           ? crn_convolve_openmp(context, &c->params, &c->image, &out)
-            : way->filters ? crn_convolve_openmp_by(way, context, &c->params, &c->image, &out)
+            : way->filters ? crn_convolve_openmp_with(way, context, &c->params, &c->image, &out)
                            : crn_convolve_serial(context, &c->params, &c->image, &out);
     operators_check_result(r, what);
     crn_convolve_check_result(&out, all, what);
@@ -74,7 +75,7 @@ static void try_target(crn_random *random, const crn_convolve_case *c, crn_targe
 {
     const char *name = operator_target_names[target];
     for (int passes = CRN_CONVOLVE_WHOLE; passes <= CRN_CONVOLVE_FACTORED; passes++) {
-        crn_convolve_way way = {filters[target], 1, 1, 0, passes};
+        crn_convolve_variant way = {filters[target], 1, 1, 0, passes};
         crn_image first = run(random, c, &way, 1, all, name);
         way.strips = crn_random_between(random, 1, 7);
         way.threads = crn_random_once_in(random, 3) ? crn_random_between(random, 2, 5) : 1;
@@ -96,11 +97,11 @@ static void try_case(uint64_t seed)
     void *before = crn_guarded_copy(&c.memory);
     crn_convolve_wanted *all = crn_convolve_compute_all(&c);
     crn_random random = {~seed};
-    static const crn_convolve_way serial = {.filters = NULL};
+    static const crn_convolve_variant serial = {.filters = NULL};
     free(run(&random, &c, &serial, 1, all, "serial").data);
     int32_t threads = crn_random_between(&random, 1, OPERATOR_THREADS_MAX);
     free(run(&random, &c, NULL, threads, all, "public").data);
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++)
         try_target(&random, &c, target, all);
     crn_guarded_check_same(&c.memory, before, c.what);
     free(before);

@@ -81,7 +81,7 @@ static void try_way(diamond_square_case *c, const crn_diamond_square_variant *by
     /* Gaps between elements were 0 when the definition ran, and stay so. */
     memset(c->memory.data, 0, c->memory.bytes);
     crn_context *context = operator_contexts[threads];
-    int r = by ? crn_diamond_square_openmp_by(by, context, &c->params, &c->image)
+    int r = by ? crn_diamond_square_openmp_with(by, context, &c->params, &c->image)
                : crn_diamond_square_openmp(context, &c->params, &c->image);
     operators_check_result(r, what);
     crn_guarded_check_same(&c->memory, c->wanted, what);
@@ -100,7 +100,7 @@ static void try_case(uint64_t seed)
     make_case(seed, &c);
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++) {
         crn_diamond_square_variant whole = {target, 1, c.image.height, c.image.width,
                                             crn_random_once_in(&random, 2)};
         try_way(&c, &whole, 1);

@@ -18,7 +18,7 @@
 #include "tests/support/operator_tests.h"
 
 static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
-    &crn_haar_kernels_plain, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
+    &crn_haar_kernels_baseline, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
 
 typedef struct haar_case {
     crn_haar_params params;
@@ -111,7 +111,7 @@ static void free_case(haar_case *c)
 }
 
 /* One way, or with NULL the public operator with so many threads. */
-static void try_way(haar_case *c, const crn_haar_way *by, const char *target, int32_t threads)
+static void try_way(haar_case *c, const crn_haar_variant *by, const char *target, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     if (by)
@@ -121,7 +121,7 @@ static void try_way(haar_case *c, const crn_haar_way *by, const char *target, in
         snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
     crn_guarded_fill(&c->out_memory);
     crn_context *context = operator_contexts[threads];
-    int r = by ? crn_haar_openmp_by(by, context, &c->params, &c->in, &c->out)
+    int r = by ? crn_haar_openmp_with(by, context, &c->params, &c->in, &c->out)
                : crn_haar_openmp(context, &c->params, &c->in, &c->out);
     operators_check_result(r, what);
     crn_assert_images_equal_but_nans(&c->out, &c->wanted, what);
@@ -139,13 +139,13 @@ static void try_case(uint64_t seed)
     void *before = crn_guarded_copy(&c.in_memory);
 
     try_way(&c, NULL, NULL, 1);
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
-        crn_haar_way one = {kernels[target], CRN_HAAR_FUSED_MAX, 1, 1,
-                            crn_random_once_in(&random, 2)};
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++) {
+        crn_haar_variant one = {kernels[target], CRN_HAAR_FUSED_MAX, 1, 1,
+                                crn_random_once_in(&random, 2)};
         if (c.params.direction == CRN_HAAR_DENOISE)
             one.fused = crn_random_between(&random, 1, 7);
         try_way(&c, &one, operator_target_names[target], 1);
-        crn_haar_way several = one;
+        crn_haar_variant several = one;
         several.fused = crn_random_between(&random, 1, 4);
         several.strips = crn_random_between(&random, 1, 9);
         several.threads = crn_random_once_in(&random, 4) ? crn_random_between(&random, 2, 5) : 1;
@@ -208,7 +208,7 @@ static void test_lines_of_the_cache_are_the_definition(void **state)
         snprintf(c.what, sizeof c.what, "direction %d, %d levels, %d x %d", c.params.direction,
                  c.params.levels, height, width);
         for (int32_t target = 0; target <= (int32_t)crn_target_best(); target++) {
-            crn_haar_way by = {kernels[target], 3, 1 + i % 4, 1 + i % 3, true};
+            crn_haar_variant by = {kernels[target], 3, 1 + i % 4, 1 + i % 3, true};
             try_way(&c, &by, operator_target_names[target], 3);
         }
         crn_guarded_check(&c.in_memory, c.what);
@@ -223,7 +223,7 @@ static void test_every_byte_widens_to_its_quotient(void **state)
     uint8_t bytes[256];
     for (int i = 0; i < 256; i++)
         bytes[i] = (uint8_t)i;
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++) {
         float got[2][256];
         kernels[target]->widen(bytes, got[0], 256, false);
         kernels[target]->widen(bytes, got[1], 256, true);

@@ -1,4 +1,5 @@
-/* What holds of the Haar transform whoever computes it: of both wings, on pictures of any size. */
+/* What holds of the Haar transform whoever computes it: of both backends, on pictures of any size.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,17 +19,18 @@ typedef struct haar_properties_picture {
     float at[SIDE_MAX * SIDE_MAX];
 } haar_properties_picture;
 
-static crn_haar_fn *const wings[] = {crn_haar_serial, crn_haar_openmp};
+static crn_haar_fn *const backends[] = {crn_haar_serial, crn_haar_openmp};
 static const char *const names[] = {"serial", "openmp"};
 
-static haar_properties_picture transform_by(int wing, crn_haar_direction direction, int32_t levels,
-                                            float threshold, const haar_properties_picture *from)
+static haar_properties_picture transform_by(int backend, crn_haar_direction direction,
+                                            int32_t levels, float threshold,
+                                            const haar_properties_picture *from)
 {
     haar_properties_picture in = *from, to = {.height = from->height, .width = from->width};
     crn_image source = crn_image_dense(in.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_image target = crn_image_dense(to.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_haar_params params = {direction, levels, threshold, false};
-    assert_int_equal(wings[wing](operator_contexts[1], &params, &source, &target), 0);
+    assert_int_equal(backends[backend](operator_contexts[1], &params, &source, &target), 0);
     return to;
 }
 
@@ -51,15 +53,16 @@ static double greatest(const haar_properties_picture *p)
 
 /* Equal as numbers: -0 is 0. */
 static void assert_same(const haar_properties_picture *a, const haar_properties_picture *b,
-                        int wing, const char *what)
+                        int backend, const char *what)
 {
     for (int32_t i = 0; i < a->height * a->width; i++)
         if (a->at[i] != b->at[i])
-            fail_msg("%s, %s, %d x %d: element %d is %a, not %a", names[wing], what, a->height,
+            fail_msg("%s, %s, %d x %d: element %d is %a, not %a", names[backend], what, a->height,
                      a->width, i, (double)a->at[i], (double)b->at[i]);
 }
 
-typedef void property(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width);
+typedef void property(crn_random *random, int backend, int32_t levels, int32_t height,
+                      int32_t width);
 
 static void of_any_picture(property *holds)
 {
@@ -68,20 +71,21 @@ static void of_any_picture(property *holds)
         int32_t height = crn_random_between(&random, 1, SIDE_MAX);
         int32_t width = crn_random_between(&random, 1, i % 4 ? SIDE_MAX : 3);
         int32_t levels = crn_random_between(&random, 0, crn_haar_levels_max(height, width));
-        for (int wing = 0; wing < 2; wing++)
-            holds(&random, wing, levels, height, width);
+        for (int backend = 0; backend < 2; backend++)
+            holds(&random, backend, levels, height, width);
     }
 }
 
-static void comes_back(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+static void comes_back(crn_random *random, int backend, int32_t levels, int32_t height,
+                       int32_t width)
 {
     haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
+    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    y = transform_by(backend, CRN_HAAR_INVERSE, levels, 0, &y);
     double bound = 4 * levels * 0x1p-24 * greatest(&x);
     for (int32_t i = 0; i < height * width; i++)
         if (!(fabs((double)y.at[i] - (double)x.at[i]) <= bound))
-            fail_msg("%s, %d levels of %d x %d: element %d came back as %a, was %a", names[wing],
+            fail_msg("%s, %d levels of %d x %d: element %d came back as %a, was %a", names[backend],
                      levels, height, width, i, (double)y.at[i], (double)x.at[i]);
 }
 
@@ -97,9 +101,9 @@ static void test_energy_is_kept(void **state)
     (void)state;
     crn_random random = {crn_random_seed()};
     for (int32_t levels = 0; levels <= 5; levels++)
-        for (int wing = 0; wing < 2; wing++) {
+        for (int backend = 0; backend < 2; backend++) {
             haar_properties_picture x = noise(&random, 64, 32, false);
-            haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
+            haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
             double before = 0, after = 0;
             for (int32_t i = 0; i < 64 * 32; i++) {
                 before += (double)x.at[i] * (double)x.at[i];
@@ -111,7 +115,8 @@ static void test_energy_is_kept(void **state)
 }
 
 /* Whole numbers so small are halved exactly. */
-static void is_linear(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+static void is_linear(crn_random *random, int backend, int32_t levels, int32_t height,
+                      int32_t width)
 {
     levels = levels < 4 ? levels : 4;
     haar_properties_picture x = noise(random, height, width, true),
@@ -121,14 +126,14 @@ static void is_linear(crn_random *random, int wing, int32_t levels, int32_t heig
         sum.at[i] = 3 * x.at[i] - 5 * y.at[i];
     for (int direction = CRN_HAAR_FORWARD; direction <= CRN_HAAR_INVERSE; direction++) {
         haar_properties_picture a =
-            transform_by(wing, (crn_haar_direction)direction, levels, 0, &x);
+            transform_by(backend, (crn_haar_direction)direction, levels, 0, &x);
         haar_properties_picture b =
-            transform_by(wing, (crn_haar_direction)direction, levels, 0, &y);
+            transform_by(backend, (crn_haar_direction)direction, levels, 0, &y);
         haar_properties_picture c =
-            transform_by(wing, (crn_haar_direction)direction, levels, 0, &sum);
+            transform_by(backend, (crn_haar_direction)direction, levels, 0, &sum);
         for (int32_t i = 0; i < height * width; i++)
             a.at[i] = 3 * a.at[i] - 5 * b.at[i];
-        assert_same(&c, &a, wing, "linear");
+        assert_same(&c, &a, backend, "linear");
     }
 }
 
@@ -149,14 +154,15 @@ static haar_properties_picture transposed(const haar_properties_picture *x)
 
 /* Exactly so where additions may be done in any order, as those of small whole numbers: of others
  * a + b comes before a + c. */
-static void transposes(crn_random *random, int wing, int32_t levels, int32_t height, int32_t width)
+static void transposes(crn_random *random, int backend, int32_t levels, int32_t height,
+                       int32_t width)
 {
     levels = levels < 4 ? levels : 4;
     haar_properties_picture x = noise(random, height, width, true), t = transposed(&x);
-    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    haar_properties_picture u = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &t);
+    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture u = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &t);
     y = transposed(&y);
-    assert_same(&u, &y, wing, "transposed");
+    assert_same(&u, &y, backend, "transposed");
 }
 
 static void test_transposing_swaps_rows_and_columns(void **state)
@@ -171,30 +177,31 @@ static void test_mirroring_turns_signs(void **state)
     (void)state;
     crn_random random = {crn_random_seed()};
     for (int32_t i = 0; i < 100; i++)
-        for (int wing = 0; wing < 2; wing++) {
+        for (int backend = 0; backend < 2; backend++) {
             int32_t h = crn_random_between(&random, 1, 35), w = crn_random_between(&random, 1, 35);
             haar_properties_picture x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < 2 * w; k++)
                     mirrored.at[y * 2 * w + k] = x.at[y * 2 * w + 2 * w - 1 - k];
-            haar_properties_picture a = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x), wanted = a;
-            haar_properties_picture b = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &mirrored);
+            haar_properties_picture a = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x),
+                                    wanted = a;
+            haar_properties_picture b = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &mirrored);
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < w; k++) {
                     wanted.at[y * 2 * w + k] = a.at[y * 2 * w + w - 1 - k];
                     wanted.at[y * 2 * w + w + k] = -a.at[y * 2 * w + 2 * w - 1 - k];
                 }
-            assert_same(&b, &wanted, wing, "mirrored");
+            assert_same(&b, &wanted, backend, "mirrored");
         }
 }
 
-static void denoises_by_0(crn_random *random, int wing, int32_t levels, int32_t height,
+static void denoises_by_0(crn_random *random, int backend, int32_t levels, int32_t height,
                           int32_t width)
 {
     haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    y = transform_by(wing, CRN_HAAR_INVERSE, levels, 0, &y);
-    haar_properties_picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, 0, &x);
+    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    y = transform_by(backend, CRN_HAAR_INVERSE, levels, 0, &y);
+    haar_properties_picture denoised = transform_by(backend, CRN_HAAR_DENOISE, levels, 0, &x);
     assert_memory_equal(denoised.at, y.at, (size_t)(height * width) * sizeof *y.at);
 }
 
@@ -205,20 +212,21 @@ static void test_a_threshold_of_0_changes_nothing(void **state)
 }
 
 /* Every pixel becomes the mean of its block. */
-static void leaves_averages(crn_random *random, int wing, int32_t levels, int32_t height,
+static void leaves_averages(crn_random *random, int backend, int32_t levels, int32_t height,
                             int32_t width)
 {
     haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, levels, 0, &x);
-    haar_properties_picture denoised = transform_by(wing, CRN_HAAR_DENOISE, levels, INFINITY, &x);
+    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_properties_picture denoised =
+        transform_by(backend, CRN_HAAR_DENOISE, levels, INFINITY, &x);
     for (int32_t row = 0; row < height; row++)
         for (int32_t column = 0; column < width; column++) {
             float average = y.at[(row >> levels) * width + (column >> levels)];
             float wanted = average * (float)ldexp(1, -levels);
             if (denoised.at[row * width + column] != wanted)
-                fail_msg("%s, %d levels of %d x %d: (%d, %d) is %a, wanted %a", names[wing], levels,
-                         height, width, row, column, (double)denoised.at[row * width + column],
-                         (double)wanted);
+                fail_msg("%s, %d levels of %d x %d: (%d, %d) is %a, wanted %a", names[backend],
+                         levels, height, width, row, column,
+                         (double)denoised.at[row * width + column], (double)wanted);
         }
 }
 
@@ -233,8 +241,8 @@ static void test_signs_and_places(void **state)
     (void)state;
     static const haar_properties_picture x = {2, 2, {1, 2, 4, 16}};
     static const float wanted[4] = {11.5f, -6.5f, -8.5f, 5.5f};
-    for (int wing = 0; wing < 2; wing++) {
-        haar_properties_picture y = transform_by(wing, CRN_HAAR_FORWARD, 1, 0, &x);
+    for (int backend = 0; backend < 2; backend++) {
+        haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x);
         assert_memory_equal(y.at, wanted, sizeof wanted);
     }
 }
@@ -249,9 +257,9 @@ static void test_levels_max(void **state)
         assert_int_equal(crn_haar_levels_max(wanted[i][0], wanted[i][1]), wanted[i][2]);
 }
 
-static int refusal(int wing, crn_haar_params params, crn_image in, crn_image out)
+static int refusal(int backend, crn_haar_params params, crn_image in, crn_image out)
 {
-    return wings[wing](operator_contexts[1], &params, &in, &out);
+    return backends[backend](operator_contexts[1], &params, &in, &out);
 }
 
 static void test_what_has_no_meaning_is_refused(void **state)
@@ -261,37 +269,37 @@ static void test_what_has_no_meaning_is_refused(void **state)
     const crn_image in = crn_image_dense(pixels, CRN_F32, CRN_CHW, 1, 2, 3);
     const crn_image out = crn_image_dense(results, CRN_F32, CRN_CHW, 1, 2, 3);
     const crn_haar_params fine = {CRN_HAAR_FORWARD, 1, NAN, false};
-    for (int wing = 0; wing < 2; wing++) {
+    for (int backend = 0; backend < 2; backend++) {
         crn_haar_params p = fine;
         p.levels = -1;
-        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
         p.levels = 3;
-        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
         p = fine;
         p.direction = (crn_haar_direction)3;
-        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
         p.direction = CRN_HAAR_DENOISE;
-        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
         p.threshold = -0x1p-149f;
-        assert_int_equal(refusal(wing, p, in, out), -EINVAL);
+        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
         crn_image other = in;
         other.type = CRN_F16;
-        assert_int_equal(refusal(wing, fine, other, out), -EINVAL);
+        assert_int_equal(refusal(backend, fine, other, out), -EINVAL);
         other = in;
         other.data = NULL;
-        assert_int_equal(refusal(wing, fine, other, out), -EINVAL);
+        assert_int_equal(refusal(backend, fine, other, out), -EINVAL);
         other = in;
         other.height = 0;
-        assert_int_equal(refusal(wing, fine, other, other), -EINVAL);
+        assert_int_equal(refusal(backend, fine, other, other), -EINVAL);
         other = out;
         other.type = CRN_U8;
-        assert_int_equal(refusal(wing, fine, in, other), -EINVAL);
+        assert_int_equal(refusal(backend, fine, in, other), -EINVAL);
         other = out;
         other.width = 2;
-        assert_int_equal(refusal(wing, fine, in, other), -EINVAL);
+        assert_int_equal(refusal(backend, fine, in, other), -EINVAL);
         for (int i = 0; i < 6; i++)
             assert_true(results[i] == 7);
-        assert_int_equal(refusal(wing, fine, in, out), 0);
+        assert_int_equal(refusal(backend, fine, in, out), 0);
         for (int i = 0; i < 6; i++)
             results[i] = 7;
     }

@@ -166,7 +166,7 @@ static void free_case(morphology_case *c)
 }
 
 /* One way of the fast operator: by == NULL is the public one. */
-static void try_way(morphology_case *c, const crn_morphology_way *by, int32_t threads)
+static void try_way(morphology_case *c, const crn_morphology_variant *by, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -176,7 +176,7 @@ static void try_way(morphology_case *c, const crn_morphology_way *by, int32_t th
                  by->saves_memory ? ", little memory" : "");
     crn_guarded_fill(&c->out_memory);
     crn_context *context = operator_contexts[threads];
-    int r = by ? crn_morphology_openmp_by(by, context, &c->params, &c->in, &c->out)
+    int r = by ? crn_morphology_openmp_with(by, context, &c->params, &c->in, &c->out)
                : crn_morphology_openmp(context, &c->params, &c->in, &c->out);
     operators_check_result(r, what);
     crn_assert_images_equal(&c->out, &c->wanted, what);
@@ -222,10 +222,10 @@ static void try_case(uint64_t seed, void make(uint64_t seed, morphology_case *c)
 
     crn_random random = {~seed};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
-    for (int target = CRN_PLAIN; target <= (int)crn_target_best(); target++) {
-        crn_morphology_way whole = {crn_morphology_kernels_of(target), 1, 1, 0, false};
+    for (int target = CRN_BASELINE; target <= (int)crn_target_best(); target++) {
+        crn_morphology_variant whole = {crn_morphology_kernels_of(target), 1, 1, 0, false};
         try_way(&c, &whole, 1);
-        crn_morphology_way pieces = {
+        crn_morphology_variant pieces = {
             crn_morphology_kernels_of(target), crn_random_between(&random, 1, 5),
             crn_random_between(&random, 1, 9), crn_random_between(&random, 0, 40),
             crn_random_once_in(&random, 3)};

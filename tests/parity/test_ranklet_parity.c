@@ -152,7 +152,7 @@ static void check_out(ranklet_case *c, const char *what)
 }
 
 /* One way of the fast operator; NULL is the public one. */
-static void try_way(ranklet_case *c, const crn_ranklet_way *way, int32_t threads)
+static void try_way(ranklet_case *c, const crn_ranklet_variant *way, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
     snprintf(what, sizeof what, "%s | %d threads", c->what, threads);
@@ -163,7 +163,7 @@ static void try_way(ranklet_case *c, const crn_ranklet_way *way, int32_t threads
                  way->threads);
     crn_guarded_fill(&c->out_memory);
     crn_context *context = operator_contexts[threads];
-    int r = way ? crn_ranklet_openmp_by(way, context, &c->params, &c->in, &c->out)
+    int r = way ? crn_ranklet_openmp_with(way, context, &c->params, &c->in, &c->out)
                 : crn_ranklet_openmp(context, &c->params, &c->in, &c->out);
     operators_check_result(r, what);
     check_out(c, what);
@@ -176,9 +176,9 @@ static void try_case(uint64_t seed)
     void *before = crn_guarded_copy(&c.in_memory);
     crn_random random = {seed * 3};
     try_way(&c, NULL, crn_random_between(&random, 1, OPERATOR_THREADS_MAX));
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++)
         for (int method = CRN_RANKLET_PAIRS; method <= CRN_RANKLET_COLUMNS; method++) {
-            crn_ranklet_way way = {
+            crn_ranklet_variant way = {
                 .target = target,
                 .rows = crn_random_once_in(&random, 2) ? 1000 : crn_random_between(&random, 1, 9),
                 .columns =
@@ -233,13 +233,13 @@ static void test_sums_at_their_limits_fit(void **state)
                              0);
             if (flat)
                 assert_true(crn_image_at(&c.wanted, flat - 1, 0, 0) == 1);
-            for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++)
+            for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++)
                 for (int method = CRN_RANKLET_BY_COST; method <= CRN_RANKLET_COLUMNS; method++) {
-                    crn_ranklet_way way = {.target = target,
-                                           .rows = 2,
-                                           .columns = 2,
-                                           .threads = 1,
-                                           .method = (crn_ranklet_method)method};
+                    crn_ranklet_variant way = {.target = target,
+                                               .rows = 2,
+                                               .columns = 2,
+                                               .threads = 1,
+                                               .method = (crn_ranklet_method)method};
                     if (method != CRN_RANKLET_PAIRS || params->width * params->height < 1000)
                         try_way(&c, &way, 1);
                 }

@@ -81,7 +81,7 @@ static void give(void *owner, void *memory, size_t bytes)
     free(memory);
 }
 
-static const crn_context_home filling_home = {.take = take, .give = give};
+static const crn_context_allocator filling_home = {.take = take, .give = give};
 
 /* One operator on one image: `run` writes `bytes` of results. */
 typedef struct scratch_contents_trial {
@@ -109,7 +109,7 @@ static void *results_of(const scratch_contents_trial *t, crn_target target, int 
 
 static void check(const scratch_contents_trial *t)
 {
-    for (crn_target target = CRN_PLAIN; target <= crn_target_best(); target++) {
+    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++) {
         void *wanted = results_of(t, target, ZEROS);
         for (int filling = ZEROS + 1; filling < FILLINGS; filling++) {
             void *got = results_of(t, target, filling);
@@ -168,15 +168,15 @@ static int run_contours(const scratch_contents_trial *t, crn_target target, crn_
                         void *results)
 {
     static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
-        crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
-    crn_contours_way way = {scans[target], t->variant, 1};
+        crn_contours_scan_baseline, crn_contours_scan_avx2, crn_contours_scan_avx512};
+    crn_contours_variant way = {scans[target], t->variant, 1};
     uint32_t *counts = results;
     crn_contours out = {.contours = (crn_contour *)(void *)(counts + 4),
                         .contour_capacity = POINTS_MAX / 2,
                         .point_capacity = POINTS_MAX};
     out.points = (crn_point *)(void *)(out.contours + POINTS_MAX / 2);
     memset(results, 0, t->bytes); /* a contour has gaps */
-    int r = crn_contours_openmp_by(&way, context, t->params, &t->in, &out);
+    int r = crn_contours_openmp_with(&way, context, t->params, &t->in, &out);
     counts[0] = out.contour_count;
     counts[1] = out.point_count;
     counts[2] = out.truncated;
@@ -208,11 +208,12 @@ static int run_convolve(const scratch_contents_trial *t, crn_target target, crn_
                         void *results)
 {
     static const crn_convolve_filters *const filters[CRN_TARGETS] = {
-        &crn_convolve_filters_plain, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
-    crn_convolve_way way = {.filters = filters[target], .strips = 1 + t->variant % 3, .threads = 1};
+        &crn_convolve_filters_baseline, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
+    crn_convolve_variant way = {
+        .filters = filters[target], .strips = 1 + t->variant % 3, .threads = 1};
     way.tile_width = t->variant % 2 ? 0 : 17;
     crn_image out = image_like(t, t->in.type, results);
-    return crn_convolve_openmp_by(&way, context, t->params, &t->in, &out);
+    return crn_convolve_openmp_with(&way, context, t->params, &t->in, &out);
 }
 
 static void try_convolve(uint64_t seed)
@@ -240,13 +241,13 @@ static void try_convolve(uint64_t seed)
 static int run_morphology(const scratch_contents_trial *t, crn_target target, crn_context *context,
                           void *results)
 {
-    crn_morphology_way way = {.kernels = crn_morphology_kernels_of((int)target),
-                              .threads = 1,
-                              .strips = 1 + t->variant % 3,
-                              .columns = t->variant % 2 ? 0 : 13,
-                              .saves_memory = t->variant >= 4};
+    crn_morphology_variant way = {.kernels = crn_morphology_kernels_of((int)target),
+                                  .threads = 1,
+                                  .strips = 1 + t->variant % 3,
+                                  .columns = t->variant % 2 ? 0 : 13,
+                                  .saves_memory = t->variant >= 4};
     crn_image out = image_like(t, t->in.type, results);
-    return crn_morphology_openmp_by(&way, context, t->params, &t->in, &out);
+    return crn_morphology_openmp_with(&way, context, t->params, &t->in, &out);
 }
 
 static void try_morphology(uint64_t seed)
@@ -286,14 +287,14 @@ static int run_haar(const scratch_contents_trial *t, crn_target target, crn_cont
                     void *results)
 {
     static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
-        &crn_haar_kernels_plain, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
-    crn_haar_way way = {.kernels = kernels[target],
-                        .fused = 1 + t->variant % 4,
-                        .strips = 1 + t->variant % 3,
-                        .threads = 1,
-                        .stream = t->variant % 2};
+        &crn_haar_kernels_baseline, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};
+    crn_haar_variant way = {.kernels = kernels[target],
+                            .fused = 1 + t->variant % 4,
+                            .strips = 1 + t->variant % 3,
+                            .threads = 1,
+                            .stream = t->variant % 2};
     crn_image out = image_like(t, CRN_F32, results);
-    return crn_haar_openmp_by(&way, context, t->params, &t->in, &out);
+    return crn_haar_openmp_with(&way, context, t->params, &t->in, &out);
 }
 
 static void try_haar(uint64_t seed)
@@ -322,16 +323,16 @@ static int run_ranklet(const scratch_contents_trial *t, crn_target target, crn_c
                        void *results)
 {
     const crn_ranklet_params *params = t->params;
-    crn_ranklet_way way = {.target = target,
-                           .rows = 16 + t->variant,
-                           .columns = t->variant % 2 ? 1 << 16 : 33,
-                           .threads = 1,
-                           .method = (crn_ranklet_method)(t->variant % 3),
-                           .counts_width = (crn_ranklet_width)(t->variant % 5)};
+    crn_ranklet_variant way = {.target = target,
+                               .rows = 16 + t->variant,
+                               .columns = t->variant % 2 ? 1 << 16 : 33,
+                               .threads = 1,
+                               .method = (crn_ranklet_method)(t->variant % 3),
+                               .counts_width = (crn_ranklet_width)(t->variant % 5)};
     crn_image out =
         crn_image_dense(results, CRN_F32, CRN_CHW, 3 * t->in.planes,
                         t->in.height - params->height + 1, t->in.width - params->width + 1);
-    return crn_ranklet_openmp_by(&way, context, params, &t->in, &out);
+    return crn_ranklet_openmp_with(&way, context, params, &t->in, &out);
 }
 
 static void try_ranklet(uint64_t seed)
@@ -361,7 +362,7 @@ static int run_diamond_square(const scratch_contents_trial *t, crn_target target
                                       .columns = 3 + 7 * t->variant,
                                       .stream = t->variant % 2};
     crn_image out = image_like(t, t->in.type, results);
-    return crn_diamond_square_openmp_by(&way, context, t->params, &out);
+    return crn_diamond_square_openmp_with(&way, context, t->params, &out);
 }
 
 static void try_diamond_square(uint64_t seed)

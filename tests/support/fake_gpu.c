@@ -78,7 +78,7 @@ static void close_stand(void *owner)
     atomic_fetch_sub(&crn_fake_gpu_used.contexts, 1);
 }
 
-static const crn_context_home home = {.take = take, .give = give, .close = close_stand};
+static const crn_context_allocator home = {.take = take, .give = give, .close = close_stand};
 
 static stand *stand_of(const crn_context *context)
 {

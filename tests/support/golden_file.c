@@ -67,13 +67,13 @@ static uint8_t *load(const char *path, size_t *ret_bytes)
     return bytes;
 }
 
-static void try_all(const golden_cases *cases, crn_backend backend, int32_t threads)
+static void try_all(const golden_cases *cases, crn_backend kind, int32_t threads)
 {
     const char *why = NULL;
-    golden_wing wing = {.ops = crn_backend_ops(backend, &why)};
-    assert_non_null(wing.ops);
-    assert_int_equal(crn_context_create(threads, &wing.context), 0);
-    snprintf(wing.name, sizeof wing.name, "%s, %d threads", wing.ops->name, threads);
+    golden_backend backend = {.ops = crn_backend_ops(kind, &why)};
+    assert_non_null(backend.ops);
+    assert_int_equal(crn_context_create(threads, &backend.context), 0);
+    snprintf(backend.name, sizeof backend.name, "%s, %d threads", backend.ops->name, threads);
 
     golden_file file;
     uint8_t *bytes = load(cases->path, &file.left);
@@ -83,10 +83,10 @@ static void try_all(const golden_cases *cases, crn_backend backend, int32_t thre
     golden_read(&file, &count, sizeof count);
     assert_true(count > cases->least);
     for (uint32_t i = 0; i < count; i++)
-        cases->try_case(&file, &wing, i);
+        cases->try_case(&file, &backend, i);
     assert_int_equal(file.left, 0);
     free(bytes);
-    crn_context_free(&wing.context);
+    crn_context_free(&backend.context);
 }
 
 void golden_try_serial(const golden_cases *cases)

@@ -13,18 +13,18 @@ typedef struct golden_file {
 } golden_file;
 
 /* Who is tested: the operators of one backend, in a context with so many threads. */
-typedef struct golden_wing {
+typedef struct golden_backend {
     const crn_ops *ops;
     crn_context *context;
     char name[32]; /* of both */
-} golden_wing;
+} golden_backend;
 
 typedef struct golden_cases {
     const char *path;
     char magic[5];  /* 4 bytes; after them u32, the number of cases, and the cases */
     uint32_t least; /* so many there must be */
     /* Reads the case with that number and tries it. */
-    void (*try_case)(golden_file *file, const golden_wing *wing, uint32_t number);
+    void (*try_case)(golden_file *file, const golden_backend *backend, uint32_t number);
 } golden_cases;
 
 /* Tries all cases: serial in one thread, or openmp in one and in three. Fails the running test when

@@ -19,7 +19,7 @@ static char folder[64];
 int picture_folder_setup(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/crn_pictures_XXXXXX");
+    strcpy(folder, "/tmp/crn_renderer_XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 

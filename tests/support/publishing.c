@@ -34,7 +34,7 @@ int crn_publishing_set_up(void **state)
     snprintf(f->config.publish.grader.bind, CRN_TEXT_BYTES, "tcp://127.0.0.1:*");
     snprintf(f->config.publish.viewers.bind, CRN_TEXT_BYTES, "tcp://127.0.0.1:*");
     assert_int_equal(crn_lanes_create(4, &f->lanes), 0);
-    assert_int_equal(crn_store_create(1 << 20, &f->store), 0);
+    assert_int_equal(crn_result_store_create(1 << 20, &f->store), 0);
     f->now_ns = 1000 * CRN_NS_PER_S;
     f->points = 10;
     f->budget_ns = CRN_NS_PER_S;
@@ -50,7 +50,7 @@ int crn_publishing_tear_down(void **state)
         if (f->peers[i])
             zmq_close(f->peers[i]);
     crn_lanes_free(&f->lanes);
-    crn_store_free(&f->store);
+    crn_result_store_free(&f->store);
     zmq_ctx_term(f->zmq);
     free(f);
     return 0;
@@ -80,7 +80,7 @@ void crn_publishing_give(crn_publishing *f)
                       .defect_count = 1,
                       .point_count = f->points};
     f->view = (crn_fruit_view){.state = CRN_VIEW_JUDGED, .judgement = {.defect_count = 1}};
-    assert_int_equal(crn_store_put(f->store, &in, &f->view.judgement.result), 0);
+    assert_int_equal(crn_result_store_put(f->store, &in, &f->view.judgement.result), 0);
     crn_lane *lane = crn_lanes_find(f->lanes, CRN_PUBLISHING_LANE);
     crn_fruit fruit = {
         .lane = lane,
@@ -93,7 +93,7 @@ void crn_publishing_give(crn_publishing *f)
         .views = &f->view,
     };
     crn_publish_verdict(f->publish, &fruit, f->store, f->now_ns);
-    crn_store_give(f->store, f->view.judgement.result);
+    crn_result_store_give(f->store, f->view.judgement.result);
 }
 
 static void serve_once(crn_publishing *f, void *peer)

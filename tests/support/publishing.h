@@ -15,7 +15,7 @@ typedef struct crn_publishing {
     void *zmq;
     crn_config config;
     crn_lanes *lanes;
-    crn_store *store;
+    crn_result_store *store;
     crn_publish *publish;
     void *peers[4]; /* connected; NULL: none */
     crn_fruit_view view;

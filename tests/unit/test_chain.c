@@ -307,7 +307,7 @@ static crn_contour batch_contours[] = {{.plane = 0, .first = 0, .count = 2},
                                        {.plane = 5, .first = 7, .count = 2}};
 static crn_point batch_points[9];
 
-static int finish(crn_chain *chain, const crn_enqueued *done, int64_t deadline_ns,
+static int finish(crn_chain *chain, const crn_device_result *done, int64_t deadline_ns,
                   crn_judgement *judgement)
 {
     crn_chain_input input = {.maps = crn_image_dense(maps, CRN_F32, CRN_HWC, 2, 3, 4),
@@ -323,7 +323,7 @@ static void a_view_from_a_device_is_given_up_too(void **state)
     (void)state;
     crn_chain *chain = chain_of(&stage_contours, &stage_asking);
     crn_contours batch = {.points = batch_points, .contours = batch_contours};
-    crn_enqueued done = {.contours = &batch, .begun_ns = crn_now_ns()};
+    crn_device_result done = {.contours = &batch, .begun_ns = crn_now_ns()};
     crn_judgement judgement;
     /* While it was on the device. */
     assert_int_equal(finish(chain, &done, crn_now_ns() - 1, &judgement), -ETIME);
@@ -339,14 +339,14 @@ static void each_view_of_a_batch_gets_its_contours(void **state)
     crn_contours batch = {
         .points = batch_points, .contours = batch_contours, .point_count = 9, .contour_count = 4};
     int64_t now_ns = crn_now_ns();
-    crn_enqueued done[3];
+    crn_device_result done[3];
     for (int32_t i = 0; i < 3; i++) {
-        done[i] = (crn_enqueued){.contours = &batch,
-                                 .index = i,
-                                 .submitted_ns = now_ns - 2000,
-                                 .begun_ns = now_ns - 1000,
-                                 .stage_ns = {500}};
-        crn_enqueued_find(&done[i], 2);
+        done[i] = (crn_device_result){.contours = &batch,
+                                      .index = i,
+                                      .submitted_ns = now_ns - 2000,
+                                      .begun_ns = now_ns - 1000,
+                                      .stage_ns = {500}};
+        crn_device_result_find(&done[i], 2);
     }
     crn_judgement judgement;
     assert_int_equal(finish(chain, &done[0], CRN_NEVER_NS, &judgement), 0);
@@ -382,10 +382,10 @@ static void a_batch_that_was_cut_serves_the_views_before_the_cut(void **state)
                           .contour_count = 2,
                           .truncated = true};
     static const int expected[] = {0, -EOVERFLOW, -EOVERFLOW};
-    crn_enqueued done[3];
+    crn_device_result done[3];
     for (int32_t i = 0; i < 3; i++) {
-        done[i] = (crn_enqueued){.contours = &batch, .index = i};
-        crn_enqueued_find(&done[i], 2);
+        done[i] = (crn_device_result){.contours = &batch, .index = i};
+        crn_device_result_find(&done[i], 2);
     }
     for (int32_t i = 0; i < 3; i++) {
         crn_judgement judgement;
@@ -399,7 +399,7 @@ static void what_was_left_out_is_not_finished(void **state)
     (void)state;
     crn_chain *chain = chain_of(&stage_b, &stage_contours);
     crn_contours batch = {.contour_count = 0};
-    crn_enqueued done = {.contours = &batch, .skipped = 1};
+    crn_device_result done = {.contours = &batch, .skipped = 1};
     crn_judgement judgement;
     assert_int_equal(finish(chain, &done, CRN_NEVER_NS, &judgement), 0);
     assert_string_equal(trace, "c");

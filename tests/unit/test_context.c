@@ -37,8 +37,8 @@ static void close_home(void *owner)
     home->closed++;
 }
 
-static const crn_context_home small = {.take = take, .give = give, .close = close_home};
-static const crn_context_home other = {.take = take, .give = give};
+static const crn_context_allocator small = {.take = take, .give = give, .close = close_home};
+static const crn_context_allocator other = {.take = take, .give = give};
 
 static void test_memory_is_the_homes_times_the_views(void **state)
 {
@@ -68,16 +68,16 @@ static void test_what_grows_gives_first_and_counts_as_moved(void **state)
     void *first = crn_context_scratch(context, 5, 600);
     assert_non_null(first);
     assert_ptr_equal(crn_context_scratch(context, 5, 400), first);
-    assert_int_equal(crn_context_moves(context), 0);
+    assert_int_equal(crn_context_generation(context), 0);
     assert_non_null(crn_context_scratch(context, 5, 900)); /* not beside the first 600 */
     assert_int_equal(home.taken_bytes, 900);
-    assert_int_equal(crn_context_moves(context), 1);
+    assert_int_equal(crn_context_generation(context), 1);
     assert_null(crn_context_scratch(context, 5, 1100));
     assert_int_equal(home.taken_bytes, 0);
-    assert_int_equal(crn_context_moves(context), 2);
+    assert_int_equal(crn_context_generation(context), 2);
     assert_non_null(crn_context_scratch(context, 5, 10)); /* and it can be had again */
     crn_context_moved(context);
-    assert_int_equal(crn_context_moves(context), 3);
+    assert_int_equal(crn_context_generation(context), 3);
     crn_context_free(&context);
     assert_int_equal(home.taken_bytes, 0);
 }

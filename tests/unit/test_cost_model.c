@@ -34,10 +34,10 @@ static void each_side_has_its_sizes(void **state)
     (void)state;
     crn_cost processor = {.fixed_ns = 1000, .per_byte_ns = 1};
     crn_cost device = {.fixed_ns = 101000, .per_byte_ns = 0.5};
-    assert_false(crn_choice_is_device(&processor, &device, 100));
-    assert_false(crn_choice_is_device(&processor, &device, 200000));
-    assert_true(crn_choice_is_device(&processor, &device, 200100));
-    assert_true(crn_choice_is_device(&processor, &device, 100000000));
+    assert_false(crn_cost_model_is_device(&processor, &device, 100));
+    assert_false(crn_cost_model_is_device(&processor, &device, 200000));
+    assert_true(crn_cost_model_is_device(&processor, &device, 200100));
+    assert_true(crn_cost_model_is_device(&processor, &device, 100000000));
 }
 
 static void the_median_is_in_the_middle(void **state)
@@ -46,9 +46,9 @@ static void the_median_is_in_the_middle(void **state)
     int64_t odd[] = {9, 1, 1000000};
     int64_t even[] = {4, 1000000, 2, 1};
     int64_t one[] = {7};
-    assert_int_equal(crn_choice_median_ns(odd, 3), 9);
-    assert_int_equal(crn_choice_median_ns(even, 4), 3);
-    assert_int_equal(crn_choice_median_ns(one, 1), 7);
+    assert_int_equal(crn_cost_model_median_ns(odd, 3), 9);
+    assert_int_equal(crn_cost_model_median_ns(even, 4), 3);
+    assert_int_equal(crn_cost_model_median_ns(one, 1), 7);
 }
 
 int main(void)

@@ -45,17 +45,17 @@ static void names_and_messages_are_those_of_c(void **)
     assert_string_equal(crn_verdict_kind_names[CRN_VERDICT_PARTIAL], "partial");
     assert_string_equal(crn_view_reason_names[CRN_REASON_NO_SLOT], "no_slot");
     assert_string_equal(crn_refusal_name(CRN_REFUSAL_LANES), "lanes");
-    crn_emit *emit = nullptr;
-    assert_int_equal(crn_emit_create(CRN_FORMAT_JSON, &emit), 0);
-    crn_emit_begin(emit);
-    crn_emit_map(emit, 1);
-    crn_emit_pair_unsigned(emit, "v", CRN_VERDICT_VERSION);
-    crn_emit_map_end(emit);
+    crn_encoder *encoder = nullptr;
+    assert_int_equal(crn_encoder_create(CRN_FORMAT_JSON, &encoder), 0);
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 1);
+    crn_encoder_pair_unsigned(encoder, "v", CRN_VERDICT_VERSION);
+    crn_encoder_map_end(encoder);
     const unsigned char *bytes = nullptr;
     std::size_t size = 0;
-    assert_int_equal(crn_emit_end(emit, &bytes, &size), 0);
+    assert_int_equal(crn_encoder_end(encoder, &bytes, &size), 0);
     assert_memory_equal(bytes, "{\"v\":1}", size);
-    crn_emit_free(&emit);
+    crn_encoder_free(&encoder);
 }
 
 int main()

@@ -101,12 +101,12 @@ static void pack_verdict(msgpack_sbuffer *buffer, const char *word, const char *
 
 static int decode(const void *bytes, size_t size, crn_decoded **ret_decoded, crn_error *error)
 {
-    crn_packed packed;
-    int r = crn_packed_init(&packed, bytes, size, error);
+    crn_messagepack_json packed;
+    int r = crn_messagepack_json_init(&packed, bytes, size, error);
     if (r < 0)
         return r;
     r = crn_decode(&packed, ret_decoded, error);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return r;
 }
 
@@ -121,14 +121,14 @@ static int decode_text(const char *json, crn_error *error)
 /* The message as JSON text, the caller's. */
 static char *print(const void *bytes, size_t size)
 {
-    crn_packed packed;
-    assert_int_equal(crn_packed_init(&packed, bytes, size, NULL), 0);
+    crn_messagepack_json packed;
+    assert_int_equal(crn_messagepack_json_init(&packed, bytes, size, NULL), 0);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    assert_int_equal(crn_packed_print(&packed, out), 0);
+    assert_int_equal(crn_messagepack_json_print(&packed, out), 0);
     fclose(out);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return text;
 }
 
@@ -302,12 +302,13 @@ static void claims_beyond_the_bytes_are_refused(void **state)
         {"{\"v\":1}\0{}", 10, "zero byte"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        crn_packed packed;
+        crn_messagepack_json packed;
         crn_error error = {""};
         void *exact = malloc(cases[i].size + !cases[i].size); /* a sanitizer sees a read beyond */
         assert_non_null(exact);
         memcpy(exact, cases[i].bytes, cases[i].size);
-        assert_int_equal(crn_packed_init(&packed, exact, cases[i].size, &error), -EBADMSG);
+        assert_int_equal(crn_messagepack_json_init(&packed, exact, cases[i].size, &error),
+                         -EBADMSG);
         if (!strstr(error.text, cases[i].said))
             fail_msg("case %zu: %s", i, error.text);
         free(exact);
@@ -347,11 +348,11 @@ static void the_status_says_the_last_sequences(void **state)
     static const char json[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"lanes\":[{\"lane\":0,\"sequence\":7},"
         "{\"lane\":1,\"sequence\":null},5,{\"lane\":9,\"sequence\":0}]}";
-    crn_packed packed;
+    crn_messagepack_json packed;
     crn_decoded_status status;
-    assert_int_equal(crn_packed_init(&packed, json, strlen(json), NULL), 0);
+    assert_int_equal(crn_messagepack_json_init(&packed, json, strlen(json), NULL), 0);
     assert_int_equal(crn_decode_status(&packed, &status, NULL), 0);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     assert_string_equal(status.state, "running");
     assert_int_equal(status.lane_count, 2);
     assert_int_equal(status.lanes[0].sequence, 7);

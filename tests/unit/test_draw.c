@@ -318,9 +318,9 @@ static void a_picture_that_cannot_be_written_is_named(void **state)
     assert_non_null(strstr(error.text, "pipe.png: is a pipe, not a regular file; name another"));
     unlink(pipe);
     crn_decoded_free(&verdict);
-    crn_pictures *pictures = NULL;
-    assert_int_equal(crn_pictures_create("/nowhere/a", 0, &pictures, &error), -ENOENT);
-    assert_int_equal(crn_pictures_create("/dev/null", 0, &pictures, &error), -ENOTDIR);
+    crn_renderer *pictures = NULL;
+    assert_int_equal(crn_renderer_create("/nowhere/a", 0, &pictures, &error), -ENOENT);
+    assert_int_equal(crn_renderer_create("/dev/null", 0, &pictures, &error), -ENOTDIR);
     assert_null(pictures);
 }
 
@@ -335,20 +335,20 @@ static bool has_picture(const char *dir, int fruit)
 static void draw_fruits(const char *dir, int last, int count, uint64_t *ret_drawn,
                         uint64_t *ret_missed)
 {
-    crn_pictures *pictures = NULL;
-    assert_int_equal(crn_pictures_create(dir, last, &pictures, NULL), 0);
+    crn_renderer *pictures = NULL;
+    assert_int_equal(crn_renderer_create(dir, last, &pictures, NULL), 0);
     for (int i = 0; i < count; i++) {
         crn_decoded *verdict = make_verdict((uint64_t)i);
-        crn_pictures_offer(pictures, &verdict);
+        crn_renderer_offer(pictures, &verdict);
         assert_null(verdict);
-        assert_int_equal(crn_pictures_waiting(pictures), !last);
+        assert_int_equal(crn_renderer_waiting(pictures), !last);
     }
     int r;
-    while ((r = crn_pictures_draw(pictures, NULL)) > 0)
+    while ((r = crn_renderer_draw(pictures, NULL)) > 0)
         ;
     assert_int_equal(r, 0);
-    crn_pictures_count(pictures, ret_drawn, ret_missed);
-    crn_pictures_free(&pictures);
+    crn_renderer_count(pictures, ret_drawn, ret_missed);
+    crn_renderer_free(&pictures);
 }
 
 static void only_what_waits_is_drawn(void **state)

@@ -50,30 +50,30 @@ void *realloc(void *memory, size_t size)
 #endif
 
 typedef struct written {
-    crn_emit *emit;
+    crn_encoder *encoder;
     const unsigned char *bytes;
     size_t size;
 } written;
 
 static void begin(written *message, crn_format format)
 {
-    assert_int_equal(crn_emit_create(format, &message->emit), 0);
-    assert_int_equal(crn_emit_format(message->emit), format);
-    crn_emit_begin(message->emit);
+    assert_int_equal(crn_encoder_create(format, &message->encoder), 0);
+    assert_int_equal(crn_encoder_format(message->encoder), format);
+    crn_encoder_begin(message->encoder);
 }
 
 static void end(written *message)
 {
-    assert_int_equal(crn_emit_end(message->emit, &message->bytes, &message->size), 0);
+    assert_int_equal(crn_encoder_end(message->encoder, &message->bytes, &message->size), 0);
 }
 
 /* Writes the same in both formats and reads both back. */
-static void expect_both_same(void (*write)(crn_emit *))
+static void expect_both_same(void (*write)(crn_encoder *))
 {
     written messages[2];
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {
         begin(&messages[format], format);
-        write(messages[format].emit);
+        write(messages[format].encoder);
         end(&messages[format]);
     }
     msgpack_unpacked unpacked;
@@ -93,40 +93,40 @@ static void expect_both_same(void (*write)(crn_emit *))
     free(text);
     msgpack_unpacked_destroy(&unpacked);
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
-        crn_emit_free(&messages[format].emit);
+        crn_encoder_free(&messages[format].encoder);
 }
 
 static const double reals[] = {0.0,     -0.0,  1.0 / 3, 0.1,  1e300, DBL_MIN, DBL_TRUE_MIN,
                                DBL_MAX, -1e-7, 1e15,    1e17, NAN,   INFINITY};
 
-static void write_extremes(crn_emit *emit)
+static void write_extremes(crn_encoder *encoder)
 {
-    crn_emit_map(emit, 5);
-    crn_emit_text(emit, "reals");
-    crn_emit_array(emit, sizeof reals / sizeof reals[0]);
+    crn_encoder_map(encoder, 5);
+    crn_encoder_text(encoder, "reals");
+    crn_encoder_array(encoder, sizeof reals / sizeof reals[0]);
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
-        crn_emit_real(emit, reals[i]);
-    crn_emit_array_end(emit);
-    crn_emit_text(emit, "integers");
-    crn_emit_array(emit, 4);
-    crn_emit_integer(emit, INT64_MIN);
-    crn_emit_integer(emit, -1);
-    crn_emit_unsigned(emit, UINT64_MAX);
-    crn_emit_unsigned(emit, 0);
-    crn_emit_array_end(emit);
-    crn_emit_text(emit, "a \"key\"\\\n\xc3\xa9");
-    crn_emit_text(emit, "\t\x01/");
-    crn_emit_text(emit, "xy");
-    crn_emit_points(emit, (const float[]){0.1f, FLT_MAX, -FLT_TRUE_MIN, 16777215.0f, NAN, 1.0f / 3},
-                    3);
-    crn_emit_text(emit, "others");
-    crn_emit_array(emit, 4);
-    crn_emit_null(emit);
-    crn_emit_bool(emit, true);
-    crn_emit_bool(emit, false);
-    crn_emit_points(emit, NULL, 0);
-    crn_emit_array_end(emit);
-    crn_emit_map_end(emit);
+        crn_encoder_real(encoder, reals[i]);
+    crn_encoder_array_end(encoder);
+    crn_encoder_text(encoder, "integers");
+    crn_encoder_array(encoder, 4);
+    crn_encoder_integer(encoder, INT64_MIN);
+    crn_encoder_integer(encoder, -1);
+    crn_encoder_unsigned(encoder, UINT64_MAX);
+    crn_encoder_unsigned(encoder, 0);
+    crn_encoder_array_end(encoder);
+    crn_encoder_text(encoder, "a \"key\"\\\n\xc3\xa9");
+    crn_encoder_text(encoder, "\t\x01/");
+    crn_encoder_text(encoder, "xy");
+    crn_encoder_points(
+        encoder, (const float[]){0.1f, FLT_MAX, -FLT_TRUE_MIN, 16777215.0f, NAN, 1.0f / 3}, 3);
+    crn_encoder_text(encoder, "others");
+    crn_encoder_array(encoder, 4);
+    crn_encoder_null(encoder);
+    crn_encoder_bool(encoder, true);
+    crn_encoder_bool(encoder, false);
+    crn_encoder_points(encoder, NULL, 0);
+    crn_encoder_array_end(encoder);
+    crn_encoder_map_end(encoder);
 }
 
 static void test_extremes_come_back(void **state)
@@ -140,27 +140,27 @@ static void test_json_is_plain(void **state)
     (void)state;
     written json;
     begin(&json, CRN_FORMAT_JSON);
-    crn_emit_map(json.emit, 3);
-    crn_emit_text(json.emit, "later");
-    size_t at = crn_emit_later_bool(json.emit);
-    crn_emit_text(json.emit, "xy");
-    crn_emit_points(json.emit, (const float[]){-1.0f, 0.1f, NAN, 2.5f}, 2);
-    crn_emit_text(json.emit, "reals");
-    crn_emit_array(json.emit, 3);
-    crn_emit_real(json.emit, 0.1);
-    crn_emit_real(json.emit, 31.25);
-    crn_emit_real(json.emit, -INFINITY);
-    crn_emit_array_end(json.emit);
-    crn_emit_map_end(json.emit);
+    crn_encoder_map(json.encoder, 3);
+    crn_encoder_text(json.encoder, "later");
+    size_t at = crn_encoder_later_bool(json.encoder);
+    crn_encoder_text(json.encoder, "xy");
+    crn_encoder_points(json.encoder, (const float[]){-1.0f, 0.1f, NAN, 2.5f}, 2);
+    crn_encoder_text(json.encoder, "reals");
+    crn_encoder_array(json.encoder, 3);
+    crn_encoder_real(json.encoder, 0.1);
+    crn_encoder_real(json.encoder, 31.25);
+    crn_encoder_real(json.encoder, -INFINITY);
+    crn_encoder_array_end(json.encoder);
+    crn_encoder_map_end(json.encoder);
     end(&json);
     static const char expected[] =
         "{\"later\":false,\"xy\":[[-1,0.100000001],[null,2.5]],\"reals\":[0.1,31.25,null]}";
     assert_int_equal(json.size, strlen(expected));
     assert_memory_equal(json.bytes, expected, json.size);
     assert_memory_equal(json.bytes + at, "false", 5);
-    crn_emit_free(&json.emit);
-    crn_emit_free(&json.emit);
-    crn_emit_free(NULL);
+    crn_encoder_free(&json.encoder);
+    crn_encoder_free(&json.encoder);
+    crn_encoder_free(NULL);
 }
 
 #if COUNTS_ALLOCATIONS
@@ -175,17 +175,17 @@ static void test_nothing_is_allocated_once_warm(void **state)
         begin(&message, format);
         size_t cold = allocations, warm = 0;
         for (int round = 0; round < 20; round++) {
-            crn_emit_begin(message.emit);
-            write_extremes(message.emit);
-            crn_emit_begin(message.emit);
-            crn_emit_points(message.emit, xy, 30000);
+            crn_encoder_begin(message.encoder);
+            write_extremes(message.encoder);
+            crn_encoder_begin(message.encoder);
+            crn_encoder_points(message.encoder, xy, 30000);
             end(&message);
             if (round == 0)
                 warm = allocations;
         }
         assert_true(warm > cold); /* the buffer had to grow at first */
         assert_int_equal(allocations, warm);
-        crn_emit_free(&message.emit);
+        crn_encoder_free(&message.encoder);
     }
 }
 #endif

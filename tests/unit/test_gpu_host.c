@@ -130,8 +130,8 @@ static void what_serial_refuses_is_refused(void **state)
 static void errors_are_told_with_their_cure(void **state)
 {
     (void)state;
-    assert_non_null(strstr(crn_gpu_say(-ENOEXEC), "CRN_CUDA_ARCHITECTURES"));
-    assert_string_equal(crn_gpu_say(-ENOMEM), strerror(ENOMEM));
+    assert_non_null(strstr(crn_gpu_strerror(-ENOEXEC), "CRN_CUDA_ARCHITECTURES"));
+    assert_string_equal(crn_gpu_strerror(-ENOMEM), strerror(ENOMEM));
 }
 
 int main(void)

@@ -97,7 +97,7 @@ static void a_stage_that_never_ran_counts_nowhere(void **state)
     crn_latency_free(&latency);
 }
 
-static char *print_table(crn_latency *latency, crn_follow_stats followed)
+static char *print_table(crn_latency *latency, crn_sequence_check_stats followed)
 {
     char *text = NULL;
     size_t length;
@@ -112,7 +112,7 @@ static void the_table_says_what_was_lost(void **state)
     (void)state;
     crn_latency *latency = NULL;
     assert_int_equal(crn_latency_create(&latency), 0);
-    char *text = print_table(latency, (crn_follow_stats){0});
+    char *text = print_table(latency, (crn_sequence_check_stats){0});
     assert_string_equal(text, "no verdict came\n");
     free(text);
     crn_decoded verdict = make_verdict(25, 4);
@@ -121,7 +121,7 @@ static void the_table_says_what_was_lost(void **state)
     verdict.kind = CRN_VERDICT_PARTIAL;
     verdict.stale = verdict.truncated = true;
     crn_latency_add(latency, &verdict);
-    text = print_table(latency, (crn_follow_stats){.lanes = 2, .runs = 1});
+    text = print_table(latency, (crn_sequence_check_stats){.lanes = 2, .runs = 1});
     assert_string_equal(text,
                         "  latency, ms          p50       p99       max p99/budget\n"
                         "  ranklet             4.00      8.00      8.00      8.0 %\n"
@@ -130,7 +130,8 @@ static void the_table_says_what_was_lost(void **state)
                         "1 truncated\n"
                         "sequences: every one was there (2 lanes)\n");
     free(text);
-    text = print_table(latency, (crn_follow_stats){.lanes = 1, .runs = 2, .lost = 1, .old = 3});
+    text = print_table(latency,
+                       (crn_sequence_check_stats){.lanes = 1, .runs = 2, .lost = 1, .old = 3});
     assert_non_null(strstr(text, "sequences: 1 verdict lost, 3 again or out of order "
                                  "(1 lane, 2 runs of the daemon)\n"));
     free(text);
@@ -140,63 +141,63 @@ static void the_table_says_what_was_lost(void **state)
 static void gaps_are_told_once_and_per_lane(void **state)
 {
     (void)state;
-    crn_follow *follow = NULL;
+    crn_sequence_check *follow = NULL;
     uint64_t first = 99;
-    assert_int_equal(crn_follow_create(&follow), 0);
-    assert_false(crn_follow_run(follow, "a"));
-    assert_int_equal(crn_follow_verdict(follow, 3, 16, &first), CRN_FOLLOWED_FIRST);
-    assert_int_equal(crn_follow_verdict(follow, 0, 5, &first), CRN_FOLLOWED_FIRST);
+    assert_int_equal(crn_sequence_check_create(&follow), 0);
+    assert_false(crn_sequence_check_run(follow, "a"));
+    assert_int_equal(crn_sequence_check_verdict(follow, 3, 16, &first), CRN_FOLLOWED_FIRST);
+    assert_int_equal(crn_sequence_check_verdict(follow, 0, 5, &first), CRN_FOLLOWED_FIRST);
     assert_int_equal(first, 99);
-    assert_int_equal(crn_follow_verdict(follow, 3, 19, &first), CRN_FOLLOWED_GAP);
+    assert_int_equal(crn_sequence_check_verdict(follow, 3, 19, &first), CRN_FOLLOWED_GAP);
     assert_int_equal(first, 17);
-    assert_int_equal(crn_follow_verdict(follow, 3, 20, &first), CRN_FOLLOWED_NEXT);
-    assert_int_equal(crn_follow_verdict(follow, 3, 20, &first), CRN_FOLLOWED_OLD);
-    assert_int_equal(crn_follow_verdict(follow, 0, 6, &first), CRN_FOLLOWED_NEXT);
+    assert_int_equal(crn_sequence_check_verdict(follow, 3, 20, &first), CRN_FOLLOWED_NEXT);
+    assert_int_equal(crn_sequence_check_verdict(follow, 3, 20, &first), CRN_FOLLOWED_OLD);
+    assert_int_equal(crn_sequence_check_verdict(follow, 0, 6, &first), CRN_FOLLOWED_NEXT);
 
-    assert_false(crn_follow_last(follow, 3, 20, &first));
-    assert_true(crn_follow_last(follow, 3, 22, &first));
+    assert_false(crn_sequence_check_last(follow, 3, 20, &first));
+    assert_true(crn_sequence_check_last(follow, 3, 22, &first));
     assert_int_equal(first, 21);
-    assert_false(crn_follow_last(follow, 3, 22, &first));
-    assert_false(crn_follow_last(follow, 8, 22, &first)); /* a lane that nothing came of */
-    assert_int_equal(crn_follow_verdict(follow, 3, 23, &first), CRN_FOLLOWED_NEXT);
+    assert_false(crn_sequence_check_last(follow, 3, 22, &first));
+    assert_false(crn_sequence_check_last(follow, 8, 22, &first)); /* a lane that nothing came of */
+    assert_int_equal(crn_sequence_check_verdict(follow, 3, 23, &first), CRN_FOLLOWED_NEXT);
 
-    const crn_follow_stats *stats = crn_follow_get_stats(follow);
+    const crn_sequence_check_stats *stats = crn_sequence_check_get_stats(follow);
     assert_int_equal(stats->lost, 4);
     assert_int_equal(stats->old, 1);
     assert_int_equal(stats->lanes, 2);
-    crn_follow_free(&follow);
+    crn_sequence_check_free(&follow);
 }
 
 static void a_new_run_begins_every_lane_anew(void **state)
 {
     (void)state;
-    crn_follow *follow = NULL;
+    crn_sequence_check *follow = NULL;
     uint64_t first = 0;
-    assert_int_equal(crn_follow_create(&follow), 0);
+    assert_int_equal(crn_sequence_check_create(&follow), 0);
     for (uint64_t lane = 0; lane < 40; lane++) /* more than the first room */
-        assert_int_equal(crn_follow_verdict(follow, lane, 100, &first), CRN_FOLLOWED_FIRST);
-    assert_false(crn_follow_run(follow, "a"));
-    assert_false(crn_follow_run(follow, "a"));
-    assert_true(crn_follow_run(follow, "b"));
-    assert_false(crn_follow_last(follow, 2, 500, &first));
+        assert_int_equal(crn_sequence_check_verdict(follow, lane, 100, &first), CRN_FOLLOWED_FIRST);
+    assert_false(crn_sequence_check_run(follow, "a"));
+    assert_false(crn_sequence_check_run(follow, "a"));
+    assert_true(crn_sequence_check_run(follow, "b"));
+    assert_false(crn_sequence_check_last(follow, 2, 500, &first));
     for (uint64_t lane = 0; lane < 40; lane++)
-        assert_int_equal(crn_follow_verdict(follow, lane, 0, &first), CRN_FOLLOWED_FIRST);
-    assert_int_equal(crn_follow_get_stats(follow)->lost, 0);
-    assert_int_equal(crn_follow_get_stats(follow)->lanes, 40);
-    crn_follow_free(&follow);
+        assert_int_equal(crn_sequence_check_verdict(follow, lane, 0, &first), CRN_FOLLOWED_FIRST);
+    assert_int_equal(crn_sequence_check_get_stats(follow)->lost, 0);
+    assert_int_equal(crn_sequence_check_get_stats(follow)->lanes, 40);
+    crn_sequence_check_free(&follow);
 }
 
 static void gaps_are_named(void **state)
 {
     (void)state;
     char text[128];
-    crn_follow_name_gap(17, 17, text, sizeof text);
+    crn_sequence_check_name_gap(17, 17, text, sizeof text);
     assert_string_equal(text, "17");
-    crn_follow_name_gap(17, 20, text, sizeof text);
+    crn_sequence_check_name_gap(17, 20, text, sizeof text);
     assert_string_equal(text, "17, 18, 19, 20");
-    crn_follow_name_gap(17, 21, text, sizeof text);
+    crn_sequence_check_name_gap(17, 21, text, sizeof text);
     assert_string_equal(text, "17 to 21");
-    crn_follow_name_gap(0, UINT64_MAX, text, sizeof text);
+    crn_sequence_check_name_gap(0, UINT64_MAX, text, sizeof text);
     assert_string_equal(text, "0 to 18446744073709551615");
 }
 
@@ -207,7 +208,7 @@ static void a_verdict_is_one_aligned_line(void **state)
     tzset();
     char line[CRN_LINE_BYTES];
     crn_decoded verdict = make_verdict(12.34, 4);
-    crn_tell_verdict(&verdict, false, line);
+    crn_verdict_text(&verdict, false, line);
     assert_string_equal(line,
                         "01:00:00.023  lane 0   fruit     17  complete  views 4/4     12.3 of "
                         "100 ms  rot 2 (143 px), stem 1 (55 px)");
@@ -221,7 +222,7 @@ static void a_verdict_is_one_aligned_line(void **state)
     verdict.views_judged = 0;
     verdict.published_ns = 0;
     verdict.total_ms = verdict.budget_ms = NAN;
-    crn_tell_verdict(&verdict, true, line);
+    crn_verdict_text(&verdict, true, line);
     assert_string_equal(
         line, "    --:--:--  lane 0   fruit     17  \033[31mlate    \033[0m  views "
               "0/4        - ms  nothing was ready  [4 received]  [skipped haar, ranklet]  "
@@ -236,7 +237,7 @@ static void a_line_too_long_is_cut(void **state)
     verdict.total_count = CRN_CLASSES_MAX;
     for (int i = 0; i < CRN_CLASSES_MAX; i++)
         verdict.totals[i] = (crn_decoded_total){"a class with a name of some length", 1000, 1e9};
-    crn_tell_verdict(&verdict, false, line);
+    crn_verdict_text(&verdict, false, line);
     assert_int_equal(strlen(line), CRN_LINE_BYTES - 1);
 }
 

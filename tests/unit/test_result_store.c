@@ -67,10 +67,10 @@ static void fill(crn_defects *defects, uint32_t count, uint32_t points, uint32_t
     defects->truncated = seed & 1;
 }
 
-static void expect_same(const crn_store *store, uint32_t handle, const crn_defects *expected)
+static void expect_same(const crn_result_store *store, uint32_t handle, const crn_defects *expected)
 {
     crn_defects read = make_defects(DEFECTS_MAX, POINTS_MAX);
-    crn_store_read(store, handle, &read);
+    crn_result_store_read(store, handle, &read);
     assert_int_equal(read.defect_count, expected->defect_count);
     assert_int_equal(read.point_count, expected->point_count);
     assert_int_equal(read.truncated, expected->truncated);
@@ -88,47 +88,47 @@ static void test_what_goes_in_comes_out(void **state)
     (void)state;
     static const uint32_t sizes[][2] = {{1, 2}, {3, 17}, {300, 20000}, {0, 0}, {40, 511}};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
-    crn_store *store = NULL;
-    assert_int_equal(crn_store_create(1 << 20, &store), 0);
-    size_t all = crn_store_blocks_free(store);
+    crn_result_store *store = NULL;
+    assert_int_equal(crn_result_store_create(1 << 20, &store), 0);
+    size_t all = crn_result_store_blocks_free(store);
     crn_defects in[SIZES];
     uint32_t handles[SIZES];
     for (uint32_t i = 0; i < SIZES; i++) {
         in[i] = make_defects(sizes[i][0], sizes[i][1]);
         fill(&in[i], sizes[i][0], sizes[i][1], i);
-        assert_int_equal(crn_store_put(store, &in[i], &handles[i]), 0);
+        assert_int_equal(crn_result_store_put(store, &in[i], &handles[i]), 0);
     }
     for (uint32_t i = 0; i < SIZES; i++)
         expect_same(store, handles[i], &in[i]);
     for (uint32_t i = 0; i < SIZES; i++) {
-        crn_store_give(store, handles[i]);
+        crn_result_store_give(store, handles[i]);
         free_defects(&in[i]);
     }
-    assert_int_equal(crn_store_blocks_free(store), all);
-    crn_store_free(&store);
+    assert_int_equal(crn_result_store_blocks_free(store), all);
+    crn_result_store_free(&store);
     assert_null(store);
 }
 
 static void test_no_defects_need_no_block(void **state)
 {
     (void)state;
-    crn_store *store = NULL;
-    assert_int_equal(crn_store_create(1, &store), 0);
-    assert_int_equal(crn_store_blocks_free(store), 1);
+    crn_result_store *store = NULL;
+    assert_int_equal(crn_result_store_create(1, &store), 0);
+    assert_int_equal(crn_result_store_blocks_free(store), 1);
     crn_defects none = make_defects(1, 1);
     uint32_t handle = 0;
-    assert_int_equal(crn_store_put(store, &none, &handle), 0);
+    assert_int_equal(crn_result_store_put(store, &none, &handle), 0);
     assert_int_equal(handle, CRN_RESULT_NONE);
-    assert_int_equal(crn_store_blocks_free(store), 1);
+    assert_int_equal(crn_result_store_blocks_free(store), 1);
     expect_same(store, CRN_RESULT_NONE, &none);
-    crn_store_give(store, CRN_RESULT_NONE);
+    crn_result_store_give(store, CRN_RESULT_NONE);
 
     /* That all were left out is a result too. */
     none.truncated = true;
-    assert_int_equal(crn_store_put(store, &none, &handle), 0);
+    assert_int_equal(crn_result_store_put(store, &none, &handle), 0);
     expect_same(store, handle, &none);
     free_defects(&none);
-    crn_store_free(&store);
+    crn_result_store_free(&store);
 }
 
 /* Views of random size come and go: nothing is lost, mixed up or leaked, full or not. */
@@ -136,9 +136,9 @@ static void test_blocks_come_back(void **state)
 {
     (void)state;
     enum { HELD = 24, ROUNDS = 3000 };
-    crn_store *store = NULL;
-    assert_int_equal(crn_store_create(256 * 1024, &store), 0);
-    size_t all = crn_store_blocks_free(store);
+    crn_result_store *store = NULL;
+    assert_int_equal(crn_result_store_create(256 * 1024, &store), 0);
+    size_t all = crn_result_store_blocks_free(store);
     assert_int_equal(all, 64);
     crn_defects held[HELD] = {{0}};
     uint32_t handles[HELD];
@@ -149,7 +149,7 @@ static void test_blocks_come_back(void **state)
         uint32_t place = (uint32_t)(random >> 33) % HELD;
         if (held[place].defects) {
             expect_same(store, handles[place], &held[place]);
-            crn_store_give(store, handles[place]);
+            crn_result_store_give(store, handles[place]);
             free_defects(&held[place]);
             held[place].defects = NULL;
             continue;
@@ -158,13 +158,13 @@ static void test_blocks_come_back(void **state)
         uint32_t points = (uint32_t)(random >> 50) % 3000;
         crn_defects made = make_defects(count, points);
         fill(&made, count, points, round);
-        size_t before = crn_store_blocks_free(store);
+        size_t before = crn_result_store_blocks_free(store);
         uint32_t handle = 77;
-        int r = crn_store_put(store, &made, &handle);
+        int r = crn_result_store_put(store, &made, &handle);
         if (r < 0) {
             assert_int_equal(r, -ENOBUFS);
             assert_int_equal(handle, 77);
-            assert_int_equal(crn_store_blocks_free(store), before);
+            assert_int_equal(crn_result_store_blocks_free(store), before);
             free_defects(&made);
             refused++;
             continue;
@@ -176,48 +176,48 @@ static void test_blocks_come_back(void **state)
     for (uint32_t place = 0; place < HELD; place++) {
         if (!held[place].defects)
             continue;
-        crn_store_give(store, handles[place]);
+        crn_result_store_give(store, handles[place]);
         free_defects(&held[place]);
     }
-    assert_int_equal(crn_store_blocks_free(store), all);
-    crn_store_free(&store);
+    assert_int_equal(crn_result_store_blocks_free(store), all);
+    crn_result_store_free(&store);
 }
 
 static void test_what_does_not_fit_reads_as_truncated(void **state)
 {
     (void)state;
-    crn_store *store = NULL;
-    assert_int_equal(crn_store_create(1 << 20, &store), 0);
+    crn_result_store *store = NULL;
+    assert_int_equal(crn_result_store_create(1 << 20, &store), 0);
     crn_defects in = make_defects(5, 50);
     fill(&in, 5, 50, 2);
     uint32_t handle;
-    assert_int_equal(crn_store_put(store, &in, &handle), 0);
+    assert_int_equal(crn_result_store_put(store, &in, &handle), 0);
     crn_defects small = make_defects(5, 49);
-    crn_store_read(store, handle, &small);
+    crn_result_store_read(store, handle, &small);
     assert_int_equal(small.defect_count, 0);
     assert_int_equal(small.point_count, 0);
     assert_true(small.truncated);
     free_defects(&small);
     small = make_defects(5, 50);
     small.texture_capacity--;
-    crn_store_read(store, handle, &small);
+    crn_result_store_read(store, handle, &small);
     assert_int_equal(small.defect_count, 0);
     assert_int_equal(small.texture_count, 0);
     assert_true(small.truncated);
     free_defects(&small);
     free_defects(&in);
-    crn_store_free(&store);
+    crn_result_store_free(&store);
 }
 
 static void test_sizes_without_meaning_are_refused(void **state)
 {
     (void)state;
-    crn_store *store = NULL;
-    assert_int_equal(crn_store_create(0, &store), -EINVAL);
-    assert_int_equal(crn_store_create(SIZE_MAX, &store), -EINVAL);
+    crn_result_store *store = NULL;
+    assert_int_equal(crn_result_store_create(0, &store), -EINVAL);
+    assert_int_equal(crn_result_store_create(SIZE_MAX, &store), -EINVAL);
     assert_null(store);
-    crn_store_free(&store);
-    crn_store_free(NULL);
+    crn_result_store_free(&store);
+    crn_result_store_free(NULL);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 #include "tests/support/operator_tests.h"
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
-    &crn_values_kernels_plain, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
+    &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
 
 static const crn_type types[] = {CRN_U8, CRN_F16, CRN_F32};
 

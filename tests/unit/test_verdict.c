@@ -201,7 +201,7 @@ static void test_what_is_not_finite_is_null(void **state)
                       .defect_count = 1,
                       .point_count = 2};
     f->views[0].state = CRN_VIEW_JUDGED;
-    assert_int_equal(crn_store_put(f->store, &in, &f->views[0].judgement.result), 0);
+    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[0].judgement.result), 0);
     pack(f);
     const msgpack_object *d = crn_decoded_item(crn_decoded_field(&f->unpacked.data, "defects"), 0);
     assert_int_equal(crn_decoded_field(d, "mean_probability")->type, MSGPACK_OBJECT_NIL);
@@ -240,7 +240,7 @@ static void test_stale_is_turned_in_place(void **state)
         copies[format] = calloc(packed[format].size + 1, 1);
         memcpy(copies[format], packed[format].bytes, packed[format].size);
         unsigned char *at = (unsigned char *)copies[format] + packed[format].stale_at;
-        crn_emit_set_bool(format, at, true);
+        crn_encoder_set_bool(format, at, true);
     }
     assert_int_equal(msgpack_unpack_next(&f->unpacked, copies[0], packed[0].size, NULL),
                      MSGPACK_UNPACK_SUCCESS);
@@ -250,7 +250,7 @@ static void test_stale_is_turned_in_place(void **state)
     crn_expect_same(&f->unpacked.data, f->tree);
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {
         unsigned char *at = (unsigned char *)copies[format] + packed[format].stale_at;
-        crn_emit_set_bool(format, at, false);
+        crn_encoder_set_bool(format, at, false);
         assert_memory_equal(copies[format], packed[format].bytes, packed[format].size);
         free(copies[format]);
     }

@@ -25,9 +25,9 @@ static const crn_stage surface = {.name = "ranklet", .kind = CRN_STAGE_FEATURE, 
 
 typedef struct verdict_textures_fixture {
     crn_config config;
-    crn_store *store;
+    crn_result_store *store;
     crn_verdict *verdict;
-    crn_emit *emits[2];
+    crn_encoder *encoders[2];
     crn_fruit_view views[3];
     crn_fruit fruit;
     msgpack_unpacked unpacked; /* of the verdict packed last */
@@ -44,10 +44,10 @@ static int set_up(void **state)
     f->config.steps = 2;
     f->config.chain[0].stage = &outlines;
     f->config.chain[1].stage = &surface;
-    assert_int_equal(crn_store_create(1 << 20, &f->store), 0);
+    assert_int_equal(crn_result_store_create(1 << 20, &f->store), 0);
     assert_int_equal(crn_verdict_create(&f->config, &f->verdict), 0);
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
-        assert_int_equal(crn_emit_create(format, &f->emits[format]), 0);
+        assert_int_equal(crn_encoder_create(format, &f->encoders[format]), 0);
     f->fruit = (crn_fruit){.expected = 3, .views = f->views};
     msgpack_unpacked_init(&f->unpacked);
     return 0;
@@ -57,10 +57,10 @@ static int tear_down(void **state)
 {
     verdict_textures_fixture *f = *state;
     msgpack_unpacked_destroy(&f->unpacked);
-    crn_emit_free(&f->emits[0]);
-    crn_emit_free(&f->emits[1]);
+    crn_encoder_free(&f->encoders[0]);
+    crn_encoder_free(&f->encoders[1]);
     crn_verdict_free(&f->verdict);
-    crn_store_free(&f->store);
+    crn_result_store_free(&f->store);
     free(f);
     return 0;
 }
@@ -88,7 +88,7 @@ static void judge(verdict_textures_fixture *f, uint32_t view, const uint32_t *co
     }
     in.defect_count = in.point_count = defects;
     f->views[view].state = CRN_VIEW_JUDGED;
-    assert_int_equal(crn_store_put(f->store, &in, &f->views[view].judgement.result), 0);
+    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[view].judgement.result), 0);
     f->fruit.received++;
     f->fruit.judged++;
 }
@@ -97,13 +97,13 @@ static void pack(verdict_textures_fixture *f)
 {
     crn_verdict_facts facts = {.run = "r", .kind = CRN_VERDICT_COMPLETE};
     crn_verdict_bytes packed;
-    assert_int_equal(crn_verdict_pack(f->verdict, f->emits[CRN_FORMAT_MSGPACK], &f->fruit, &facts,
-                                      f->store, &packed),
+    assert_int_equal(crn_verdict_pack(f->verdict, f->encoders[CRN_FORMAT_MSGPACK], &f->fruit,
+                                      &facts, f->store, &packed),
                      0);
     assert_int_equal(
         msgpack_unpack_next(&f->unpacked, (const char *)packed.bytes, packed.size, NULL),
         MSGPACK_UNPACK_SUCCESS);
-    assert_int_equal(crn_verdict_pack(f->verdict, f->emits[CRN_FORMAT_JSON], &f->fruit, &facts,
+    assert_int_equal(crn_verdict_pack(f->verdict, f->encoders[CRN_FORMAT_JSON], &f->fruit, &facts,
                                       f->store, &packed),
                      0);
     char *text = calloc(packed.size + 1, 1);

@@ -28,12 +28,12 @@
 
 static int decode(const char *json, crn_decoded **ret_decoded, crn_error *error)
 {
-    crn_packed packed;
-    int r = crn_packed_init(&packed, json, strlen(json), error);
+    crn_messagepack_json packed;
+    int r = crn_messagepack_json_init(&packed, json, strlen(json), error);
     if (r < 0)
         return r;
     r = crn_decode(&packed, ret_decoded, error);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return r;
 }
 

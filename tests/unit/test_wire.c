@@ -255,7 +255,7 @@ static void every_fault_has_a_label_of_its_own_and_a_cure(void **state)
     assert_string_equal(crn_wire_fault_names[CRN_WIRE_OK], "ok");
     for (int i = 0; i < CRN_WIRE_FAULTS; i++) {
         assert_non_null(crn_wire_fault_names[i]);
-        assert_non_null(crn_wire_fault_cures[i]);
+        assert_non_null(crn_wire_fault_hints[i]);
         assert_int_equal(strspn(crn_wire_fault_names[i], "abcdefghijklmnopqrstuvwxyz_"),
                          strlen(crn_wire_fault_names[i]));
         for (int j = 0; j < i; j++)

@@ -33,9 +33,9 @@ static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOUR
 
 typedef struct verdict_fixture {
     crn_config config;
-    crn_store *store;
+    crn_result_store *store;
     crn_verdict *verdict;
-    crn_emit *emits[2];
+    crn_encoder *encoders[2];
     crn_fruit_view views[CRN_VERDICT_VIEWS];
     crn_fruit fruit;
     crn_verdict_facts facts;
@@ -60,10 +60,10 @@ static inline int set_up(void **state)
     f->config.chain[1].stage = &gaussian;
     f->config.chain[2].stage = &opening;
     f->config.chain[3].stage = &outlines;
-    assert_int_equal(crn_store_create(1 << 22, &f->store), 0);
+    assert_int_equal(crn_result_store_create(1 << 22, &f->store), 0);
     assert_int_equal(crn_verdict_create(&f->config, &f->verdict), 0);
     for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
-        assert_int_equal(crn_emit_create(format, &f->emits[format]), 0);
+        assert_int_equal(crn_encoder_create(format, &f->encoders[format]), 0);
     f->fruit = (crn_fruit){
         .epoch = UINT64_MAX,
         .fruit = 12345678901234567890u,
@@ -92,10 +92,10 @@ static inline int tear_down(void **state)
     verdict_fixture *f = *state;
     msgpack_unpacked_destroy(&f->unpacked);
     yajl_tree_free(f->tree);
-    crn_emit_free(&f->emits[0]);
-    crn_emit_free(&f->emits[1]);
+    crn_encoder_free(&f->encoders[0]);
+    crn_encoder_free(&f->encoders[1]);
     crn_verdict_free(&f->verdict);
-    crn_store_free(&f->store);
+    crn_result_store_free(&f->store);
     free(f);
     return 0;
 }
@@ -139,7 +139,7 @@ static inline void judge(verdict_fixture *f, uint32_t view, crn_defect *defects,
                       .point_count = count * points};
     f->views[view].state = CRN_VIEW_JUDGED;
     f->views[view].judgement.defect_count = count;
-    assert_int_equal(crn_store_put(f->store, &in, &f->views[view].judgement.result), 0);
+    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[view].judgement.result), 0);
     free(xy);
     f->fruit.received++;
     f->fruit.judged++;
@@ -147,8 +147,8 @@ static inline void judge(verdict_fixture *f, uint32_t view, crn_defect *defects,
 
 static inline void pack_as(verdict_fixture *f, crn_format format, crn_verdict_bytes *ret_packed)
 {
-    int r =
-        crn_verdict_pack(f->verdict, f->emits[format], &f->fruit, &f->facts, f->store, ret_packed);
+    int r = crn_verdict_pack(f->verdict, f->encoders[format], &f->fruit, &f->facts, f->store,
+                             ret_packed);
     assert_int_equal(r, 0);
 }
 

@@ -227,7 +227,7 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
     bool on_device = apply->backend == CRN_BACKEND_CUDA;
     if (on_device && (r == -EIO || r == -ENODEV || r == -ETIMEDOUT || r == -ENOEXEC))
         return crn_error_set(error, r, "%s: the device failed (%s); try --backend openmp", path,
-                             crn_gpu_say(r));
+                             crn_gpu_strerror(r));
     if (on_device && r == -ENOMEM)
         return crn_error_set(error, r,
                              "%s: no memory for the work on %d x %d pixels, on the device or here; "

@@ -238,11 +238,11 @@ static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_frui
         result->complete++;
         return 0;
     }
-    crn_packed packed;
+    crn_messagepack_json packed;
     crn_error error;
     crn_decoded *verdict = NULL;
-    int r =
-        crn_packed_init(&packed, zmq_msg_data(&one->message), zmq_msg_size(&one->message), &error);
+    int r = crn_messagepack_json_init(&packed, zmq_msg_data(&one->message),
+                                      zmq_msg_size(&one->message), &error);
     if (r < 0)
         return r;
     r = crn_decode(&packed, &verdict, &error);
@@ -255,7 +255,7 @@ static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_frui
         result->late += verdict->kind == CRN_VERDICT_LATE;
     }
     crn_decoded_free(&verdict);
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return r;
 }
 

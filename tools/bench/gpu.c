@@ -128,7 +128,7 @@ static void say_fault(const gpu_request *asked, const crn_gpu_row *row, int r)
     const char *why = r == -ENOSYS    ? "not there yet"
                       : r == -ENOSPC  ? "the results had no room"
                       : r == -EBADMSG ? "differs from openmp's result"
-                                      : crn_gpu_say(r);
+                                      : crn_gpu_strerror(r);
     if (asked->json)
         printf("{\"row\":\"%s\",\"error\":\"%s\"}\n", row->name, why);
     else
@@ -319,8 +319,8 @@ int crn_bench_gpu(int argc, char **argv)
         return crn_tool_fail(&tool, "%s", why);
     }
     int r = print_head(&asked);
-    int status =
-        r < 0 ? crn_tool_fail(&tool, "the device fails: %s", crn_gpu_say(r)) : bench_rows(&asked);
+    int status = r < 0 ? crn_tool_fail(&tool, "the device fails: %s", crn_gpu_strerror(r))
+                       : bench_rows(&asked);
     free(asked.frame.data);
     return status;
 }

@@ -35,7 +35,8 @@ typedef struct crn_gpu_row {
     crn_gpu_span span;
     crn_type type;
     int32_t planes, height, width; /* interleaved when planes > 1 */
-    int32_t a, b; /* of the task's parameters: crn_gpu_ask_on; a of outlines: length of waves, px */
+    int32_t a,
+        b; /* of the task's parameters: crn_gpu_enqueue; a of outlines: length of waves, px */
     double at_most_ms; /* 0: none */
 } crn_gpu_row;
 

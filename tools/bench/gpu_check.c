@@ -61,7 +61,7 @@ static int make_twin(const crn_gpu_work *work, crn_gpu_place *twin)
         r = make_contours(work->contours, &twin->contours);
     if (r == 0)
         r = crn_context_create((int32_t)sysconf(_SC_NPROCESSORS_ONLN), &twin->context);
-    return r == 0 ? crn_gpu_ask_on(work, twin) : r;
+    return r == 0 ? crn_gpu_enqueue(work, twin) : r;
 }
 
 static bool near(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)

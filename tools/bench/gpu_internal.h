@@ -38,6 +38,6 @@ typedef struct crn_gpu_place {
 } crn_gpu_place;
 
 /* 0 or negative errno. */
-int crn_gpu_ask_on(const crn_gpu_work *work, const crn_gpu_place *place);
+int crn_gpu_enqueue(const crn_gpu_work *work, const crn_gpu_place *place);
 
 #endif

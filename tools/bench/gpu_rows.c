@@ -96,7 +96,7 @@ static int ask_chain(const crn_gpu_work *work, const crn_gpu_place *place, const
     return r == 0 ? ops->contours(place->context, &outlines, &opened, place->contours) : r;
 }
 
-int crn_gpu_ask_on(const crn_gpu_work *work, const crn_gpu_place *place)
+int crn_gpu_enqueue(const crn_gpu_work *work, const crn_gpu_place *place)
 {
     const crn_gpu_row *row = work->row;
     const crn_ops *ops = place->ops;

@@ -282,5 +282,5 @@ int crn_gpu_work_ask(crn_gpu_work *work, int32_t i)
                            .smoothed = work->smoothed,
                            .opened = work->opened,
                            .contours = work->contours};
-    return crn_gpu_ask_on(work, &place);
+    return crn_gpu_enqueue(work, &place);
 }

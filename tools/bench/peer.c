@@ -192,7 +192,7 @@ int crn_bench_receiver(int argc, char **argv)
 {
     if (argc != 3)
         return CRN_EXIT_USAGE;
-    crn_memory_keep(); /* as the daemon does */
+    crn_malloc_keep_pages(); /* as the daemon does */
     struct sigaction stop = {.sa_handler = ask_to_stop};
     sigaction(SIGTERM, &stop, NULL);
     size_t place_bytes = (size_t)16 << 20;

@@ -58,10 +58,10 @@ static void scan_by_the_clock(const crn_contours_job *job, crn_contours_strip *s
 static int contours_by_the_clock(crn_context *context, const crn_contours_params *params,
                                  const crn_image *in, crn_contours *out)
 {
-    crn_contours_way way = crn_contours_way_for(in, 1);
+    crn_contours_variant way = crn_contours_variant_for(in, 1);
     timed_scan = way.scan;
     way.scan = scan_by_the_clock;
-    return crn_contours_openmp_by(&way, context, params, in, out);
+    return crn_contours_openmp_with(&way, context, params, in, out);
 }
 
 typedef struct contours_trial {

@@ -39,7 +39,7 @@ enum way { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, WAYS };
 static const char *const way_names[WAYS] = {"memcpy", "plain", "avx2", "avx512", "line"};
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
-    &crn_values_kernels_plain, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
+    &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
 
 typedef struct values_trial {
     crn_view_header header;

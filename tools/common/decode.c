@@ -193,7 +193,7 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
         return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
                              fields[0].key);
     for (const decode_field *f = fields; f->key; f++) {
-        const msgpack_object *value = crn_packed_get(map, f->key);
+        const msgpack_object *value = crn_messagepack_json_get(map, f->key);
         if (!value && f->required)
             return crn_error_set(error, -EBADMSG, "'%s' is missing", f->key);
         bool is_null = value && value->type == MSGPACK_OBJECT_NIL;
@@ -207,7 +207,7 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
 
 static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_error *error)
 {
-    const msgpack_object *value = crn_packed_get(map, "verdict");
+    const msgpack_object *value = crn_messagepack_json_get(map, "verdict");
     char text[CRN_DECODED_TEXT_BYTES];
     if (!value || !read_text(value, text))
         return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
@@ -227,7 +227,7 @@ static const msgpack_object *find_many(const msgpack_object *map, const char *ke
 {
     static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
     static const msgpack_object empty_array = {.type = MSGPACK_OBJECT_ARRAY};
-    const msgpack_object *value = crn_packed_get(map, key);
+    const msgpack_object *value = crn_messagepack_json_get(map, key);
     if (!value)
         return type == MSGPACK_OBJECT_MAP ? &empty_map : &empty_array;
     if (value->type == type)
@@ -334,8 +334,9 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     uint64_t points = 0;
     for (uint32_t i = 0; i < defects->via.array.size; i++) {
         const msgpack_object *defect = &defects->via.array.ptr[i];
-        int64_t count =
-            defect->type == MSGPACK_OBJECT_MAP ? count_points(crn_packed_get(defect, "xy")) : -1;
+        int64_t count = defect->type == MSGPACK_OBJECT_MAP
+                            ? count_points(crn_messagepack_json_get(defect, "xy"))
+                            : -1;
         if (count < 0)
             return crn_error_set(error, -EBADMSG, "a defect without good 'xy'");
         points += (uint64_t)count;
@@ -350,7 +351,7 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     int r = 0;
     for (uint32_t i = 0; i < defects->via.array.size && !r; i++) {
         const msgpack_object *source = &defects->via.array.ptr[i];
-        const msgpack_object *xy = crn_packed_get(source, "xy");
+        const msgpack_object *xy = crn_messagepack_json_get(source, "xy");
         crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
         defect->mean_probability = NAN;
         defect->first_point = decoded->point_count;
@@ -363,7 +364,7 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     return r;
 }
 
-int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *error)
+int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
 {
     crn_decoded *decoded = calloc(1, sizeof *decoded);
     if (!decoded)
@@ -371,7 +372,7 @@ int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *e
     decoded->budget_ms = decoded->total_ms = NAN;
 
     const msgpack_object *map = &packed->tree.data;
-    const msgpack_object *version = crn_packed_get(map, "v");
+    const msgpack_object *version = crn_messagepack_json_get(map, "v");
     int r = 0;
     if (!version || version->type != MSGPACK_OBJECT_POSITIVE_INTEGER || version->via.u64 != 1)
         r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
@@ -422,7 +423,8 @@ void crn_decoded_free(crn_decoded **decoded)
     *decoded = NULL;
 }
 
-int crn_decode_status(const crn_packed *packed, crn_decoded_status *ret_status, crn_error *error)
+int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *ret_status,
+                      crn_error *error)
 {
     crn_decoded_status status = {.lane_count = 0};
     const msgpack_object *map = &packed->tree.data;
@@ -436,8 +438,9 @@ int crn_decode_status(const crn_packed *packed, crn_decoded_status *ret_status, 
         const msgpack_object *entry = &lanes->via.array.ptr[i];
         if (entry->type != MSGPACK_OBJECT_MAP || status.lane_count == CRN_DECODED_LANES_MAX)
             continue;
-        const msgpack_object *lane = crn_packed_get(entry, "lane");
-        const msgpack_object *sequence = crn_packed_get(entry, "sequence"); /* null: none yet */
+        const msgpack_object *lane = crn_messagepack_json_get(entry, "lane");
+        const msgpack_object *sequence =
+            crn_messagepack_json_get(entry, "sequence"); /* null: none yet */
         uint32_t at = status.lane_count;
         if (lane && sequence && read_field(lane, FIELD_COUNT, &status.lanes[at].lane) &&
             read_field(sequence, FIELD_COUNT, &status.lanes[at].sequence))

@@ -77,7 +77,7 @@ typedef struct crn_decoded {
  * Reads the verdict in a message's tree. The caller owns *ret_decoded. 0, -EBADMSG with one clause
  * in *error that names the key, or -ENOMEM.
  */
-int crn_decode(const crn_packed *packed, crn_decoded **ret_decoded, crn_error *error);
+int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error);
 
 /* The entry of that view; NULL: there is none. */
 const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view);
@@ -96,6 +96,7 @@ typedef struct crn_decoded_status {
     } lanes[CRN_DECODED_LANES_MAX];
 } crn_decoded_status;
 
-int crn_decode_status(const crn_packed *packed, crn_decoded_status *ret_status, crn_error *error);
+int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *ret_status,
+                      crn_error *error);
 
 #endif

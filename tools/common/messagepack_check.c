@@ -62,7 +62,7 @@ static bool read_claim(const uint8_t *bytes, size_t left, claim *ret_claim)
     return true;
 }
 
-int crn_packed_check(const void *bytes, size_t size, crn_error *error)
+int crn_messagepack_check(const void *bytes, size_t size, crn_error *error)
 {
     const uint8_t *at = bytes;
     uint64_t open[CRN_PACKED_DEPTH_MAX]; /* values still to come, by depth */

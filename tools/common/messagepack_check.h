@@ -15,6 +15,6 @@
  * more values may be announced than there are bytes left for them, so that reading it takes memory
  * in proportion to its size. 0, or -EBADMSG with one clause in *error.
  */
-int crn_packed_check(const void *bytes, size_t size, crn_error *error);
+int crn_messagepack_check(const void *bytes, size_t size, crn_error *error);
 
 #endif

@@ -111,9 +111,10 @@ static int repack_json(const void *bytes, size_t size, msgpack_sbuffer *buffer, 
     return 0;
 }
 
-int crn_packed_init(crn_packed *ret_packed, const void *bytes, size_t size, crn_error *error)
+int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *bytes, size_t size,
+                              crn_error *error)
 {
-    crn_packed packed;
+    crn_messagepack_json packed;
     msgpack_unpacked_init(&packed.tree);
     msgpack_sbuffer_init(&packed.repacked);
     int r = 0;
@@ -125,7 +126,7 @@ int crn_packed_init(crn_packed *ret_packed, const void *bytes, size_t size, crn_
         bytes = packed.repacked.data;
         size = packed.repacked.size;
     }
-    r = crn_packed_check(bytes, size, error);
+    r = crn_messagepack_check(bytes, size, error);
     if (r < 0)
         goto fail;
     size_t used = 0;
@@ -144,18 +145,18 @@ int crn_packed_init(crn_packed *ret_packed, const void *bytes, size_t size, crn_
     return 0;
 
 fail:
-    crn_packed_done(&packed);
+    crn_messagepack_json_done(&packed);
     return r;
 }
 
-void crn_packed_done(crn_packed *packed)
+void crn_messagepack_json_done(crn_messagepack_json *packed)
 {
     msgpack_unpacked_destroy(&packed->tree);
     msgpack_sbuffer_destroy(&packed->repacked);
     memset(packed, 0, sizeof *packed);
 }
 
-const msgpack_object *crn_packed_get(const msgpack_object *map, const char *key)
+const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const char *key)
 {
     size_t length = strlen(key);
     for (uint32_t i = 0; i < map->via.map.size; i++) {
@@ -249,7 +250,7 @@ static void print_value(yajl_gen json, const msgpack_object *value)
     }
 }
 
-int crn_packed_print(const crn_packed *packed, FILE *out)
+int crn_messagepack_json_print(const crn_messagepack_json *packed, FILE *out)
 {
     yajl_gen json = yajl_gen_alloc(NULL);
     if (!json)

@@ -62,7 +62,7 @@ typedef struct replay_plan {
 
 typedef struct replay {
     const replay_plan *plan;
-    crn_reel reel;
+    crn_replay_schedule schedule;
     void *zmq, *socket;
     int signals;  /* a signalfd: ready once we are to stop */
     bool stopped; /* we were */
@@ -168,7 +168,7 @@ static int send_view(replay *r, const crn_view_header *header, const crn_recorde
 {
     zmq_msg_t parts[3];
     int count = 0, result = -ENOMEM;
-    bool lasting = r->reel.in_memory;
+    bool lasting = r->schedule.in_memory;
     if (zmq_msg_init_size(&parts[0], CRN_WIRE_HEADER_BYTES))
         return result;
     crn_wire_pack(header, zmq_msg_data(&parts[count++]));
@@ -228,21 +228,22 @@ static void show_progress(replay *r)
 /* One view of one loop at its time. 1 sent, 0 when we are to stop, negative errno. */
 static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
 {
-    const crn_reel_view *place = &r->reel.views[index];
+    const crn_replay_schedule_view *place = &r->schedule.views[index];
     crn_recorded_view view;
-    int result = crn_reel_take(&r->reel, index, &view, error);
+    int result = crn_replay_schedule_take(&r->schedule, index, &view, error);
     if (result)
         return result;
     int64_t due_ns = crn_now_ns();
     if (r->plan->rate > 0) {
-        double after_ns = (double)place->due_ns + (double)loop * (double)r->reel.period_ns;
+        double after_ns = (double)place->due_ns + (double)loop * (double)r->schedule.period_ns;
         due_ns = r->start_ns + (int64_t)(after_ns / r->plan->rate);
     }
     await_time(r, due_ns);
     if (r->stopped)
         return 0;
     uint64_t captured_ns = r->realtime_ns + (uint64_t)(due_ns - r->start_ns);
-    crn_view_header header = crn_reel_header(&r->reel, index, loop, r->epoch, captured_ns);
+    crn_view_header header =
+        crn_replay_schedule_header(&r->schedule, index, loop, r->epoch, captured_ns);
     result = send_view(r, &header, &view);
     if (result == -ETIMEDOUT)
         crn_error_set(error, result,
@@ -263,17 +264,17 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
 
 static int play(replay *r, crn_error *error)
 {
-    const crn_reel *reel = &r->reel;
+    const crn_replay_schedule *schedule = &r->schedule;
     uint64_t limit = r->plan->fruits ? r->plan->fruits : UINT64_MAX;
     uint64_t loops = r->plan->loops ? r->plan->loops : UINT64_MAX;
     crn_progress_begin(&r->progress, "views",
-                       r->plan->loops && !r->plan->fruits ? loops * reel->count : 0);
+                       r->plan->loops && !r->plan->fruits ? loops * schedule->count : 0);
     r->start_ns = crn_now_ns();
     r->realtime_ns = r->epoch = (uint64_t)crn_realtime_ns();
     int result = 1;
-    for (uint64_t loop = 0; loop < loops && loop * reel->fruits < limit && result > 0; loop++)
-        for (size_t i = 0; i < reel->count && result > 0; i++)
-            if (loop * reel->fruits + reel->views[i].fruit < limit)
+    for (uint64_t loop = 0; loop < loops && loop * schedule->fruits < limit && result > 0; loop++)
+        for (size_t i = 0; i < schedule->count && result > 0; i++)
+            if (loop * schedule->fruits + schedule->views[i].fruit < limit)
                 result = play_view(r, i, loop, error);
     crn_progress_end(&r->progress);
     return result < 0 ? result : 0;
@@ -355,8 +356,8 @@ int main(int argc, char **argv)
     int result =
         crn_recordings_list((const char *const *)argv + optind, argc - optind, &recordings, &error);
     if (!result)
-        result = crn_reel_open(&tool, recordings.paths, recordings.count, p.preload_bytes, &r.reel,
-                               &error);
+        result = crn_replay_schedule_open(&tool, recordings.paths, recordings.count,
+                                          p.preload_bytes, &r.schedule, &error);
     if (!result)
         result = connect_line(&r, &error);
     if (!result && !r.stopped) {
@@ -369,7 +370,7 @@ int main(int argc, char **argv)
         zmq_close(r.socket);
     if (r.zmq)
         zmq_ctx_term(r.zmq);
-    crn_reel_close(&r.reel);
+    crn_replay_schedule_close(&r.schedule);
     crn_recordings_free(&recordings);
     return result ? crn_tool_fail(&tool, "%s", error.text) : 0;
 }

@@ -30,32 +30,33 @@ static int grow(void *array, size_t count, size_t element_bytes)
 /* --- what there is -----------------------------------------------------------------------------
  */
 
-static int find_epoch(crn_reel *reel, uint64_t epoch, uint32_t *ret_index)
+static int find_epoch(crn_replay_schedule *schedule, uint64_t epoch, uint32_t *ret_index)
 {
     uint32_t i = 0;
-    while (i < reel->epoch_count && reel->epochs[i] != epoch)
+    while (i < schedule->epoch_count && schedule->epochs[i] != epoch)
         i++;
-    if (i == reel->epoch_count) {
-        if (grow(&reel->epochs, reel->epoch_count, sizeof *reel->epochs))
+    if (i == schedule->epoch_count) {
+        if (grow(&schedule->epochs, schedule->epoch_count, sizeof *schedule->epochs))
             return -ENOMEM;
-        reel->epochs[reel->epoch_count++] = epoch;
+        schedule->epochs[schedule->epoch_count++] = epoch;
     }
     *ret_index = i;
     return 0;
 }
 
-static int find_lane(crn_reel *reel, const crn_view_header *header, uint32_t *ret_index)
+static int find_lane(crn_replay_schedule *schedule, const crn_view_header *header,
+                     uint32_t *ret_index)
 {
     uint32_t i = 0;
-    while (i < reel->lane_count && reel->lanes[i].number != header->lane)
+    while (i < schedule->lane_count && schedule->lanes[i].number != header->lane)
         i++;
-    if (i == reel->lane_count) {
-        if (grow(&reel->lanes, reel->lane_count, sizeof *reel->lanes))
+    if (i == schedule->lane_count) {
+        if (grow(&schedule->lanes, schedule->lane_count, sizeof *schedule->lanes))
             return -ENOMEM;
-        reel->lanes[reel->lane_count++] = (crn_reel_lane){
+        schedule->lanes[schedule->lane_count++] = (crn_replay_schedule_lane){
             header->lane, header->sequence, header->sequence, header->fruit, header->fruit};
     }
-    crn_reel_lane *lane = &reel->lanes[i];
+    crn_replay_schedule_lane *lane = &schedule->lanes[i];
     if (header->sequence < lane->sequence_min)
         lane->sequence_min = header->sequence;
     if (header->sequence > lane->sequence_max)
@@ -68,7 +69,8 @@ static int find_lane(crn_reel *reel, const crn_view_header *header, uint32_t *re
     return 0;
 }
 
-static uint64_t due_after(const crn_reel_view *before, const crn_reel_view *view)
+static uint64_t due_after(const crn_replay_schedule_view *before,
+                          const crn_replay_schedule_view *view)
 {
     uint64_t then = before->recorded.arrived_ns, now = view->recorded.arrived_ns;
     uint64_t gap = now > then ? now - then : 0;
@@ -77,28 +79,30 @@ static uint64_t due_after(const crn_reel_view *before, const crn_reel_view *view
     return before->due_ns + gap;
 }
 
-static int add_view(crn_reel *reel, const crn_recorded_view *recorded, uint32_t file)
+static int add_view(crn_replay_schedule *schedule, const crn_recorded_view *recorded, uint32_t file)
 {
-    crn_reel_view view = {.recorded = *recorded, .file = file};
-    if (find_lane(reel, &recorded->header, &view.lane) ||
-        find_epoch(reel, recorded->header.epoch, &view.epoch) ||
-        grow(&reel->views, reel->count, sizeof *reel->views))
+    crn_replay_schedule_view view = {.recorded = *recorded, .file = file};
+    if (find_lane(schedule, &recorded->header, &view.lane) ||
+        find_epoch(schedule, recorded->header.epoch, &view.epoch) ||
+        grow(&schedule->views, schedule->count, sizeof *schedule->views))
         return -ENOMEM;
-    if (reel->count)
-        view.due_ns = due_after(&reel->views[reel->count - 1], &view);
-    reel->views[reel->count++] = view;
-    reel->bytes += recorded->header.payload_bytes + crn_wire_intensity_bytes(&recorded->header);
+    if (schedule->count)
+        view.due_ns = due_after(&schedule->views[schedule->count - 1], &view);
+    schedule->views[schedule->count++] = view;
+    schedule->bytes += recorded->header.payload_bytes + crn_wire_intensity_bytes(&recorded->header);
     return 0;
 }
 
-static int scan_file(const crn_tool *tool, crn_reel *reel, int file, crn_error *error)
+static int scan_file(const crn_tool *tool, crn_replay_schedule *schedule, int file,
+                     crn_error *error)
 {
     crn_recording_reader *reader = NULL;
     crn_recorded_view view;
-    int r = crn_recording_open(reel->paths[file], &reader, error);
+    int r = crn_recording_open(schedule->paths[file], &reader, error);
     while (!r && (r = crn_recording_skip(reader, &view, error)) > 0)
-        r = add_view(reel, &view, (uint32_t)file)
-                ? crn_error_set(error, -ENOMEM, "%s: no memory for its views", reel->paths[file])
+        r = add_view(schedule, &view, (uint32_t)file)
+                ? crn_error_set(error, -ENOMEM, "%s: no memory for its views",
+                                schedule->paths[file])
                 : 0;
     crn_recording_end(&reader);
     if (!r && *error->text)
@@ -126,29 +130,30 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* Numbers the fruits by their first appearance. */
-static int count_fruits(crn_reel *reel)
+static int count_fruits(crn_replay_schedule *schedule)
 {
-    replay_position *places = malloc(reel->count * sizeof *places);
-    size_t *leader = malloc(reel->count * sizeof *leader);
+    replay_position *places = malloc(schedule->count * sizeof *places);
+    size_t *leader = malloc(schedule->count * sizeof *leader);
     if (!places || !leader) {
         free(places);
         free(leader);
         return -ENOMEM;
     }
-    for (size_t i = 0; i < reel->count; i++) {
-        const crn_reel_view *view = &reel->views[i];
+    for (size_t i = 0; i < schedule->count; i++) {
+        const crn_replay_schedule_view *view = &schedule->views[i];
         places[i] = (replay_position){view->lane, view->epoch, view->recorded.header.fruit, i};
     }
-    qsort(places, reel->count, sizeof *places, compare_places);
-    for (size_t i = 0; i < reel->count; i++) {
+    qsort(places, schedule->count, sizeof *places, compare_places);
+    for (size_t i = 0; i < schedule->count; i++) {
         bool same = i && places[i].lane == places[i - 1].lane &&
                     places[i].epoch == places[i - 1].epoch &&
                     places[i].fruit == places[i - 1].fruit;
         leader[places[i].index] = same ? leader[places[i - 1].index] : places[i].index;
     }
-    for (size_t i = 0; i < reel->count; i++) {
-        reel->views[i].first = leader[i] == i;
-        reel->views[i].fruit = leader[i] == i ? reel->fruits++ : reel->views[leader[i]].fruit;
+    for (size_t i = 0; i < schedule->count; i++) {
+        schedule->views[i].first = leader[i] == i;
+        schedule->views[i].fruit =
+            leader[i] == i ? schedule->fruits++ : schedule->views[leader[i]].fruit;
     }
     free(places);
     free(leader);
@@ -158,78 +163,80 @@ static int count_fruits(crn_reel *reel)
 /* --- pixels
  * ---------------------------------------------------------------------------------------- */
 
-static int preload(crn_reel *reel, crn_error *error)
+static int preload(crn_replay_schedule *schedule, crn_error *error)
 {
-    reel->memory = malloc(reel->bytes);
-    if (!reel->memory)
+    schedule->memory = malloc(schedule->bytes);
+    if (!schedule->memory)
         return crn_error_set(error, -ENOMEM, "no memory for %zu views: lower --preload",
-                             reel->count);
-    unsigned char *to = reel->memory;
+                             schedule->count);
+    unsigned char *to = schedule->memory;
     crn_progress progress;
-    crn_progress_begin(&progress, "views loaded", reel->count);
-    for (size_t i = 0; i < reel->count; i++) {
+    crn_progress_begin(&progress, "views loaded", schedule->count);
+    for (size_t i = 0; i < schedule->count; i++) {
         crn_recorded_view view;
-        int r = crn_reel_take(reel, i, &view, error);
+        int r = crn_replay_schedule_take(schedule, i, &view, error);
         if (r)
             return r;
         size_t maps = (size_t)view.header.payload_bytes;
         size_t intensity = crn_wire_intensity_bytes(&view.header);
-        reel->views[i].recorded.maps = memcpy(to, view.maps, maps);
+        schedule->views[i].recorded.maps = memcpy(to, view.maps, maps);
         to += maps;
         if (intensity)
-            reel->views[i].recorded.intensity = memcpy(to, view.intensity, intensity);
+            schedule->views[i].recorded.intensity = memcpy(to, view.intensity, intensity);
         to += intensity;
         crn_progress_update(&progress, i + 1, NULL);
     }
     crn_progress_end(&progress);
-    crn_recording_end(&reel->reader);
-    reel->in_memory = true;
+    crn_recording_end(&schedule->reader);
+    schedule->in_memory = true;
     return 0;
 }
 
 /* Brings the reader to stand before view `index`. */
-static int wind_to(crn_reel *reel, size_t index, crn_error *error)
+static int wind_to(crn_replay_schedule *schedule, size_t index, crn_error *error)
 {
-    int file = (int)reel->views[index].file;
-    if (!reel->reader || reel->reader_file != file || reel->reader_view > index) {
-        crn_recording_end(&reel->reader);
-        int r = crn_recording_open(reel->paths[file], &reel->reader, error);
+    int file = (int)schedule->views[index].file;
+    if (!schedule->reader || schedule->reader_file != file || schedule->reader_view > index) {
+        crn_recording_end(&schedule->reader);
+        int r = crn_recording_open(schedule->paths[file], &schedule->reader, error);
         if (r)
             return r;
-        reel->reader_file = file;
-        reel->reader_view = index;
-        while (reel->reader_view && (int)reel->views[reel->reader_view - 1].file == file)
-            reel->reader_view--;
+        schedule->reader_file = file;
+        schedule->reader_view = index;
+        while (schedule->reader_view &&
+               (int)schedule->views[schedule->reader_view - 1].file == file)
+            schedule->reader_view--;
     }
-    for (; reel->reader_view < index; reel->reader_view++) {
+    for (; schedule->reader_view < index; schedule->reader_view++) {
         crn_recorded_view view;
-        int r = crn_recording_skip(reel->reader, &view, error);
+        int r = crn_recording_skip(schedule->reader, &view, error);
         if (r <= 0)
             return r ? r : -ENODATA;
     }
     return 0;
 }
 
-int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn_error *error)
+int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
+                             crn_recorded_view *ret_view, crn_error *error)
 {
-    if (reel->in_memory) {
-        *ret_view = reel->views[index].recorded;
+    if (schedule->in_memory) {
+        *ret_view = schedule->views[index].recorded;
         return 0;
     }
     crn_recorded_view view;
-    int r = wind_to(reel, index, error);
+    int r = wind_to(schedule, index, error);
     if (!r) {
-        r = crn_recording_next(reel->reader, &view, error);
-        reel->reader_view++;
+        r = crn_recording_next(schedule->reader, &view, error);
+        schedule->reader_view++;
         r = r > 0 ? 0 : r ? r : -ENODATA;
     }
     /* Sizes were reckoned in the first reading. */
-    if (!r && (view.header.payload_bytes != reel->views[index].recorded.header.payload_bytes ||
-               view.header.flags != reel->views[index].recorded.header.flags))
+    if (!r && (view.header.payload_bytes != schedule->views[index].recorded.header.payload_bytes ||
+               view.header.flags != schedule->views[index].recorded.header.flags))
         r = -ENODATA;
     if (r == -ENODATA)
         crn_error_set(error, r, "%s: it changed while it was read",
-                      reel->paths[reel->views[index].file]);
+                      schedule->paths[schedule->views[index].file]);
     if (!r)
         *ret_view = view;
     return r;
@@ -238,51 +245,51 @@ int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn
 /* --- the reel ----------------------------------------------------------------------------------
  */
 
-int crn_reel_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
-                  crn_reel *ret_reel, crn_error *error)
+int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
+                             crn_replay_schedule *ret_schedule, crn_error *error)
 {
-    crn_reel reel = {.paths = paths};
+    crn_replay_schedule schedule = {.paths = paths};
     int r = 0;
     for (int i = 0; i < files && !r; i++)
-        r = scan_file(tool, &reel, i, error);
-    if (!r && !reel.count)
+        r = scan_file(tool, &schedule, i, error);
+    if (!r && !schedule.count)
         r = crn_error_set(error, -ENODATA, "%s: there is no view to replay", paths[0]);
-    if (!r && count_fruits(&reel))
-        r = crn_error_set(error, -ENOMEM, "no memory for %zu views", reel.count);
-    if (!r && reel.bytes <= preload_bytes)
-        r = preload(&reel, error);
+    if (!r && count_fruits(&schedule))
+        r = crn_error_set(error, -ENOMEM, "no memory for %zu views", schedule.count);
+    if (!r && schedule.bytes <= preload_bytes)
+        r = preload(&schedule, error);
     if (r) {
-        crn_reel_close(&reel);
+        crn_replay_schedule_close(&schedule);
         return r;
     }
-    uint64_t length_ns = reel.views[reel.count - 1].due_ns;
-    reel.period_ns =
-        reel.count > 1 ? length_ns + length_ns / (reel.count - 1) : (uint64_t)LONE_VIEW_NS;
-    *ret_reel = reel;
+    uint64_t length_ns = schedule.views[schedule.count - 1].due_ns;
+    schedule.period_ns =
+        schedule.count > 1 ? length_ns + length_ns / (schedule.count - 1) : (uint64_t)LONE_VIEW_NS;
+    *ret_schedule = schedule;
     return 0;
 }
 
-void crn_reel_close(crn_reel *reel)
+void crn_replay_schedule_close(crn_replay_schedule *schedule)
 {
-    crn_recording_end(&reel->reader);
-    free(reel->views);
-    free(reel->lanes);
-    free(reel->epochs);
-    free(reel->memory);
-    *reel = (crn_reel){0};
+    crn_recording_end(&schedule->reader);
+    free(schedule->views);
+    free(schedule->lanes);
+    free(schedule->epochs);
+    free(schedule->memory);
+    *schedule = (crn_replay_schedule){0};
 }
 
-crn_view_header crn_reel_header(const crn_reel *reel, size_t index, uint64_t loop,
-                                uint64_t run_epoch, uint64_t now_ns)
+crn_view_header crn_replay_schedule_header(const crn_replay_schedule *schedule, size_t index,
+                                           uint64_t loop, uint64_t run_epoch, uint64_t now_ns)
 {
-    const crn_reel_view *view = &reel->views[index];
-    const crn_reel_lane *lane = &reel->lanes[view->lane];
+    const crn_replay_schedule_view *view = &schedule->views[index];
+    const crn_replay_schedule_lane *lane = &schedule->lanes[view->lane];
     crn_view_header header = view->recorded.header;
     header.sequence += loop * (lane->sequence_max - lane->sequence_min + 1);
     header.fruit += loop * (lane->fruit_max - lane->fruit_min + 1);
     header.epoch = run_epoch;
-    if (reel->epoch_count > 1)
-        header.epoch += loop * reel->epoch_count + view->epoch;
+    if (schedule->epoch_count > 1)
+        header.epoch += loop * schedule->epoch_count + view->epoch;
     header.captured_ns = now_ns;
     if (header.deadline_ns)
         header.deadline_ns += now_ns - view->recorded.arrived_ns;

@@ -11,22 +11,22 @@
 #include "src/recording/recording.h"
 #include "tools/common/options.h"
 
-typedef struct crn_reel_view {
+typedef struct crn_replay_schedule_view {
     crn_recorded_view recorded; /* maps and intensity NULL unless the reel is in memory */
     uint64_t due_ns;            /* after the first view */
     uint64_t fruit;             /* 0, 1, 2, … by first appearance */
     uint32_t lane, epoch, file; /* indices */
     bool first;                 /* the first view of its fruit */
-} crn_reel_view;
+} crn_replay_schedule_view;
 
 /* What a lane's numbers span, so that another loop goes on behind them. */
-typedef struct crn_reel_lane {
+typedef struct crn_replay_schedule_lane {
     uint32_t number;
     uint64_t sequence_min, sequence_max, fruit_min, fruit_max;
-} crn_reel_lane;
+} crn_replay_schedule_lane;
 
-typedef struct crn_reel {
-    crn_reel_view *views;
+typedef struct crn_replay_schedule {
+    crn_replay_schedule_view *views;
     size_t count;
     uint64_t fruits;
     uint64_t period_ns; /* from one loop's first view to the next one's */
@@ -34,7 +34,7 @@ typedef struct crn_reel {
     bool in_memory;
 
     char **paths; /* the caller's */
-    crn_reel_lane *lanes;
+    crn_replay_schedule_lane *lanes;
     uint32_t lane_count;
     uint64_t *epochs;
     uint32_t epoch_count;
@@ -42,7 +42,7 @@ typedef struct crn_reel {
     crn_recording_reader *reader; /* of file reader_file, before view reader_view */
     int reader_file;
     size_t reader_view;
-} crn_reel;
+} crn_replay_schedule;
 
 /*
  * Reads the recordings' headers, and their pixels too when all of them take at most preload_bytes.
@@ -50,15 +50,16 @@ typedef struct crn_reel {
  * the longest. What a person should know is told as the tool's notes. 0 or negative errno with
  * *error, -ENODATA without any view. The paths must last as long as the reel.
  */
-int crn_reel_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
-                  crn_reel *ret_reel, crn_error *error);
-void crn_reel_close(crn_reel *reel);
+int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
+                             crn_replay_schedule *ret_schedule, crn_error *error);
+void crn_replay_schedule_close(crn_replay_schedule *schedule);
 
 /*
- * View `index` with its pixels, which last until the next call (until crn_reel_close for a reel in
- * memory). Indices must rise; one that does not begins again at the front.
+ * View `index` with its pixels, which last until the next call (until crn_replay_schedule_close for
+ * a reel in memory). Indices must rise; one that does not begins again at the front.
  */
-int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn_error *error);
+int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
+                             crn_recorded_view *ret_view, crn_error *error);
 
 /*
  * The header that a view has in a run: another epoch, sequence numbers and fruits that go on from
@@ -66,7 +67,7 @@ int crn_reel_take(crn_reel *reel, size_t index, crn_recorded_view *ret_view, crn
  * one was from the view's arrival. A recording of several epochs (senders that restarted) keeps as
  * many in every loop.
  */
-crn_view_header crn_reel_header(const crn_reel *reel, size_t index, uint64_t loop,
-                                uint64_t run_epoch, uint64_t now_ns);
+crn_view_header crn_replay_schedule_header(const crn_replay_schedule *schedule, size_t index,
+                                           uint64_t loop, uint64_t run_epoch, uint64_t now_ns);
 
 #endif

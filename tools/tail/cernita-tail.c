@@ -82,9 +82,9 @@ typedef struct tail_settings {
 typedef struct tail {
     const tail_settings *set;
     void *zmq, *socket;
-    crn_follow *follow;
+    crn_sequence_check *follow;
     crn_latency *latency;
-    crn_pictures *pictures; /* NULL: nothing is drawn */
+    crn_renderer *pictures; /* NULL: nothing is drawn */
     crn_screen screen;
     crn_log_gate unreadable;
     uint64_t unreadable_count;
@@ -193,7 +193,7 @@ static int read_photographs(tail *t, crn_error *error)
     int r = crn_recordings_list(t->set->over, t->set->over_count, &recordings, error);
     for (int i = 0; i < recordings.count && r >= 0; i++) {
         error->text[0] = '\0';
-        r = crn_pictures_over(t->pictures, recordings.paths[i], error);
+        r = crn_renderer_over(t->pictures, recordings.paths[i], error);
         if (r >= 0 && *error->text)
             crn_tool_note(&tool, "%s", error->text);
     }
@@ -212,22 +212,22 @@ static int tail_init(tail *t, const tail_settings *set, crn_error *error)
     int r = open_socket(t, error);
     if (r < 0)
         return r;
-    if (crn_follow_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
+    if (crn_sequence_check_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
         return crn_error_set(error, -ENOMEM, "no memory");
     if (set->draw) {
         /* Drawing gives way to the line where both share the cores; libzmq's thread does not. */
         if (nice(DRAWING_NICE) < 0)
             errno = 0;
-        r = crn_pictures_create(set->draw, set->last, &t->pictures, error);
+        r = crn_renderer_create(set->draw, set->last, &t->pictures, error);
     }
     return r < 0 ? r : read_photographs(t, error);
 }
 
 static void tail_done(tail *t)
 {
-    crn_pictures_free(&t->pictures);
+    crn_renderer_free(&t->pictures);
     crn_latency_free(&t->latency);
-    crn_follow_free(&t->follow);
+    crn_sequence_check_free(&t->follow);
     if (t->socket)
         zmq_close(t->socket);
     if (t->zmq)
@@ -237,14 +237,14 @@ static void tail_done(tail *t)
 static void tell_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
 {
     char which[128];
-    crn_follow_name_gap(first, last, which, sizeof which);
+    crn_sequence_check_name_gap(first, last, which, sizeof which);
     crn_screen_add(&t->screen, "lane %" PRIu64 ": %" PRIu64 " verdict%s lost (sequence %s)", lane,
                    last - first + 1, last == first ? "" : "s", which);
 }
 
 static void tell_run(tail *t, const char *run)
 {
-    if (crn_follow_run(t->follow, run))
+    if (crn_sequence_check_run(t->follow, run))
         crn_screen_add(&t->screen, "the daemon started anew (run %s)", run);
 }
 
@@ -252,7 +252,8 @@ static void tell_sequence(tail *t, const crn_decoded *verdict)
 {
     uint64_t first;
     tell_run(t, verdict->run);
-    crn_followed followed = crn_follow_verdict(t->follow, verdict->lane, verdict->sequence, &first);
+    crn_sequence_finding followed =
+        crn_sequence_check_verdict(t->follow, verdict->lane, verdict->sequence, &first);
     if (followed == CRN_FOLLOWED_GAP)
         tell_lost(t, verdict->lane, first, verdict->sequence - 1);
     else if (followed == CRN_FOLLOWED_OLD)
@@ -261,7 +262,7 @@ static void tell_sequence(tail *t, const crn_decoded *verdict)
 }
 
 /* The daemon's word once a second: also shows verdicts lost after which none came any more. */
-static int handle_status(tail *t, const crn_packed *packed, crn_error *error)
+static int handle_status(tail *t, const crn_messagepack_json *packed, crn_error *error)
 {
     crn_decoded_status status;
     int r = crn_decode_status(packed, &status, error);
@@ -270,7 +271,7 @@ static int handle_status(tail *t, const crn_packed *packed, crn_error *error)
     tell_run(t, status.run);
     for (uint32_t i = 0; i < status.lane_count; i++) {
         uint64_t first, lane = status.lanes[i].lane, last = status.lanes[i].sequence;
-        if (crn_follow_last(t->follow, lane, last, &first))
+        if (crn_sequence_check_last(t->follow, lane, last, &first))
             tell_lost(t, lane, first, last);
     }
     if (*t->state && strcmp(t->state, status.state))
@@ -279,7 +280,7 @@ static int handle_status(tail *t, const crn_packed *packed, crn_error *error)
     return 0;
 }
 
-static int handle_verdict(tail *t, const crn_packed *packed, crn_error *error)
+static int handle_verdict(tail *t, const crn_messagepack_json *packed, crn_error *error)
 {
     crn_decoded *verdict = NULL;
     int r = crn_decode(packed, &verdict, error);
@@ -291,14 +292,14 @@ static int handle_verdict(tail *t, const crn_packed *packed, crn_error *error)
         tell_sequence(t, verdict);
         r = crn_latency_add(t->latency, verdict);
         if (t->set->json) {
-            crn_packed_print(packed, stdout);
+            crn_messagepack_json_print(packed, stdout);
         } else {
             char line[CRN_LINE_BYTES];
-            crn_tell_verdict(verdict, t->screen.color, line);
+            crn_verdict_text(verdict, t->screen.color, line);
             crn_screen_add(&t->screen, "%s", line);
         }
         if (t->pictures)
-            crn_pictures_offer(t->pictures, &verdict);
+            crn_renderer_offer(t->pictures, &verdict);
     }
     crn_decoded_free(&verdict);
     return r;
@@ -338,12 +339,12 @@ static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
     /* What the grader gets says of the daemon what the viewers' status does. */
     if (!is_verdict && strcmp(topic, "status") != 0 && strcmp(topic, "alive") != 0)
         return 0;
-    crn_packed packed;
+    crn_messagepack_json packed;
     crn_error error = {""};
-    int r = crn_packed_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
+    int r = crn_messagepack_json_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
     if (!r) {
         r = is_verdict ? handle_verdict(t, &packed, &error) : handle_status(t, &packed, &error);
-        crn_packed_done(&packed);
+        crn_messagepack_json_done(&packed);
     }
     bool skipped = r == -EBADMSG || r == -ENOMEM;
     uint64_t held;
@@ -390,8 +391,8 @@ static int read_batch(tail *t)
 /* Waits for something to read, or draws meanwhile. 0 or -errno with *error. */
 static int pass_time(tail *t, crn_error *error)
 {
-    if (t->pictures && crn_pictures_waiting(t->pictures)) {
-        int r = crn_pictures_draw(t->pictures, error);
+    if (t->pictures && crn_renderer_waiting(t->pictures)) {
+        int r = crn_renderer_draw(t->pictures, error);
         return r < 0 ? r : 0;
     }
     zmq_pollitem_t item = {.socket = t->socket, .events = ZMQ_POLLIN};
@@ -427,10 +428,10 @@ static int conclude(tail *t, crn_error *error)
 {
     int r = t->pictures ? 1 : 0;
     while (r > 0)
-        r = crn_pictures_draw(t->pictures, error);
+        r = crn_renderer_draw(t->pictures, error);
     if (t->pictures) {
         uint64_t drawn, missed;
-        crn_pictures_count(t->pictures, &drawn, &missed);
+        crn_renderer_count(t->pictures, &drawn, &missed);
         if (missed)
             crn_tool_note(&tool,
                           "%" PRIu64 " pictures drawn; %" PRIu64
@@ -442,7 +443,7 @@ static int conclude(tail *t, crn_error *error)
                       t->unreadable_count, t->unreadable_count == 1 ? "" : "s",
                       t->unreadable_count == 1 ? "was" : "were");
     if (t->set->table)
-        crn_latency_print(t->latency, crn_follow_get_stats(t->follow),
+        crn_latency_print(t->latency, crn_sequence_check_get_stats(t->follow),
                           t->set->json ? stderr : stdout);
     return r;
 }

@@ -133,7 +133,7 @@ static void print_row(const crn_latency_row *row, double budget_ms, FILE *out)
     fputc('\n', out);
 }
 
-static void print_sequences(const crn_follow_stats *followed, FILE *out)
+static void print_sequences(const crn_sequence_check_stats *followed, FILE *out)
 {
     if (followed->lost)
         fprintf(out, "sequences: %" PRIu64 " verdict%s lost", followed->lost,
@@ -148,7 +148,7 @@ static void print_sequences(const crn_follow_stats *followed, FILE *out)
     fprintf(out, ")\n");
 }
 
-void crn_latency_print(crn_latency *latency, const crn_follow_stats *followed, FILE *out)
+void crn_latency_print(crn_latency *latency, const crn_sequence_check_stats *followed, FILE *out)
 {
     const uint64_t *kinds = latency->verdicts;
     uint64_t all =

@@ -34,6 +34,6 @@ int crn_latency_add(crn_latency *latency, const crn_decoded *verdict);
 bool crn_latency_get(crn_latency *latency, int32_t index, crn_latency_row *ret_row);
 
 /* The table, the counts of verdicts, and whether every sequence was there. */
-void crn_latency_print(crn_latency *latency, const crn_follow_stats *followed, FILE *out);
+void crn_latency_print(crn_latency *latency, const crn_sequence_check_stats *followed, FILE *out);
 
 #endif

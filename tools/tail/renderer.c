@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct crn_pictures {
+struct crn_renderer {
     char *dir;
     int32_t last;
     crn_photos *photos; /* NULL: none */
@@ -18,7 +18,7 @@ struct crn_pictures {
     uint64_t drawn, missed;
 };
 
-int crn_pictures_create(const char *dir, int32_t last, crn_pictures **ret_pictures,
+int crn_renderer_create(const char *dir, int32_t last, crn_renderer **ret_pictures,
                         crn_error *error)
 {
     if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
@@ -28,11 +28,11 @@ int crn_pictures_create(const char *dir, int32_t last, crn_pictures **ret_pictur
     struct stat status;
     if (stat(dir, &status) < 0 || !S_ISDIR(status.st_mode))
         return crn_error_set(error, -ENOTDIR, "%s: is no folder; pictures need one", dir);
-    crn_pictures *pictures = calloc(1, sizeof *pictures);
+    crn_renderer *pictures = calloc(1, sizeof *pictures);
     if (pictures)
         pictures->dir = strdup(dir);
     if (!pictures || !pictures->dir) {
-        crn_pictures_free(&pictures);
+        crn_renderer_free(&pictures);
         return crn_error_set(error, -ENOMEM, "%s: no memory for pictures", dir);
     }
     pictures->last = last;
@@ -40,7 +40,7 @@ int crn_pictures_create(const char *dir, int32_t last, crn_pictures **ret_pictur
     return 0;
 }
 
-void crn_pictures_free(crn_pictures **pictures)
+void crn_renderer_free(crn_renderer **pictures)
 {
     if (!*pictures)
         return;
@@ -52,7 +52,7 @@ void crn_pictures_free(crn_pictures **pictures)
     *pictures = NULL;
 }
 
-int crn_pictures_over(crn_pictures *pictures, const char *path, crn_error *error)
+int crn_renderer_over(crn_renderer *pictures, const char *path, crn_error *error)
 {
     if (!pictures->photos && crn_photos_create(&pictures->photos) < 0)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its photographs", path);
@@ -60,7 +60,7 @@ int crn_pictures_over(crn_pictures *pictures, const char *path, crn_error *error
 }
 
 /* Takes the oldest out of the ring; the caller's from then on. */
-static crn_decoded *take_oldest(crn_pictures *pictures)
+static crn_decoded *take_oldest(crn_renderer *pictures)
 {
     crn_decoded *verdict = pictures->waiting[pictures->first];
     pictures->waiting[pictures->first] = NULL;
@@ -69,7 +69,7 @@ static crn_decoded *take_oldest(crn_pictures *pictures)
     return verdict;
 }
 
-void crn_pictures_offer(crn_pictures *pictures, crn_decoded **verdict)
+void crn_renderer_offer(crn_renderer *pictures, crn_decoded **verdict)
 {
     crn_draw_extent(*verdict, &pictures->extent);
     if (pictures->count == (pictures->last ? pictures->last : CRN_PICTURES_MAX)) {
@@ -81,12 +81,12 @@ void crn_pictures_offer(crn_pictures *pictures, crn_decoded **verdict)
     *verdict = NULL;
 }
 
-bool crn_pictures_waiting(const crn_pictures *pictures)
+bool crn_renderer_waiting(const crn_renderer *pictures)
 {
     return !pictures->last && pictures->count;
 }
 
-int crn_pictures_draw(crn_pictures *pictures, crn_error *error)
+int crn_renderer_draw(crn_renderer *pictures, crn_error *error)
 {
     if (!pictures->count)
         return 0;
@@ -107,7 +107,7 @@ int crn_pictures_draw(crn_pictures *pictures, crn_error *error)
     return 1;
 }
 
-void crn_pictures_count(const crn_pictures *pictures, uint64_t *ret_drawn, uint64_t *ret_missed)
+void crn_renderer_count(const crn_renderer *pictures, uint64_t *ret_drawn, uint64_t *ret_missed)
 {
     *ret_drawn = pictures->drawn;
     *ret_missed = pictures->missed;

@@ -15,23 +15,23 @@ typedef struct followed_lane {
     bool begun;    /* in this run */
 } followed_lane;
 
-struct crn_follow {
+struct crn_sequence_check {
     char run[RUN_BYTES];
     followed_lane *lanes; /* few: searched one by one */
     size_t capacity;
-    crn_follow_stats stats;
+    crn_sequence_check_stats stats;
 };
 
-int crn_follow_create(crn_follow **ret_follow)
+int crn_sequence_check_create(crn_sequence_check **ret_follow)
 {
-    crn_follow *follow = calloc(1, sizeof *follow);
+    crn_sequence_check *follow = calloc(1, sizeof *follow);
     if (!follow)
         return -ENOMEM;
     *ret_follow = follow;
     return 0;
 }
 
-void crn_follow_free(crn_follow **follow)
+void crn_sequence_check_free(crn_sequence_check **follow)
 {
     if (!*follow)
         return;
@@ -40,7 +40,7 @@ void crn_follow_free(crn_follow **follow)
     *follow = NULL;
 }
 
-bool crn_follow_run(crn_follow *follow, const char *run)
+bool crn_sequence_check_run(crn_sequence_check *follow, const char *run)
 {
     if (follow->stats.runs && !strncmp(follow->run, run, RUN_BYTES - 1))
         return false;
@@ -50,7 +50,7 @@ bool crn_follow_run(crn_follow *follow, const char *run)
     return follow->stats.runs++ > 0;
 }
 
-static followed_lane *find_lane(crn_follow *follow, uint64_t number, bool add)
+static followed_lane *find_lane(crn_sequence_check *follow, uint64_t number, bool add)
 {
     for (size_t i = 0; i < follow->stats.lanes; i++)
         if (follow->lanes[i].lane == number)
@@ -70,8 +70,8 @@ static followed_lane *find_lane(crn_follow *follow, uint64_t number, bool add)
     return lane;
 }
 
-crn_followed crn_follow_verdict(crn_follow *follow, uint64_t lane_number, uint64_t sequence,
-                                uint64_t *ret_first)
+crn_sequence_finding crn_sequence_check_verdict(crn_sequence_check *follow, uint64_t lane_number,
+                                                uint64_t sequence, uint64_t *ret_first)
 {
     followed_lane *lane = find_lane(follow, lane_number, true);
     if (!lane)
@@ -81,9 +81,9 @@ crn_followed crn_follow_verdict(crn_follow *follow, uint64_t lane_number, uint64
         return CRN_FOLLOWED_OLD;
     }
     uint64_t lost = lane->begun ? sequence - lane->next : 0;
-    crn_followed followed = !lane->begun ? CRN_FOLLOWED_FIRST
-                            : lost       ? CRN_FOLLOWED_GAP
-                                         : CRN_FOLLOWED_NEXT;
+    crn_sequence_finding followed = !lane->begun ? CRN_FOLLOWED_FIRST
+                                    : lost       ? CRN_FOLLOWED_GAP
+                                                 : CRN_FOLLOWED_NEXT;
     if (lost)
         *ret_first = lane->next;
     follow->stats.lost += lost;
@@ -92,8 +92,8 @@ crn_followed crn_follow_verdict(crn_follow *follow, uint64_t lane_number, uint64
     return followed;
 }
 
-bool crn_follow_last(crn_follow *follow, uint64_t lane_number, uint64_t sequence,
-                     uint64_t *ret_first)
+bool crn_sequence_check_last(crn_sequence_check *follow, uint64_t lane_number, uint64_t sequence,
+                             uint64_t *ret_first)
 {
     followed_lane *lane = find_lane(follow, lane_number, false);
     if (!lane || !lane->begun || sequence < lane->next)
@@ -104,12 +104,12 @@ bool crn_follow_last(crn_follow *follow, uint64_t lane_number, uint64_t sequence
     return true;
 }
 
-const crn_follow_stats *crn_follow_get_stats(const crn_follow *follow)
+const crn_sequence_check_stats *crn_sequence_check_get_stats(const crn_sequence_check *follow)
 {
     return &follow->stats;
 }
 
-void crn_follow_name_gap(uint64_t first, uint64_t last, char *text, size_t size)
+void crn_sequence_check_name_gap(uint64_t first, uint64_t last, char *text, size_t size)
 {
     if (last - first >= NAMED_MOST) {
         snprintf(text, size, "%" PRIu64 " to %" PRIu64, first, last);

@@ -86,7 +86,7 @@ static void append_special(line_end *line, const crn_decoded *verdict)
         append(line, "  [stale]");
 }
 
-void crn_tell_verdict(const crn_decoded *verdict, bool color, char text[CRN_LINE_BYTES])
+void crn_verdict_text(const crn_decoded *verdict, bool color, char text[CRN_LINE_BYTES])
 {
     line_end line = {text, 0};
     append_clock(&line, verdict->published_ns);

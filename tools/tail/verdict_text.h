@@ -14,7 +14,7 @@
  * views judged of those expected, total latency against the budget, what was found, what became of
  * views that were not judged whole, what else is special. Coloured by terminal codes if asked.
  */
-void crn_tell_verdict(const crn_decoded *verdict, bool color, char line[CRN_LINE_BYTES]);
+void crn_verdict_text(const crn_decoded *verdict, bool color, char line[CRN_LINE_BYTES]);
 
 /*
  * Lines that wait for the next flush. A terminal slower than the line gets the latest

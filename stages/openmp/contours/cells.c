@@ -30,7 +30,7 @@ static crn_point point_on(const crn_contours_job *job, crn_contours_track *t, ui
 
 static void open_run(crn_contours_part *part, uint32_t segment, crn_point head, uint32_t *entry)
 {
-    crn_contours_opening *opening = &part->openings[part->opening_count];
+    crn_open_run *opening = &part->openings[part->opening_count];
     opening->head = head;
     opening->segment = segment;
     opening->entered = entry != NULL;
@@ -39,8 +39,8 @@ static void open_run(crn_contours_part *part, uint32_t segment, crn_point head, 
     part->opening_count++;
 }
 
-void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
-                                  const crn_contours_rows *rows, uint32_t bit)
+void crn_contours_add_boundary_cell(const crn_contours_job *job, crn_contours_strip *strip,
+                                    const crn_contours_rows *rows, uint32_t bit)
 {
     uint32_t lane = bit % job->lanes, word = bit / 64, shift = bit % 64;
     int32_t x = (int32_t)(bit / job->lanes), y = rows->row;
@@ -52,7 +52,7 @@ void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_stri
     bool no_left = ~from_left(rows->valid, word, job->lanes) >> shift & 1;
     bool no_right = ~from_right(rows->valid, word, job->lanes) >> shift & 1;
     bool no_top = ~rows->valid_above[word] >> shift & 1;
-    const bool lonely[4] = {[TOP] = no_top, [LEFT] = no_left, [RIGHT] = no_right};
+    const bool boundary[4] = {[TOP] = no_top, [LEFT] = no_left, [RIGHT] = no_right};
     bool is_saddle = corners == 6 || corners == 9;
     const saddle_kind *saddle = &saddle_kinds[job->params->connectivity][corners & 1];
     uint32_t slots[4] = {[TOP] = strip->desk->above[bit], [LEFT] = t->left};
@@ -64,9 +64,9 @@ void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_stri
         uint32_t s = t->count++;
         t->points[s] = point_on(job, t, lane, kind.to, y, x);
         t->links[s] = kind.to < BOTTOM ? slots[kind.to] : CRN_NONE;
-        if (lonely[kind.to])
+        if (boundary[kind.to])
             t->links[s] = kind.to == TOP && entry ? CRN_LINK_END | bit : CRN_NONE;
-        if (lonely[kind.from])
+        if (boundary[kind.from])
             open_run(part, s, point_on(job, t, lane, kind.from, y, x),
                      kind.from == TOP ? entry : NULL);
         else if (kind.from < BOTTOM)
@@ -99,11 +99,11 @@ void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *
     }
 }
 
-void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid,
-                              const uint64_t *valid_above, uint64_t *ret_lonely)
+void crn_contours_find_boundary(const crn_contours_job *job, const uint64_t *valid,
+                                const uint64_t *valid_above, uint64_t *ret_boundary)
 {
     for (ptrdiff_t i = 0; i < (ptrdiff_t)job->words; i++)
-        ret_lonely[i] =
+        ret_boundary[i] =
             ~valid_above[i] | ~from_left(valid, i, job->lanes) | ~from_right(valid, i, job->lanes);
 }
 

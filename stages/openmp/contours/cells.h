@@ -86,8 +86,8 @@ CRN_INLINE uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t lan
 }
 
 /* A cell at the border of the picture or the strip, or beside cells that are left out. */
-void crn_contours_add_lonely_cell(const crn_contours_job *job, crn_contours_strip *strip,
-                                  const crn_contours_rows *rows, uint32_t bit);
+void crn_contours_add_boundary_cell(const crn_contours_job *job, crn_contours_strip *strip,
+                                    const crn_contours_rows *rows, uint32_t bit);
 
 /* Runs begin and end at sides at the bottom of the row above that no cell follows. bottom_entries:
  * by bit, or NULL. */
@@ -95,8 +95,8 @@ void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *
                                const crn_contours_rows *rows, uint32_t *bottom_entries);
 
 /* Cells without a neighbour above, to the left or to the right. */
-void crn_contours_find_lonely(const crn_contours_job *job, const uint64_t *valid,
-                              const uint64_t *valid_above, uint64_t *ret_lonely);
+void crn_contours_find_boundary(const crn_contours_job *job, const uint64_t *valid,
+                                const uint64_t *valid_above, uint64_t *ret_boundary);
 
 /* Clears the bits of masked pixels. Says whether there are any. */
 bool crn_contours_mask_out(const crn_contours_job *job, int32_t y, uint64_t *bits);

@@ -121,7 +121,7 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
     size_t row = row_words(job);
     memset(memory, 0, CONSTANT_ROWS * row * sizeof *memory);
     memset(memory + row, 0xff, row * sizeof *memory);
-    uint64_t *frame = memory + 2 * row + job->margin, *lonely = frame + row;
+    uint64_t *frame = memory + 2 * row + job->margin, *boundary = frame + row;
     uint32_t begin = job->closed ? 0 : job->lanes;
     uint32_t end = job->closed ? job->bits : job->bits - job->lanes;
     for (uint32_t word = 0; word < job->words; word++) {
@@ -136,8 +136,8 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
     job->zeros = memory + job->margin;
     job->ones = memory + row + job->margin;
     job->frame = frame;
-    job->frame_lonely = lonely;
-    crn_contours_find_lonely(job, frame, frame, lonely);
+    job->frame_boundary = boundary;
+    crn_contours_find_boundary(job, frame, frame, boundary);
     set_thresholds(job, memory + CONSTANT_ROWS * row);
 }
 
@@ -146,7 +146,7 @@ typedef struct contours_memory {
     uint32_t *links;
     crn_point *travels;
     crn_contours_run *runs;
-    crn_contours_opening *openings;
+    crn_open_run *openings;
     uint32_t *order;
     crn_contours_strip *strips;
     crn_contours_part *parts;
@@ -212,8 +212,9 @@ static void set_strip(const crn_contours_job *job, const contours_extent *e,
     job->strips[k] = strip;
 }
 
-static crn_contours_desk set_scratch(const crn_contours_job *job, const contours_extent *e,
-                                     const contours_memory *m, int32_t thread, crn_context *context)
+static crn_contours_scratch set_scratch(const crn_contours_job *job, const contours_extent *e,
+                                        const contours_memory *m, int32_t thread,
+                                        crn_context *context)
 {
     size_t row = row_words(job);
     uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
@@ -224,18 +225,18 @@ static crn_contours_desk set_scratch(const crn_contours_job *job, const contours
         rows[i] = words + (size_t)i * row + job->margin;
     uint32_t *lists = (uint32_t *)(words + DESK_ROWS * row);
     size_t segments = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)thread;
-    return (crn_contours_desk){.valid_pixels = {rows[0], rows[1]},
-                               .valid_cells = {rows[2], rows[3]},
-                               .inside = {rows[4], rows[5]},
-                               .shifted = {rows[6], rows[7]},
-                               .active = rows[8],
-                               .lonely = rows[9],
-                               .above = lists,
-                               .list = lists + job->bits,
-                               .gathered = lists + job->bits + job->words,
-                               .points = m->points + segments,
-                               .links = m->links + segments,
-                               .pace = crn_pace_start(context)};
+    return (crn_contours_scratch){.valid_pixels = {rows[0], rows[1]},
+                                  .valid_cells = {rows[2], rows[3]},
+                                  .inside = {rows[4], rows[5]},
+                                  .shifted = {rows[6], rows[7]},
+                                  .active = rows[8],
+                                  .boundary = rows[9],
+                                  .above = lists,
+                                  .list = lists + job->bits,
+                                  .gathered = lists + job->bits + job->words,
+                                  .points = m->points + segments,
+                                  .links = m->links + segments,
+                                  .pace = crn_pace_start(context)};
 }
 
 /* --- the steps, each of a strip
@@ -248,7 +249,7 @@ static bool is_cut_short(crn_pace *pace, int64_t work)
 }
 
 static void scan_strip(const crn_contours_job *job, const contours_extent *e,
-                       const crn_contours_way *way, crn_contours_desk *desk, int32_t k)
+                       const crn_contours_variant *way, crn_contours_scratch *desk, int32_t k)
 {
     crn_contours_strip *strip = &job->strips[k];
     strip->desk = desk;
@@ -308,10 +309,10 @@ static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contour
 }
 
 static void run_alone(const crn_contours_job *job, const contours_extent *e,
-                      const contours_memory *m, const crn_contours_way *way, crn_context *context,
-                      crn_contours *out)
+                      const contours_memory *m, const crn_contours_variant *way,
+                      crn_context *context, crn_contours *out)
 {
-    crn_contours_desk desk = set_scratch(job, e, m, 0, context);
+    crn_contours_scratch desk = set_scratch(job, e, m, 0, context);
     for (int32_t k = 0; k < job->strip_count; k++)
         scan_strip(job, e, way, &desk, k);
     join_strips(job, &desk.pace, out);
@@ -322,12 +323,12 @@ static void run_alone(const crn_contours_job *job, const contours_extent *e,
 }
 
 static void run_together(const crn_contours_job *job, const contours_extent *e,
-                         const contours_memory *m, const crn_contours_way *way,
+                         const contours_memory *m, const crn_contours_variant *way,
                          crn_context *context, crn_contours *out)
 {
 #pragma omp parallel num_threads(way->threads)
     {
-        crn_contours_desk desk = set_scratch(job, e, m, omp_get_thread_num(), context);
+        crn_contours_scratch desk = set_scratch(job, e, m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
             scan_strip(job, e, way, &desk, k);
@@ -343,7 +344,7 @@ static void run_together(const crn_contours_job *job, const contours_extent *e,
 }
 
 /* The planes of a job: one, or all of an interleaved picture. `out` is added to. */
-static int run_job(crn_contours_job *job, const crn_contours_way *way, crn_context *context,
+static int run_job(crn_contours_job *job, const crn_contours_variant *way, crn_context *context,
                    crn_contours *out)
 {
     int32_t more = job->closed ? 1 : -1;
@@ -392,9 +393,9 @@ static bool is_interleaved(const crn_image *in)
            (in->width + (int64_t)1) * planes * planes < (int64_t)1 << 32;
 }
 
-int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
-                           const crn_contours_params *params, const crn_image *in,
-                           crn_contours *out)
+int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
+                             const crn_contours_params *params, const crn_image *in,
+                             crn_contours *out)
 {
     int r = crn_contours_check(params, in, out);
     if (r < 0)
@@ -418,10 +419,10 @@ int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
     return 0;
 }
 
-crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most)
+crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most)
 {
     static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
-        crn_contours_scan_plain, crn_contours_scan_avx2, crn_contours_scan_avx512};
+        crn_contours_scan_baseline, crn_contours_scan_avx2, crn_contours_scan_avx512};
     int64_t elements = (int64_t)in->height * in->width;
     if (is_interleaved(in))
         elements *= in->planes;
@@ -437,7 +438,7 @@ crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most)
         strips = 1;
     if (threads > 1 && strips < STRIPS_PER_THREAD * threads)
         strips = STRIPS_PER_THREAD * threads;
-    return (crn_contours_way){scans[crn_target_best()], (int32_t)strips, (int32_t)threads};
+    return (crn_contours_variant){scans[crn_target_best()], (int32_t)strips, (int32_t)threads};
 }
 
 int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
@@ -446,6 +447,6 @@ int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
     int r = crn_contours_check(params, in, out);
     if (r < 0)
         return r;
-    crn_contours_way way = crn_contours_way_for(in, crn_context_threads(context));
-    return crn_contours_openmp_by(&way, context, params, in, out);
+    crn_contours_variant way = crn_contours_variant_for(in, crn_context_threads(context));
+    return crn_contours_openmp_with(&way, context, params, in, out);
 }

@@ -38,7 +38,7 @@ typedef struct crn_contours_run {
 } crn_contours_run;
 
 /* What is known of a run that is no closed contour by itself. */
-typedef struct crn_contours_opening {
+typedef struct crn_open_run {
     crn_point head;   /* where it begins */
     uint32_t segment; /* its first */
     uint32_t exit;    /* the end that its last segment links to */
@@ -57,7 +57,7 @@ typedef struct crn_contours_opening {
     int32_t least_strip; /* the run with the least segment */
     uint32_t least_run;
     uint32_t total, base;
-} crn_contours_opening;
+} crn_open_run;
 
 /* What the scan keeps at hand per plane. */
 typedef struct crn_contours_track {
@@ -73,7 +73,7 @@ typedef struct crn_contours_part {
     crn_contours_track track; /* its arrays are the thread's, gone with the next strip */
     crn_point *travels;
     crn_contours_run *runs;
-    crn_contours_opening *openings;
+    crn_open_run *openings;
     uint32_t *order; /* runs with a length, by their least segment */
     uint32_t opening_count, run_count, order_count;
     uint32_t contour_count; /* of the contours whose least segment lies here */
@@ -84,22 +84,22 @@ typedef struct crn_contours_part {
 
 /* What one thread scans with, whichever the strip. Words before and after each row of bits are
  * readable, the job's `margin` of them. */
-typedef struct crn_contours_desk {
-    uint64_t *inside[2], *shifted[2], *valid_pixels[2], *valid_cells[2], *active, *lonely;
+typedef struct crn_contours_scratch {
+    uint64_t *inside[2], *shifted[2], *valid_pixels[2], *valid_cells[2], *active, *boundary;
     uint32_t *above;   /* by bit: the segment that touches the upper side */
     uint32_t *list;    /* of active words */
     void *gathered;    /* two rows of elements, where memory has steps */
     crn_point *points; /* for the tracks, lane after lane */
     uint32_t *links;
     crn_pace pace; /* once it is over, what is found is of no use: steps may end half-way */
-} crn_contours_desk;
+} crn_contours_scratch;
 
 typedef struct crn_contours_strip {
     int32_t row, end;                       /* cells */
     uint32_t *top_entries, *bottom_entries; /* by bit: the run that begins there, or CRN_NONE; NULL
                                                where no strip follows */
     crn_contours_part *parts;               /* one per lane */
-    crn_contours_desk *desk;                /* while it is scanned */
+    crn_contours_scratch *desk;             /* while it is scanned */
 } crn_contours_strip;
 
 /* One plane, or all planes of an interleaved picture. */
@@ -116,15 +116,15 @@ typedef struct crn_contours_job {
     const void *threshold; /* 64 elements, or a row of them where `threshold_step` is 64 */
     uint32_t threshold_step;
     double near_pixel; /* |fraction - 1/2| from which a point may coincide with a pixel */
-    const uint64_t *zeros, *ones, *frame, *frame_lonely; /* rows: nothing, everything, the valid
+    const uint64_t *zeros, *ones, *frame, *frame_boundary; /* rows: nothing, everything, the valid
                                         cells, and those with a side where no cell follows */
     crn_contours_strip *strips;
     int32_t strip_count;
 } crn_contours_job;
 
 /* The opening of the whole contour's first run. */
-static inline crn_contours_opening *crn_contours_lead(const crn_contours_job *job, uint32_t lane,
-                                                      crn_contours_opening *opening)
+static inline crn_open_run *crn_open_run_head(const crn_contours_job *job, uint32_t lane,
+                                              crn_open_run *opening)
 {
     if (opening->lead_strip < 0)
         return opening;
@@ -134,18 +134,18 @@ static inline crn_contours_opening *crn_contours_lead(const crn_contours_job *jo
 typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
 
 /* Finds a strip's segments, links and openings; ends early once its desk's pace is over. */
-crn_contours_scan_fn crn_contours_scan_plain;
+crn_contours_scan_fn crn_contours_scan_baseline;
 crn_contours_scan_fn crn_contours_scan_avx2;
 crn_contours_scan_fn crn_contours_scan_avx512;
 
 /* Bits of the elements above their threshold, and whether a NaN may be among them; `row` has
  * width * lanes elements. */
-bool crn_contours_row_inside_plain(const crn_contours_job *job, const void *row, uint64_t *bits);
+bool crn_contours_row_inside_baseline(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
 
 /* Bits of the elements that are NaN. */
-void crn_contours_row_nan_plain(const crn_contours_job *job, const void *row, uint64_t *bits);
+void crn_contours_row_nan_baseline(const crn_contours_job *job, const void *row, uint64_t *bits);
 void crn_contours_row_nan_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
 void crn_contours_row_nan_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
 
@@ -164,17 +164,17 @@ void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane
                        crn_contours *out);
 
 /* How to go about it: chosen by the processor and the picture's size, or by a test. */
-typedef struct crn_contours_way {
+typedef struct crn_contours_variant {
     crn_contours_scan_fn *scan;
     int32_t strips;  /* >= 1; fewer where the rows do not suffice */
     int32_t threads; /* >= 1 */
-} crn_contours_way;
+} crn_contours_variant;
 
 /* That of this processor for a picture of that size, with at most so many threads. */
-crn_contours_way crn_contours_way_for(const crn_image *in, int32_t threads_most);
+crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most);
 
-int crn_contours_openmp_by(const crn_contours_way *way, crn_context *context,
-                           const crn_contours_params *params, const crn_image *in,
-                           crn_contours *out);
+int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
+                             const crn_contours_params *params, const crn_image *in,
+                             crn_contours *out);
 
 #endif

@@ -143,8 +143,8 @@ static inline uint64_t nan_f32(const float *v)
 
 #else
 
-#define row_inside crn_contours_row_inside_plain
-#define row_nan    crn_contours_row_nan_plain
+#define row_inside crn_contours_row_inside_baseline
+#define row_nan    crn_contours_row_nan_baseline
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {

@@ -13,9 +13,9 @@
 #define row_inside    crn_contours_row_inside_avx2
 #define row_nan       crn_contours_row_nan_avx2
 #else
-#define contours_scan crn_contours_scan_plain
-#define row_inside    crn_contours_row_inside_plain
-#define row_nan       crn_contours_row_nan_plain
+#define contours_scan crn_contours_scan_baseline
+#define row_inside    crn_contours_row_inside_baseline
+#define row_nan       crn_contours_row_nan_baseline
 #endif
 
 static const double runs_along_x[4] = {[TOP] = 1, [BOTTOM] = 1};
@@ -75,7 +75,7 @@ CRN_INLINE void add_cell(const crn_contours_job *job, crn_contours_track *t, uin
 }
 
 /* The words with active cells. No branch: where they lie cannot be foretold. */
-CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_desk *desk)
+CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_scratch *desk)
 {
     uint32_t count = 0;
     for (uint32_t word = 0; word < job->words; word++) {
@@ -92,10 +92,10 @@ CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_d
 
 /* The active cells of a row. `lonely`: cells that lack a neighbour. */
 CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
-                         const crn_contours_rows *rows, const uint64_t *lonely, crn_type type,
+                         const crn_contours_rows *rows, const uint64_t *boundary, crn_type type,
                          bool is_planar)
 {
-    crn_contours_desk *desk = strip->desk;
+    crn_contours_scratch *desk = strip->desk;
     uint32_t count = list_words(job, desk);
     /* A single plane's track stays in registers. */
     crn_contours_track track = strip->parts[0].track;
@@ -105,7 +105,7 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
         uint32_t word = desk->list[k];
         const crn_contours_corners corners = {{rows->shifted_above[word], rows->inside_above[word],
                                                rows->shifted[word], rows->inside[word]}};
-        uint64_t careful = lonely[word];
+        uint64_t careful = boundary[word];
         for (uint64_t active = desk->active[word]; active; active &= active - 1) {
             unsigned i = (unsigned)__builtin_ctzll(active);
             uint32_t bit = word * 64 + i, x = bit;
@@ -113,7 +113,7 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
             if (careful >> i & 1) {
                 if (is_planar)
                     strip->parts[0].track = track;
-                crn_contours_add_lonely_cell(job, strip, rows, bit);
+                crn_contours_add_boundary_cell(job, strip, rows, bit);
                 if (is_planar)
                     track = strip->parts[0].track;
                 continue;
@@ -130,12 +130,12 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
 }
 
 CRN_INLINE void scan_row_of(const crn_contours_job *job, crn_contours_strip *strip,
-                            const crn_contours_rows *rows, const uint64_t *lonely, crn_type type)
+                            const crn_contours_rows *rows, const uint64_t *boundary, crn_type type)
 {
     if (job->lanes == 1)
-        scan_row(job, strip, rows, lonely, type, true);
+        scan_row(job, strip, rows, boundary, type, true);
     else
-        scan_row(job, strip, rows, lonely, type, false);
+        scan_row(job, strip, rows, boundary, type, false);
 }
 
 /* Active: not all four corners on one side. Says whether any cell is. */
@@ -159,20 +159,20 @@ static bool find_active(const crn_contours_job *job, const uint64_t *restrict in
 }
 
 static void scan_active(const crn_contours_job *job, crn_contours_strip *strip,
-                        const crn_contours_rows *rows, const uint64_t *lonely)
+                        const crn_contours_rows *rows, const uint64_t *boundary)
 {
     switch (job->image.type) {
     case CRN_U8:
-        scan_row_of(job, strip, rows, lonely, CRN_U8);
+        scan_row_of(job, strip, rows, boundary, CRN_U8);
         return;
     case CRN_U16:
-        scan_row_of(job, strip, rows, lonely, CRN_U16);
+        scan_row_of(job, strip, rows, boundary, CRN_U16);
         return;
     case CRN_F16:
-        scan_row_of(job, strip, rows, lonely, CRN_F16);
+        scan_row_of(job, strip, rows, boundary, CRN_F16);
         return;
     case CRN_F32:
-        scan_row_of(job, strip, rows, lonely, CRN_F32);
+        scan_row_of(job, strip, rows, boundary, CRN_F32);
         return;
     }
 }
@@ -194,7 +194,7 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
 }
 
 /* A row of pixels as bits; outside the picture there are none. Says whether some do not count. */
-static bool read_row(const crn_contours_job *job, crn_contours_desk *desk, int32_t y,
+static bool read_row(const crn_contours_job *job, crn_contours_scratch *desk, int32_t y,
                      const void *elements)
 {
     uint64_t *inside = desk->inside[y & 1];
@@ -225,8 +225,8 @@ static const void *elements_of(const crn_contours_job *job, const crn_contours_s
 }
 
 /* The valid cells between two rows of pixels, of which some do not count. */
-static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_desk *desk, int32_t y,
-                                   bool is_cut, bool was_cut)
+static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_scratch *desk,
+                                   int32_t y, bool is_cut, bool was_cut)
 {
     if (!is_cut && !was_cut)
         return job->frame;
@@ -238,18 +238,18 @@ static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_des
 }
 
 /* The cells of a row that lack a neighbour, or whose values do not all exist. */
-static const uint64_t *lonely_cells(const crn_contours_job *job, const crn_contours_strip *strip,
-                                    const crn_contours_rows *rows)
+static const uint64_t *boundary_cells(const crn_contours_job *job, const crn_contours_strip *strip,
+                                      const crn_contours_rows *rows)
 {
     if (rows->row == job->image.height)
         return job->ones;
     if (rows->valid == job->frame && rows->valid_above == job->frame)
-        return job->frame_lonely;
-    crn_contours_find_lonely(job, rows->valid, rows->valid_above, strip->desk->lonely);
-    return strip->desk->lonely;
+        return job->frame_boundary;
+    crn_contours_find_boundary(job, rows->valid, rows->valid_above, strip->desk->boundary);
+    return strip->desk->boundary;
 }
 
-static void move_on(const crn_contours_desk *desk, crn_contours_rows *rows, int32_t y)
+static void move_on(const crn_contours_scratch *desk, crn_contours_rows *rows, int32_t y)
 {
     int now = y & 1;
     rows->row = y;
@@ -262,7 +262,7 @@ static void move_on(const crn_contours_desk *desk, crn_contours_rows *rows, int3
 
 void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
 {
-    crn_contours_desk *desk = strip->desk;
+    crn_contours_scratch *desk = strip->desk;
     crn_contours_rows rows = {.valid = job->zeros};
     const void *above = elements_of(job, strip, strip->row - 1);
     bool was_cut = read_row(job, desk, strip->row - 1, above);
@@ -282,7 +282,7 @@ void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
         if (find_active(job, rows.inside, rows.inside_above, rows.shifted_above, rows.valid,
                         desk->shifted[y & 1], desk->active)) {
             set_values(job, &rows, above, below);
-            scan_active(job, strip, &rows, lonely_cells(job, strip, &rows));
+            scan_active(job, strip, &rows, boundary_cells(job, strip, &rows));
         }
         above = below;
         was_cut = is_cut;

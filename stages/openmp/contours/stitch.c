@@ -8,7 +8,7 @@ static crn_contours_part *part_of(const crn_contours_job *job, int32_t strip, ui
 
 /* Which run follows this one in the strip above or below. */
 static void find_next(const crn_contours_job *job, int32_t strip, uint32_t lane,
-                      crn_contours_opening *opening)
+                      crn_open_run *opening)
 {
     opening->next = CRN_NONE;
     if (opening->exit == CRN_NONE)
@@ -47,7 +47,7 @@ static stitch_summary sum_up(const crn_contours_job *job, int32_t strip, uint32_
     uint32_t i = first;
     do {
         const crn_contours_part *part = part_of(job, at, lane);
-        const crn_contours_opening *opening = &part->openings[i];
+        const crn_open_run *opening = &part->openings[i];
         const crn_contours_run *run = &part->runs[i];
         if (run->count) {
             contour_position least = {at, opening->least, i};
@@ -74,7 +74,7 @@ static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint
     int32_t at = lead_strip;
     do {
         crn_contours_part *part = part_of(job, at, lane);
-        crn_contours_opening *opening = &part->openings[i];
+        crn_open_run *opening = &part->openings[i];
         bool is_lead = at == lead_strip && i == lead;
         opening->lead_strip = lead_strip;
         opening->lead = lead;
@@ -84,7 +84,7 @@ static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint
         i = opening->next;
     } while (i != CRN_NONE && !(at == lead_strip && i == lead));
 
-    crn_contours_opening *opening = &part_of(job, lead_strip, lane)->openings[lead];
+    crn_open_run *opening = &part_of(job, lead_strip, lane)->openings[lead];
     opening->closed = closed;
     opening->total = sum.total;
     opening->base = CRN_NONE;
@@ -123,7 +123,7 @@ void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t lan
         uint32_t *base = &part->runs[i].base;
         bool closed = true;
         if (i < part->opening_count) {
-            crn_contours_opening *lead = crn_contours_lead(job, lane, &part->openings[i]);
+            crn_open_run *lead = crn_open_run_head(job, lane, &part->openings[i]);
             if (part->openings[i].lead_strip >= 0 &&
                 (lead->least_strip != strip || lead->least_run != i))
                 continue;

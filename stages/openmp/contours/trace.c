@@ -27,9 +27,8 @@ static void note_least(crn_contours_part *part, uint32_t least, uint32_t run)
 }
 
 /* The run from an opening to where it ends. `check`: leave out segments without a length. */
-static inline __attribute__((always_inline)) void trace_open(crn_contours_part *part,
-                                                             crn_contours_opening *opening,
-                                                             crn_contours_run *run, bool check)
+static inline __attribute__((always_inline)) void
+trace_open(crn_contours_part *part, crn_open_run *opening, crn_contours_run *run, bool check)
 {
     uint32_t *links = part->track.links;
     const crn_point *points = part->track.points, *before = &opening->head;
@@ -117,7 +116,7 @@ static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pa
     uint32_t travelled = 0;
     for (uint32_t i = 0; i < part->opening_count; i++) {
         crn_contours_run *run = &part->runs[i];
-        crn_contours_opening *opening = &part->openings[i];
+        crn_open_run *opening = &part->openings[i];
         run->start = travelled;
         if (pace->over)
             return travelled;
@@ -221,9 +220,9 @@ static void copy_points(const destination *to, uint32_t place, const crn_point *
 static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_contours_part *part,
                          uint32_t i, crn_contours *out)
 {
-    crn_contours_opening *opening = &part->openings[i];
+    crn_open_run *opening = &part->openings[i];
     const crn_contours_run *run = &part->runs[i];
-    const crn_contours_opening *lead = crn_contours_lead(job, lane, opening);
+    const crn_open_run *lead = crn_open_run_head(job, lane, opening);
     if (lead->base == CRN_NONE)
         return;
     destination to = {out->points + lead->base, lead->total,

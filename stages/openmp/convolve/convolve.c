@@ -50,7 +50,7 @@ static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *i
 /* One tile of one strip on its way down. */
 typedef struct descent {
     const crn_convolve_job *job;
-    crn_convolve_desk *desk;
+    crn_convolve_scratch *desk;
     crn_convolve_rows in, out;
     crn_convolve_tile tile;
     size_t count; /* elements of the tile */
@@ -153,7 +153,7 @@ static crn_convolve_tile tile_at(const crn_convolve_job *job, int32_t x)
 }
 
 /* Rows begin to end - 1 of a plane. */
-static void filter_strip(const crn_convolve_job *job, crn_convolve_desk *desk, int32_t plane,
+static void filter_strip(const crn_convolve_job *job, crn_convolve_scratch *desk, int32_t plane,
                          int32_t begin, int32_t end)
 {
     int64_t first = (int64_t)begin - job->params->height / 2;
@@ -173,7 +173,7 @@ static void filter_strip(const crn_convolve_job *job, crn_convolve_desk *desk, i
     }
 }
 
-static void filter_item(const crn_convolve_job *job, crn_convolve_desk *desk, int32_t strips,
+static void filter_item(const crn_convolve_job *job, crn_convolve_scratch *desk, int32_t strips,
                         int64_t item)
 {
     int64_t plane = item / strips, k = item % strips;
@@ -191,7 +191,7 @@ static bool is_worth_two_passes(const crn_convolve_params *params)
     return width > 1 && height > 1 && width * height > 2 * width + height + 4;
 }
 
-static int set_taps(crn_convolve_job *job, const crn_convolve_way *way, crn_context *context)
+static int set_taps(crn_convolve_job *job, const crn_convolve_variant *way, crn_context *context)
 {
     const crn_convolve_params *params = job->params;
     job->taps = (crn_convolve_taps){params->weights, params->width, params->height, job->lanes};
@@ -210,7 +210,7 @@ static int set_taps(crn_convolve_job *job, const crn_convolve_way *way, crn_cont
     return 0;
 }
 
-static void set_tiles(crn_convolve_job *job, const crn_convolve_way *way)
+static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *way)
 {
     job->ring = job->taps.height + CRN_CONVOLVE_DOWN - 1;
     int64_t halo = (int64_t)(job->params->width - 1) * job->lanes;
@@ -256,20 +256,20 @@ static int reserve(const crn_convolve_job *job, int32_t threads, crn_context *co
     return 0;
 }
 
-static crn_convolve_desk desk_of(const crn_convolve_job *job, const convolve_memory *m,
-                                 int32_t thread, crn_context *context)
+static crn_convolve_scratch desk_of(const crn_convolve_job *job, const convolve_memory *m,
+                                    int32_t thread, crn_context *context)
 {
     size_t i = (size_t)thread, ring = (size_t)job->ring;
-    return (crn_convolve_desk){.ring = m->ring + i * ring * job->pitch,
-                               .extended = m->extended + i * job->pitch,
-                               .rows = m->rows + i * 2 * ring,
-                               .results = m->results + i * CRN_CONVOLVE_DOWN * m->result_bytes,
-                               .result_bytes = m->result_bytes,
-                               .pace = crn_pace_start(context)};
+    return (crn_convolve_scratch){.ring = m->ring + i * ring * job->pitch,
+                                  .extended = m->extended + i * job->pitch,
+                                  .rows = m->rows + i * 2 * ring,
+                                  .results = m->results + i * CRN_CONVOLVE_DOWN * m->result_bytes,
+                                  .result_bytes = m->result_bytes,
+                                  .pace = crn_pace_start(context)};
 }
 
-int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
-                           const crn_convolve_params *params, const crn_image *in, crn_image *out)
+int crn_convolve_openmp_with(const crn_convolve_variant *way, crn_context *context,
+                             const crn_convolve_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_convolve_check(params, in, out);
     if (r < 0)
@@ -296,14 +296,14 @@ int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
     if (r < 0)
         return r;
     if (threads == 1) {
-        crn_convolve_desk desk = desk_of(&job, &m, 0, context);
+        crn_convolve_scratch desk = desk_of(&job, &m, 0, context);
         for (int64_t item = 0; item < items; item++)
             filter_item(&job, &desk, strips, item);
         return crn_context_status(context);
     }
 #pragma omp parallel num_threads(threads)
     {
-        crn_convolve_desk desk = desk_of(&job, &m, omp_get_thread_num(), context);
+        crn_convolve_scratch desk = desk_of(&job, &m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t item = 0; item < items; item++)
             filter_item(&job, &desk, strips, item);
@@ -319,7 +319,7 @@ static const crn_convolve_filters *filters_of_this_processor(void)
     case CRN_AVX2:
         return &crn_convolve_filters_avx2;
     default:
-        return &crn_convolve_filters_plain;
+        return &crn_convolve_filters_baseline;
     }
 }
 
@@ -333,7 +333,8 @@ int crn_convolve_openmp(crn_context *context, const crn_convolve_params *params,
     work *= 8.0 + params->width * params->height;
     double threads = work / WORK_PER_THREAD;
     int32_t limit = crn_context_threads(context);
-    crn_convolve_way way = {.filters = filters_of_this_processor(), .strips = 1, .threads = limit};
+    crn_convolve_variant way = {
+        .filters = filters_of_this_processor(), .strips = 1, .threads = limit};
     if (threads < limit)
         way.threads = threads < 1 ? 1 : (int32_t)threads;
     /* A strip loads a kernel's height more rows than it writes. */
@@ -343,5 +344,5 @@ int crn_convolve_openmp(crn_context *context, const crn_convolve_params *params,
             STRIPS_PER_THREAD * way.threads < most ? STRIPS_PER_THREAD * way.threads : most;
     if (way.strips < way.threads)
         way.strips = way.threads;
-    return crn_convolve_openmp_by(&way, context, params, in, out);
+    return crn_convolve_openmp_with(&way, context, params, in, out);
 }

@@ -39,7 +39,7 @@ typedef struct crn_convolve_filters {
     void (*widen)(const uint8_t *from, float *to, size_t count);
 } crn_convolve_filters;
 
-extern const crn_convolve_filters crn_convolve_filters_plain;
+extern const crn_convolve_filters crn_convolve_filters_baseline;
 extern const crn_convolve_filters crn_convolve_filters_avx2;
 extern const crn_convolve_filters crn_convolve_filters_avx512;
 
@@ -74,14 +74,14 @@ typedef struct crn_convolve_job {
 } crn_convolve_job;
 
 /* What a thread works with. */
-typedef struct crn_convolve_desk {
+typedef struct crn_convolve_scratch {
     float *ring;         /* job->ring rows */
     float *extended;     /* a row before it is filtered along, when separable */
     const float **rows;  /* twice job->ring: each row's place, and once more behind */
     uint8_t *results;    /* CRN_CONVOLVE_DOWN rows of results, where the picture's are not dense */
     size_t result_bytes; /* of one of them */
     crn_pace pace;
-} crn_convolve_desk;
+} crn_convolve_scratch;
 
 /* Writes the elements under the kernel for results x .. x + width - 1 of a picture's row (-1: of
  * zeros), those beyond the picture included, as f32. */
@@ -89,15 +89,16 @@ void crn_convolve_extend(const crn_convolve_job *job, const crn_convolve_rows *i
                          const crn_convolve_tile *tile, float *to);
 
 /* How to go about it: chosen by the processor and the picture's size, or by a test. */
-typedef struct crn_convolve_way {
+typedef struct crn_convolve_variant {
     const crn_convolve_filters *filters;
     int32_t strips;     /* >= 1; fewer where the rows do not suffice */
     int32_t threads;    /* >= 1 */
     int32_t tile_width; /* pixels; 0: as the cache likes it */
     enum { CRN_CONVOLVE_BY_COST, CRN_CONVOLVE_WHOLE, CRN_CONVOLVE_FACTORED } passes;
-} crn_convolve_way;
+} crn_convolve_variant;
 
-int crn_convolve_openmp_by(const crn_convolve_way *way, crn_context *context,
-                           const crn_convolve_params *params, const crn_image *in, crn_image *out);
+int crn_convolve_openmp_with(const crn_convolve_variant *way, crn_context *context,
+                             const crn_convolve_params *params, const crn_image *in,
+                             crn_image *out);
 
 #endif

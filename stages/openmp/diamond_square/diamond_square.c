@@ -37,7 +37,7 @@ typedef struct target_functions {
 } target_functions;
 
 static const target_functions functions[CRN_TARGETS] = {
-    [CRN_PLAIN] = {crn_diamond_square_columns_plain, crn_diamond_square_pair_plain},
+    [CRN_BASELINE] = {crn_diamond_square_columns_baseline, crn_diamond_square_pair_baseline},
     [CRN_AVX2] = {crn_diamond_square_columns_avx2, crn_diamond_square_pair_avx2},
     [CRN_AVX512] = {crn_diamond_square_columns_avx512, crn_diamond_square_pair_avx512},
 };
@@ -408,8 +408,8 @@ static crn_diamond_square_keys keys_of(uint64_t seed)
     return keys;
 }
 
-int crn_diamond_square_openmp_by(const crn_diamond_square_variant *way, crn_context *context,
-                                 const crn_diamond_square_params *params, crn_image *out)
+int crn_diamond_square_openmp_with(const crn_diamond_square_variant *way, crn_context *context,
+                                   const crn_diamond_square_params *params, crn_image *out)
 {
     int r = crn_diamond_square_check(params, out);
     if (r < 0)
@@ -454,5 +454,5 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
     size_t bytes = (size_t)out->height * (size_t)out->width * crn_type_bytes(out->type);
     crn_diamond_square_variant way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
                                       bytes >= STREAM_BYTES};
-    return crn_diamond_square_openmp_by(&way, context, params, out);
+    return crn_diamond_square_openmp_with(&way, context, params, out);
 }

@@ -73,10 +73,10 @@ typedef struct crn_diamond_square_pair {
 
 typedef void crn_diamond_square_pair_fn(const crn_diamond_square_pair *pair);
 
-crn_diamond_square_columns_fn crn_diamond_square_columns_plain;
+crn_diamond_square_columns_fn crn_diamond_square_columns_baseline;
 crn_diamond_square_columns_fn crn_diamond_square_columns_avx2;
 crn_diamond_square_columns_fn crn_diamond_square_columns_avx512;
-crn_diamond_square_pair_fn crn_diamond_square_pair_plain;
+crn_diamond_square_pair_fn crn_diamond_square_pair_baseline;
 crn_diamond_square_pair_fn crn_diamond_square_pair_avx2;
 crn_diamond_square_pair_fn crn_diamond_square_pair_avx512;
 
@@ -88,7 +88,7 @@ typedef struct crn_diamond_square_variant {
     bool stream;           /* dense f32 goes past the caches */
 } crn_diamond_square_variant;
 
-int crn_diamond_square_openmp_by(const crn_diamond_square_variant *way, crn_context *context,
-                                 const crn_diamond_square_params *params, crn_image *out);
+int crn_diamond_square_openmp_with(const crn_diamond_square_variant *way, crn_context *context,
+                                   const crn_diamond_square_params *params, crn_image *out);
 
 #endif

@@ -72,8 +72,9 @@ static size_t set_stage(const crn_image *picture, int32_t lanes, int32_t levels,
 }
 
 /* Memory for what stands between the passes. */
-static int set_stages(const crn_haar_way *way, const crn_haar_params *params, const crn_image *in,
-                      const crn_image *out, int32_t lanes, crn_context *context, stages *ret_stages)
+static int set_stages(const crn_haar_variant *way, const crn_haar_params *params,
+                      const crn_image *in, const crn_image *out, int32_t lanes,
+                      crn_context *context, stages *ret_stages)
 {
     stages s = {.count = (params->levels + way->fused - 1) / way->fused};
     size_t floats = 0;
@@ -96,7 +97,7 @@ static int set_stages(const crn_haar_way *way, const crn_haar_params *params, co
     return 0;
 }
 
-static void add_pass(haar_plan *p, const crn_haar_way *way, crn_haar_strip_fn *strip,
+static void add_pass(haar_plan *p, const crn_haar_variant *way, crn_haar_strip_fn *strip,
                      const crn_haar_job *job)
 {
     int64_t square = (int64_t)1 << job->levels;
@@ -109,15 +110,15 @@ static void add_pass(haar_plan *p, const crn_haar_way *way, crn_haar_strip_fn *s
 }
 
 /* The levels between stage `i` and the next. */
-static void set_levels(const crn_haar_way *way, const crn_haar_params *params, int32_t i,
+static void set_levels(const crn_haar_variant *way, const crn_haar_params *params, int32_t i,
                        crn_haar_job *job)
 {
     int32_t left = params->levels - i * way->fused;
     job->levels = left < way->fused ? left : way->fused;
 }
 
-static void plan_forward(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, haar_plan *p)
+static void plan_forward(const crn_haar_variant *way, const crn_haar_params *params,
+                         const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i < s->count; i++) {
         set_levels(way, params, i, job);
@@ -131,8 +132,8 @@ static void plan_forward(const crn_haar_way *way, const crn_haar_params *params,
     }
 }
 
-static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, haar_plan *p)
+static void plan_inverse(const crn_haar_variant *way, const crn_haar_params *params,
+                         const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = s->count - 1; i >= 0; i--) {
         set_levels(way, params, i, job);
@@ -145,8 +146,8 @@ static void plan_inverse(const crn_haar_way *way, const crn_haar_params *params,
     }
 }
 
-static void plan_denoise(const crn_haar_way *way, const crn_haar_params *params, const stages *s,
-                         crn_haar_job *job, haar_plan *p)
+static void plan_denoise(const crn_haar_variant *way, const crn_haar_params *params,
+                         const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i + 1 < s->count; i++) {
         set_levels(way, params, i, job);
@@ -212,8 +213,8 @@ static void run_together(const haar_plan *p, int32_t threads, float *desks, crn_
     }
 }
 
-int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,
-                       const crn_image *in, crn_image *out)
+int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
+                         const crn_haar_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_haar_check(params, in, out);
     if (r < 0)
@@ -256,15 +257,15 @@ int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_
     return crn_context_status(context);
 }
 
-static crn_haar_way way_for(const crn_context *context, const crn_haar_params *params,
-                            const crn_image *in)
+static crn_haar_variant way_for(const crn_context *context, const crn_haar_params *params,
+                                const crn_image *in)
 {
     static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
-        [CRN_PLAIN] = &crn_haar_kernels_plain,
+        [CRN_BASELINE] = &crn_haar_kernels_baseline,
         [CRN_AVX2] = &crn_haar_kernels_avx2,
         [CRN_AVX512] = &crn_haar_kernels_avx512,
     };
-    crn_haar_way way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1, false};
+    crn_haar_variant way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1, false};
     int64_t elements = (int64_t)in->planes * in->height * in->width;
     int64_t useful = elements / ELEMENTS_PER_THREAD, threads = crn_context_threads(context);
     way.threads = (int32_t)(useful < 1 ? 1 : useful < threads ? useful : threads);
@@ -286,6 +287,6 @@ int crn_haar_openmp(crn_context *context, const crn_haar_params *params, const c
     int r = crn_haar_check(params, in, out);
     if (r < 0)
         return r;
-    crn_haar_way way = way_for(context, params, in);
-    return crn_haar_openmp_by(&way, context, params, in, out);
+    crn_haar_variant way = way_for(context, params, in);
+    return crn_haar_openmp_with(&way, context, params, in, out);
 }

@@ -51,7 +51,7 @@ typedef struct crn_haar_kernels {
     void (*stream)(const float *from, float *to, size_t count);
 } crn_haar_kernels;
 
-extern const crn_haar_kernels crn_haar_kernels_plain;
+extern const crn_haar_kernels crn_haar_kernels_baseline;
 extern const crn_haar_kernels crn_haar_kernels_avx2;
 extern const crn_haar_kernels crn_haar_kernels_avx512;
 
@@ -131,15 +131,15 @@ static inline int32_t crn_haar_halved(int32_t size, int32_t levels)
 }
 
 /* How to go about it: chosen by the processor and the picture's size, or by a test. */
-typedef struct crn_haar_way {
+typedef struct crn_haar_variant {
     const crn_haar_kernels *kernels;
     int32_t fused;   /* levels at once, from 1 to CRN_HAAR_FUSED_MAX */
     int32_t strips;  /* >= 1; fewer where the rows do not suffice */
     int32_t threads; /* >= 1 */
     bool stream;     /* write past the cache */
-} crn_haar_way;
+} crn_haar_variant;
 
-int crn_haar_openmp_by(const crn_haar_way *way, crn_context *context, const crn_haar_params *params,
-                       const crn_image *in, crn_image *out);
+int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
+                         const crn_haar_params *params, const crn_image *in, crn_image *out);
 
 #endif

@@ -214,9 +214,9 @@ CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshol
     if (op == DENOISE) {
         bool kept = g->bottom != g->top;
         q.a = g->average ? read_half(g->average, s, whole) : q.a;
-        q.b = soften(q.b, set1(threshold));
-        q.c = keep_if(soften(q.c, set1(threshold)), kept);
-        q.d = keep_if(soften(q.d, set1(threshold)), kept);
+        q.b = soft_threshold(q.b, set1(threshold));
+        q.c = keep_if(soft_threshold(q.c, set1(threshold)), kept);
+        q.d = keep_if(soft_threshold(q.d, set1(threshold)), kept);
         q = four_sums(q);
     }
     if (op == AVERAGE || op == FORWARD)

@@ -108,7 +108,7 @@ CRN_INLINE vector_square four_sums(vector_square q)
                            (top - bottom) * half, (top_less - bottom_less) * half};
 }
 
-CRN_INLINE vector soften(vector difference, vector threshold)
+CRN_INLINE vector soft_threshold(vector difference, vector threshold)
 {
     vector magnitude = (vector)((vector_bits)difference & INT32_MAX);
     vector left = at_least_0(magnitude - threshold);

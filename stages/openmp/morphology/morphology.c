@@ -24,7 +24,7 @@ enum {
 enum { SET_FIRST, SET_SECOND, SET_OUT, SETS };
 
 typedef struct morphology_job {
-    const crn_morphology_way *way;
+    const crn_morphology_variant *way;
     crn_morphology_operation operation;
     crn_type type;
     bool saves_memory;
@@ -361,9 +361,9 @@ static int make_plans(morphology_job *j, crn_context *context, const crn_element
     return r;
 }
 
-int crn_morphology_openmp_by(const crn_morphology_way *way, crn_context *context,
-                             const crn_morphology_params *params, const crn_image *in,
-                             crn_image *out)
+int crn_morphology_openmp_with(const crn_morphology_variant *way, crn_context *context,
+                               const crn_morphology_params *params, const crn_image *in,
+                               crn_image *out)
 {
     int r = crn_morphology_check(params, in, out);
     if (r < 0)
@@ -387,7 +387,7 @@ const crn_morphology_kernels *crn_morphology_kernels_of(int target)
 {
     return target == CRN_AVX512 ? &crn_morphology_kernels_avx512
            : target == CRN_AVX2 ? &crn_morphology_kernels_avx2
-                                : &crn_morphology_kernels_plain;
+                                : &crn_morphology_kernels_baseline;
 }
 
 int crn_morphology_openmp(crn_context *context, const crn_morphology_params *params,
@@ -403,8 +403,8 @@ int crn_morphology_openmp(crn_context *context, const crn_morphology_params *par
     threads = threads < crn_context_threads(context) ? threads : crn_context_threads(context);
     threads = threads > 1 ? threads : 1;
     strips = strips < 4 * threads ? strips : 4 * threads;
-    crn_morphology_way way = {.kernels = crn_morphology_kernels_of(crn_target_best()),
-                              .threads = (int32_t)threads,
-                              .strips = threads > 1 && strips > 1 ? (int32_t)strips : 1};
-    return crn_morphology_openmp_by(&way, context, params, in, out);
+    crn_morphology_variant way = {.kernels = crn_morphology_kernels_of(crn_target_best()),
+                                  .threads = (int32_t)threads,
+                                  .strips = threads > 1 && strips > 1 ? (int32_t)strips : 1};
+    return crn_morphology_openmp_with(&way, context, params, in, out);
 }

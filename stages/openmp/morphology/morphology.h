@@ -70,7 +70,7 @@ typedef struct crn_morphology_kernels {
     void (*subtract)(bool is_f32, void *to, const void *a, const void *b, size_t bytes);
 } crn_morphology_kernels;
 
-extern const crn_morphology_kernels crn_morphology_kernels_plain;
+extern const crn_morphology_kernels crn_morphology_kernels_baseline;
 extern const crn_morphology_kernels crn_morphology_kernels_avx2;
 extern const crn_morphology_kernels crn_morphology_kernels_avx512;
 
@@ -174,17 +174,17 @@ const void *crn_morphology_row(const crn_morphology_rows *rows, int32_t row, int
                                int32_t end, size_t size, void *gathered);
 
 /* How the work is cut up and done. The result does not depend on it. */
-typedef struct crn_morphology_way {
+typedef struct crn_morphology_variant {
     const crn_morphology_kernels *kernels;
     int32_t threads;
     int32_t strips;    /* of rows */
     int32_t columns;   /* of a tile; 0: as many as the cache likes */
     bool saves_memory; /* levels are not kept, as with elements too large for it */
-} crn_morphology_way;
+} crn_morphology_variant;
 
-int crn_morphology_openmp_by(const crn_morphology_way *way, crn_context *context,
-                             const crn_morphology_params *params, const crn_image *in,
-                             crn_image *out);
+int crn_morphology_openmp_with(const crn_morphology_variant *way, crn_context *context,
+                               const crn_morphology_params *params, const crn_image *in,
+                               crn_image *out);
 
 /* The kernels of a target, enum crn_target. */
 const crn_morphology_kernels *crn_morphology_kernels_of(int target);

@@ -44,7 +44,7 @@ static const crn_ranklet_target targets[CRN_TARGETS] = {
             crn_ranklet_pairs16_advance_##name, crn_ranklet_split_##name,                          \
             crn_ranklet_finish32_##name, crn_ranklet_finish64_##name                               \
     }
-    [CRN_PLAIN] = TARGET(plain),
+    [CRN_BASELINE] = TARGET(baseline),
     [CRN_AVX2] = TARGET(avx2),
     [CRN_AVX512] = TARGET(avx512),
 };
@@ -63,7 +63,7 @@ typedef struct ranklet_job {
     const crn_ranklet_params *params;
     const crn_image *in;
     crn_image *out;
-    const crn_ranklet_way *way;
+    const crn_ranklet_variant *way;
     const crn_ranklet_target *target;
     crn_ranklet_width counts_width;
     int32_t rows, columns;  /* of a tile, at most */
@@ -308,8 +308,8 @@ static ranklet_scratch desk_of(const ranklet_job *j, int32_t thread, crn_context
         .pace = crn_pace_start(context)};
 }
 
-int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
-                          const crn_ranklet_params *params, const crn_image *in, crn_image *out)
+int crn_ranklet_openmp_with(const crn_ranklet_variant *way, crn_context *context,
+                            const crn_ranklet_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_ranklet_check(params, in, out);
     if (r < 0)
@@ -351,8 +351,8 @@ static int32_t between(int64_t value, int64_t least, int64_t most)
 }
 
 /* Tiles as wide as the caches like, and as high as leaves enough of them for all threads. */
-static void set_tiles(crn_ranklet_way *way, const crn_ranklet_params *params, const crn_image *in,
-                      const crn_image *out, double ns)
+static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params,
+                      const crn_image *in, const crn_image *out, double ns)
 {
     static const int64_t column_bytes[] = {768, 1536, 1536, 1536, 1536, 6144};
     crn_ranklet_width width = crn_ranklet_width_needed(params);
@@ -394,10 +394,10 @@ int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, c
     double positions = (double)in->planes * out->height * out->width;
     double threads = positions * ns / NS_PER_THREAD;
     int32_t most = crn_context_threads(context);
-    crn_ranklet_way way = {.target = crn_target_best(),
-                           .threads = threads >= most ? most
-                                      : threads < 1   ? 1
-                                                      : (int32_t)threads};
+    crn_ranklet_variant way = {.target = crn_target_best(),
+                               .threads = threads >= most ? most
+                                          : threads < 1   ? 1
+                                                          : (int32_t)threads};
     set_tiles(&way, params, in, out, ns);
-    return crn_ranklet_openmp_by(&way, context, params, in, out);
+    return crn_ranklet_openmp_with(&way, context, params, in, out);
 }

@@ -118,7 +118,7 @@ typedef struct crn_ranklet_target {
     void crn_ranklet_finish32_##target(const crn_ranklet_finish *job);                             \
     void crn_ranklet_finish64_##target(const crn_ranklet_finish *job)
 
-CRN_RANKLET_DECLARE(plain);
+CRN_RANKLET_DECLARE(baseline);
 CRN_RANKLET_DECLARE(avx2);
 CRN_RANKLET_DECLARE(avx512);
 
@@ -129,20 +129,20 @@ typedef enum crn_ranklet_method {
 } crn_ranklet_method;
 
 /* How to go about it: chosen by the processor, the window and the picture, or by a test. */
-typedef struct crn_ranklet_way {
+typedef struct crn_ranklet_variant {
     crn_target target;
     int32_t rows, columns; /* most positions of a tile */
     int32_t threads;
     crn_ranklet_method method;
     crn_ranklet_width counts_width; /* at least as wide as need be */
-} crn_ranklet_way;
+} crn_ranklet_variant;
 
 /* Do sums over pairs fit into the numbers that hold them? 8: codes of 8 bits, else of 16. */
 bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits);
 
 crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params);
 
-int crn_ranklet_openmp_by(const crn_ranklet_way *way, crn_context *context,
-                          const crn_ranklet_params *params, const crn_image *in, crn_image *out);
+int crn_ranklet_openmp_with(const crn_ranklet_variant *way, crn_context *context,
+                            const crn_ranklet_params *params, const crn_image *in, crn_image *out);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct crn_values_kernels {
     crn_values_count_fn *count;
 } crn_values_kernels;
 
-extern const crn_values_kernels crn_values_kernels_plain;
+extern const crn_values_kernels crn_values_kernels_baseline;
 extern const crn_values_kernels crn_values_kernels_avx2;
 extern const crn_values_kernels crn_values_kernels_avx512;
 
