@@ -1,4 +1,4 @@
-/* What the files of stages/picture*.c share. */
+/* What the files of stages/picture share. */
 #ifndef CRN_STAGES_PICTURE_INTERNAL_H
 #define CRN_STAGES_PICTURE_INTERNAL_H
 

@@ -3,7 +3,7 @@
  * compression libtiff decodes, classic or big, either byte order, several pages, with alpha) and
  * PNG (up to 16 bits a sample).
  *
- * Nothing outside stages/picture*.c sees libtiff or libpng, but for the line's recordings.
+ * Nothing outside stages/picture sees libtiff or libpng, but for the line's recordings.
  */
 #ifndef CRN_STAGES_PICTURE_PICTURE_H
 #define CRN_STAGES_PICTURE_PICTURE_H
