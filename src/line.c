@@ -176,8 +176,8 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
                             error);
 }
 
-/* Sleeps until a message, an ended view, a signal to stop, or the next moment something falls due.
- */
+/* Sleeps until a message, an ended view, a signal
+ * to stop, or the next moment something falls due. */
 static void wait_for_work(crn_line *line)
 {
     struct pollfd polled[8];

@@ -73,8 +73,8 @@ static void tell_crash(int signal_number)
     raise(signal_number); /* SA_RESETHAND: the default action now */
 }
 
-/* SIGTERM, SIGINT and SIGHUP; true: they wait. Called before there are threads, which inherit it.
- */
+/* SIGTERM, SIGINT and SIGHUP; true: they wait.
+ * Called before there are threads, which inherit it. */
 static void block_signals(bool block)
 {
     sigset_t signals;
@@ -259,8 +259,8 @@ static int serve(const options *given, char **argv, crn_config *config)
     const crn_gpu *gpu = find_gpu(config);
     if (given->check)
         return check(config, gpu);
-    /* Not EXIT_CONFIG: an address or a disk may come later, so a service manager shall try again.
-     */
+    /* Not EXIT_CONFIG: an address or a disk may come
+     * later, so a service manager shall try again. */
     if (crn_preflight(config, gpu, stderr, NULL) < 0)
         return EXIT_RUNTIME;
     crn_malloc_keep_pages();

@@ -22,8 +22,8 @@ struct crn_context {
     } scratch[CRN_SCRATCH_SLOTS];
 };
 
-/* A mapping of its own rather than malloc: untouched pages of a worst case never become resident.
- */
+/* A mapping of its own rather than malloc: untouched
+ * pages of a worst case never become resident. */
 static void *take_pages(void *owner, size_t bytes)
 {
     (void)owner;
@@ -150,8 +150,8 @@ void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
     bytes *= (size_t)context->views;
     if (bytes <= context->scratch[slot].bytes)
         return context->scratch[slot].memory;
-    /* What it held is of no use to anybody: with both at once, the largest pictures would not fit.
-     */
+    /* What it held is of no use to anybody: with both
+     * at once, the largest pictures would not fit. */
     if (context->scratch[slot].memory) {
         context->home->give(context->owner, context->scratch[slot].memory,
                             context->scratch[slot].bytes);

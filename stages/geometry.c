@@ -6,8 +6,7 @@
 
 #include "stages/crossings.h"
 
-/* --- one outline --------------------------------------------------------------------------------
- */
+/* --- one outline --- */
 
 void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
                          crn_outline *ret_outline)

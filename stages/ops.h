@@ -219,8 +219,8 @@ typedef struct crn_haar_params {
 /* ceil(log2(max(height, width))). */
 int32_t crn_haar_levels_max(int32_t height, int32_t width);
 
-/* in: u8 or f32, any strides. out: f32 of the same size, any strides, no element shared with `in`.
- */
+/* in: u8 or f32, any strides. out: f32 of the same
+ * size, any strides, no element shared with `in`. */
 typedef int crn_haar_fn(crn_context *context, const crn_haar_params *params, const crn_image *in,
                         crn_image *out);
 

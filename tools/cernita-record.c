@@ -128,8 +128,7 @@ static void read_options(int argc, char **argv, record_plan *p)
                         p->to);
 }
 
-/* --- one message ---------------------------------------------------------------------------------
- */
+/* --- one message --- */
 
 /* Waits for a socket or for the end. Whether the socket is ready. */
 static bool await(relay *r, void *socket, short events)

@@ -50,9 +50,9 @@ static __device__ void clear_control(const crn_contours_plan &plan)
         word[i] = 0;
 }
 
-/* Words of a column from one plane. Outside lies 0, which is never above: with a closed border no
- * level is less, with an open one all corners of a plane are pixels, and beside it `level` is inf.
- */
+/* Words of a column from one plane. Outside lies 0, which is never
+ * above: with a closed border no level is less, with an open one
+ * all corners of a plane are pixels, and beside it `level` is inf. */
 template <typename T, bool MASKED>
 static __device__ void make_column(const crn_contours_plan &plan, const T *data, float level,
                                    int32_t first, int32_t x, uint32_t *to)

@@ -14,8 +14,8 @@ extern "C" {
 /* A kernel's longest side: what two factors take of the host's stack, and of shared memory. */
 #define SIDE_MOST 256
 
-/* Where a pixel has more lanes than this, tiles are too narrow for a few pixels beside each other.
- */
+/* Where a pixel has more lanes than this, tiles are
+ * too narrow for a few pixels beside each other. */
 #define LANES_MOST (CRN_CONVOLVE_TILE_COLUMNS / CRN_CONVOLVE_TILE_DOWN)
 
 /* Rows that are read and summed along at once; fewer need less memory, more keep threads busy. */

@@ -62,8 +62,7 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
     return all;
 }
 
-/* --- results beside each other -----------------------------------------------------------------
- */
+/* --- results beside each other --- */
 
 /* Bytes that begin anywhere: whole words of the memory go out, made of a thread's own and the next
  * one's; bytes only where there is no neighbour. So many threads of a warp as `beside` says, and

@@ -8,8 +8,8 @@
 
 #include "gpu/diamond_square/internal.cuh"
 
-/* Threads of a CTA as columns and rows of points; a level has at most 25 columns with its margin.
- */
+/* Threads of a CTA as columns and rows of points;
+ * a level has at most 25 columns with its margin. */
 #define CRN_DIAMOND_SQUARE_CHAIN_COLUMNS 32
 
 /* The noise of a level's points, with those of a margin of one, by a warp. */

@@ -39,8 +39,8 @@ extern "C" {
 
 #define CRN_DIAMOND_SQUARE_LEVELS CRN_DIAMOND_SQUARE_EXPONENT_MAX
 
-/* Of a warp's 32 groups, the first is there for its last diamond, which the next one's points need.
- */
+/* Of a warp's 32 groups, the first is there for its
+ * last diamond, which the next one's points need. */
 #define CRN_DIAMOND_SQUARE_GROUPS 31
 
 /* Most rows 2a of a tile. */

@@ -1,5 +1,5 @@
-/* Which part of which grid a tile needs, and where in shared memory it lies (diamond_square.cuh).
- */
+/* Which part of which grid a tile needs, and where
+ * in shared memory it lies (diamond_square.cuh). */
 #ifndef CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
 #define CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
 
@@ -100,8 +100,8 @@ crn_diamond_square_part_of(const crn_diamond_square_tile &tile, int32_t grid)
     return part;
 }
 
-/* Shared memory, all of it floats. Places in it are numbers, so that the compiler knows that it is.
- */
+/* Shared memory, all of it floats. Places in it are
+ * numbers, so that the compiler knows that it is. */
 static __device__ __forceinline__ float *crn_diamond_square_shared(int32_t at)
 {
     extern __shared__ float4 memory[];

@@ -131,8 +131,8 @@ template <typename Word> static inline __device__ Word *crn_ahead(Word *from, in
     return reinterpret_cast<Word *>(reinterpret_cast<uintptr_t>(from) + (uintptr_t)(intptr_t)bytes);
 }
 
-/* Into shared memory at once, as the compiler does not: words one by one get in each other's way.
- */
+/* Into shared memory at once, as the compiler does
+ * not: words one by one get in each other's way. */
 static inline __device__ void crn_result_store(uint32_t *to, uint4 v)
 {
 #ifdef __CUDA_ARCH__

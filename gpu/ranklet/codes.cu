@@ -130,8 +130,7 @@ int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, cr
     return 0;
 }
 
-/* --- the other end ------------------------------------------------------------------------------
- */
+/* --- the other end --- */
 
 /* What is too much in each sum, as a count was told against the values below alone: |quarter|
  * |window|. Unsigned numbers wrap as they should. */

@@ -10,8 +10,7 @@
  * values to be counted as u8 ones. */
 #define U16_QUARTER 64
 
-/* --- u8: numbers of 16 bits, two rows of positions a thread -------------------------------------
- */
+/* --- u8: numbers of 16 bits, two rows of positions a thread --- */
 
 /* The sum of (sign(p - q) + 1) / 2 over all p and q, in two windows: min(max(p / 2 + (1 - q) / 2,
  * 0), 1) each. Exact, as so is every multiple of a half up to 1024. */
@@ -102,8 +101,7 @@ static __global__ void __launch_bounds__(COLUMNS *ROWS) count_halves(crn_ranklet
     }
 }
 
-/* --- u16 ----------------------------------------------------------------------------------------
- */
+/* --- u16 --- */
 
 /* The sum of sign(p - q) over two quarters that begin there. */
 static __device__ int32_t pairs(const crn_ranklet_job &job, const uint16_t *p, const uint16_t *q)

@@ -107,8 +107,7 @@ static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
     return mine;
 }
 
-/* --- the first row ------------------------------------------------------------------------------
- */
+/* --- the first row --- */
 
 /* Columns of pixels: of each value in the upper and in the lower half, and of values below. */
 template <typename Code, int KIND>
@@ -247,8 +246,7 @@ static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_r
     __syncthreads();
 }
 
-/* --- from row to row ----------------------------------------------------------------------------
- */
+/* --- from row to row --- */
 
 /* WIDE: the bases of segments [from, to). A warp. */
 static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_plan &plan,

@@ -1,5 +1,5 @@
-/* What a table of rows cannot say: keys that depend on each other, endpoints, the stages' checks.
- */
+/* What a table of rows cannot say: keys that depend
+ * on each other, endpoints, the stages' checks. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

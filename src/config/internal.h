@@ -53,8 +53,8 @@ typedef struct crn_shown {
 } crn_shown;
 crn_shown crn_show(const char *text, size_t length, char mark);
 
-/* Reads one UTF-8 character of at most `length` > 0 bytes; its bytes in *ret_length. -1: not UTF-8.
- */
+/* Reads one UTF-8 character of at most `length` > 0
+ * bytes; its bytes in *ret_length. -1: not UTF-8. */
 int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
 /* False for controls, line separators, writing-direction overrides and non-characters. */
 bool crn_utf8_prints(int32_t character);

@@ -26,8 +26,8 @@
 /* Where the maps lie on the device, as they came: the last of the stages' scratch slots. */
 #define CRN_DEVICE_RECEIVED (CRN_SCRATCH_SLOTS - 1)
 
-/* While it prepares, no view is on the device, and it may take long: code is loaded, memory taken.
- */
+/* While it prepares, no view is on the device, and
+ * it may take long: code is loaded, memory taken. */
 #define CRN_DEVICE_PREPARE_LIMIT_NS (30 * CRN_NS_PER_S)
 
 /* What is launched for a batch of one shape in one slot. */

@@ -64,8 +64,8 @@ void crn_schedule_lose(crn_schedule *schedule, uint32_t place);
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
                            uint32_t *ret_view);
 
-/* A view that had begun ended, its fruit being there still or not. cost_ns 0: it was not measured.
- */
+/* A view that had begun ended, its fruit being there
+ * still or not. cost_ns 0: it was not measured. */
 void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
 
 /*

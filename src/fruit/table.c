@@ -115,8 +115,7 @@ static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
     places->index[gap] = NULL;
 }
 
-/* --- the heaps: whose alarm comes first, of those due and of the others ------------------------
- */
+/* --- the heaps: whose alarm comes first, of those due and of the others --- */
 
 static bool is_before(const crn_fruit_entry *a, const crn_fruit_entry *b)
 {

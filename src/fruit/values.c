@@ -145,8 +145,7 @@ static void look_closer(crn_values *values, crn_view *view)
     log_fault(values, view, &count);
 }
 
-/* --- a CNN that hangs --------------------------------------------------------------------------
- */
+/* --- a CNN that hangs --- */
 
 /* An element's bits, and whether these are neither 0 nor 1 as a probability. */
 static uint32_t element(const unsigned char *maps, crn_type type, size_t at, bool *ret_between)

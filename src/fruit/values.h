@@ -46,8 +46,8 @@ void crn_values_init(const crn_config *config, crn_values *ret_values);
 /* How maps of that type are copied: checked, or (ingest.values) not. */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);
 
-/* After the copy, which said whether the maps need a closer look: sets view->values, counts, logs.
- */
+/* After the copy, which said whether the maps need
+ * a closer look: sets view->values, counts, logs. */
 void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view, bool suspect);
 
 #endif

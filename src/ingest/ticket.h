@@ -8,8 +8,8 @@
 
 CRN_C_BEGIN
 
-/* Which view of which open fruit: given by crn_fruits_arrive, and stale once that fruit was judged.
- */
+/* Which view of which open fruit: given by
+ * crn_fruits_arrive, and stale once that fruit was judged. */
 typedef struct crn_ticket {
     uint32_t fruit;  /* place in the table of open fruits */
     uint32_t serial; /* tells the fruits apart that stood in this place */

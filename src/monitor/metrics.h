@@ -1,5 +1,5 @@
-/* Every counter of the line in one place: what it did, and under which reason anything was dropped.
- */
+/* Every counter of the line in one place: what it
+ * did, and under which reason anything was dropped. */
 #ifndef CRN_SRC_MONITOR_METRICS_H
 #define CRN_SRC_MONITOR_METRICS_H
 

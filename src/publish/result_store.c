@@ -89,8 +89,8 @@ static uint32_t take_chain(crn_result_store *store, size_t count)
     return first;
 }
 
-/* Moves `size` bytes between memory and a view's blocks: into the blocks, or with `out` from them.
- */
+/* Moves `size` bytes between memory and a view's
+ * blocks: into the blocks, or with `out` from them. */
 static void move(const crn_result_store *store, store_position *cursor, void *memory, size_t size,
                  bool out)
 {

@@ -30,8 +30,8 @@
 /* And all together: for whoever leaves, libzmq walks through all there are. */
 #define SUBSCRIPTIONS_ALL_BYTES (2 * SUBSCRIPTIONS_BYTES)
 
-/* Events and subscriptions read in one go, so that a storm of them never delays verdicts for long.
- */
+/* Events and subscriptions read in one go, so that
+ * a storm of them never delays verdicts for long. */
 #define READS_AT_ONCE 256
 
 typedef struct queued {

@@ -42,8 +42,7 @@ struct crn_recording_reader {
     buffer planes, maps, intensity;
 };
 
-/* --- libtiff's file ----------------------------------------------------------------------------
- */
+/* --- libtiff's file --- */
 
 static size_t read_at(crn_recording_reader *reader, void *data, size_t bytes, uint64_t offset)
 {
@@ -119,8 +118,7 @@ static TIFF *open_view(crn_recording_reader *reader)
     return tiff;
 }
 
-/* --- faults ------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 /* 0 with a line when the file simply ends here, else -EBADMSG with the fault. */
 __attribute__((format(printf, 4, 5))) static int fault(crn_recording_reader *reader, uint64_t page,
@@ -149,8 +147,7 @@ static int tiff_fault(crn_recording_reader *reader, uint64_t page, crn_error *er
     return fault(reader, page, error, "%s", *text ? text : "libtiff cannot read it");
 }
 
-/* --- one view ----------------------------------------------------------------------------------
- */
+/* --- one view --- */
 
 static uint32_t tag(TIFF *tiff, uint32_t which)
 {
@@ -269,8 +266,8 @@ static int read_description(crn_recording_reader *reader, TIFF *tiff, crn_record
     return 1;
 }
 
-/* The pages of the view whose first one is open, pixels included when asked for. 1, or as fault().
- */
+/* The pages of the view whose first one is open,
+ * pixels included when asked for. 1, or as fault(). */
 static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
                       crn_recorded_view *view, crn_error *error)
 {
@@ -368,8 +365,7 @@ int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view
     return take_view(reader, false, ret_view, error);
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --- */
 
 int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_error *error)
 {

@@ -211,8 +211,7 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
         .segments = atomic_load_explicit(&recorder->segments, memory_order_relaxed)};
 }
 
-/* --- open and close ----------------------------------------------------------------------------
- */
+/* --- open and close --- */
 
 int crn_recorder_check(const char *dir, crn_error *error)
 {

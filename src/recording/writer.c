@@ -27,8 +27,8 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
 #define EXTENTS_MORE 8
 #define IOV_BATCH    512
 
-/* A run of the view's bytes: in `small` (what libtiff writes) or elsewhere (pixels, never copied).
- */
+/* A run of the view's bytes: in `small` (what libtiff
+ * writes) or elsewhere (pixels, never copied). */
 typedef struct writer_extent {
     uint64_t offset; /* in the file */
     size_t bytes;

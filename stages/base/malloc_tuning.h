@@ -1,5 +1,5 @@
-/* How this process keeps memory: for whatever receives views, the daemon and the benchmark's peer.
- */
+/* How this process keeps memory: for whatever receives
+ * views, the daemon and the benchmark's peer. */
 #ifndef CRN_STAGES_BASE_MALLOC_TUNING_H
 #define CRN_STAGES_BASE_MALLOC_TUNING_H
 

@@ -1,5 +1,5 @@
-/* A file that appears whole or not at all: written without a name, or beside its own, and renamed.
- */
+/* A file that appears whole or not at all: written
+ * without a name, or beside its own, and renamed. */
 #ifndef CRN_STAGES_BASE_NEW_FILE_H
 #define CRN_STAGES_BASE_NEW_FILE_H
 

@@ -24,8 +24,8 @@ static void check_output(void)
 
 void crn_standard_streams(const char *program)
 {
-    /* Reading alone for 0 and 1, so that output which nobody can get fails; messages may be lost.
-     */
+    /* Reading alone for 0 and 1, so that output which
+     * nobody can get fails; messages may be lost. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)

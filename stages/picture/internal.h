@@ -4,8 +4,7 @@
 
 #include "stages/picture/picture.h"
 
-/* --- shapes and memory --------------------------------------------------------------------------
- */
+/* --- shapes and memory --- */
 
 /*
  * The shape of a picture of which only the file's claims are known, without memory; alpha: with
@@ -35,8 +34,7 @@ void crn_picture_clean(char *text);
 /* crn_memory_available_bytes for a machine whose /proc and /sys lie under `root`. */
 uint64_t crn_memory_available_under(const char *root);
 
-/* --- one format each ----------------------------------------------------------------------------
- */
+/* --- one format each --- */
 
 /* Read from fd, which they take. pixels: false gives what crn_picture_probe does. */
 int crn_picture_tiff_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,

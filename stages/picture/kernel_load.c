@@ -16,8 +16,7 @@
 
 #define WORD_BYTES 40 /* of a word as a fault quotes it */
 
-/* --- a picture ----------------------------------------------------------------------------------
- */
+/* --- a picture --- */
 
 static int check_shape(const char *path, const crn_picture *picture, crn_error *error)
 {
@@ -64,8 +63,7 @@ static int load_picture(const char *path, crn_kernel *kernel, crn_error *error)
     return r;
 }
 
-/* --- text ---------------------------------------------------------------------------------------
- */
+/* --- text --- */
 
 typedef struct text_position {
     const char *path;
@@ -168,8 +166,7 @@ static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error
     return r;
 }
 
-/* --- a file of either kind ----------------------------------------------------------------------
- */
+/* --- a file of either kind --- */
 
 static bool is_picture(FILE *file)
 {

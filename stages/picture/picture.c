@@ -12,8 +12,7 @@
 
 #define MAGIC_BYTES 8
 
-/* --- shapes and memory --------------------------------------------------------------------------
- */
+/* --- shapes and memory --- */
 
 void crn_picture_clean(char *text)
 {
@@ -131,8 +130,7 @@ void crn_picture_free(crn_picture *picture)
     *picture = (crn_picture){0};
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 typedef int reader_fn(int fd, const char *path, bool pixels, crn_picture *ret_picture,
                       crn_error *error);
@@ -181,8 +179,7 @@ int crn_picture_read(const char *path, crn_picture *ret_picture, crn_error *erro
     return load(path, true, ret_picture, error);
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static bool ends_with(const char *path, const char *end)
 {

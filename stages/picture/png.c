@@ -57,8 +57,7 @@ static int guard(png_job *j, void (*step)(png_job *))
     return 0;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 static size_t pixel_samples(const png_job *j)
 {
@@ -91,8 +90,7 @@ static void scatter(png_job *j, int32_t y)
                      p->alpha.step, width, size);
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static void start_reading(png_job *j)
 {
@@ -204,8 +202,7 @@ int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret
     return r;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static void write_all(png_job *j)
 {

@@ -26,8 +26,7 @@ typedef struct tiff_job {
     crn_error said, warned; /* what libtiff said first, and warned of last */
 } tiff_job;
 
-/* --- libtiff's file -----------------------------------------------------------------------------
- */
+/* --- libtiff's file --- */
 
 static int tiff_fault(tiff_job *j, crn_error *error)
 {
@@ -73,8 +72,7 @@ static int turn_page(tiff_job *j, crn_error *error)
     return 1;
 }
 
-/* --- pages --------------------------------------------------------------------------------------
- */
+/* --- pages --- */
 
 /* Looks at all pages, and comes back to the first. */
 static int survey(tiff_job *j, crn_error *error)
@@ -107,8 +105,7 @@ static int survey(tiff_job *j, crn_error *error)
                : tiff_fault(j, error);
 }
 
-/* --- pixels -------------------------------------------------------------------------------------
- */
+/* --- pixels --- */
 
 /* How a page is cut up: columns x rows of a strip or tile, and its bytes. */
 typedef struct cut {

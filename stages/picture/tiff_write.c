@@ -49,8 +49,7 @@ static int tiff_fault(crn_picture_writer *writer, int reason, crn_error *error)
                          writer->path, writer->pages + 1, text);
 }
 
-/* --- one page ----------------------------------------------------------------------------------
- */
+/* --- one page --- */
 
 static size_t row_bytes(const page *p)
 {
@@ -169,8 +168,7 @@ static int append_page(crn_picture_writer *writer, const page *p, crn_error *err
     return 0;
 }
 
-/* --- the writer --------------------------------------------------------------------------------
- */
+/* --- the writer --- */
 
 static int open_tiff(crn_picture_writer *writer, crn_error *error)
 {

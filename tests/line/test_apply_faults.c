@@ -1,6 +1,5 @@
-/* cernita-apply asked wrongly, or for what cannot be: one line that names the place, and the
- * status.
- */
+/* cernita-apply asked wrongly, or for what cannot
+ * be: one line that names the place, and the status. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

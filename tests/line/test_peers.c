@@ -202,8 +202,8 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     assert_int_equal(f.metrics.publish.peers.cut[CRN_CUT_TOTAL], 3);
 }
 
-/* Topics of which libzmq's tree of subscriptions keeps most, and walks through for whoever leaves.
- */
+/* Topics of which libzmq's tree of subscriptions
+ * keeps most, and walks through for whoever leaves. */
 static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing(void **state)
 {
     (void)state;

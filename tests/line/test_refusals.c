@@ -1,6 +1,5 @@
-/* What senders did wrong, as the line tells it: in its fruit's verdict, in the status, in the
- * counts.
- */
+/* What senders did wrong, as the line tells it: in
+ * its fruit's verdict, in the status, in the counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* cernita-replay as a program: what arrives is what was recorded, when it was, for as long as
- * asked.
- */
+/* cernita-replay as a program: what arrives is what
+ * was recorded, when it was, for as long as asked. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,8 +44,7 @@ static int tear_down(void **state)
     return recorded_teardown(state);
 }
 
-/* --- recordings, and the program over them -------------------------------------------------------
- */
+/* --- recordings, and the program over them --- */
 
 /* View `number` of a recording of two lanes in turn, two views a fruit: pixels are
  * recorded_small's, numbers such as a sender gives. */

@@ -168,8 +168,7 @@ static void test_largest_kernels(void **state)
     }
 }
 
-/* --- CUDA --------------------------------------------------------------------------------------
- */
+/* --- CUDA --- */
 
 static void try_cuda(uint64_t seed, const crn_convolve_case *c)
 {

@@ -1,6 +1,5 @@
-/* The fast diamond-squares, in every way they can go about it, against the definition: the same
- * bytes.
- */
+/* The fast diamond-squares, in every way they can go
+ * about it, against the definition: the same bytes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -163,8 +163,8 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(3000, try_case);
 }
 
-/* Large enough for the public operator to cut it up, to use threads, and to write past the cache.
- */
+/* Large enough for the public operator to cut it
+ * up, to use threads, and to write past the cache. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What holds of the Haar transform whoever computes it: of both backends, on pictures of any size.
- */
+/* What holds of the Haar transform whoever computes
+ * it: of both backends, on pictures of any size. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

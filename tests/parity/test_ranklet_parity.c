@@ -327,8 +327,7 @@ static void test_distribution_counting_is_the_definition(void **state)
     assert_true(compared > 0);
 }
 
-/* --- on a device --------------------------------------------------------------------------------
- */
+/* --- on a device --- */
 
 static void check_cuda(const crn_ops *cuda, ranklet_case *c)
 {

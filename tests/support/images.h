@@ -13,8 +13,8 @@ static inline void *crn_image_element(const crn_image *image, int32_t plane, int
            crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
 }
 
-/* Elements are of 1, 2 or 4 bytes: sizes that the compiler knows are faster, and tests have many.
- */
+/* Elements are of 1, 2 or 4 bytes: sizes that the
+ * compiler knows are faster, and tests have many. */
 static inline bool crn_element_is(const void *a, const void *b, size_t size)
 {
     return size == 4   ? memcmp(a, b, 4) == 0

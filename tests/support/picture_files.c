@@ -95,8 +95,7 @@ uint32_t picture_value(int32_t bits, int32_t page, int32_t sample, int32_t y, in
     return bits == 32 ? hash : hash & ((1U << bits) - 1);
 }
 
-/* --- making TIFFs ------------------------------------------------------------------------------
- */
+/* --- making TIFFs --- */
 
 static void put(unsigned char *row, int32_t bits, int32_t index, uint32_t value)
 {
@@ -201,8 +200,7 @@ void picture_make(const char *path, const picture_making *m)
     TIFFClose(tiff);
 }
 
-/* --- pictures ----------------------------------------------------------------------------------
- */
+/* --- pictures --- */
 
 static uint32_t bits_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
 {

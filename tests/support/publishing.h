@@ -1,5 +1,5 @@
-/* A publisher with its peers, for tests: real sockets, a clock that stands still, a lane's fruits.
- */
+/* A publisher with its peers, for tests: real sockets,
+ * a clock that stands still, a lane's fruits. */
 #ifndef CRN_TESTS_SUPPORT_PUBLISHING_H
 #define CRN_TESTS_SUPPORT_PUBLISHING_H
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Connects to tcp://127.0.0.1:PORT or ipc://PATH, nothing said yet. A descriptor or negative errno.
- */
+/* Connects to tcp://127.0.0.1:PORT or ipc://PATH,
+ * nothing said yet. A descriptor or negative errno. */
 int crn_zmtp_connect(const char *endpoint);
 
 /* The same, and introduces itself as a socket of ZMTP 3.0 of this kind ("PULL") and hears the other

@@ -1,5 +1,5 @@
-/* Parts of cernita-apply: lists of windows, the pyramid, quadrants, and how numbers become greys.
- */
+/* Parts of cernita-apply: lists of windows, the
+ * pyramid, quadrants, and how numbers become greys. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -34,8 +34,8 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     (void)state;
     bench it;
     start_warm(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n");
-    /* Choosing the device, the upload, the launch; of the looks, the one behind the first moment.
-     */
+    /* Choosing the device, the upload, the launch;
+     * of the looks, the one behind the first moment. */
     hold_up(&it, 5, 400 * CRN_NS_PER_MS);
     int left_out = -1;
     crn_judgement judgement;

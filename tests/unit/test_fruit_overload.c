@@ -314,8 +314,8 @@ static void play(const scene *s)
 #define EVEN          .even = true
 #define IN_PHASE      .in_phase = true
 
-/* One lane; lanes over lanes, as a machine with several has them; slots as the daemon makes them.
- */
+/* One lane; lanes over lanes, as a machine with
+ * several has them; slots as the daemon makes them. */
 #define ONE   .lanes = 1, .workers = 1, .depth = 2, .slots = 20
 #define MANY  .lanes = 8, .workers = 4, .depth = 2, .slots = 32
 #define LONG  .cost_ns = 20 * CRN_NS_PER_MS /* the budget is just enough for a fruit */
@@ -351,8 +351,8 @@ static void test_twice_the_load_leaves_half_complete(void **state)
     }
 }
 
-/* Costs that vary spoil the foresight, the more so where one fruit's work nearly fills the budget.
- */
+/* Costs that vary spoil the foresight, the more so
+ * where one fruit's work nearly fills the budget. */
 static void test_twice_the_load_with_costs_that_vary(void **state)
 {
     (void)state;

@@ -99,9 +99,8 @@ static bool judge_one(world *w)
     return true;
 }
 
-/* What the fruits must answer; *ret_at is the fruit's place in the model, CRN_MODEL_NO_FRUIT for a
- * new one.
- */
+/* What the fruits must answer; *ret_at is the fruit's
+ * place in the model, CRN_MODEL_NO_FRUIT for a new one. */
 static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret_at)
 {
     *ret_at = find_open(w, header->lane, header->epoch, header->fruit);

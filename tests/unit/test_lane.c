@@ -1,5 +1,5 @@
-/* Lanes: numbering that tells lost, repeated, reordered and restarted apart; verdicts remembered.
- */
+/* Lanes: numbering that tells lost, repeated,
+ * reordered and restarted apart; verdicts remembered. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -127,8 +127,7 @@ static void pages_that_differ_are_told(void **state)
     }
 }
 
-/* --- claims -----------------------------------------------------------------------------------
- */
+/* --- claims --- */
 
 /* Sets an entry of a classic little-endian TIFF's first directory. */
 static void set_entry(unsigned char *bytes, uint16_t tag, uint32_t value)
@@ -229,8 +228,7 @@ static void claims_of_pngs_are_told(void **state)
     crn_picture_free(&picture);
 }
 
-/* --- at random --------------------------------------------------------------------------------
- */
+/* --- at random --- */
 
 /* Grey and RGB, 8 and 16 bits, the colours with alpha. */
 static int make_png_seeds(const char *paths[])

@@ -65,8 +65,8 @@ static void check_making(const picture_making *m, crn_type type)
     assert_null(picture.memory);
 }
 
-/* Strips and tiles, both orders of bytes, classic and big, over all numbers of pages and samples.
- */
+/* Strips and tiles, both orders of bytes, classic
+ * and big, over all numbers of pages and samples. */
 static void check_shapes(const kind *k)
 {
     static const struct {

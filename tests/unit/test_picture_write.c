@@ -116,8 +116,7 @@ static void a_created_picture_is_dense_and_empty(void **state)
     assert_null(picture.memory);
 }
 
-/* --- page by page -----------------------------------------------------------------------------
- */
+/* --- page by page --- */
 
 static void append(crn_picture_writer *writer, crn_type type, int32_t planes, int32_t height,
                    int32_t width, bool together, const char *description)
@@ -203,8 +202,7 @@ static void it_is_big_only_where_it_must(void **state)
     }
 }
 
-/* --- not at all -------------------------------------------------------------------------------
- */
+/* --- not at all --- */
 
 static void assert_fails(int r, const crn_error *error, int code, const char *wanted)
 {

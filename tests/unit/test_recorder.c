@@ -24,8 +24,7 @@
 #include "tests/support/caught_log.h"
 #include "tests/support/recorded.h"
 
-/* --- a disk that does what the test says: these stand before libc's ----------------------------
- */
+/* --- a disk that does what the test says: these stand before libc's --- */
 
 static atomic_bool stuck;
 static sem_t reached, released; /* a write arrived; it may go on */
@@ -59,8 +58,7 @@ int statvfs(const char *file, struct statvfs *ret_disk)
     return 0;
 }
 
-/* --- helpers -------------------------------------------------------------------------------------
- */
+/* --- helpers --- */
 
 #define QUEUE_BYTES 65536
 #define LARGE_VIEW  30000 /* bytes of a view of which two fit the queue */
@@ -127,8 +125,7 @@ static void offer_patiently(crn_recorder *recorder, uint64_t from, uint64_t to)
     }
 }
 
-/* --- tests ---------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 
 /* The ring is passed several times, and a view never ends where the ring does. */
 static void everything_offered_in_time_is_written(void **state)

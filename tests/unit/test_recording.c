@@ -271,8 +271,8 @@ static void only_regular_files_are_replaced(void **state)
     }
 }
 
-/* A killed program's .part gives way to one that may replace; one that is being written does not.
- */
+/* A killed program's .part gives way to one that
+ * may replace; one that is being written does not. */
 static void a_part_gives_way_when_nobody_writes_it(void **state)
 {
     (void)state;

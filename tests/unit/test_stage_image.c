@@ -21,8 +21,7 @@
 #define WIDTH  7
 #define COUNT  (PLANES * HEIGHT * WIDTH)
 
-/* --- operators that note ------------------------------------------------------------------------
- */
+/* --- operators that note --- */
 
 static struct {
     int calls;
@@ -88,8 +87,7 @@ static const crn_ops ops = {
     .widen = crn_widen,
 };
 
-/* --- a job --------------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 static const char *const names[] = {"convolve", "morphology", "haar"};
 #define STAGES (sizeof names / sizeof *names)
@@ -153,8 +151,7 @@ static void assert_dense(const crn_image *maps, crn_type type, crn_layout layout
     assert_memory_equal(maps, &dense, sizeof dense);
 }
 
-/* --- the tests ----------------------------------------------------------------------------------
- */
+/* --- the tests --- */
 
 static void test_they_work_on_maps_and_stand_in_their_order(void **state)
 {

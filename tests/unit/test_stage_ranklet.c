@@ -23,8 +23,7 @@
 #define DEFECTS  64
 #define TEXTURES (DEFECTS * 4)
 
-/* --- the operator -------------------------------------------------------------------------------
- */
+/* --- the operator --- */
 
 static struct {
     int calls;
@@ -69,8 +68,7 @@ static int look_at_all(crn_context *context, const crn_ranklet_params *params, c
 
 static const crn_ops ops = {.name = "looking", .ranklet = look_at_all};
 
-/* --- the definition -----------------------------------------------------------------------------
- */
+/* --- the definition --- */
 
 /* Marks the positions along one side: those whose window's centre lies in the box, else the one
  * nearest to its middle, the higher of two; each moved onto the map. */
@@ -118,8 +116,7 @@ static crn_texture expected_texture(const crn_image *map, int32_t plane, const c
                          .diagonal = (float)(sum[2] / count)};
 }
 
-/* --- a job --------------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 typedef struct ranklet_fixture {
     const crn_stage *stage;
@@ -222,8 +219,7 @@ static void add_odd_boxes(ranklet_fixture *f)
     }
 }
 
-/* --- the tests ----------------------------------------------------------------------------------
- */
+/* --- the tests --- */
 
 static void test_it_is_a_feature_with_a_texture_a_window(void **state)
 {

@@ -201,8 +201,7 @@ static void test_faults_of_values(void **state)
     expect_view(f, 0, 0, "lost", "failed");
 }
 
-/* --- latencies ---------------------------------------------------------------------------------
- */
+/* --- latencies --- */
 
 /* A judged view that waited so long and ran through steps of these times, after so long a wait. */
 static void time_view(verdict_fixture *f, uint32_t index, int64_t received_ns, int64_t queue_ns,

@@ -69,8 +69,7 @@ int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument);
 /* Forgets what the runs took so far. */
 void crn_apply_forget(crn_apply *apply);
 
-/* --- files ---------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 /* Does the path end so, in letters of either case? */
 bool crn_apply_ends(const char *path, const char *end);
@@ -92,15 +91,13 @@ uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);
 int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t more_bytes,
                            crn_error *error);
 
-/* --- faults --------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 /* An operator returned r < 0 in spite of all checks: as much as can be said. Returns r. */
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
                       crn_error *error);
 
-/* --- the operators: each takes what follows its name (argv[0]) and returns the exit status -------
- */
+/* --- the operators: each takes what follows its name (argv[0]) and returns the exit status --- */
 
 int crn_apply_contours(int argc, char **argv);
 int crn_apply_morphology(int argc, char **argv);

@@ -119,8 +119,8 @@ static bool take_answer(drive *self, void *socket)
     return is_answer;
 }
 
-/* The collecting thread: stamps what arrives and leaves reading it for later, so as not to disturb.
- */
+/* The collecting thread: stamps what arrives and
+ * leaves reading it for later, so as not to disturb. */
 static void *collect_answers(void *argument)
 {
     drive *self = argument;
@@ -227,8 +227,8 @@ static int send_fruits(drive *self, double rate, crn_drive_result *result)
     return r;
 }
 
-/* The fruit an answer is about; verdicts are counted by kind, the receiver's bare ids as complete.
- */
+/* The fruit an answer is about; verdicts are counted
+ * by kind, the receiver's bare ids as complete. */
 static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_fruit,
                        double *ret_past_ms)
 {

@@ -1,5 +1,5 @@
-/* cernita-bench gpu: what a device takes for the work that the line and its peers are measured by.
- */
+/* cernita-bench gpu: what a device takes for the
+ * work that the line and its peers are measured by. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Whether what `cernita-bench gpu` timed is right: the same work in the process, and both compared.
- */
+/* Whether what `cernita-bench gpu` timed is right:
+ * the same work in the process, and both compared. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

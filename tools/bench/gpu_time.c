@@ -36,8 +36,7 @@ static int wait_for(const crn_gpu *gpu, crn_context *context)
     return crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
 }
 
-/* --- how fast bytes move ------------------------------------------------------------------------
- */
+/* --- how fast bytes move --- */
 
 typedef struct move {
     int (*copy)(crn_context *context, void *to, const void *from, size_t bytes);
@@ -95,8 +94,7 @@ int crn_gpu_speeds_measure(const crn_gpu *gpu, crn_gpu_speeds *ret_speeds)
     return 0;
 }
 
-/* --- by the device's clock ----------------------------------------------------------------------
- */
+/* --- by the device's clock --- */
 
 /* One row being timed: what is asked next, and its graphs. */
 typedef struct timer {
@@ -212,8 +210,7 @@ static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
     return r;
 }
 
-/* --- by the host's clock ------------------------------------------------------------------------
- */
+/* --- by the host's clock --- */
 
 /* How each copy's answer is asked for: its graph, or anew where there is none, and its picture's
  * upload beside the graph or in it. */

@@ -1,5 +1,5 @@
-/* cernita-bench operators: each operator by size, backend and threads, on pictures it makes itself.
- */
+/* cernita-bench operators: each operator by size,
+ * backend and threads, on pictures it makes itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -155,8 +155,8 @@ int64_t crn_peer_resident_bytes(const crn_peer *peer)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Receives one view and copies it; the fruit's id goes back after its last view. -1: interrupted.
- */
+/* Receives one view and copies it; the fruit's id
+ * goes back after its last view. -1: interrupted. */
 static int copy_one(void *in, void *out, unsigned char *place)
 {
     zmq_msg_t header, tensor;

@@ -107,8 +107,7 @@ static void read_options(int argc, char **argv, replay_plan *p)
         crn_usage_error(&tool, "--to is missing: where does the line listen?");
 }
 
-/* --- sending -------------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 /* libzmq is done with a part, in its own thread. The reel's memory stays. */
 static void part_sent(void *data, void *waiting)
@@ -196,8 +195,7 @@ done:
     return result;
 }
 
-/* --- in time -------------------------------------------------------------------------------------
- */
+/* --- in time --- */
 
 /* Until due_ns or a signal. Reckoned anew each time, so that nothing drifts. */
 static void await_time(replay *r, int64_t due_ns)

@@ -27,8 +27,7 @@ static int grow(void *array, size_t count, size_t element_bytes)
     return 0;
 }
 
-/* --- what there is -----------------------------------------------------------------------------
- */
+/* --- what there is --- */
 
 static int find_epoch(crn_replay_schedule *schedule, uint64_t epoch, uint32_t *ret_index)
 {
@@ -242,8 +241,7 @@ int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
     return r;
 }
 
-/* --- the reel ----------------------------------------------------------------------------------
- */
+/* --- the reel --- */
 
 int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
                              crn_replay_schedule *ret_schedule, crn_error *error)

@@ -40,8 +40,8 @@ static rect defect_rect(const crn_decoded_defect *defect, double scale)
                   (box[3] - box[1]) * scale};
 }
 
-/* The places around a defect, the likeliest first: right, left, above, below, the corners, within.
- */
+/* The places around a defect, the likeliest first:
+ * right, left, above, below, the corners, within. */
 static rect place(const rect *around, int32_t number, double width)
 {
     double left = around->x - width - LABEL_DISTANCE;

@@ -4,10 +4,9 @@
 
 #include "tools/common/decode.h"
 
-/* "lost: no_slot", "missing", "refused: class_set", "not_finite in rot (7 values)"; empty for a
- * view that was judged, whole or with what the verdict's own keys say. Returns whether it is not
- * empty.
- */
+/* "lost: no_slot", "missing", "refused: class_set", "not_finite in
+ * rot (7 values)"; empty for a view that was judged, whole or with
+ * what the verdict's own keys say. Returns whether it is not empty. */
 #define CRN_VIEW_TEXT_BYTES 192
 bool crn_view_text(const crn_decoded_view *view, char text[CRN_VIEW_TEXT_BYTES]);
 

@@ -9,8 +9,8 @@
 /* Those that accept connections: ingest, grader, viewers. */
 #define PORTS 3
 
-/* Listeners, libzmq's own, files, libraries, a GPU's driver: some thirty on a machine without one.
- */
+/* Listeners, libzmq's own, files, libraries, a GPU's
+ * driver: some thirty on a machine without one. */
 #define OWN_DESCRIPTORS 256
 
 /* Of a limit too low for all that: the share of connections. */

@@ -71,9 +71,9 @@ static int set_shared_options(crn_endpoint *endpoint)
         if (r < 0)
             return r;
     }
-    /* Nobody answers for this domain, and libzmq lets everyone in then; but with a domain it no
-     * longer takes what does not begin with its greeting, say a web browser, for a very old peer.
-     */
+    /* Nobody answers for this domain, and libzmq lets everyone in
+     * then; but with a domain it no longer takes what does not begin
+     * with its greeting, say a web browser, for a very old peer. */
     static const char domain[] = "cernita";
     return zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0 ? 0
                                                                                          : -errno;

@@ -34,8 +34,8 @@ enum {
 /* More strips than threads: not all have the same to do. */
 #define STRIPS_PER_THREAD 4
 
-/* A larger picture goes by strips even with one thread: what is traced is then still in the cache.
- */
+/* A larger picture goes by strips even with one
+ * thread: what is traced is then still in the cache. */
 #define ROWS_PER_STRIP 128
 
 #define ELEMENTS_PER_STRIP (1 << 20)

@@ -33,8 +33,7 @@ enum {
  * them are copied into the ring rather than read where they lie. */
 #define DIRECT_ROWS_MOST 12
 
-/* --- what a filter reads and where it writes ---------------------------------------------------
- */
+/* --- what a filter reads and where it writes --- */
 
 static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *image, int32_t plane)
 {
@@ -124,8 +123,7 @@ static void filter_rows(descent *d, int32_t y, int32_t down)
         scatter(d, out[r], places[r]);
 }
 
-/* --- tiles and strips --------------------------------------------------------------------------
- */
+/* --- tiles and strips --- */
 
 /* The columns where the kernel stays on the picture, if its rows may be read as they lie. */
 static void find_direct(const crn_convolve_job *job, int32_t *ret_begin, int32_t *ret_end)
@@ -181,8 +179,7 @@ static void filter_item(const crn_convolve_job *job, crn_convolve_scratch *desk,
                  (int32_t)(job->height * (k + 1) / strips));
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 
 /* Two passes cost what their taps cost, and the way through the ring between them. */
 static bool is_worth_two_passes(const crn_convolve_params *params)

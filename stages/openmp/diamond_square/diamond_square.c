@@ -446,8 +446,8 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
         threads = crn_context_threads(context);
     if (threads < 1)
         threads = 1;
-    /* As many tiles for one thread as for another, more than one each where they are high enough.
-     */
+    /* As many tiles for one thread as for another,
+     * more than one each where they are high enough. */
     int64_t each = threads == 1 ? 1 : out->height / (threads * TILE_ROWS_LEAST);
     each = each < 1 ? 1 : each > TILES_PER_THREAD ? TILES_PER_THREAD : each;
     int32_t rows = (int32_t)((out->height - 1) / (threads * each) + 1);

@@ -84,9 +84,8 @@ static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int3
     }
 }
 
-/* Pixels from `x`, an even number, of two rows become row `r` of a level's averages and
- * differences.
- */
+/* Pixels from `x`, an even number, of two rows become
+ * row `r` of a level's averages and differences. */
 static void forward_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
                          int32_t level, int32_t r, int32_t x, int32_t width, float *top,
                          float *bottom)

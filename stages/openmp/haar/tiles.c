@@ -1,6 +1,6 @@
-/* Tiles to and back through several levels at once: pixels are read again while they are in the
- * first-level cache, so that differences need no memory, and the picture is read and written once.
- */
+/* Tiles to and back through several levels at once: pixels are read
+ * again while they are in the first-level cache, so that differences
+ * need no memory, and the picture is read and written once. */
 #include "stages/openmp/haar/haar.h"
 
 #include <string.h>

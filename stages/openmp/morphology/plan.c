@@ -1,5 +1,5 @@
-/* An element becomes runs, and runs become levels of lengths made from one another (morphology.h).
- */
+/* An element becomes runs, and runs become levels
+ * of lengths made from one another (morphology.h). */
 #include "stages/openmp/morphology/morphology.h"
 
 #include <errno.h>

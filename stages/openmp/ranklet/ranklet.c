@@ -96,8 +96,7 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
     return area * params->height <= (int64_t)1 << 30 ? CRN_RANKLET_WRAPPED : CRN_RANKLET_64;
 }
 
-/* --- a tile -------------------------------------------------------------------------------------
- */
+/* --- a tile --- */
 
 /* What a position costs, in about nanoseconds of a busy machine. */
 static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
@@ -247,8 +246,7 @@ static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
     }
 }
 
-/* --- all tiles ----------------------------------------------------------------------------------
- */
+/* --- all tiles --- */
 
 static size_t rounded(size_t bytes)
 {
