@@ -1,7 +1,5 @@
-/*
- * What stands behind an operator's context (ops.h): where its scratch memory lies. The CPU's lies
- * in the process, a device's on that device; stages ask for it alike.
- */
+/* Allocation and time limits behind an operator's context (ops.h). Scratch memory of the CPU is
+ * process memory, that of a GPU is device memory; stages request both through the same calls. */
 #ifndef CRN_STAGES_CONTEXT_H
 #define CRN_STAGES_CONTEXT_H
 
@@ -10,55 +8,59 @@
 
 #include "stages/ops.h"
 
-/* Where a context's memory comes from. `owner` is what crn_context_create_at was given. */
+/* Allocator of a context's scratch memory. `owner` is the pointer given
+ * to crn_context_create_at. */
 typedef struct crn_context_allocator {
-    void *(*take)(void *owner, size_t bytes); /* NULL when there is none */
+    void *(*take)(void *owner, size_t bytes); /* NULL if the memory cannot be allocated */
     void (*give)(void *owner, void *memory, size_t bytes);
-    void (*close)(void *owner); /* with the context, after its memory; NULL: nothing to do */
+    void (*close)(void *owner); /* called after all memory was returned; may be NULL */
 } crn_context_allocator;
 
 /*
- * A context whose memory comes from elsewhere, with one thread. Its operators work on `views`
- * pictures at once (>= 1; the CPU's on one): an image is the first of them, dense, and the others
- * follow, each crn_image_elements behind the one before. Scratch memory is `views` times what was
- * asked for. 0, -EINVAL, -ENOMEM; `owner` is then still the caller's.
+ * Creates a context with one thread and the given allocator. Its operators process `views` pictures
+ * at once: an image is the first of them, dense, and the others follow at intervals of
+ * crn_image_elements. Scratch buffers are `views` times the requested size.
+ *
+ * @param views >= 1; 1 for the CPU
+ * @return 0, -EINVAL or -ENOMEM; on failure `owner` still belongs to the caller
  */
 int crn_context_create_at(const crn_context_allocator *home, void *owner, int32_t views,
                           crn_context **ret_context);
 
-/* The owner of a context at that home; NULL for any other context. */
+/* The owner of a context with this allocator; NULL for any other context. */
 void *crn_context_owner(const crn_context *context, const crn_context_allocator *home);
 
 int32_t crn_context_views(const crn_context *context);
 
-/* How often scratch memory has moved to become larger: what remembers addresses in it from before
- * the last time is void. */
+/* Incremented whenever scratch memory was reallocated: addresses in it that were stored under an
+ * earlier generation are invalid. */
 uint32_t crn_context_generation(const crn_context *context);
 
-/* Counts as such a move: for a home that gives other memory back which is remembered. */
+/* Increments the generation: for an allocator that frees other memory whose addresses
+ * were stored. */
 void crn_context_moved(crn_context *context);
 
 /*
- * Until when operators and stages may work with this context: `expired` says whether that is over,
- * and goes on saying so. It is asked again and again while they run, by each of their threads, so
- * it reads a clock or a flag and no more. Of operators all those of the chain ask; once it is over,
- * they return -ETIME within a few milliseconds of work and leave undefined what they have written.
- * NULL, as at the start: no limit. Not to be called while an operator runs.
+ * Sets the time limit of operators and stages that use this context: `expired` returns true once it
+ * has passed, and from then on. Every thread polls it while it runs, so it must only read a clock
+ * or a flag. All operators of the chain poll; once it returns true they return -ETIME within a few
+ * milliseconds of work and leave their output undefined. NULL, the default: no limit. Not to be
+ * called while an operator runs.
  */
 typedef bool crn_context_expired_fn(const void *owner);
 void crn_context_limit(crn_context *context, crn_context_expired_fn *expired, const void *owner);
 
-/* Whether the limit has passed; asks. Without a context it never has. */
+/* Polls the limit: true once it has passed. Always false without a context. */
 bool crn_context_expired(crn_context *context);
 
-/* Whether somebody saw that the limit has passed; does not ask. 0 or -ETIME: what an operator or
- * stage returns that has stopped where it saw so. */
+/* Does not poll: -ETIME if any poll has found the limit passed, else 0. Operators and stages that
+ * stop early return this. */
 int crn_context_status(const crn_context *context);
 
-/* Work between two questions, in units of about a nanosecond: a quarter of a millisecond. */
+/* Work between two polls, in units of about a nanosecond: a quarter of a millisecond. */
 #define CRN_PACE_WORK (1 << 18)
 
-/* Has a loop ask once in so much work, not every time round. Each thread has its own. */
+/* Limits how often a loop polls: once per CRN_PACE_WORK units of work. Each thread has its own. */
 typedef struct crn_pace {
     crn_context *context;
     int64_t left;
@@ -67,10 +69,10 @@ typedef struct crn_pace {
 
 static inline crn_pace crn_pace_start(crn_context *context)
 {
-    return (crn_pace){.context = context}; /* asks at the first work */
+    return (crn_pace){.context = context}; /* polls at the first call */
 }
 
-/* `work` (>= 0) lies ahead: true when it is not to be begun any more. */
+/* Call before `work` (>= 0) units of work: true if the limit has passed and they must not start. */
 static inline bool crn_pace_over(crn_pace *pace, int64_t work)
 {
     pace->left -= work;
@@ -81,8 +83,8 @@ static inline bool crn_pace_over(crn_pace *pace, int64_t work)
     return pace->over;
 }
 
-/* What somebody keeps with a context, freed with it: where the operators of a device, asked with a
- * context of the CPU, keep theirs. NULL until something is attached. */
+/* An object attached to a context and freed with it: GPU operators that are called with a CPU
+ * context keep their device state there. NULL until something is attached. */
 void *crn_context_attached(const crn_context *context);
 void crn_context_attach(crn_context *context, void *what, void (*free_it)(void *what));
 

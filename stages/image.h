@@ -1,8 +1,8 @@
 /*
- * What an image is: planes x height x width elements of one type, wherever they lie.
+ * Image descriptor: planes x height x width elements of one type, in memory of any owner.
  *
  * Strides count elements, not bytes, so that one formula serves planar pictures (step 1, CHW),
- * interleaved ones (step C, HWC: what CNNs emit and cameras store) and a window into either.
+ * interleaved ones (step C, HWC: CNN outputs and camera frames) and a window into either.
  */
 #ifndef CRN_STAGES_IMAGE_H
 #define CRN_STAGES_IMAGE_H
@@ -15,15 +15,15 @@
 
 CRN_C_BEGIN
 
-/* The numbers of u8, f16 and f32 are those of the view message's `dtype` byte. */
+/* The values of u8, f16 and f32 are those of the view message's `dtype` byte. */
 typedef enum crn_type {
     CRN_U8 = 1,  /* a probability is value / 255 */
-    CRN_F16 = 2, /* IEEE binary16; widens exactly to f32 */
+    CRN_F16 = 2, /* IEEE binary16; converts exactly to f32 */
     CRN_F32 = 3,
     CRN_U16 = 4, /* files only, never on the wire */
 } crn_type;
 
-/* The numbers are those of the view message's `layout` byte. */
+/* The values are those of the view message's `layout` byte. */
 typedef enum crn_layout {
     CRN_CHW = 1, /* planar */
     CRN_HWC = 2, /* interleaved */
@@ -33,19 +33,19 @@ typedef struct crn_image {
     void *data; /* element (plane 0, row 0, column 0); not owned */
     crn_type type;
     int32_t planes, height, width;
-    ptrdiff_t plane_stride, row_stride, step; /* in elements; any sign, never overlapping */
+    ptrdiff_t plane_stride, row_stride, step; /* in elements; any sign; elements never overlap */
 } crn_image;
 
-/* Bytes of one element; 0 for a number that is no type. */
+/* Bytes per element; 0 for an invalid type. */
 static inline size_t crn_type_bytes(crn_type type)
 {
     return type == CRN_U8 ? 1 : type == CRN_F16 || type == CRN_U16 ? 2 : type == CRN_F32 ? 4 : 0;
 }
 
-/* "u8", "u16", "f16", "f32"; "no type" for a number that is none. Static. */
+/* "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
 const char *crn_type_say(crn_type type);
 
-/* An image over dense memory in the given layout. The memory stays the caller's. */
+/* An image descriptor over dense memory in the given layout. The caller keeps the memory. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
                                         int32_t planes, int32_t height, int32_t width)
 {
@@ -62,32 +62,32 @@ static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout la
     return image;
 }
 
-/* Index, in elements from `data`, of one element. */
+/* Index of an element, counted in elements from `data`. */
 static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, int32_t y, int32_t x)
 {
     return plane * image->plane_stride + y * image->row_stride + x * image->step;
 }
 
-/* As many planes, rows and columns? */
+/* True if both have the same numbers of planes, rows and columns. */
 static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
 {
     return a->planes == b->planes && a->height == b->height && a->width == b->width;
 }
 
-/* How many there are, of all planes. */
+/* Number of elements in all planes. */
 static inline size_t crn_image_elements(const crn_image *image)
 {
     return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
 }
 
-/* Do several planes lie element by element beside each other, as one row of width x planes? */
+/* True if several planes are stored interleaved, each row as width x planes adjacent elements. */
 static inline bool crn_image_is_interleaved(const crn_image *image)
 {
     return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
 }
 
-/* Planar or interleaved without a gap, as crn_image_dense makes them? Where the next plane of a
- * single one would lie says nothing. */
+/* True if planar or interleaved without gaps, as crn_image_dense makes them. The plane stride of a
+ * single plane is ignored. */
 static inline bool crn_image_is_dense(const crn_image *image)
 {
     ptrdiff_t planes = image->planes, width = image->width;
@@ -101,7 +101,7 @@ static inline bool crn_image_is_dense(const crn_image *image)
 /* binary16 to f32, exactly (subnormals, infinities and NaN included). */
 float crn_f16_to_f32(uint16_t half);
 
-/* One element as f32: u8 and u16 as the whole numbers they are, f16 widened. */
+/* One element as f32: u8 and u16 by their integer value, f16 converted. */
 float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
 CRN_C_END

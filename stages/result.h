@@ -1,8 +1,8 @@
 /*
- * What an operator leaves behind that is no image: the contours of a picture.
+ * Result types of operators and stages other than images: contours, textures and defects.
  *
- * One block of points for all contours, each contour a range of it: no allocation per contour, one
- * copy out.
+ * The points of all contours are in one array of which each contour is a range: no allocation per
+ * contour, and one copy moves them all.
  */
 #ifndef CRN_STAGES_RESULT_H
 #define CRN_STAGES_RESULT_H
@@ -15,7 +15,8 @@
 CRN_C_BEGIN
 
 typedef struct crn_point {
-    double x, y; /* pixels; x right (column), y down (row), pixel centres at whole numbers */
+    double x,
+        y; /* pixels; x right (column), y down (row); pixel centres have integer coordinates */
 } crn_point;
 
 typedef struct crn_contour {
@@ -27,9 +28,9 @@ typedef struct crn_contour {
 
 /*
  * Contours in canonical order: by plane, within a plane by the raster position of each contour's
- * first cell. The arrays are the caller's, of the given capacities; an operator fills them from the
- * start. Contours from the first that does not fit on are left out, and `truncated` is set: what
- * stands is always a prefix of the whole.
+ * first cell. The arrays and their capacities are the caller's; operators overwrite them. If a
+ * contour does not fit, it and all later ones are left out and `truncated` is set: the result is
+ * always a prefix of the complete one.
  */
 typedef struct crn_contours {
     crn_point *points;
@@ -45,30 +46,26 @@ typedef struct crn_texture {
     float vertical, horizontal, diagonal;
 } crn_texture;
 
-/*
- * One contour as the line reports it: geometry in double, in point order, by the stage that asked
- * for the contours.
- */
+/* One contour as a verdict reports it. Geometry is in double and in point order, computed by the
+ * contours stage. */
 typedef struct crn_defect {
     int32_t channel; /* class, in channel order */
     int32_t
-        parent; /* index, within this view's defects, of the nearest enclosing contour; -1: none */
+        parent; /* index, among this view's defects, of the nearest enclosing contour; -1: none */
     bool closed;
-    bool hole; /* closed, and it encloses low values, whatever the orientation asked for */
+    bool hole; /* closed and encloses low values, for either orientation */
     uint32_t first_point, point_count;
-    double area_px;        /* >= 0, shoelace; an open contour's is closed by its chord */
-    double perimeter_px;   /* length as drawn: an open contour's without its chord */
+    double area_px;        /* >= 0, shoelace formula; an open contour is closed by its chord */
+    double perimeter_px;   /* polyline length; without the chord of an open contour */
     double x0, y0, x1, y1; /* bounding box of the points */
     double centroid_x, centroid_y;
-    uint32_t first_texture, texture_count; /* 0 without a stage that makes them */
-    double mean_probability; /* of the map as received, over pixel centres inside this outline alone
-                                (even-odd) */
+    uint32_t first_texture, texture_count; /* 0 without a stage that computes textures */
+    double mean_probability; /* of the map as received, over pixel centres inside this contour alone
+                                (even-odd rule) */
 } crn_defect;
 
-/*
- * The defects of one view, in the order of class, then contour. The arrays are the caller's; what
- * did not fit is left out in canonical order and `truncated` is set.
- */
+/* The defects of one view, by class, then contour. The arrays are the caller's; defects that do not
+ * fit are left out from the end of that order and `truncated` is set. */
 typedef struct crn_defects {
     crn_defect *defects;
     float *xy; /* x, y pairs */

@@ -1,10 +1,12 @@
 /*
- * A stage is one step of the chain that a machine's file lists: one const struct, two halves.
+ * A stage is one step of the chain that a machine's configuration file lists: a const struct with
+ * two functions.
  *
- * `enqueue` asks the operators for what the stage needs, on images that live where the engine
- * lives; `finish`, on the host once all is done, reads the results (geometry, filters, features).
- * The CPU engine runs all enqueues of a chain, then all finishes, on its workers; a stage does not
- * know which engine runs it. The runner times and counts stages; they do neither themselves.
+ * `enqueue` calls the operators that the stage needs, on images in the engine's memory (host or
+ * device); `finish` runs on the host after all of them have completed and reads the results
+ * (geometry, filters, features). The CPU engine's workers run all enqueues of a chain, then all
+ * finishes; a stage does not depend on which engine runs it. The engine, not the stage, measures
+ * and counts.
  */
 #ifndef CRN_STAGES_STAGE_H
 #define CRN_STAGES_STAGE_H
@@ -24,59 +26,61 @@ typedef enum crn_stage_kind {
     CRN_STAGE_FEATURE,
 } crn_stage_kind;
 
-/* Scratch slots of the context: 0 to 15 are the operators', from 16 on the stages'. */
+/* Scratch slots of a context: 0 to 15 are for operators, 16 and up for stages. */
 enum {
-    CRN_SLOT_MAPS_0 = 16, /* what image stages write, in turns: crn_job_output */
+    CRN_SLOT_MAPS_0 = 16, /* outputs of image stages, used in alternation: crn_job_output */
     CRN_SLOT_MAPS_1,
     CRN_SLOT_CONTOURS,
-    CRN_SLOT_RANKLET_CROP, /* a class map in 8 bits, or a part of one */
-    CRN_SLOT_RANKLET_MAPS, /* ranklets of one part and window */
+    CRN_SLOT_RANKLET_CROP, /* a class map in 8 bits, or a rectangle of one */
+    CRN_SLOT_RANKLET_MAPS, /* ranklets of one rectangle and window size */
 };
 
-/* One view on its way through the chain. All memory is the engine's; nothing may be kept past
- * finish. */
+/* One view being processed by the chain. The engine owns all memory; no pointer may be kept
+ * after finish. */
 typedef struct crn_job {
     const crn_ops *ops;
     crn_context *context;
     const crn_classes *classes;
-    crn_image received;    /* the maps as they came, dense; never written */
-    crn_image maps;        /* what the next image stage reads and replaces; starts as `received` */
-    crn_image intensity;   /* one u8 plane; data NULL when the view came without */
-    crn_contours contours; /* the contours stage's enqueue fills it */
-    crn_defects *defects;  /* its finish fills it */
+    crn_image received; /* the maps as received, dense; read-only */
+    crn_image maps;     /* input of the next image stage, which replaces it; initially `received` */
+    crn_image intensity;   /* one u8 plane; data NULL if the view has no photograph */
+    crn_contours contours; /* set by enqueue of the contours stage */
+    crn_defects *defects;  /* set by finish of the contours stage */
 } crn_job;
 
 typedef struct crn_stage {
     const char *name;
     const char *help; /* one line */
     crn_stage_kind kind;
-    const crn_param *params; /* over the settings struct, ended by a NULL key */
+    const crn_param *params; /* describes the settings struct; ended by a NULL key */
     size_t settings_bytes;
     /*
-     * Once, when the file is read: checks what a table of parameters cannot say, and completes the
-     * settings (a kernel from its name or file). NULL: nothing to do. 0, or negative errno with one
-     * clause in *error. Settings own no memory: what is loaded stands in the struct itself.
+     * Called once, when the configuration is read: checks what the parameter table cannot express
+     * and completes the settings (a kernel from its name or file). Settings own no memory: loaded
+     * data are stored in the struct itself. May be NULL. 0, or negative errno with one clause in
+     * *error.
      */
     int (*prepare)(void *settings, const crn_classes *classes, crn_error *error);
-    /* Either half may be NULL. 0 or negative errno: the view then counts as unjudged. */
+    /* Either may be NULL. 0 or negative errno, after which the view counts as unjudged. */
     int (*enqueue)(const void *settings, crn_job *job);
     int (*finish)(const void *settings, crn_job *job);
-    /* The most textures (result.h) that its finish leaves for one defect; NULL: it makes none. */
+    /* Maximum number of textures (result.h) that finish adds to one defect; NULL: none. */
     uint32_t (*textures)(const void *settings);
 } crn_stage;
 
 /*
- * Where an image stage writes: an image of that type with the size and layout of job->maps, dense,
- * in scratch memory that job->maps does not lie in. The stage then makes it job->maps. 0 or
- * -ENOMEM.
+ * Sets *ret_output to a dense image of the given type, with the size and layout of job->maps, in
+ * scratch memory that does not contain job->maps. The stage then assigns it to job->maps.
+ *
+ * @return 0 or -ENOMEM
  */
 int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output);
 
-/* f16 maps become f32 ones, exactly; others stay. For stages whose operators know no f16. 0 or
- * -ENOMEM. */
+/* Converts f16 maps to f32, exactly; leaves other types unchanged. For stages whose operators do
+ * not accept f16. 0 or -ENOMEM. */
 int crn_job_widen(crn_job *job);
 
-/* All stages, in their usual running order, NULL-ended. */
+/* All stages in their usual order, NULL-terminated. */
 extern const crn_stage *const crn_stages[];
 
 /* The stage of that name, or NULL. */
