@@ -15,7 +15,7 @@ struct crn_chain {
     crn_recent recent[CRN_STAGES_MAX];
 };
 
-/* A contour has at least two points, so this many is all that the points allow. */
+/* A contour has at least two points, so the point limit bounds the number of contours. */
 static uint32_t contour_capacity(const crn_config *config)
 {
     return (uint32_t)(config->limits.points / 2 + 1);
@@ -95,7 +95,7 @@ int64_t crn_recent_p99_ns(const crn_recent *recent)
     return count < 100 ? largest : second;
 }
 
-/* What the context of a running view asks: its time is up, or its fruit was judged without it. */
+/* True if the running view must stop: its deadline passed or its fruit was judged without it. */
 static bool is_over(const void *owner)
 {
     const crn_chain_input *input = owner;
@@ -119,9 +119,9 @@ static void set_up_job(const crn_chain *chain, const crn_chain_input *input, crn
 }
 
 /*
- * A step has failed after `took_ns`. Where its time ran out it takes that long at least: known, as
- * far as it is more than was, so that it is left out where there is less. What another step took
- * before it is known anyway.
+ * A step failed after `took_ns`. If it timed out, `took_ns` is a lower bound of its duration and is
+ * recorded where it exceeds the p99, so that the step is skipped when less time is left. The
+ * durations of the steps before it are recorded anyway.
  */
 static void note_failure(crn_recent *recent, int r, int64_t took_ns)
 {
@@ -129,7 +129,7 @@ static void note_failure(crn_recent *recent, int r, int64_t took_ns)
         crn_recent_add(recent, took_ns);
 }
 
-/* Whether the step is to be left out: decided before it starts. */
+/* Decides before the step starts whether to skip it. */
 static bool must_skip(crn_chain *chain, int32_t step, const crn_chain_input *input, int64_t now_ns)
 {
     crn_recent *recent = &chain->recent[step];
@@ -165,7 +165,7 @@ static int run_enqueues(crn_chain *chain, const crn_chain_input *input, crn_job 
     return 0;
 }
 
-/* `here`: the enqueues ran here too, so that a step's whole cost is known. */
+/* `here`: the enqueue halves ran here too, so the step's full duration is known. */
 static int run_finishes(crn_chain *chain, const crn_chain_input *input, bool here, crn_job *job,
                         crn_judgement *judgement)
 {
@@ -216,7 +216,7 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
     return 0;
 }
 
-/* The first contour of that plane or a later one. */
+/* Index of the first contour of that plane or a later one. */
 static uint32_t first_from(const crn_contours *contours, int32_t plane)
 {
     uint32_t low = 0, high = contours->contour_count;
@@ -236,14 +236,14 @@ void crn_device_result_find(crn_device_result *done, int32_t channels)
     done->count = first_from(done->contours, (done->index + 1) * channels) - done->first;
 }
 
-/* The view's own among those of its batch, with the capacities that it has on the processor. False:
- * some are missing, or they are more than a view may have. */
+/* Selects the view's contours among those of its batch, with the capacities of a view on the
+ * processor. False if some are missing or there are more than one view may have. */
 static bool take_contours(const crn_chain_input *input, const crn_device_result *done,
                           crn_contours *contours)
 {
     const crn_contours *all = done->contours;
     crn_contour *own = all->contours + done->first;
-    /* What was left out begins behind the last one. */
+    /* Contours that did not fit are those after the last one stored. */
     if (all->truncated && done->first + done->count == all->contour_count)
         return false;
     uint64_t points = 0;
@@ -276,8 +276,8 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
     crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
-    /* With the waiting in between: of so many views at once as the devices take, that is what one
-     * costs. */
+    /* Includes waiting: devices hold many views at once, and the time from submission to completion
+     * is what one of them costs. */
     int64_t end_ns = crn_now_ns();
     judgement.run_ns = end_ns - done->begun_ns;
     judgement.cost_ns = end_ns - done->submitted_ns;

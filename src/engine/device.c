@@ -10,21 +10,21 @@
 #include "stages/base/clock.h"
 #include "src/engine/device_internal.h"
 
-/* Time that a batch or a call to the device may take at least, and its share of the budget: the
- * rest is the processor's, should the device not come back. */
+/* Lower bound of the time limit for a batch or a call to the device, and the limit's share of the
+ * budget: the rest is left for the processor if the device does not respond. */
 #define LIMIT_MIN_NS (20 * CRN_NS_PER_MS)
 #define LIMIT_SHARE  4
 
-/* A thread that was stopped from outside for a while is not stuck: it must be seen at the same call
- * so many times, an eighth of the limit apart. */
+/* A thread that was stopped from outside is not stuck: it counts as stuck only when seen in the
+ * same call this many times, at intervals of an eighth of the limit. */
 #define SUSPICIONS 5
 
-/* For setting up, requests, and ending. */
+/* Time limit for set-up, requests and shutdown. */
 #define ANSWER_LIMIT_NS (60 * CRN_NS_PER_S)
 #define END_LIMIT_NS    (3 * CRN_NS_PER_S)
 
-/* Lost devices stay as they are until the process ends: their threads may come back, and nobody
- * knows what still writes to their memory. */
+/* Lost devices are leaked on purpose: their threads may return from a call, and it is unknown what
+ * still writes to their memory. */
 static crn_device *_Atomic abandoned;
 
 crn_shape crn_shape_of(const crn_view_header *header)
@@ -52,7 +52,7 @@ const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT])
     return text;
 }
 
-/* False: not posted in time. */
+/* False on timeout. */
 static bool wait_for(sem_t *semaphore, int64_t limit_ns)
 {
     int64_t until_ns = crn_now_ns() + limit_ns;
@@ -70,7 +70,7 @@ static void leak_device(crn_device *device)
         continue;
 }
 
-/* Nothing of it has run, or its thread has ended and freed what it had of the device. */
+/* The thread was never started, or has ended and freed its device resources. */
 static void free_device(crn_device *device)
 {
     sem_destroy(&device->work);
@@ -195,7 +195,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
         return -ENODEV;
     if (!place)
         return -EAGAIN;
-    /* Counted first, then looked: whichever of both threads is second sees the other. */
+    /* Increment before reading `preparing`: the thread that is second sees the other's store. */
     atomic_fetch_add(&device->held, 1);
     if (atomic_load(&device->preparing)) {
         if (atomic_fetch_sub(&device->held, 1) == 1)
@@ -211,7 +211,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
     place->deadline_ns = view->deadline_ns;
     place->enqueued.submitted_ns = now_ns;
     place->used = place->inside = true;
-    crn_ring_push(&device->in, place); /* as deep as there are views */
+    crn_ring_push(&device->in, place); /* capacity is the number of views */
     sem_post(&device->work);
     return 0;
 }
@@ -236,7 +236,7 @@ void crn_device_release(crn_device_view *view)
 
 bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why)
 {
-    /* In this order: when it has done preparing, the time is new. */
+    /* The order matters: once `preparing` is false, since_ns is recent. */
     bool preparing = atomic_load(&device->preparing) && crn_device_held(device) == 0;
     int64_t since_ns = atomic_load(&device->since_ns);
     int64_t limit_ns = preparing ? CRN_DEVICE_PREPARE_LIMIT_NS : device->limit_ns;
@@ -251,7 +251,7 @@ bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why)
     if (since_ns && now_ns - since_ns > limit_ns && device->suspicions >= SUSPICIONS) {
         crn_device_lose(device, CRN_DEVICE_ABANDONED, "it has been in one call for %lld ms",
                         (long long)((now_ns - since_ns) / CRN_NS_PER_MS));
-        /* Where the call spins, it must not take a processor from those that work. */
+        /* If the call spins, it must not take a core from working threads. */
         struct sched_param lowest = {.sched_priority = 0};
         pthread_setschedparam(device->thread, SCHED_IDLE, &lowest);
     }

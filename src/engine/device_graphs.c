@@ -1,4 +1,4 @@
-/* Shapes made graphs: contexts, memory, what is recorded. */
+/* Captures graphs per shape and owns their contexts and memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,12 +9,15 @@
 #include "stages/base/log.h"
 #include "src/engine/device_internal.h"
 
-/* A batch shares its room for contours: so many views' worth, and no more than so many points
- * unless one view may have them. What does not fit is run on the processor. */
+/*
+ * The views of a batch share one contours buffer, sized for this many views and for at most
+ * POINTS_MAX points (more only if a single view may have more). What does not fit runs on the
+ * processor.
+ */
 #define VIEWS_OF_POINTS 4
 #define POINTS_MAX      (4u << 20)
 
-/* A contour has at least two points; those of maps have many. */
+/* A contour has at least two points; those of real maps have many. */
 #define POINTS_PER_CONTOUR 4
 
 static uint32_t block_points(const crn_config *config)
@@ -66,7 +69,7 @@ void crn_slot_free(crn_device *device, crn_device_slot *slot)
     slot->job = NULL;
 }
 
-/* Asks for the enqueue halves of a batch, with a moment before the first and behind each. */
+/* Enqueues a batch's enqueue halves, with an event before the first and after each. */
 static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
                    uint32_t skipped)
 {
@@ -89,21 +92,21 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
         r = step->stage->enqueue(step->settings, job);
         if (r == 0)
             r = gpu->mark(context, i + 1);
-        /* A call that came back too late: the line may have ended meanwhile. */
+        /* A call that returned too late: the line may have ended meanwhile. */
         if (!crn_device_is_running(device))
             r = -ENODEV;
     }
     return r;
 }
 
-/* One view's maps to its place, in a range of its own on a profiler's time line. */
+/* Uploads one view's maps, in a profiler range of its own. */
 static int upload(crn_device *device, crn_context *context, void *received,
                   const crn_device_view *view, size_t bytes)
 {
     char name[96];
     snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
              view->fruit, view->index);
-    /* Each is a call of its own: from memory that could not be pinned it takes long. */
+    /* Each upload restarts the call's timer: from memory that is not pinned it takes long. */
     atomic_store(&device->since_ns, crn_now_ns());
     device->gpu->range_begin(name);
     int r = device->gpu->upload(context, received, view->maps, bytes);
@@ -132,7 +135,7 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, co
     return r;
 }
 
-/* Runs the chain once, on empty maps, so that all memory is taken, and waits. */
+/* Runs the chain once on empty maps, so that all memory is allocated, and waits. */
 static int run_once(crn_device *device, crn_device_slot *slot, int32_t batch,
                     const crn_shape *shape, uint32_t skipped, const void *empty)
 {
@@ -145,7 +148,7 @@ static int run_once(crn_device *device, crn_device_slot *slot, int32_t batch,
         r = gpu->upload(context, received + (size_t)i * bytes, empty, bytes);
     if (r == 0)
         r = enqueue(device, slot, batch, shape, skipped);
-    /* What was asked for before a failure still runs. */
+    /* Operations enqueued before a failure still run. */
     int waited = crn_gpu_wait(gpu, context, CRN_DEVICE_PREPARE_LIMIT_NS);
     return waited < 0 ? waited : r;
 }
@@ -189,22 +192,22 @@ static int make_plan(crn_device *device, const crn_shape *shape, int32_t mask, i
     if (r < 0)
         return r;
     plan->moves = crn_context_generation(slot->context[batch]);
-    plan->expected_ns = 0; /* until one has run */
+    plan->expected_ns = 0; /* unknown until one has run */
     if (batch > 0)
         return 0;
-    /* Whether graphs work at all is better seen now. */
+    /* Launch once now, to learn at set-up whether graphs work at all. */
     r = gpu->launch(slot->context[batch], plan->graph);
     return r < 0 ? r : crn_gpu_wait(gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
 }
 
-/* Whether the failure is the shape's and not the device's. */
+/* True if the failure concerns this shape and not the device. */
 static bool is_refusal(int r)
 {
     return r != -EIO && r != -ENODEV && r != -ETIMEDOUT;
 }
 
-/* All plans of a shape that are missing or whose memory has moved. `later`: those alone that were
- * there. */
+/* Captures all graphs of a shape that are missing or whose context has a newer generation. `later`:
+ * only those that were captured before. */
 static int make_plans(crn_device *device, crn_plans *plans, bool later, const void *empty)
 {
     int32_t masks = device->optional ? CRN_DEVICE_MASKS : 1;
@@ -220,7 +223,7 @@ static int make_plans(crn_device *device, crn_plans *plans, bool later, const vo
         int r = make_plan(device, &plans->shape, mask, batch, slot, empty, plan);
         if (r < 0) {
             device->gpu->graph_free(&plan->graph);
-            /* Without batches of several views the device still serves. */
+            /* The device still works without batches of several views. */
             if (is_refusal(r) && batch > 0)
                 return 0;
             return r;
@@ -251,8 +254,8 @@ static void forget(crn_device *device, crn_plans *plans)
     memset(plans, 0, sizeof *plans);
 }
 
-/* The graphs of a shape whose memory another one has moved. It is forgotten where they cannot be
- * had: seen as new the next time. */
+/* Captures the graphs of a shape again after another shape's preparation moved their memory. If
+ * that fails the shape is forgotten and counts as new the next time. */
 static int make_shape_again(crn_device *device, crn_plans *plans)
 {
     void *empty = calloc(1, crn_shape_bytes(&plans->shape));
@@ -265,8 +268,8 @@ static int make_shape_again(crn_device *device, crn_plans *plans)
     return 0;
 }
 
-/* Twice: where memory was given back and there was no more, the larger of these shapes take it anew
- * and move that of the smaller ones, once. */
+/* Two passes: if memory ran short, the larger shapes reallocate it and thereby move that of the
+ * smaller ones, once. */
 static int make_again(crn_device *device)
 {
     for (int32_t i = 0; i < 2 * CRN_DEVICE_SHAPES; i++) {
@@ -277,7 +280,7 @@ static int make_again(crn_device *device)
         if (r < 0)
             return r;
     }
-    /* No graph of what is void may be launched. */
+    /* A stale graph must never be launched. */
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
         if (any_stale(device, &device->shapes[i]) && !device->shapes[i].refused)
             forget(device, &device->shapes[i]);
@@ -292,7 +295,7 @@ crn_plans *crn_plans_find(crn_device *device, const crn_shape *shape)
     return NULL;
 }
 
-/* An empty place, or that of the shape not seen for the longest. */
+/* Index of a free entry, or of the least recently used shape. */
 static int32_t place_for(const crn_device *device)
 {
     int32_t oldest = 0;
@@ -349,7 +352,7 @@ crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skippe
     for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
         crn_plan *plan = &plans->plan[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];
-        /* What is void would work on memory that was given back. */
+        /* A stale graph would access freed memory. */
         if (1 << batch <= count && plan->graph && plan->moves == crn_context_generation(context)) {
             *ret_batch = batch;
             return plan;

@@ -1,5 +1,5 @@
-/* The device's thread: the only one that calls it. Batches of what waits, launches, looks whether
- * they are done. */
+/* The device's thread, the only one that calls it: forms batches of the waiting views, launches
+ * them and polls for completion. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,13 +13,13 @@
 #include "src/engine/cost_model.h"
 #include "src/engine/device_internal.h"
 
-/* Between two looks at what is nearly done. */
+/* Polling interval for a batch that is nearly done. */
 #define LOOK_NS (20 * CRN_NS_PER_US)
 
-/* A batch is first looked at after so much of what it took of late, in eighths. */
+/* A batch is first polled after this share of its recent duration, in eighths. */
 #define LOOK_EIGHTHS 7
 
-/* The made-up view that says whether the device works at all. */
+/* Size of the synthetic view that tests whether the device works at all. */
 #define TRIAL_SIDE 32
 
 void crn_device_lose(crn_device *device, crn_device_state state, const char *format, ...)
@@ -38,7 +38,7 @@ static void ring(crn_device *self)
 {
     uint64_t one = 1;
     self->ring = false;
-    /* As with the workers' bell, there is no failure to mend. */
+    /* As with the workers' eventfd, a write cannot fail. */
     if (write(self->done_descriptor, &one, sizeof one) < 0)
         return;
 }
@@ -46,13 +46,13 @@ static void ring(crn_device *self)
 static void give_back(crn_device *self, crn_device_view *view, int status)
 {
     view->status = status;
-    crn_ring_push(&self->out, view); /* as deep as there are views */
+    crn_ring_push(&self->out, view); /* capacity is the number of views */
     self->ring = true;
 }
 
-/* --- what comes back ---------------------------------------------------------------------------*/
+/* --- completion ------------------------------------------------------------------------------- */
 
-/* The times between the moments; what each step took goes into what it cost of late. */
+/* Reads the times between the events and adds each step's to its recent durations. */
 static int read_times(crn_device *self, const crn_device_slot *slot, int32_t batch,
                       int64_t stage_ns[CRN_STAGES_MAX])
 {
@@ -71,7 +71,7 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
     return 0;
 }
 
-/* How long a batch may take: several times what it took of late, but with time left for the
+/* Time limit of a batch: several times its recent duration, but with time left for the
  * processor. */
 static int64_t limit_of(const crn_device *self, const crn_plan *plan)
 {
@@ -92,7 +92,7 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     }
     crn_plan *plan = slot->plan;
     self->ended_ns = now_ns;
-    /* What takes longer than it may was held up from outside: the next is looked at in time. */
+    /* Clamped: a longer time is a stall from outside; the next batch must be polled in time. */
     int64_t took_ns = now_ns - slot->begun_ns, limit_ns = limit_of(self, plan);
     plan->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - plan->expected_ns) / 4;
     slot->plan = NULL;
@@ -108,12 +108,12 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         crn_device_result_find(done, view->shape.channels);
         view->slot = slot;
     }
-    /* The first one's finish renumbers planes, so all are found before. */
+    /* Finishing the first view renumbers planes, so all are found before any is returned. */
     for (int32_t i = 0; i < slot->count; i++)
         give_back(self, slot->views[i], 0);
 }
 
-/* One that waits for those before it is not stuck: they end one after the other. */
+/* Batches complete one after the other: one that waits for those before it is not stuck. */
 static bool is_stuck(const crn_device *self, const crn_device_slot *slot, int64_t now_ns)
 {
     int64_t limit_ns = limit_of(self, slot->plan);
@@ -129,7 +129,7 @@ static void poll_batches(crn_device *self)
             continue;
         int64_t now_ns = crn_now_ns();
         int r = self->gpu->poll(slot->context[slot->batch]);
-        /* A call that came back too late: the line may have ended meanwhile. */
+        /* A call that returned too late: the line may have ended meanwhile. */
         if (!crn_device_is_running(self))
             return;
         if (r == 0)
@@ -144,7 +144,7 @@ static void poll_batches(crn_device *self)
     }
 }
 
-/* --- what goes out -----------------------------------------------------------------------------*/
+/* --- launch ----------------------------------------------------------------------------------- */
 
 static void accept_view(crn_device *self)
 {
@@ -160,8 +160,8 @@ static void drop_waiting(crn_device *self, int32_t index)
             (size_t)(self->waiting_count - index) * sizeof *self->waiting);
 }
 
-/* All steps that may be left out are, where there is no time for one of them: a graph for every
- * choice among them would not pay. */
+/* If one optional image step has too little time, all of them are skipped: graphs for every
+ * combination would cost more than they gain. */
 static uint32_t skipped_of(const crn_device *self, const crn_device_view *view, int64_t now_ns)
 {
     for (int32_t i = 0; self->optional >> i; i++)
@@ -181,7 +181,7 @@ static crn_device_slot *free_slot(crn_device *self)
     return NULL;
 }
 
-/* Up to `most` waiting views that may run with the first; returns how many. */
+/* Collects up to `most` waiting views that fit the first one's batch; returns their number. */
 static int32_t gather(const crn_device *self, int32_t most, int64_t now_ns,
                       int32_t ret_indices[CRN_DEVICE_BATCH_MAX])
 {
@@ -197,7 +197,7 @@ static int32_t gather(const crn_device *self, int32_t most, int64_t now_ns,
     return count;
 }
 
-/* Launches the views at these indices and takes them from those that wait. */
+/* Launches the views at these indices and removes them from the waiting ones. */
 static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_plan *plan,
                    const int32_t *indices)
 {
@@ -217,15 +217,15 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
         return;
     }
     slot->plan = plan;
-    /* This thread may have been stopped from outside meanwhile, which is not the device's fault. */
+    /* Read the clock again: this thread may have been stopped, which is not the device's fault. */
     slot->launched_ns = crn_now_ns();
     slot->batch = batch;
     slot->count = count;
     slot->look_ns = slot->begun_ns + plan->expected_ns * LOOK_EIGHTHS / 8;
 }
 
-/* A shape that is not ready: its views go elsewhere, and once nothing is here any more it is made
- * ready. */
+/* For a shape without graphs: its views are refused, and once the device is idle the shape is
+ * prepared. */
 static void request_shape(crn_device *self, const crn_shape *shape, int64_t now_ns)
 {
     if (atomic_load(&self->preparing) || !crn_plans_room(self, now_ns))
@@ -266,9 +266,9 @@ static void start_batches(crn_device *self)
     }
 }
 
-/* --- preparing, and requests -------------------------------------------------------------------*/
+/* --- preparation and requests ----------------------------------------------------------------- */
 
-/* The median of the runs; `maps` are uploaded from pinned memory, as views are. */
+/* Median time of the runs; `maps` are uploaded from pinned memory, as views are. */
 static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *request,
                      const void *maps)
 {
@@ -309,7 +309,7 @@ static int serve(crn_device *self, crn_device_request *request)
         return -ENOMEM;
     memcpy(pinned, request->maps, bytes);
     r = time_runs(self, plans, request, pinned);
-    if (r != -ETIMEDOUT) /* else it may still be read */
+    if (r != -ETIMEDOUT) /* otherwise the device may still read it */
         self->gpu->pinned_free(pinned);
     return r;
 }
@@ -320,14 +320,14 @@ static void lose_preparing(crn_device *self, int r)
         crn_device_lose(self, CRN_DEVICE_FAILED, "preparing for a shape: %s", strerror(-r));
 }
 
-/* With no view on the device: what may take long. */
+/* Runs deferred work, which may take long: only while the device holds no view. */
 static void run_deferred(crn_device *self)
 {
     if (!crn_device_is_running(self) || atomic_load(&self->held) > 0)
         return;
     if (atomic_load(&self->preparing)) {
         lose_preparing(self, crn_plans_prepare(self, &self->requested));
-        /* The line's thread must not take the beginning of this for that of the next round. */
+        /* First restart the timer, or the line's thread applies the ordinary limit to this. */
         atomic_store(&self->since_ns, crn_now_ns());
         atomic_store(&self->preparing, false);
     }
@@ -345,7 +345,7 @@ static int set_up(crn_device *self)
 {
     const crn_gpu *gpu = self->gpu;
     int r = gpu->describe(self->number, &self->about);
-    /* First, so that all that follows is asked of this device. */
+    /* First, so that all later calls go to this device. */
     if (r == 0)
         r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
     if (r < 0)
@@ -353,7 +353,7 @@ static int set_up(crn_device *self)
     if (self->memory.start) {
         r = gpu->pin(self->memory.start, self->memory.bytes);
         self->pinned = r == 0;
-        if (r < 0 && r != -EALREADY) /* by one that was left out since */
+        if (r < 0 && r != -EALREADY) /* pinned already by a device that was left out since */
             crn_log(CRN_LOG_WARNING,
                     "device %d: %zu MiB of slots cannot be pinned: %s; uploads take longer; lower "
                     "limits.view_mib or limits.slots",
@@ -378,7 +378,7 @@ static int set_up(crn_device *self)
     return 0;
 }
 
-/* Frees what a device that works has; what is in flight ends first. */
+/* Frees the resources of a working device after the batches in flight have completed. */
 static void tear_down(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
@@ -395,7 +395,7 @@ static void tear_down(crn_device *self)
         self->gpu->unpin(self->memory.start);
 }
 
-/* Until something is to be done, or what is in flight may be. */
+/* Sleeps until there is work or a batch in flight may be complete. */
 static void sleep_until_needed(crn_device *self)
 {
     int64_t wake_ns = CRN_NEVER_NS;
@@ -407,7 +407,7 @@ static void sleep_until_needed(crn_device *self)
         (void)sem_wait(&self->work);
     else
         (void)sem_clockwait(&self->work, CLOCK_MONOTONIC, &until);
-    /* Woken, timed out or interrupted: everything is looked at. */
+    /* Woken, timed out or interrupted: the caller checks everything. */
     while (sem_trywait(&self->work) == 0)
         continue;
 }

@@ -1,4 +1,4 @@
-/* Which devices there are, what they are worth, and which views go to them. */
+/* The devices, their measured cost, and the routing of views to them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "src/engine/internal.h"
 #include "stages/backend.h"
 
-/* What is measured at the start, on either side. */
+/* Sizes of the views that are measured at the start, on both sides. */
 #define SMALL_HEIGHT 48
 #define SMALL_WIDTH  256
 #define LARGE_HEIGHT 95
 #define LARGE_WIDTH  511
 #define RUNS         7
 
-/* Maps that a CNN might give: a soft disc for every class, beside each other; f32, interleaved. */
+/* Maps as a CNN might produce them: one soft disc per class, side by side; f32, interleaved. */
 static float *synthetic_maps(const crn_shape *shape)
 {
     float *maps = malloc(crn_shape_bytes(shape));
@@ -43,7 +43,7 @@ static int measure_processor(crn_chain *chain, const crn_shape *shape, float *ma
                                                      shape->channels, shape->height, shape->width),
                              .deadline_ns = CRN_NEVER_NS};
     int64_t took_ns[RUNS];
-    int r = crn_chain_measure(chain, &input, &took_ns[0]); /* takes its memory */
+    int r = crn_chain_measure(chain, &input, &took_ns[0]); /* warm-up: allocates memory */
     for (int32_t i = 0; i < RUNS && r == 0; i++)
         r = crn_chain_measure(chain, &input, &took_ns[i]);
     if (r == 0)
@@ -60,13 +60,13 @@ static int measure_shape(const crn_devices *devices, crn_chain *chain, const crn
     int r = measure_processor(chain, shape, maps, ret_processor_ns);
     if (r == 0)
         r = crn_device_measure(devices->device[0], shape, maps, RUNS, ret_device_ns);
-    /* A device that does not answer may still read them. */
+    /* A device that does not respond may still read them. */
     if (r != -ETIMEDOUT)
         free(maps);
     return r;
 }
 
-/* There and back between this thread and the device's. */
+/* Measures the round trip between this thread and the device's. */
 static int measure_hand_over(const crn_devices *devices, int64_t *ret_ns)
 {
     crn_shape none = {.height = 0};
@@ -100,7 +100,7 @@ static int measure(crn_devices *devices, const crn_ops *ops)
         r = measure_hand_over(devices, &hand_over_ns);
     if (r < 0)
         return r;
-    /* To the device's thread and back to the line's, before a worker has it. */
+    /* The route to the device's thread and back to the line's, before a worker gets the view. */
     device_ns[0] += hand_over_ns;
     device_ns[1] += hand_over_ns;
     size_t small_bytes = crn_shape_bytes(&small), large_bytes = crn_shape_bytes(&large);
@@ -124,7 +124,7 @@ static int open_one(crn_devices *devices, const crn_gpu *gpu, int64_t number,
                              "run.devices: there is no device %d; this machine has %d, numbered "
                              "from 0",
                              (int)number, (int)there);
-    /* What one device has pinned serves all. */
+    /* Memory that one device pinned is pinned for all. */
     crn_device_memory pinned = devices->count == 0 ? memory : (crn_device_memory){.start = NULL};
     int r = crn_device_open(devices->config, gpu, (int32_t)number, pinned, done_descriptor,
                             &devices->device[devices->count], error);
@@ -169,7 +169,7 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
 bool crn_devices_close(crn_devices *devices)
 {
     bool all = !devices->left_out;
-    /* The first one last: what it has pinned the others may still read. */
+    /* The first device last: the others may still read the memory that it pinned. */
     for (int32_t i = devices->count - 1; i >= 0; i--)
         all &= crn_device_close(&devices->device[i]);
     free(devices->lanes);
@@ -193,7 +193,7 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
     size_t bytes = crn_shape_bytes(shape);
     bool on_device =
         crn_cost_model_is_device(&devices->processor_cost, &devices->device_cost, bytes);
-    /* Shapes without end are forgotten and decided on again: not a line in the log each time. */
+    /* Beyond this many shapes they are forgotten and decided again: do not log each time. */
     if (devices->way_count == CRN_ENGINE_SHAPES)
         return on_device;
     char text[CRN_SHAPE_TEXT];
@@ -223,7 +223,7 @@ static crn_shape_route *add_way(crn_devices *devices, const crn_shape *shape)
     return way;
 }
 
-/* Of those in service, of which there is one at least, the one with the fewest lanes. */
+/* Of the devices in service, of which there is at least one, the one with the fewest lanes. */
 static int32_t device_with_fewest_lanes(const crn_devices *devices)
 {
     int32_t fewest = -1;
@@ -233,7 +233,7 @@ static int32_t device_with_fewest_lanes(const crn_devices *devices)
     return fewest;
 }
 
-/* The lane's, given at its first view, or anew when that device is lost. */
+/* The lane's device, assigned at its first view and reassigned when that device is lost. */
 static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
 {
     int32_t at = 0;
@@ -242,7 +242,7 @@ static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
     if (at < devices->lane_count && !devices->lost[devices->lanes[at].device])
         return devices->lanes[at].device;
     int32_t fewest = device_with_fewest_lanes(devices);
-    /* The line lets no more lanes in than there are places. */
+    /* The line admits no more lanes than there are entries. */
     if (at < devices->config->limits.lanes) {
         devices->lanes[at] = (crn_lane_route){.lane = lane, .device = fewest};
         devices->lanes_of[fewest]++;

@@ -12,20 +12,20 @@
 #include "src/engine/internal.h"
 #include "stages/backend.h"
 
-/* A view that waits for a worker: for its finish halves, or whole. */
+/* A view that waits for a worker: for its finish halves, or for the whole chain. */
 typedef struct ready_view {
     crn_view *view;
-    crn_device_view *from; /* NULL: whole */
+    crn_device_view *from; /* NULL: the whole chain */
 } ready_view;
 
 struct crn_engine {
     const crn_config *config;
     int32_t workers;
     crn_worker **worker;
-    int32_t next; /* collect looks at the workers in turn */
+    int32_t next; /* round-robin index of collect over the workers */
     int done_descriptor;
     crn_devices devices;
-    ready_view *ready; /* a ring of them */
+    ready_view *ready; /* a ring buffer */
     int32_t ready_capacity, ready_first, ready_count;
     crn_engine_stats stats;
     char description[256];
@@ -56,7 +56,7 @@ static void describe(crn_engine *engine, const crn_ops *ops)
              (int)config->run.threads, config->run.threads == 1 ? "" : "s");
 }
 
-/* 0, or what failed, told in *error. */
+/* Returns 0, or a negative errno with *error. */
 static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu,
                         crn_device_memory memory, crn_error *error)
 {
@@ -129,7 +129,7 @@ bool crn_engine_close(crn_engine **engine)
     crn_engine *it = *engine;
     if (!it)
         return true;
-    /* First those who read what the devices have left. */
+    /* Workers first: they read the devices' results. */
     for (int32_t i = 0; it->worker && i < it->workers; i++)
         crn_worker_free(&it->worker[i]);
     bool all = crn_devices_close(&it->devices);
@@ -142,7 +142,7 @@ bool crn_engine_close(crn_engine **engine)
     return all;
 }
 
-/* The worker with the fewest views, or NULL when all have as many as they take. */
+/* Returns the worker with the fewest views, or NULL if all are full. */
 static crn_worker *least_busy(const crn_engine *engine)
 {
     crn_worker *best = NULL;
@@ -176,7 +176,8 @@ static void hand_ready(crn_engine *engine)
 
 bool crn_engine_has_room(const crn_engine *engine)
 {
-    /* Where devices serve, a few finish halves may wait for a worker: the devices must not. */
+    /* With devices in service some finish halves may wait for a worker, so that the devices are not
+     * stalled. */
     if (crn_devices_have_room(&engine->devices))
         return engine->ready_count < engine->workers;
     return engine->ready_count == 0 && least_busy(engine);
@@ -205,7 +206,7 @@ int crn_engine_submit(crn_engine *engine, crn_view *view)
     return 0;
 }
 
-/* What a device had is the workers' now. */
+/* Hands the views of a lost device to the workers. */
 static void take_over(crn_engine *engine, crn_device *device)
 {
     for (int32_t i = 0; i < engine->ready_count; i++) {
@@ -239,7 +240,7 @@ static void watch_devices(crn_engine *engine)
     }
 }
 
-/* Views that came back from the devices go on to the workers. */
+/* Passes the views that devices returned on to the workers. */
 static void collect_from_devices(crn_engine *engine)
 {
     crn_devices *devices = &engine->devices;
@@ -252,7 +253,7 @@ static void collect_from_devices(crn_engine *engine)
             }
             if (from->status == -ENOTSUP)
                 crn_devices_refuse(devices, &from->shape);
-            /* A cancelled one is left alone, wherever it goes. */
+            /* A cancelled view is skipped wherever it goes. */
             engine->stats.device_new +=
                 !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
             make_ready(engine, from->view, NULL);
@@ -301,7 +302,7 @@ int crn_engine_descriptor(const crn_engine *engine)
 void crn_engine_rearm(crn_engine *engine)
 {
     uint64_t count;
-    /* Nothing to read is as good as read. */
+    /* EAGAIN means that it is reset already. */
     if (read(engine->done_descriptor, &count, sizeof count) < 0)
         return;
 }

@@ -1,11 +1,11 @@
-/* What engine.c and devices.c share. */
+/* Shared by engine.c and devices.c. */
 #ifndef CRN_SRC_ENGINE_INTERNAL_H
 #define CRN_SRC_ENGINE_INTERNAL_H
 
 #include "src/engine/cost_model.h"
 #include "src/engine/engine.h"
 
-/* Shapes whose way is remembered; one more forgets the one decided first. */
+/* Shapes whose route is remembered; the one decided first is replaced. */
 #define CRN_ENGINE_SHAPES 64
 
 typedef struct crn_shape_route {
@@ -13,47 +13,47 @@ typedef struct crn_shape_route {
     bool on_device;
 } crn_shape_route;
 
-/* A lane stays with its device. */
+/* All views of a lane go to the same device. */
 typedef struct crn_lane_route {
     uint32_t lane;
     int32_t device;
 } crn_lane_route;
 
-/* The devices, and which views go to them. All of it is the submitting thread's. */
+/* The devices and the routing of views to them; owned by the submitting thread. */
 typedef struct crn_devices {
     const crn_config *config;
-    const char *processor; /* its operators' name */
+    const char *processor; /* name of its operators */
     int32_t count;
     crn_device *device[CRN_NUMBERS_MAX];
     int32_t number[CRN_NUMBERS_MAX]; /* as in run.devices */
     bool lost[CRN_NUMBERS_MAX];
     int32_t lanes_of[CRN_NUMBERS_MAX];
     int32_t in_service;
-    bool left_out; /* one that may still look at `memory`, or has it pinned */
-    bool choose;   /* by cost, else every shape goes to a device */
+    bool left_out; /* a device was left out that may still access `memory`, or has it pinned */
+    bool choose;   /* by cost model; otherwise every shape goes to a device */
     crn_cost processor_cost, device_cost;
     crn_shape_route ways[CRN_ENGINE_SHAPES];
     int32_t way_count, way_next, ways_on_device;
-    crn_lane_route *lanes; /* limits.lanes of them */
+    crn_lane_route *lanes; /* limits.lanes entries */
     int32_t lane_count;
 } crn_devices;
 
-/* Opens those of run.devices, and where the backend is auto measures what they are worth. For auto
- * devices that do not work are logged and left out. */
+/* Opens the devices of run.devices and, for backend auto, measures their cost. For auto, devices
+ * that do not work are logged and left out. */
 int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
                      crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
                      crn_error *error);
 
-/* As crn_device_close for all of them. */
+/* Calls crn_device_close for all of them. */
 bool crn_devices_close(crn_devices *devices);
 
-/* The device for the view, or NULL: the processor. */
+/* Returns the device for the view, or NULL for the processor. */
 crn_device *crn_devices_route(crn_devices *devices, const crn_view *view);
 
-/* No device can have this shape. */
+/* Records that no device supports this shape. */
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape);
 
-/* Whether a device takes views now. */
+/* True if a device accepts views now. */
 bool crn_devices_have_room(const crn_devices *devices);
 
 #endif

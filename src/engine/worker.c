@@ -13,10 +13,10 @@
 #include "stages/base/priority.h"
 #include "stages/base/ring.h"
 
-/* A view's way through the worker; `output` is what the caller sees of it. */
+/* A view inside the worker; `output` is the part that the caller sees. */
 typedef struct task {
     crn_output output;
-    crn_device_view *from; /* NULL: nothing is done yet */
+    crn_device_view *from; /* NULL: run the whole chain */
 } task;
 
 struct crn_worker {
@@ -26,11 +26,11 @@ struct crn_worker {
     pthread_t thread;
     bool started;
     crn_chain *chain;
-    sem_t ready; /* posted once, when the thread has set itself up */
+    sem_t ready; /* posted once, when the thread is set up */
     sem_t work;  /* one post per task in `in`, one more to stop */
     crn_ring in, out;
     task tasks[CRN_WORKER_DEPTH];
-    uint32_t busy; /* bit per task in use; the handing thread's */
+    uint32_t busy; /* bit per task in use; owned by the submitting thread */
     /* Written by the worker, read by crn_worker_check. */
     _Alignas(64) _Atomic int64_t running_since_ns; /* 0: idle */
     _Atomic uint32_t running_lane;
@@ -38,7 +38,7 @@ struct crn_worker {
     atomic_bool gone;
 };
 
-/* The finish halves where a device left its contours and they are whole, else everything. */
+/* Runs the finish halves if a device left complete contours, otherwise the whole chain. */
 static int run_chain(crn_worker *self, task *it)
 {
     crn_output *output = &it->output;
@@ -88,13 +88,13 @@ static void run_task(crn_worker *self, task *it)
 static void ring_done(const crn_worker *self)
 {
     uint64_t one = 1;
-    /* An eventfd's counter cannot overflow here and the write cannot wait, so there is no failure
-     * to mend. */
+    /* The eventfd's counter cannot overflow here and the write cannot block, so a failure is
+     * impossible. */
     if (write(self->done_descriptor, &one, sizeof one) < 0)
         return;
 }
 
-/* However a worker leaves, even by a library's pthread_exit, somebody must notice. */
+/* However the thread ends, even by a library's pthread_exit, this records it. */
 static void note_gone(void *argument)
 {
     crn_worker *self = argument;
@@ -113,12 +113,12 @@ static void *run_worker(void *argument)
     pthread_cleanup_push(note_gone, self);
     for (;;) {
         while (sem_wait(&self->work) != 0)
-            continue; /* a signal */
+            continue; /* EINTR */
         task *it = crn_ring_pop(&self->in);
         if (!it)
             break; /* the post that means stop */
         run_task(self, it);
-        crn_ring_push(&self->out, it); /* as deep as `in`, so there is room */
+        crn_ring_push(&self->out, it); /* as deep as `in`, so it cannot be full */
         ring_done(self);
     }
     pthread_cleanup_pop(1);
@@ -169,7 +169,7 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gp
         return r;
     }
     while (sem_wait(&self->ready) != 0)
-        continue; /* a signal */
+        continue; /* EINTR */
     *ret_worker = self;
     return 0;
 }
@@ -180,7 +180,7 @@ void crn_worker_free(crn_worker **worker)
     if (!self)
         return;
     if (self->started) {
-        /* What still waits comes back cancelled rather than run. */
+        /* Views that still wait are returned as cancelled instead of run. */
         for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
             if (self->busy & UINT32_C(1) << i)
                 atomic_store_explicit(&self->tasks[i].output.view->cancelled, true,

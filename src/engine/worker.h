@@ -1,7 +1,7 @@
 /*
- * One thread that runs the chain on the processor: whole views, or the finish halves of those whose
- * enqueue halves a device has done. Views go in and come out without locks; the thread that made
- * the worker hands over and takes back.
+ * One thread that runs the chain on the processor: whole views, or the finish halves of views whose
+ * enqueue halves a device ran. Views pass in and out without locks; only the thread that created
+ * the worker submits and collects.
  */
 #ifndef CRN_SRC_ENGINE_WORKER_H
 #define CRN_SRC_ENGINE_WORKER_H
@@ -12,51 +12,51 @@
 #include "src/ingest/view.h"
 #include "src/engine/device.h"
 
-/* One view runs, one waits: the worker never idles for the hand-over, and little is decided too
- * early. */
+/* One view runs and one waits: enough to keep the worker busy during the hand-over, and few enough
+ * that the order is decided late. */
 #define CRN_WORKER_DEPTH 2
 
-/* A view that was done, or left alone. */
+/* A view that was finished or skipped. */
 typedef struct crn_output {
     crn_view *view;
-    int status;      /* 0, -ECANCELED (its fruit was judged before it began), -ETIME (its time ran
-                        out while it ran), or why the chain failed */
+    int status; /* 0, -ECANCELED (its fruit was judged before the view began), -ETIME (its time ran
+                   out while it ran), or the chain's error */
     bool on_device;  /* the enqueue halves ran on a device */
-    int64_t took_ns; /* since it began; where it did not end, it takes longer */
-    crn_judgement judgement; /* when status is 0 */
-    crn_defects defects;     /* when status is 0; the worker's memory */
+    int64_t took_ns; /* since the view began; a lower bound of its cost if it did not finish */
+    crn_judgement judgement; /* valid when status is 0 */
+    crn_defects defects;     /* valid when status is 0; the worker's memory */
 } crn_output;
 
 typedef struct crn_worker crn_worker;
 
 /*
- * Returns when the thread is ready. `ops` are the processor's; `gpu` (NULL: none) gives a
- * profiler's ranges alone. `done_descriptor` is an eventfd that is rung for every view that is
- * done. 0 or negative errno.
+ * Returns when the thread is ready. `ops` are the processor's operators; `gpu` (NULL: none) is used
+ * for a profiler's ranges only. `done_descriptor` is an eventfd that is signalled for every
+ * finished view. Returns 0 or a negative errno.
  */
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
                       int32_t number, int done_descriptor, crn_worker **ret_worker);
 
-/* Lets it end what it runs, leaves what waits, joins, nulls; NULL is fine. */
+/* Waits for the view that runs, drops those that wait, joins, frees and sets *worker to NULL; NULL
+ * is allowed. */
 void crn_worker_free(crn_worker **worker);
 
-/* Views that it has, waiting, running or not yet given back. */
+/* Number of views that it holds: waiting, running or not yet collected. */
 int32_t crn_worker_busy(const crn_worker *worker);
 
-/* `from` NULL: the whole chain. The worker has fewer than CRN_WORKER_DEPTH views. */
+/* Submits a view; `from` is NULL for the whole chain. The worker must hold fewer than
+ * CRN_WORKER_DEPTH views. */
 void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from);
 
-/* The next view that is done, or NULL; its output is the caller's until crn_worker_release. */
+/* Returns the next finished view or NULL; the caller owns its output until crn_worker_release. */
 crn_output *crn_worker_collect(crn_worker *worker);
 
-/* Whether it was an output of this worker; it is the worker's again, and *ret_from the device's
- * view that was handed with it, or NULL. */
+/* Returns the output to the worker; false if it is another worker's. *ret_from is the device's view
+ * that was submitted with it, or NULL. */
 bool crn_worker_release(crn_worker *worker, crn_output *output, crn_device_view **ret_from);
 
-/*
- * Whether the thread is there and has not been at one view for longer than limit_ns. One that is
- * not will not come back. 0, or -EIO with the worker and its view in *error.
- */
+/* Checks that the thread is alive and has not run one view for longer than limit_ns; one that fails
+ * this cannot be recovered. Returns 0, or -EIO with the worker and its view in *error. */
 int crn_worker_check(const crn_worker *worker, int64_t now_ns, int64_t limit_ns, crn_error *error);
 
 /* Bytes that one worker reserves. */
