@@ -1,10 +1,10 @@
-/* Corners into bits: is the value above its plane's level, is it no value at all? */
+/* Thresholding into bits: is a corner above its plane's level, is it invalid? */
 #include "gpu/contours/contours.cuh"
 
 #define THREADS 256
 #define WARPS   (THREADS / 32)
 
-/* Words that a warp has on the way at once: of so many rows, or of so many planes. */
+/* Loads in flight per warp: of rows, or of interleaved planes. */
 #define ROWS_AHEAD   8
 #define PLANES_AHEAD 16
 
@@ -28,13 +28,13 @@ static __device__ float widened(float value)
     return value;
 }
 
-/* The greatest float that is no greater than the level: the same floats lie above it. */
+/* The greatest float not above the level: exactly the same floats are greater than it. */
 static __device__ float level_of(const crn_contours_plan &plan, int32_t plane)
 {
     return __double2float_rd(plan.more_levels ? plan.more_levels[plane] : plan.levels[plane]);
 }
 
-/* What follows may begin, to wait until all this is done. */
+/* Programmatic dependent launch: the next kernel may start and wait for this one's end. */
 static __device__ void let_next_begin(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -50,9 +50,9 @@ static __device__ void clear_control(const crn_contours_plan &plan)
         word[i] = 0;
 }
 
-/* Words of a column from one plane. Outside lies 0, which is never
- * above: with a closed border no level is less, with an open one
- * all corners of a plane are pixels, and beside it `level` is inf. */
+/* Thresholds ROWS_AHEAD words of a column of one plane. Corners outside the image read as 0, which
+ * is never above: with a closed border no level is negative, with an open one all corners are
+ * pixels, and right of them `level` is inf. */
 template <typename T, bool MASKED>
 static __device__ void make_column(const crn_contours_plan &plan, const T *data, float level,
                                    int32_t first, int32_t x, uint32_t *to)
@@ -68,7 +68,7 @@ static __device__ void make_column(const crn_contours_plan &plan, const T *data,
         value[i] = inside ? data[i * plan.row_stride] : T();
         valid[i] = !MASKED || !inside || plan.mask[(size_t)y * (size_t)plan.width + (size_t)x];
     }
-    uint32_t bits = 0, bad = 0; /* lane i keeps the i-th word */
+    uint32_t bits = 0, bad = 0; /* warp lane i keeps the i-th word */
 #pragma unroll
     for (int32_t i = 0; i < ROWS_AHEAD; i++) {
         float v = widened(value[i]);
@@ -85,7 +85,7 @@ static __device__ void make_column(const crn_contours_plan &plan, const T *data,
     }
 }
 
-/* Columns of words, each `rows` rows high, of one plane. */
+/* Planar images: columns of words, each `rows` rows high. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     make_rows_of_bits(const __grid_constant__ crn_contours_plan plan, int32_t rows)
@@ -118,7 +118,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The same word of all planes, whose pixels lie beside each other. */
+/* Interleaved images: a warp thresholds the same word of all planes. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     make_bits_of_planes(const __grid_constant__ crn_contours_plan plan)
@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0)
         clear_control(plan);
     int32_t lane = threadIdx.x % 32;
-    uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32; /* threads may be more than 2^32 */
+    uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32; /* there can be more than 2^32 threads */
     uint32_t rows = (uint32_t)plan.cell_rows + 1, row_of_all = warp / (uint32_t)plan.words;
     uint32_t word = warp - row_of_all * (uint32_t)plan.words, view = row_of_all / rows;
     uint32_t row = row_of_all - view * rows;
@@ -177,7 +177,8 @@ static void make_bits(const crn_context *context, const crn_contours_plan *plan)
         cudaLaunchKernelEx(&config, make_bits_of_planes<T>, *plan);
         return;
     }
-    /* So high that all multiprocessors have a few blocks, and no higher than pays. */
+    /* As high as possible while all multiprocessors have a few blocks; higher
+     * than this does not pay. */
     int64_t words = rows * plan->words * plan->numbers,
             blocks = 8 * crn_gpu_limits_of(context)->multiprocessors;
     int32_t high = words / WARPS / blocks >= 4 * ROWS_AHEAD ? 4 * ROWS_AHEAD : ROWS_AHEAD;

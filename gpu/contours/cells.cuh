@@ -1,6 +1,6 @@
 /*
- * Cells and their segments on a device: which cells of a word have any, where a segment's points
- * lie, which segment follows.
+ * Marching-squares cells and their segments: which cells of a word have segments, where a segment's
+ * points lie, which segment comes next.
  */
 #ifndef CRN_GPU_CONTOURS_CELLS_CUH
 #define CRN_GPU_CONTOURS_CELLS_CUH
@@ -9,27 +9,27 @@
 
 enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 
-/* What one group of threads works on: planes from `number` on, their bits and segments. */
+/* What one thread group works on: planes from `number` on, their bits and segments. */
 typedef struct crn_contours_work {
     int32_t number, numbers;
     const uint32_t *bits; /* as in the plan */
-    bool lacks;           /* as in the plan, or better known */
+    bool lacks;           /* as in the plan; false also if the plane has no invalid corner */
     uint32_t *prefix;
-    uint32_t count; /* segments */
-    uint4 *now;     /* links: crn_contours_link */
+    uint32_t count; /* number of segments */
+    uint4 *now;     /* links, see segments.cuh */
     uint4 *next;
-    uint32_t *cell; /* its index in the plane, and above it the side where the segment ends */
+    uint32_t *cell; /* its index in the plane; in the high bits, the side where the segment ends */
 } crn_contours_work;
 
 #define CRN_CELL_SIDE_SHIFT 30
 
-/* 32 cells of a row: their corners, those with segments, those of them with two. */
+/* 32 cells of a row: their corners, the cells with segments, and those with two of them. */
 typedef struct crn_contours_cells {
     uint32_t upper_left, upper_right, lower_left, lower_right, active, saddle;
 } crn_contours_cells;
 
-/* From the words of corners above and below, those to their right, those without a value, and how
- * many cells there are from the first on. */
+/* Builds cells from the words of corners above and below, the next words to the right, the invalid
+ * corners, and the number of cells left in the row. */
 static __device__ crn_contours_cells crn_contours_cells_of(uint32_t up, uint32_t up_right,
                                                            uint32_t down, uint32_t down_right,
                                                            uint32_t bad, uint32_t bad_right,
@@ -74,7 +74,8 @@ static inline __device__ uint32_t crn_contours_count(const crn_contours_cells &c
     return __popc(c.active & mask) + __popc(c.saddle & mask);
 }
 
-/* Which of a cell's corners are high: upper left 1, upper right 2, lower left 4, lower right 8. */
+/* Marching-squares case of a cell, a bit per high corner: upper left 1, upper right 2, lower
+ * left 4, lower right 8. */
 static inline __device__ uint32_t crn_contours_corners(const crn_contours_cells &c, int32_t bit)
 {
     return (c.upper_left >> bit & 1) | (c.upper_right >> bit & 1) << 1 |
@@ -82,9 +83,10 @@ static inline __device__ uint32_t crn_contours_corners(const crn_contours_cells 
 }
 
 /*
- * From and to of a cell's segments by its corners, low values left of the direction of travel: two
- * bits each, the second segment's above the first's. A byte for each set of corners, looked up
- * without a branch: neighbours differ. 0 and 15 have none.
+ * Entry and exit sides of a cell's segments by case, with low values left of the direction of
+ * travel: two bits each, the second segment in the high nibble. The table is packed into two 64-bit
+ * constants, a byte per case, because neighbouring threads have different cases and a lookup must
+ * not branch. Cases 0 and 15 have no segment.
  */
 static inline __device__ uint32_t crn_contours_sides(uint32_t corners, bool high)
 {
@@ -110,7 +112,7 @@ static inline __device__ uint32_t crn_contours_sides(uint32_t corners, bool high
 #undef CRN_CONTOURS_TWO
 }
 
-/* The cell on the other side, and how it calls the side between. */
+/* Moves to the neighbouring cell across `side`; returns that side as the neighbour names it. */
 static inline __device__ uint32_t crn_contours_cross(uint32_t side, int32_t *row, int32_t *column)
 {
     *row += (side == CRN_SIDE_BOTTOM) - (side == CRN_SIDE_TOP);
@@ -125,7 +127,8 @@ static inline __device__ bool crn_contours_is_cell(const crn_contours_plan &plan
            (uint32_t)column < (uint32_t)plan.cell_columns;
 }
 
-/* The segment of a cell that begins at that side; CRN_CONTOURS_NONE when the cell was skipped. */
+/* Number of the cell's segment that enters by that side; CRN_CONTOURS_NONE if
+ * the cell was skipped. */
 static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
                                                   const crn_contours_work &work, int32_t plane,
                                                   int32_t row, int32_t column, uint32_t side)
@@ -144,7 +147,7 @@ static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
     return segment;
 }
 
-/* Is there a segment in the cell on the other side of one? Unless it was skipped. */
+/* True if the cell across a side that a contour crosses has a segment: it exists, not skipped. */
 static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
                                                 const crn_contours_work &work, int32_t plane,
                                                 int32_t row, int32_t column)
@@ -157,7 +160,7 @@ static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
     return c.active >> (column % 32) & 1;
 }
 
-/* Where between a and b, one of them above the level, the level lies; stages/ops.h on infinity. */
+/* Position of the level between a and b, as a fraction; stages/ops.h defines it for infinities. */
 static inline __device__ double crn_contours_fraction(double a, double b, double level)
 {
     if (isinf(a) && isinf(b))
@@ -167,11 +170,11 @@ static inline __device__ double crn_contours_fraction(double a, double b, double
     return (level - a) / (b - a);
 }
 
-/* One side of a cell, from left to right or from top to bottom: its two pixels. */
+/* A side of a cell, from left to right or from top to bottom: its two pixels. */
 typedef struct crn_contours_edge {
     int32_t y, x;
     bool across;
-    uint32_t a, b; /* crn_contours_load */
+    uint32_t a, b; /* raw bits, from crn_contours_load */
 } crn_contours_edge;
 
 static __device__ crn_contours_edge crn_contours_load_edge(const crn_contours_plan &plan,
@@ -197,8 +200,8 @@ static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, do
 }
 
 /*
- * Do a segment's two points differ? They do unless both lie at the corner that its sides share, and
- * that the first does not is nearly always seen without an exact division.
+ * True if a segment's two points differ. They do unless both lie at the corner that its two sides
+ * share, and an approximate division nearly always shows that the first one does not.
  */
 static __device__ bool crn_contours_has_length(const crn_contours_plan &plan, int32_t number,
                                                int32_t row, int32_t column, uint32_t to,

@@ -1,14 +1,14 @@
 /*
- * Segments that know the end of their contour become contours: which are its ends, how long it is,
- * where it and its points go. The same steps for one block on one plane and for all blocks on many
- * planes (GRID_WIDE).
+ * Compaction: turns linked segments into contours. Finds each contour's end, length and first
+ * segment, scans for the position of contours and points, and scatters them. The same steps for one
+ * block on one plane and for the whole grid on many planes (GRID_WIDE).
  */
 #ifndef CRN_GPU_CONTOURS_COMPACTION_CUH
 #define CRN_GPU_CONTOURS_COMPACTION_CUH
 
 #include "gpu/contours/segments.cuh"
 
-/* The segment that ends a contour, by its key. */
+/* The segment that ends the contour with this key. */
 static __device__ uint32_t end_of(uint32_t key)
 {
     return key & CRN_CONTOURS_LAST ? key & ~CRN_CONTOURS_LAST : key - 1;
@@ -29,7 +29,7 @@ static __device__ int32_t plane_of(const crn_contours_plan &plan, const crn_cont
     return low;
 }
 
-/* From here on the links' other half holds these. */
+/* After pointer jumping, the links' second buffer holds the arrays of these two functions. */
 static __device__ uint32_t *least_of(const crn_contours_work &work)
 {
     return reinterpret_cast<uint32_t *>(work.next);
@@ -40,7 +40,7 @@ static __device__ uint32_t *order_of(const crn_contours_work &work)
     return least_of(work) + work.count;
 }
 
-/* How many segments with a length a contour has: in the link of the one that ends it. */
+/* The number of a contour's segments with a length is kept in the link of its last segment. */
 static __device__ void set_lengths(const crn_contours_work &work, uint32_t end, uint32_t lengths)
 {
     work.now[end].w = (work.now[end].w & CRN_CONTOURS_MAYBE_LEAST) | lengths;
@@ -52,8 +52,8 @@ static __device__ uint32_t lengths_of(const uint4 &end)
 }
 
 /*
- * The end of a contour keeps, in its link, the contour's number of segments with a length in w and,
- * later, its first point in x; in least_of the least segment with a length.
+ * Writes, for each contour, into the link of its last segment: w, the number of segments with a
+ * length (x later gets its first point). least_of gets its lowest segment with a length.
  */
 template <bool GRID_WIDE>
 static __device__ void measure_contours(const crn_contours_plan &plan,
@@ -90,7 +90,7 @@ static __device__ void measure_contours(const crn_contours_plan &plan,
     group_sync<GRID_WIDE>();
 }
 
-/* A contour whose least segment is s, and its points, packed; 0: there is none. */
+/* If s is the lowest segment of a contour: one contour and its number of points, packed; else 0. */
 static __device__ uint64_t contour_at(const crn_contours_work &work, uint32_t s, uint32_t *ret_end)
 {
     if (s >= work.count)
@@ -112,7 +112,8 @@ static __device__ uint64_t contours_of(uint64_t packed)
     return packed >> CRN_CONTOURS_POINT_BITS;
 }
 
-/* The contour that begins with segment s; `first`: its first point, of all. */
+/* Writes the entry of the contour that begins with segment s; `first` is its first
+ * point in the output. */
 static __device__ void write_contour(const crn_contours_plan &plan, const crn_contours_work &work,
                                      uint64_t which, uint32_t first, uint32_t s)
 {
@@ -124,8 +125,9 @@ static __device__ void write_contour(const crn_contours_plan &plan, const crn_co
 }
 
 /*
- * The contour gets its place; the first that has none ends the result. `base`: before this group.
- * All blocks together list where contours begin, to write them line by line later.
+ * Assigns the contour its position in the output; the first that does not fit ends the result.
+ * `base`: packed counts of earlier groups. The grid-wide kernel only lists contours here, to write
+ * them with coalesced stores later.
  */
 template <bool GRID_WIDE>
 static __device__ void place_contour(const crn_contours_plan &plan, const crn_contours_work &work,
@@ -184,7 +186,8 @@ static __device__ void place_contours(const crn_contours_plan &plan, const crn_c
     }
 }
 
-/* Which segment's end is which point; what the group has not been given room for is left out. */
+/* Inverts the mapping: for each output point, the segment that ends there. Leaves out points beyond
+ * the group's capacity. */
 template <bool GRID_WIDE>
 static __device__ void order_points(const crn_contours_plan &plan, const crn_contours_work &work)
 {
@@ -238,7 +241,7 @@ static __device__ void write_points(const crn_contours_plan &plan, const crn_con
     }
 }
 
-/* What all blocks together have listed. */
+/* Writes the contours listed by place_contour in the grid-wide kernel. */
 static __device__ void write_contours(const crn_contours_plan &plan, const crn_contours_work &work,
                                       uint64_t base, uint32_t count)
 {
@@ -253,7 +256,7 @@ static __device__ uint32_t least_uint(uint32_t a, uint64_t b)
     return a < b ? a : (uint32_t)b;
 }
 
-/* Is there room left behind what is packed? */
+/* True if the output has capacity for these counts. */
 static __device__ bool leaves_room(const crn_contours_plan &plan, uint64_t packed)
 {
     return contours_of(packed) <= plan.contour_capacity && points_of(packed) <= plan.point_capacity;
@@ -262,7 +265,7 @@ static __device__ bool leaves_room(const crn_contours_plan &plan, uint64_t packe
 static __device__ void write_counts(const crn_contours_plan &plan, uint64_t packed)
 {
     if (!leaves_room(plan, packed))
-        return; /* who found it out has done it */
+        return; /* place_contour has written the counts */
     plan.out->contour_count = (uint32_t)contours_of(packed);
     plan.out->point_count = (uint32_t)points_of(packed);
     plan.out->truncated = false;

@@ -1,11 +1,11 @@
 /*
- * Contours on a device: memory, levels, which way to go about it.
+ * Contours: the entry. Takes memory, passes levels and mask, and selects the kernel.
  *
- * Corners become bits (bits.cu). Then small planes are traced by one block each, all at
- * once, in shared memory; large ones by all blocks together, in as few groups of planes as the
- * memory for their segments allows (trace.cu). Nothing is decided on the host after the
- * launch, so that a graph can be recorded; what it holds fast are the output's addresses and
- * capacities, the levels and the mask.
+ * Corners are thresholded into bits (bits.cu). Small planes are then traced in shared memory by one
+ * block each, all at once; large ones grid-wide, in as few groups of planes as the memory for their
+ * segments allows (trace.cu). The host decides nothing after the launch, so the calls can be
+ * captured into a graph, which holds the output's addresses and capacities, the levels and the
+ * mask.
  */
 #include "gpu/contours/contours.cuh"
 
@@ -13,23 +13,23 @@ extern "C" {
 #include "stages/serial/contours.h"
 }
 
-/* Scratch memory. */
+/* Scratch slots. */
 enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_ENTRIES, SLOT_MASK };
 
-/* Segments that several planes share memory for; one plane alone may need more. */
+/* Segments per group of planes that share memory; a single plane may need more. */
 #define GROUP_SEGMENTS ((int64_t)1 << 26)
 
-/* Larger planes are all blocks' together. */
+/* Planes with more cells are traced grid-wide. */
 #define PLANE_CELLS ((int64_t)1 << 17)
 
-/* Scratch memory is given per view; this much is needed for all together. */
+/* Scratch memory is sized per view; `bytes` is the total for all views. */
 static void *take(crn_context *context, int32_t slot, size_t bytes)
 {
     size_t views = (size_t)crn_context_views(context);
     return crn_context_scratch(context, slot, (bytes + views - 1) / views);
 }
 
-/* A mask too large for constants is uploaded again and again. A graph would read the caller's. */
+/* A mask too large for crn_gpu_constants is uploaded on every call; a graph reads the caller's. */
 static int place_mask(crn_context *context, const crn_contours_params *params,
                       crn_contours_plan *plan)
 {
@@ -154,7 +154,7 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
     plan.lacks = plan.mask || plan.type == CRN_F16 || plan.type == CRN_F32;
     plan.corner_words = (uint32_t)((plan.cell_rows + 1) * plan.words + 3) / 4 * 4;
     plan.plane_words = (plan.lacks ? 2 : 1) * plan.corner_words;
-    /* Blocks that work alone count all points of all planes in 32 bits. */
+    /* With one block per plane, the points of all planes are counted in 32 bits. */
     bool alone = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &plan) &&
                  4 * cells * plan.numbers <= UINT32_MAX;
     if (r == 0)

@@ -1,10 +1,10 @@
 /*
- * What the parts of the contours on a device share: the plan of one call, which every kernel gets
- * as its argument, and how corners become cells and cells become points.
+ * Shared by the files of the contours operator: the job of one call, which every kernel gets as its
+ * argument, and access to pixels.
  *
- * "Number" is a plane's, over all views: view * planes + plane. Corners are the pixels, with a
+ * "Number" is a plane's index over all views: view * planes + plane. Corners are the pixels, with a
  * closed border those of the map padded by one zero; rows and columns of corners and cells count
- * from 0 and lie `origin` (0 or -1) from the pixel's.
+ * from 0 and are offset by `origin` (0 or -1) from the pixel's.
  */
 #ifndef CRN_GPU_CONTOURS_CONTOURS_CUH
 #define CRN_GPU_CONTOURS_CONTOURS_CUH
@@ -13,55 +13,58 @@
 
 #include <cuda_fp16.h>
 
-/* So many levels travel with the plan. */
+/* Number of levels that are passed as kernel arguments. */
 #define CRN_CONTOURS_LEVELS 48
 
-/* Blocks that work on one group of planes together, at most, and rounds of theirs. */
+/* Maximum number of blocks, and of pointer-jumping rounds, of the grid-wide kernel. */
 #define CRN_CONTOURS_BLOCKS 1024
 #define CRN_CONTOURS_ROUNDS 64
 
 #define CRN_CONTOURS_NONE UINT32_MAX
 
-/* How much there is room for of what a group of threads has found. */
+/* Capacity left for the group's output, in points and contours. */
 typedef struct crn_contours_fits {
     uint32_t points, contours;
 } crn_contours_fits;
 
-/* What kernels leave for one another; all 0 when the first begins. */
+/* State passed between kernels; zeroed by the first one. */
 typedef struct crn_contours_control {
-    uint32_t cut;                          /* the room ended in an earlier group of planes */
-    crn_contours_fits fits;                /* of the group, where not all do */
-    uint32_t arrived[CRN_CONTOURS_ROUNDS]; /* blocks, and above them those where links changed */
+    uint32_t cut;                          /* the output was full in an earlier group of planes */
+    crn_contours_fits fits;                /* if the output is full: what fits of this group */
+    uint32_t arrived[CRN_CONTOURS_ROUNDS]; /* per round: blocks that arrived; in the high half,
+                                              those whose links changed */
     uint64_t before;                       /* contours and points of earlier groups, packed */
     uint64_t sums[2][CRN_CONTOURS_BLOCKS];
-    uint64_t status[]; /* by number: CRN_CONTOURS_KNOWN and its contours and points, packed */
+    uint64_t status[]; /* by number: CRN_CONTOURS_KNOWN, and the plane's contours and points,
+                          packed */
 } crn_contours_control;
 
-/* Contours above, points in the low bits: one scan counts both. */
+/* Contours in the high bits, points in the low ones: one scan counts both. */
 #define CRN_CONTOURS_POINT_BITS 34
 #define CRN_CONTOURS_KNOWN      ((uint64_t)1 << 63)
 
 typedef struct crn_contours_plan {
     const void *data;
     ptrdiff_t view_stride, plane_stride, row_stride, step;
-    const uint8_t *mask;       /* NULL: everything is valid */
+    const uint8_t *mask;       /* NULL: all pixels are valid */
     const double *more_levels; /* NULL: they are in `levels` */
     crn_type type;
     int32_t planes, numbers, height, width;
     int32_t origin, cell_rows, cell_columns;
-    int32_t words;        /* 32 corners each, of one row of one plane; as many of cells */
-    int32_t first, count; /* numbers of the group of planes of this launch */
-    bool by_pixel;        /* planes lie nearer together than pixels */
-    bool high, reversed;  /* high values connected at a saddle; points in the other order */
-    bool lacks;           /* corners can have no value */
+    int32_t words;        /* words per row of a plane, of 32 corners each; the same for cells */
+    int32_t first, count; /* range of numbers of this launch's group of planes */
+    bool by_pixel;        /* interleaved: planes lie closer together than pixels */
+    bool high, reversed;  /* high values connected at a saddle; points in reverse order */
+    bool lacks;           /* corners can be invalid (NaN or masked) */
     uint32_t corner_words, plane_words;
-    uint32_t *bits;    /* by number (plane_words each), row, word: above the level? Where `lacks`,
-                          corner_words further on: has it no value? */
-    uint32_t *prefix;  /* by number in the group, row, word: its cells' first segment */
-    uint32_t *entries; /* by tile: CRN_TILE_SEGMENTS each */
-    char *segments;    /* CRN_CONTOURS_SEGMENT_BYTES each; per number where blocks work alone */
+    uint32_t *bits;    /* by number (plane_words each), row, word: above the level? If `lacks`,
+                          corner_words further on: is it invalid? */
+    uint32_t *prefix;  /* first segment of each word of cells: by number in the group, row, word */
+    uint32_t *entries; /* the list of links that enter tiles, a part per block; later that of
+                          contours */
+    char *segments;    /* CRN_CONTOURS_SEGMENT_BYTES each; with one block per plane, per number */
     uint32_t segments_max;
-    uint32_t shared_segments; /* so many, at most, in shared memory */
+    uint32_t shared_segments; /* maximum number in shared memory */
     crn_contours_control *control;
     crn_contours *out;
     crn_point *points;
@@ -70,25 +73,27 @@ typedef struct crn_contours_plan {
     double levels[CRN_CONTOURS_LEVELS];
 } crn_contours_plan;
 
-/* Two links of 16 bytes, the cell. */
+/* Two links of 16 bytes, and the cell. */
 #define CRN_CONTOURS_SEGMENT_BYTES 36
 
-/* Cells that a warp takes at once where all blocks work together; two segments in each at most. */
+/* Rows of 32 cells in a warp's tile in the grid-wide kernel; at most two segments per cell. */
 #define CRN_TILE_ROWS     16
 #define CRN_TILE_SEGMENTS (2 * 32 * CRN_TILE_ROWS)
 
-/* Corners into bits; control set to 0. */
+/* Thresholds the corners into bits, and zeroes the control block. */
 int crn_contours_bits(const crn_context *context, const crn_contours_plan *plan);
 
-/* Bits into contours: one block for each plane, or all blocks on all planes of the plan's group. */
+/* Traces the bits into contours: one block per plane, or the whole grid on all
+ * planes of the job's group. */
 int crn_contours_trace_planes(const crn_context *context, crn_contours_plan *plan);
 int crn_contours_trace_group(const crn_context *context, const crn_contours_plan *plan);
 
-/* How many entries of segments into tiles must find room. */
+/* Upper bound on the number of links that enter a tile, for sizing their buffer. */
 size_t crn_contours_entries(const crn_context *context, const crn_contours_plan *plan,
                             int32_t group);
 
-/* May blocks work alone, as far as shared memory is concerned? */
+/* True if a plane's bits and prefix sums fit into shared memory: one block
+ * per plane is possible. */
 bool crn_contours_planes_fit(const crn_context *context, const crn_contours_plan *plan);
 
 static inline __device__ double crn_contours_level(const crn_contours_plan &plan, int32_t number)
@@ -97,7 +102,7 @@ static inline __device__ double crn_contours_level(const crn_contours_plan &plan
     return plan.more_levels ? plan.more_levels[plane] : plan.levels[plane];
 }
 
-/* Index, in elements, of a pixel. */
+/* Index of a pixel, in elements. */
 static inline __device__ ptrdiff_t crn_contours_index(const crn_contours_plan &plan, int32_t number,
                                                       int32_t y, int32_t x)
 {
@@ -112,7 +117,8 @@ static inline __device__ bool crn_contours_is_inside(const crn_contours_plan &pl
     return (uint32_t)y < (uint32_t)plan.height && (uint32_t)x < (uint32_t)plan.width;
 }
 
-/* A pixel's bits, 0 outside, and what they mean: a load first, and what waits for it later. */
+/* A pixel's raw bits, 0 outside the image, and below their value: separate, so that the load can be
+ * issued long before its use. */
 static inline __device__ uint32_t crn_contours_load(const crn_contours_plan &plan, int32_t number,
                                                     int32_t y, int32_t x)
 {

@@ -1,6 +1,6 @@
 /*
- * How threads work together on planes: a group is one block with one plane, or GRID_WIDE, all
- * blocks of a launch, with many planes.
+ * Thread groups that cooperate on planes: a group is one block with one plane, or, GRID_WIDE, all
+ * blocks of a launch with many planes.
  */
 #ifndef CRN_GPU_CONTOURS_GROUP_CUH
 #define CRN_GPU_CONTOURS_GROUP_CUH
@@ -9,16 +9,17 @@
 
 #include <cooperative_groups.h>
 
-/* Most threads of a block. */
+/* Maximum threads per block. */
 #define CRN_CONTOURS_THREADS 1024
 
-/* Threads of a block that works alone. */
+/* Threads of a block that traces one plane. */
 #define CRN_CONTOURS_PLANE_THREADS 1024
 
-/* Words, or segments, that a thread scans in a row. */
+/* Consecutive words, or segments, per thread in a scan. */
 #define CRN_CONTOURS_ITEMS_PER_THREAD 4
 
-/* Shared memory: what blocks sum up with, words that all threads of a block read, then the rest. */
+/* Layout of shared memory: partial sums of the scan, words broadcast within the
+ * block, then the rest. */
 #define CRN_CONTOURS_SHARED_BROADCAST_BYTES 320
 #define CRN_CONTOURS_SHARED_BYTES           512
 
@@ -46,13 +47,13 @@ static __device__ char *shared_memory(void)
     return reinterpret_cast<char *>(memory);
 }
 
-/* Words for everybody in the block. */
+/* Words broadcast to all threads of the block. */
 static __device__ uint32_t *shared_words(void)
 {
     return reinterpret_cast<uint32_t *>(shared_memory() + CRN_CONTOURS_SHARED_BROADCAST_BYTES);
 }
 
-/* The sum of what the block's threads before this one bring, and of what all bring. */
+/* Exclusive scan over the block's threads; *ret_all is the total. */
 static __device__ uint64_t scan_block(uint64_t mine, uint64_t *ret_all)
 {
     uint64_t *sums = reinterpret_cast<uint64_t *>(shared_memory());
@@ -80,7 +81,7 @@ static __device__ uint64_t scan_block(uint64_t mine, uint64_t *ret_all)
     return before + up_to - mine;
 }
 
-/* What a block scans of `total` in a row. */
+/* A block's contiguous range of the items. */
 typedef struct group_range {
     uint32_t begin, end;
 } group_range;
@@ -96,7 +97,7 @@ template <bool GRID_WIDE> static __device__ group_range even_share(uint32_t tota
     return {(uint32_t)(begin < total ? begin : total), (uint32_t)(end < total ? end : total)};
 }
 
-/* The sum of what the blocks before this one bring, and of what all bring. */
+/* Exclusive scan over the grid's blocks; *ret_all is the total. */
 static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *ret_all)
 {
     if (threadIdx.x == 0)
@@ -114,7 +115,8 @@ static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *
     return total;
 }
 
-/* Did anything change for anybody? Blocks say so when they meet. */
+/* True if `changed` is true in any thread of the group; a barrier. GRID_WIDE, blocks
+ * vote as they arrive. */
 template <bool GRID_WIDE>
 static __device__ bool any_changed(const crn_contours_plan &plan, uint32_t round, bool changed)
 {

@@ -1,6 +1,7 @@
 /*
- * Cells become segments, numbered in canonical order, and segments links: each finds out which one
- * ends its contour, and how far away that is. Here for a block that has a plane for itself.
+ * Segments: numbers them in canonical order and links each to its successor; pointer jumping
+ * (Wyllie) then gives each segment its contour's end and the distance to it. This file has the
+ * variant for one block per plane.
  */
 #ifndef CRN_GPU_CONTOURS_SEGMENTS_CUH
 #define CRN_GPU_CONTOURS_SEGMENTS_CUH
@@ -8,20 +9,21 @@
 #include "gpu/contours/group.cuh"
 
 /*
- * A link (uint4) tells of the segments from its own up to that before x, going along the contour:
- * the greatest key among them is y; z of them with a length, from its own to that with the greatest
- * key, both counted; w in all. In rounds x runs ahead by ever more segments.
+ * A link (uint4) summarises the segments from its own to the one before x, along the contour: y is
+ * the greatest key among them; z counts those with a length from its own to the one with that key,
+ * both included; w counts those with a length among all. Each round doubles the number of segments
+ * covered.
  *
- * The key of a segment with a length is its number + 1, of one without 0, of the last of an open
- * contour CRN_CONTOURS_LAST | number: what the greatest key belongs to ends the contour, open or
- * closed.
+ * The key of a segment with a length is its number + 1, of one without a length 0, of the last
+ * segment of an open contour CRN_CONTOURS_LAST | number. So the segment with the greatest key ends
+ * the contour, be it open or closed.
  */
 #define CRN_CONTOURS_LAST    0x80000000u
 #define CRN_CONTOURS_NO_SIZE 0x80000000u /* in x: the segment itself has no length */
 #define CRN_CONTOURS_HEAD                                                                          \
-    0x80000000u /* in z: nothing precedes it; in an order: its first point is meant */
+    0x80000000u /* in z: it has no predecessor; in an order: its first point is meant */
 #define CRN_CONTOURS_MAYBE_LEAST                                                                   \
-    0x80000000u /* in w: it has a length, and no other that is known to be less */
+    0x80000000u /* in w: it has a length, and no lower such segment of its contour is known */
 
 static __device__ crn_contours_cells cells_of_word(const crn_contours_plan &plan,
                                                    const crn_contours_work &work, uint32_t index)
@@ -39,7 +41,8 @@ static __device__ uint32_t count_of_word(const crn_contours_plan &plan,
     return index < end ? crn_contours_count(cells_of_word(plan, work, index), ~0u) : 0;
 }
 
-/* Every word's first segment; how many there are. */
+/* Scans the number of segments per word: `prefix` gets each word's first
+ * segment, `count` the total. */
 template <bool GRID_WIDE>
 static __device__ void number_segments(const crn_contours_plan &plan, crn_contours_work *work)
 {
@@ -80,7 +83,7 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
     group_sync<GRID_WIDE>();
 }
 
-/* In which cell of a word its n-th segment lies, and is it that cell's second? */
+/* The cell (bit) of a word's n-th segment, and whether it is that cell's second. */
 static __device__ int32_t cell_of(const crn_contours_cells &c, uint32_t n, uint32_t *ret_second)
 {
     int32_t bit = 0;
@@ -91,7 +94,7 @@ static __device__ int32_t cell_of(const crn_contours_cells &c, uint32_t n, uint3
     return bit;
 }
 
-/* Knowing its successor alone. */
+/* A link that covers its own segment only. */
 static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool has_length, bool head)
 {
     bool last = successor == CRN_CONTOURS_NONE;
@@ -103,7 +106,8 @@ static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool ha
     return link;
 }
 
-/* What a link learns from that of the segment where it ends. true: of another end. */
+/* One step of pointer jumping: extends `link` by the link `there` at its x. Returns true if the
+ * greatest key changed. */
 static __device__ bool learn(uint4 *link, const uint4 &there)
 {
     bool more = there.y > link->y;
@@ -117,7 +121,7 @@ static __device__ bool learn(uint4 *link, const uint4 &there)
     return more;
 }
 
-/* A plane's s-th segment as a link to its successor; its cell is kept. */
+/* Builds the link of a plane's s-th segment to its successor, and stores its cell. */
 static __device__ uint4 make_segment(const crn_contours_plan &plan, const crn_contours_work &work,
                                      uint32_t s)
 {
@@ -145,7 +149,7 @@ static __device__ uint4 make_segment(const crn_contours_plan &plan, const crn_co
     return first_link(s, successor, has_length, head);
 }
 
-/* Until every link knows the end of its contour: in the worst case after 32 rounds. */
+/* Pointer jumping until no link changes: at most 32 rounds. */
 static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_work *work)
 {
     for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x)
@@ -167,8 +171,8 @@ static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_wor
 }
 
 /*
- * The same for few segments, in half the memory: 16 bits each, x: next | flags, w << 16; y: the
- * key, z << 16; the flags are those that the whole link has. A thread keeps its own in registers.
+ * The same for few segments, in half the memory, with 16 bits per field. x: next | flags, w << 16;
+ * y: key, z << 16. The flags are those of the full link. Each thread keeps its links in registers.
  */
 #define CRN_CONTOURS_SMALL_EACH    6
 #define CRN_CONTOURS_SMALL_NEXT    0x1fffu

@@ -1,44 +1,44 @@
 /*
- * The same where all blocks work together on large planes: a warp follows contours within a tile of
- * 32 x CRN_TILE_ROWS cells first, in shared memory. Only where they enter tiles is left for all
- * blocks to follow together, some ten times less.
+ * Pointer jumping for large planes, grid-wide, in two levels: a warp first follows contours within
+ * a tile of 32 x CRN_TILE_ROWS cells in shared memory; only links that enter a tile, some ten times
+ * fewer, then take part in the grid-wide rounds.
  */
 #ifndef CRN_GPU_CONTOURS_TILES_CUH
 #define CRN_GPU_CONTOURS_TILES_CUH
 
 #include "gpu/contours/segments.cuh"
 
-/* Links of a tile; one with more is left as it is. */
+/* Capacity of a tile in links; a tile with more skips the first level. */
 #define CRN_TILE_LINKS 768
 
 /*
- * A row of a tile, and those above and below it. What lies beside it, left in the low byte, right
- * in the next: a cell's corners, and 16 where it is active.
+ * A row of a tile, or the row above or below it. `beside` describes the cells left (low byte) and
+ * right (next byte) of it: their corners, and CRN_CONTOURS_BESIDE_ACTIVE.
  */
 typedef struct tile_row {
     crn_contours_cells c;
-    uint32_t first; /* segment, counted in the tile */
-    uint32_t shift; /* from there to the number in the group */
+    uint32_t first; /* number of its first segment in the tile */
+    uint32_t shift; /* add it to a number in the tile to get the number in the group */
     uint32_t beside;
 } tile_row;
 
 #define CRN_CONTOURS_BESIDE_ACTIVE 16u
 
 /*
- * A link within a tile, as above in 16 bits each. x: next | flags, w << 16; y: the key, z << 16.
- * Keys are a number in the tile + 1, 0, or CRN_TILE_LAST | number.
+ * A link within a tile: the fields of segments.cuh in 16 bits each. x: next | flags, w << 16; y:
+ * key, z << 16. Keys are a number in the tile + 1, 0, or CRN_TILE_LAST | number.
  */
 #define CRN_TILE_NUMBER  0x7ffu
-#define CRN_TILE_ENTRY   0x1000u /* comes from another tile */
+#define CRN_TILE_ENTRY   0x1000u /* its predecessor lies in another tile */
 #define CRN_TILE_HEAD    0x2000u
 #define CRN_TILE_NO_SIZE 0x4000u
 #define CRN_TILE_OUT                                                                               \
-    0x8000u /* it is the tile's end that was reached: next is the last before it                   \
-             */
+    0x8000u /* the link has reached the tile's border: next is the last segment                    \
+             * before it */
 #define CRN_TILE_LAST 0x8000u
 
 typedef struct tile_room {
-    tile_row row[CRN_TILE_ROWS + 2]; /* the first above it, the last below */
+    tile_row row[CRN_TILE_ROWS + 2]; /* the first is above the tile, the last below */
     uint2 link[CRN_TILE_LINKS];
 } tile_room;
 
@@ -57,13 +57,13 @@ static __device__ int32_t tile_row_of(const tile_room *room, uint32_t n)
     return row;
 }
 
-/* The group's number of a tile's n-th segment. */
+/* Number in the group of a tile's n-th segment. */
 static __device__ uint32_t number_of(const tile_room *room, uint32_t n)
 {
     return n + room->row[tile_row_of(room, n)].shift;
 }
 
-/* A cell whose upper corners are the last two bits of `up`, the left one lower. */
+/* The cell whose upper corners are the two lowest bits of `up`, the left one lowest. */
 static __device__ uint32_t cell_beside(uint32_t up, uint32_t down, uint32_t bad, bool exists)
 {
     uint32_t corners = (up & 3) | (down & 3) << 2;
@@ -71,7 +71,7 @@ static __device__ uint32_t cell_beside(uint32_t up, uint32_t down, uint32_t bad,
     return corners | (active ? CRN_CONTOURS_BESIDE_ACTIVE : 0);
 }
 
-/* Cells as crn_contours_cells_at has them, and those beside them. */
+/* Reads 32 cells as crn_contours_cells_at does, and the cells left and right of them. */
 static __device__ tile_row read_row(const crn_contours_plan &plan, const crn_contours_work &work,
                                     int32_t plane, int32_t row, int32_t word)
 {
@@ -124,23 +124,23 @@ static __device__ void open_tile(const crn_contours_plan &plan, const crn_contou
     mine.first = up_to - count;
     mine.shift -= mine.first;
     tile.count = __shfl_sync(~0u, up_to, CRN_TILE_ROWS);
-    __syncwarp(); /* the tile before is done with */
+    __syncwarp(); /* the previous tile is no longer read */
     if (lane < CRN_TILE_ROWS + 2)
         room->row[lane] = mine;
     __syncwarp();
     *ret_tile = tile;
 }
 
-/* One segment on its way. */
+/* A segment before it becomes a link. */
 typedef struct tile_segment {
-    uint32_t number; /* the group's */
-    uint32_t inside; /* its successor in the tile, or CRN_CONTOURS_NONE */
+    uint32_t number; /* in the group */
+    uint32_t inside; /* its successor's number in the tile, or CRN_CONTOURS_NONE */
     uint32_t successor;
     bool head, enters, has_length;
 } tile_segment;
 
-/* A cell in the tile or next to it, by its line in the room (1: the tile's first) and bit (-1 to
- * 32): is it active? */
+/* True if a cell of the tile or next to it is active; `row` is its row, `bit`
+ * its column (-1 to 32). */
 static __device__ bool is_active(const tile_row *row, int32_t bit)
 {
     if ((uint32_t)bit < 32)
@@ -148,7 +148,7 @@ static __device__ bool is_active(const tile_row *row, int32_t bit)
     return row->beside & (bit < 0 ? CRN_CONTOURS_BESIDE_ACTIVE : CRN_CONTOURS_BESIDE_ACTIVE << 8);
 }
 
-/* Its segment that begins at that side: the group's number. */
+/* Number in the group of the cell's segment that enters by that side. */
 static __device__ uint32_t beginning_at(const crn_contours_plan &plan, const tile_row *row,
                                         int32_t bit, uint32_t side)
 {
@@ -167,7 +167,7 @@ static __device__ uint32_t beginning_at(const crn_contours_plan &plan, const til
     return number;
 }
 
-/* A tile's n-th segment; its cell is kept. */
+/* Finds a tile's n-th segment, and stores its cell. */
 static __device__ tile_segment find_segment(const crn_contours_plan &plan,
                                             const crn_contours_work &work, const tile_place &tile,
                                             uint32_t n)
@@ -203,7 +203,7 @@ static __device__ tile_segment find_segment(const crn_contours_plan &plan,
     return s;
 }
 
-/* Appends to the block's own list. */
+/* Appends to the block's list of entries, with one atomic per warp. */
 static __device__ void note_entries(uint32_t *list, uint32_t *count, bool enters, uint32_t number)
 {
     uint32_t lane = threadIdx.x % 32, who = __ballot_sync(~0u, enters), at = 0;
@@ -226,7 +226,8 @@ static __device__ uint2 tile_link(const tile_segment &s, uint32_t n)
     return make_uint2(next | flags | length << 16, key | length << 16);
 }
 
-/* All links to the end of the tile, of their contour, or all the way round. A warp's own memory. */
+/* Pointer jumping within the tile, until each link has reached the tile's border, its contour's end
+ * or gone all the way round. Shared memory of one warp. */
 static __device__ void run_in_tile(const tile_place &tile)
 {
     uint32_t lane = threadIdx.x % 32;
@@ -256,7 +257,7 @@ static __device__ void run_in_tile(const tile_place &tile)
     }
 }
 
-/* What was found out in the tile, in the group's numbers. */
+/* Converts a tile's link to a full link with numbers of the group. */
 static __device__ uint4 whole_link(const crn_contours_work &work, const tile_place &tile,
                                    uint2 link)
 {
@@ -273,15 +274,16 @@ static __device__ uint4 whole_link(const crn_contours_work &work, const tile_pla
     return whole;
 }
 
-/* Which segments may be the least of their contour: of each piece of one in the tile, the least
- * with a length. The links are whole elsewhere by now; their second halves serve for this. */
+/* Marks the candidates for a contour's lowest segment: in each piece of a contour in the
+ * tile, the lowest segment with a length. The full links are stored by now, so the tile's
+ * links serve as scratch. */
 static __device__ void mark_least(const crn_contours_work &work, const tile_place &tile)
 {
     uint32_t lane = threadIdx.x % 32;
     for (uint32_t n = lane; n < tile.count; n += 32) {
         uint2 *link = &tile.room->link[n];
         uint32_t key = link->y & 0xffff;
-        /* What all of a piece agree on: where it leaves the tile, or how it ends there. */
+        /* Identifies the piece: where it leaves the tile, or how it ends there. */
         uint32_t piece = link->x & CRN_TILE_OUT ? link->x & CRN_TILE_NUMBER
                          : key & CRN_TILE_LAST  ? key & CRN_TILE_NUMBER
                          : key                  ? key - 1
@@ -333,7 +335,8 @@ static __device__ void link_tile(const crn_contours_plan &plan, const crn_contou
     mark_least(work, tile);
 }
 
-/* Tiles go round: `warps` next to each other for each block. */
+/* Processes all tiles, round robin over the blocks in groups of adjacent ones, a warp each. Returns
+ * the number of the block's entries. */
 static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_contours_work &work,
                                       uint32_t *list)
 {
@@ -354,8 +357,8 @@ static __device__ uint32_t make_tiles(const crn_contours_plan &plan, const crn_c
     return *count;
 }
 
-/* Entries that a thread keeps in registers, and steps it takes before all meet again: meeting takes
- * several times longer than a step. */
+/* Entries that a thread keeps in registers, and pointer-jumping steps between two grid-wide
+ * barriers: a barrier costs several times as much as a step. */
 #define CRN_CONTOURS_ENTRIES_KEPT 2
 #define CRN_CONTOURS_STEPS        3
 
@@ -367,7 +370,8 @@ static __device__ bool step_on(uint4 *link, const uint4 *now)
     return changed;
 }
 
-/* Where contours enter tiles: until every such link knows the end of its contour. In `work.now`. */
+/* Pointer jumping grid-wide over the links that enter tiles, until none changes. Leaves
+ * the result in work.now. */
 static __device__ void run_entries(const crn_contours_plan &plan, const crn_contours_work &work,
                                    const uint32_t *list, uint32_t count)
 {
@@ -406,7 +410,7 @@ static __device__ void run_entries(const crn_contours_plan &plan, const crn_cont
     group_sync<true>();
 }
 
-/* Then all the others learn it, each from the entry that comes next. */
+/* Entries first; then every other link takes one step, to the entry that it points to. */
 static __device__ void run_through_tiles(const crn_contours_plan &plan,
                                          const crn_contours_work &work, const uint32_t *list,
                                          uint32_t count)

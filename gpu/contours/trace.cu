@@ -1,5 +1,5 @@
 /*
- * From bits to contours in one launch: one block for each plane, or all blocks for many planes.
+ * Tracing bits into contours in one launch: one block per plane, or the whole grid on many planes.
  */
 #include "gpu/contours/compaction.cuh"
 #include "gpu/contours/tiles.cuh"
@@ -11,7 +11,8 @@ static __device__ void place_links(crn_contours_work *work, char *memory, size_t
     work->cell = reinterpret_cast<uint32_t *>(work->next + segments);
 }
 
-/* What all planes before this one hold. Their blocks have begun, and wait for none after them. */
+/* Decoupled look-back: the sum of the counts of all earlier planes. Their blocks have started, and
+ * wait for no later one. */
 static __device__ uint64_t wait_for(const crn_contours_plan &plan, int32_t number)
 {
     uint64_t sum = 0, all;
@@ -27,14 +28,15 @@ static __device__ uint64_t wait_for(const crn_contours_plan &plan, int32_t numbe
     return all;
 }
 
-/* A plane's bits in shared memory; what lies behind is room for segments. Its halves begin at whole
- * groups of four words; what fills the last group up was never written, and is left alone. */
+/* Copies a plane's bits to shared memory and returns the memory after them, for segments.
+ * Both halves begin at whole groups of four words; the padding of the last group is never
+ * written, so it is not read. */
 static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_work *work)
 {
     uint32_t *here = reinterpret_cast<uint32_t *>(shared_memory() + CRN_CONTOURS_SHARED_BYTES);
     const uint32_t *there = plan.bits + (size_t)work->number * plan.plane_words;
     uint32_t corners = (uint32_t)((plan.cell_rows + 1) * plan.words), whole = corners / 4 * 4;
-    uint32_t lacking = 0; /* corners without a value: the other half */
+    uint32_t lacking = 0; /* invalid corners: the other half */
     for (uint32_t half = 0; half < plan.plane_words; half += plan.corner_words) {
         for (uint32_t i = 4 * threadIdx.x; i < whole; i += 4 * blockDim.x) {
             uint4 words = *reinterpret_cast<const uint4 *>(there + half + i);
@@ -53,7 +55,7 @@ static __device__ char *fetch_plane(const crn_contours_plan &plan, crn_contours_
     return reinterpret_cast<char *>(work->prefix + plan.corner_words);
 }
 
-/* What a plane's block tells the others, and is told of those before it. */
+/* Publishes the plane's counts and returns the sum of those before it; sets the capacity left. */
 static __device__ uint64_t exchange(const crn_contours_plan &plan, int32_t number, uint64_t mine,
                                     crn_contours_fits *fits)
 {
@@ -73,7 +75,7 @@ static __device__ uint64_t exchange(const crn_contours_plan &plan, int32_t numbe
     return base;
 }
 
-/* A plane with few segments, in shared memory: counted and placed in one go. */
+/* A plane with few segments, in shared memory: one scan counts and places its contours. */
 static __device__ void trace_small(const crn_contours_plan &plan, const crn_contours_work &work)
 {
     crn_contours_fits *fits = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
@@ -102,7 +104,7 @@ static __device__ void trace_small(const crn_contours_plan &plan, const crn_cont
     write_points<false>(plan, work, base, fits->points);
 }
 
-/* One with many, in global memory. */
+/* A plane with many segments, in global memory. */
 static __device__ void trace_many(const crn_contours_plan &plan, crn_contours_work work)
 {
     crn_contours_fits *fits = reinterpret_cast<crn_contours_fits *>(shared_words() + 2);
@@ -118,12 +120,12 @@ static __device__ void trace_many(const crn_contours_plan &plan, crn_contours_wo
     write_points<false>(plan, work, base, fits->points);
 }
 
-/* Blocks begin in the order of their numbers, so whoever is waited for has begun. */
+/* Blocks start in the order of their index, so every block that is waited for has started. */
 static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
     trace_planes(const __grid_constant__ crn_contours_plan plan)
 {
 #if __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize(); /* begun before the bits are made */
+    cudaGridDependencySynchronize(); /* this kernel may start before the bits are written */
 #endif
     crn_contours_work work = {};
     work.number = (int32_t)blockIdx.x;
@@ -155,7 +157,7 @@ static uint32_t group_blocks(const crn_context *context)
     return (uint32_t)(blocks < CRN_CONTOURS_BLOCKS ? blocks : CRN_CONTOURS_BLOCKS);
 }
 
-/* Of one block's list of entries. */
+/* Capacity of one block's list of entries. */
 static size_t entries_of_block(const crn_contours_plan *plan, int32_t group, uint32_t warps,
                                uint32_t blocks)
 {
@@ -206,7 +208,7 @@ static __global__ void __launch_bounds__(CRN_CONTOURS_THREADS, 1)
     }
 }
 
-/* Bytes of a block that works alone, with room for so many segments. */
+/* Shared memory of a block that traces one plane, with room for that many segments. */
 static size_t plane_bytes(const crn_contours_plan *plan, uint32_t segments)
 {
     return CRN_CONTOURS_SHARED_BYTES +
