@@ -1,4 +1,4 @@
-/* The caller's small arrays on the device, found again by what is in them. */
+/* Device copies of the caller's small arrays, found by content. */
 #include "gpu/device_internal.cuh"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@ void crn_gpu_constants_free(crn_gpu_constant_table *table)
     table->count = 0;
 }
 
-/* What is asked for again goes last: the first has to go when the table is full, and a launch that
- * is given several arrays must not lose one of them to the next. */
+/* Moves an entry to the end, as the most recently used: a full table evicts the first, and a launch
+ * with several arrays must not lose one of them to the next. */
 static const void *make_last(crn_gpu_constant_table *table, int32_t i)
 {
     crn_gpu_constant found = table->entry[i];
@@ -34,15 +34,15 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
     if (count > CRN_GPU_CONSTANT_BYTES_MAX || stand->recording)
         return NULL;
     void *host = malloc(count), *device = NULL;
-    /* Waited for on this stream: a plain copy from the caller's memory returns before the bytes
-     * have arrived, and this stream would not wait for them. */
+    /* Synchronise this stream: cudaMemcpy from pageable memory may return before the bytes have
+     * arrived on the device, and this stream would not wait for them. */
     bool there = host && cudaMalloc(&device, count) == cudaSuccess &&
                  cudaMemcpyAsync(device, bytes, count, cudaMemcpyHostToDevice, stand->stream) ==
                      cudaSuccess &&
                  cudaStreamSynchronize(stand->stream) == cudaSuccess;
     if (there && table->count == CRN_GPU_CONSTANTS_MAX) {
-        /* Tools that try many kernels; a machine's chain has a few. cudaFree waits for what runs,
-         * and graphs that know the address are void. */
+        /* Only tools that try many kernels get here; a machine's chain has a few. cudaFree waits
+         * for running work, and graphs that hold the address become invalid. */
         crn_context_moved(context);
         free(table->entry[0].host);
         cudaFree(table->entry[0].device);
@@ -50,7 +50,7 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
                 (CRN_GPU_CONSTANTS_MAX - 1) * sizeof table->entry[0]);
         table->count--;
     }
-    cudaGetLastError(); /* seen */
+    cudaGetLastError(); /* clears the error */
     if (!there) {
         free(host);
         cudaFree(device);

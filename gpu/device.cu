@@ -1,4 +1,4 @@
-/* Devices, and what stands behind a context on one: a stream, memory, moments. */
+/* Devices, and the device state of a context: stream, memory, events. */
 #include "gpu/device_internal.cuh"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ static void *take_memory(void *owner, size_t bytes)
     const crn_gpu_state *stand = static_cast<crn_gpu_state *>(owner);
     void *memory = NULL;
     if (stand->recording || cudaMalloc(&memory, bytes) != cudaSuccess) {
-        cudaGetLastError(); /* seen */
+        cudaGetLastError(); /* clears the error */
         return NULL;
     }
     return memory;
@@ -91,8 +91,8 @@ cudaStream_t crn_gpu_stream(const crn_context *context)
     return crn_gpu_state_of(context)->stream;
 }
 
-/* What is allowed is the device's, for all contexts: another one, of another thread perhaps, may
- * rely on more. */
+/* The limit is the kernel's on the device, for all contexts: another thread's context may rely on a
+ * higher one, so it is only ever raised. */
 static cudaError_t raise_shared(const void *kernel, size_t bytes)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -119,7 +119,7 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
     if (error != cudaSuccess)
         return crn_gpu_launch_error();
     if (i == CRN_GPU_ALLOWED_MAX)
-        return 0; /* asked again the next time */
+        return 0; /* not cached; the driver is asked again the next time */
     stand->allowed[i].kernel = kernel;
     stand->allowed[i].bytes = bytes;
     if (i == stand->allowed_count)
@@ -127,10 +127,11 @@ int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t 
     return 0;
 }
 
-/* Any kernel tells which architecture this device's code was built for (CRN_CUDA_ARCHITECTURES). */
+/* Empty kernel whose attributes tell which architecture this device's code was built for
+ * (CRN_CUDA_ARCHITECTURES). */
 static __global__ void nothing(void) {}
 
-/* Of the device that is the thread's. */
+/* `device` must be current in the calling thread. */
 static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
 {
     cudaDeviceProp properties;

@@ -1,14 +1,14 @@
 /*
- * What the operators' .cu files share: the device behind a context, errors, constants, launches.
+ * Shared by the operators' .cu files: the device behind a context, errors, constants, launches.
  *
- * An operator here is an extern "C" function of the type in ops.h over device images. It checks its
- * arguments as its twins do (crn_<operator>_check), takes scratch memory with crn_context_scratch
- * (slots 0 to 15), launches on crn_gpu_stream and returns. With a shape that it has not seen before
- * it may take memory and upload constants, which waits; later it does nothing but launch kernels
- * and copies, so that a graph can be recorded of it. It works on crn_context_views pictures at
- * once, in one launch where it works on one in one launch; view v of an image begins
- * crn_gpu_view_stride elements after view v - 1. With one view images have any strides, with more
- * they are dense (-EINVAL else).
+ * An operator is an extern "C" function of its type in ops.h, on device images. It checks its
+ * arguments as its counterparts do (crn_<operator>_check), takes scratch memory with
+ * crn_context_scratch (slots 0 to 15), launches on crn_gpu_stream and returns. On the first call
+ * with a shape it may allocate and upload constants, which blocks; later calls only enqueue kernels
+ * and copies, so that they can be captured into a graph. It processes crn_context_views images at
+ * once, with the same number of launches as for one; view v of an image begins crn_gpu_view_stride
+ * elements after view v - 1. With one view images may have any strides, with several they must be
+ * dense (-EINVAL otherwise).
  */
 #ifndef CRN_GPU_DEVICE_CUH
 #define CRN_GPU_DEVICE_CUH
@@ -25,42 +25,42 @@ extern "C" {
 #include "stages/ops.h"
 }
 
-/* What can differ from device to device. */
+/* Properties that differ between devices. */
 typedef struct crn_gpu_limits {
     int32_t device;     /* its number */
-    int32_t capability; /* the device's, or the code's that it runs where that was built for less;
-                           90: Hopper's own instructions are in it */
+    int32_t capability; /* of the device, or of the code that it runs if that was built for less;
+                           from 90 on, the code uses Hopper's instructions */
     int32_t multiprocessors;
-    size_t shared_bytes; /* most shared memory of a block, after crn_gpu_allow_shared */
+    size_t shared_bytes; /* maximum dynamic shared memory per block, after crn_gpu_allow_shared */
 } crn_gpu_limits;
 
-/* NULL: the context is no device's (an operator then returns -EINVAL). */
+/* NULL if the context is not a device's (an operator then returns -EINVAL). */
 const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context);
 
 cudaStream_t crn_gpu_stream(const crn_context *context);
 
-/* What crn_gpu_constants takes at once. */
+/* Largest array that crn_gpu_constants accepts. */
 #define CRN_GPU_CONSTANT_BYTES_MAX ((size_t)4 << 20)
 
 /*
- * The caller's bytes (kernel weights, an element's pixels, levels) on the device, uploaded, and
- * waited for, when they are seen for the first time and found by their content from then on. NULL
- * when they are more than CRN_GPU_CONSTANT_BYTES_MAX or memory is short. What fits is better passed
- * as the kernel's own argument, which is free: up to about 1 KiB.
+ * Returns a device copy of the caller's bytes (kernel weights, an element's pixels, levels). The
+ * first call with these bytes uploads them and waits; later calls find them by content. NULL if
+ * there are more than CRN_GPU_CONSTANT_BYTES_MAX bytes or memory is short. Up to about 1 KiB is
+ * better passed as a kernel argument, which is free.
  */
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count);
 
-/* 0 or a negative errno (gpu.h). */
+/* Maps a CUDA error to 0 or a negative errno (gpu.h). */
 int crn_gpu_errno(cudaError_t error);
 
-/* Of the launches since it was last asked, on this thread. */
+/* Returns and clears this thread's last launch error. */
 int crn_gpu_launch_error(void);
 
-/* Lets a kernel have that much dynamic shared memory; to be called before each launch with more
- * than 48 KiB: it asks the driver only once per kernel, context and larger size. */
+/* Raises the kernel's limit of dynamic shared memory. Call it before each launch with more than 48
+ * KiB; the driver is asked only once per kernel, context and larger size. */
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes);
 
-/* Launches it with that much dynamic shared memory; 0 or a negative errno. */
+/* Launches the kernel with that much dynamic shared memory. 0 or a negative errno. */
 template <typename JOB>
 static inline int crn_gpu_launch_kernel(const crn_context *context, void (*kernel)(JOB),
                                         dim3 blocks, int32_t threads, size_t shared_bytes,

@@ -1,5 +1,5 @@
-/* What device.cu, transfer.cu, graph.cu, constants.cu and table.cu share, and operators have no use
- * for. */
+/* Shared by device.cu, transfer.cu, graph.cu, constants.cu and operators.cu;
+ * operators do not include it. */
 #ifndef CRN_GPU_DEVICE_INTERNAL_CUH
 #define CRN_GPU_DEVICE_INTERNAL_CUH
 
@@ -8,13 +8,13 @@
 #define CRN_GPU_ALLOWED_MAX   64
 #define CRN_GPU_CONSTANTS_MAX 64
 
-/* The caller's bytes that lie on the device. */
+/* One array of the caller's and its copy on the device. */
 typedef struct crn_gpu_constant {
     void *host, *device;
     size_t bytes;
 } crn_gpu_constant;
 
-/* The longest unused first. */
+/* Ordered by last use, oldest first (LRU). */
 typedef struct crn_gpu_constant_table {
     crn_gpu_constant entry[CRN_GPU_CONSTANTS_MAX];
     int32_t count;
@@ -22,7 +22,7 @@ typedef struct crn_gpu_constant_table {
 
 void crn_gpu_constants_free(crn_gpu_constant_table *table);
 
-/* What stands behind a device's context. */
+/* The device state of a context. */
 typedef struct crn_gpu_state {
     crn_gpu_limits limits;
     cudaStream_t stream;
@@ -32,14 +32,14 @@ typedef struct crn_gpu_state {
     struct {
         const void *kernel;
         size_t bytes;
-    } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared: at least so many bytes */
+    } allowed[CRN_GPU_ALLOWED_MAX]; /* crn_gpu_allow_shared: the limit is at least `bytes` */
     int32_t allowed_count;
 } crn_gpu_state;
 
-/* NULL: the context is no device's. */
+/* NULL if the context is not a device's. */
 crn_gpu_state *crn_gpu_state_of(const crn_context *context);
 
-/* The functions of crn_gpu (gpu.h), by its names. */
+/* Implementations of the members of crn_gpu (gpu.h) of the same names. */
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device);
 int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context);
 int crn_gpu_use(crn_context *context);

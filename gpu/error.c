@@ -1,4 +1,4 @@
-/* What devices' errors mean to whoever runs the machine. */
+/* Error texts of the CUDA backend. */
 #include <errno.h>
 #include <string.h>
 

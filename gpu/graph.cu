@@ -1,4 +1,4 @@
-/* What was asked for once, recorded to be launched again. */
+/* Graphs: stream capture, instantiation and launch. */
 #include "gpu/device_internal.cuh"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The operators on pictures in the process's own memory: up, run, down, one after the other. For
- * tools and tests; the line keeps its pictures on the device.
+ * CUDA operators on images in host memory: upload, run, download, one after the other. For tools
+ * and tests; the engine keeps its images on the device.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,23 +9,23 @@
 #include "gpu/gpu.h"
 #include "stages/serial/contours.h"
 
-/* What is asked of one device in a row never takes this long. */
+/* Timeout for the work queued by one call; far above the slowest operator. */
 #define LIMIT_NS INT64_C(60000000000)
 
-/* Points and contours to begin with; more are had where they do not suffice. */
+/* Initial capacities; they grow when a result is truncated. */
 #define POINTS_FIRST   65536u
 #define CONTOURS_FIRST 8192u
 
-/* Slots of the device's context, and its moments. */
+/* Scratch slots of the device context, and its timing events. */
 enum { SLOT_IN = 16, SLOT_OUT };
 enum { MARK_BEGIN, MARK_UPLOADED, MARK_RAN, MARK_DOWNLOADED };
 
-/* What is attached to the caller's context. */
+/* Attached to the caller's context. */
 typedef struct host_side {
     const crn_gpu *gpu;
     crn_context *device;
-    crn_contours *contours; /* pinned, as its arrays are */
-    void *rows;             /* as downloaded, where the caller's image has gaps */
+    crn_contours *contours; /* pinned, and so are its arrays */
+    void *rows;             /* download buffer for images that are not dense */
     size_t rows_bytes;
     crn_gpu_times times;
 } host_side;
@@ -49,7 +49,7 @@ static void free_side(void *what)
     free(side);
 }
 
-/* The caller's context's part on the device, made when it is asked for first. */
+/* Returns the device state attached to the caller's context; the first call creates it. */
 static int side_of(crn_context *context, host_side **ret_side)
 {
     host_side *side = crn_context_attached(context);
@@ -70,7 +70,7 @@ static int side_of(crn_context *context, host_side **ret_side)
     return side->gpu->use(side->device);
 }
 
-/* From the lowest element's index to behind the highest's. */
+/* Offsets of the lowest element and of one past the highest, relative to element (0, 0, 0). */
 static void extent_of(const crn_image *image, ptrdiff_t *ret_low, ptrdiff_t *ret_high)
 {
     ptrdiff_t ends[3] = {(image->planes - 1) * image->plane_stride,
@@ -81,7 +81,7 @@ static void extent_of(const crn_image *image, ptrdiff_t *ret_low, ptrdiff_t *ret
         *(ends[i] < 0 ? ret_low : ret_high) += ends[i];
 }
 
-/* The same image in a slot on the device, its strides kept. */
+/* Reserves scratch memory for the image on the device, with the same strides. */
 static int place_on_device(host_side *side, int32_t slot, const crn_image *image,
                            crn_image *ret_placed, size_t *ret_bytes)
 {
@@ -110,7 +110,8 @@ static int upload(host_side *side, int32_t slot, const crn_image *image, crn_ima
                              (const char *)image->data + before, bytes);
 }
 
-/* Room for the result; where it has gaps, they come down again with it, so they go up first. */
+/* Memory for the result. An image that is not dense is uploaded first, so that the download
+ * preserves the bytes between its elements. */
 static int place_result(host_side *side, const crn_image *out, crn_image *ret_placed)
 {
     size_t bytes;
@@ -118,7 +119,7 @@ static int place_result(host_side *side, const crn_image *out, crn_image *ret_pl
                                    : upload(side, SLOT_OUT, out, ret_placed);
 }
 
-/* The caller's gaps stay as they are: his elements one by one. */
+/* Copies element by element: the bytes between the caller's elements stay untouched. */
 static void scatter(const crn_image *from, const crn_image *to)
 {
     size_t size = crn_type_bytes(to->type);
@@ -162,7 +163,7 @@ static int download(host_side *side, const crn_image *placed, const crn_image *o
     return r;
 }
 
-/* After everything is done. */
+/* Only valid when the stream is idle. */
 static int read_times(host_side *side)
 {
     int r = side->gpu->elapsed(side->device, MARK_BEGIN, MARK_UPLOADED, &side->times.upload_ns);
@@ -182,18 +183,18 @@ int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times)
     return 0;
 }
 
-/* What differs from one operator of images to the next. */
+/* Adapter that calls one image operator of `ops`. */
 typedef int run_fn(const crn_ops *ops, crn_context *device, const void *params, const crn_image *in,
                    crn_image *out);
 
-/* Refused before anything is taken: what no operator takes. */
+/* Rejects images that no operator accepts before any resource is taken. */
 static bool has_elements(const crn_image *image)
 {
     return image->data && image->planes > 0 && image->height > 0 && image->width > 0 &&
            crn_type_bytes(image->type) > 0;
 }
 
-/* `in` NULL: an operator that makes its picture. */
+/* `in` is NULL for an operator that generates its image. */
 static int run_on_images(crn_context *context, run_fn *run, const void *params, const crn_image *in,
                          crn_image *out)
 {
@@ -219,11 +220,12 @@ static int run_on_images(crn_context *context, run_fn *run, const void *params, 
     if (r == 0)
         r = download(side, &placed_out, out);
     if (r < 0)
-        crn_gpu_wait(gpu, side->device, LIMIT_NS); /* nothing of the caller's is read any more */
+        crn_gpu_wait(gpu, side->device, LIMIT_NS); /* the device no longer reads the caller's
+                                                      memory */
     return r == 0 ? read_times(side) : r;
 }
 
-/* As large as is asked, or as it is when that suffices. */
+/* Makes the pinned buffers at least as large as requested. */
 static int take_contours(host_side *side, uint32_t points, uint32_t contours)
 {
     const crn_gpu *gpu = side->gpu;
@@ -286,7 +288,7 @@ static int contours_on_host(crn_context *context, const crn_contours_params *par
         r = take_contours(side, (uint32_t)points, (uint32_t)contours);
         crn_contours asked;
         if (r == 0) {
-            /* The caller's room where that is smaller: what is left out depends on it. */
+            /* Never above the caller's capacity: where the result is truncated depends on it. */
             asked = *side->contours;
             side->contours->point_capacity = least(points, out->point_capacity);
             side->contours->contour_capacity = least(contours, out->contour_capacity);
@@ -314,7 +316,7 @@ static int contours_on_host(crn_context *context, const crn_contours_params *par
     return read_times(side);
 }
 
-/* One of each, that run_on_images calls. */
+/* Adapters for run_on_images. */
 static int run_morphology(const crn_ops *ops, crn_context *device, const void *params,
                           const crn_image *in, crn_image *out)
 {

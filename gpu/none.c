@@ -1,4 +1,4 @@
-/* The CUDA backend of a build without CUDA. */
+/* Stub for a build without CUDA. */
 #include "gpu/gpu.h"
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

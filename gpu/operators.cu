@@ -1,19 +1,19 @@
-/* The CUDA backend's functions, gathered; whether this machine has a device for them. */
+/* Table of the CUDA backend's functions, and whether this machine has a usable device. */
 #include "gpu/device_internal.cuh"
 
 #include <nvtx3/nvToolsExt.h>
 
-/* What the kernels are built for at least. */
+/* The lowest compute capability that the kernels are built for. */
 #define CAPABILITY_MIN 75
 
 static int32_t count_devices(void)
 {
     int all = 0;
     if (cudaGetDeviceCount(&all) != cudaSuccess) {
-        cudaGetLastError(); /* seen */
+        cudaGetLastError(); /* clears the error */
         return 0;
     }
-    /* A device too old ends the list: numbers must be the driver's. */
+    /* The list ends at the first device that is too old: numbers must match the driver's. */
     for (int32_t i = 0; i < all; i++) {
         crn_gpu_device device;
         if (crn_gpu_describe(i, &device) < 0 || device.capability < CAPABILITY_MIN)

@@ -1,12 +1,12 @@
-/* Memory that devices reach, copies to and from them, and how far a context's work is. */
+/* Pinned memory, copies to and from a device, polling and timing events. */
 #include "gpu/device_internal.cuh"
 
 void *crn_gpu_pinned_create(size_t bytes)
 {
     void *memory = NULL;
-    /* Portable: every device's. Mapped: kernels write results straight into it. */
+    /* Portable: usable by every device. Mapped: kernels write results directly into it. */
     if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
-        cudaGetLastError(); /* seen */
+        cudaGetLastError(); /* clears the error */
         return NULL;
     }
     return memory;
@@ -53,14 +53,15 @@ int crn_gpu_poll(crn_context *context)
 {
     cudaError_t error = cudaStreamQuery(crn_gpu_stream(context));
     if (error != cudaSuccess)
-        cudaGetLastError(); /* seen */
+        cudaGetLastError(); /* clears the error */
     return crn_gpu_errno(error);
 }
 
 int crn_gpu_mark(crn_context *context, int32_t mark)
 {
     const crn_gpu_state *stand = crn_gpu_state_of(context);
-    /* In a graph a plain record would only order the work. */
+    /* Without the external flag, an event captured into a graph only orders
+     * work and has no time. */
     unsigned flags = stand->recording ? cudaEventRecordExternal : cudaEventRecordDefault;
     cudaEventRecordWithFlags(stand->marks[mark], stand->stream, flags);
     return crn_gpu_launch_error();
@@ -72,7 +73,7 @@ int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret
     float ms = 0;
     cudaError_t error = cudaEventElapsedTime(&ms, stand->marks[from], stand->marks[to]);
     if (error != cudaSuccess) {
-        cudaGetLastError(); /* seen */
+        cudaGetLastError(); /* clears the error */
         return crn_gpu_errno(error);
     }
     *ret_ns = (int64_t)(1e6 * (double)ms);

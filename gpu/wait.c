@@ -1,4 +1,4 @@
-/* Waiting for a device, with a limit. */
+/* Waits for a context's work, with a timeout. */
 #include <errno.h>
 #include <time.h>
 

@@ -1,11 +1,12 @@
-/* binary16 to f32 on the device. */
+/* Conversion of binary16 to f32. */
 #include "gpu/device.cuh"
 
 #include <cuda_fp16.h>
 
 #define THREADS 256
 
-/* Pairs: maps have an even number of elements as a rule, and a pair is one load and one store. */
+/* Two elements per thread: maps usually have an even number of elements, and a pair is
+ * one load and one store. */
 static __global__ void widen(const __half *halves, float *floats, int64_t count)
 {
     int64_t i = 2 * ((int64_t)blockIdx.x * THREADS + threadIdx.x);
