@@ -1,10 +1,10 @@
-/* The two lists of a line's file: the classes, and the chain of stages. */
+/* Reads the two lists of a line's file: the classes, and the chain of stages. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/config/internal.h"
 
-/* False, told: there is no list to go through. */
+/* False if there is no list, which is then reported. */
 static bool is_list(crn_reader *reader, const crn_section *section, crn_source_position place,
                     const crn_node *list, const char *meant)
 {
@@ -19,7 +19,7 @@ static bool is_list(crn_reader *reader, const crn_section *section, crn_source_p
     return !missing && list->kind == CRN_NODE_LIST;
 }
 
-/* Whether the name may stand as the next class; `places` are the earlier ones'. */
+/* True if the name is valid for the next class; `places` are those of the earlier classes. */
 static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
                          crn_source_position place, const crn_source_position *places)
 {
@@ -102,7 +102,8 @@ static void tell_unknown_stage(crn_reader *reader, const crn_node *name)
                             shown.text, known);
 }
 
-/* The node with the step's name, *ret_map its parameters (or NULL); NULL: told, or told before. */
+/* Returns the node with the step's name, with its parameters (or NULL) in *ret_map; NULL on an
+ * error, which has been reported. */
 static const crn_node *step_name(crn_reader *reader, const crn_node *item, const crn_node **ret_map)
 {
     const crn_node *name = item->kind == CRN_NODE_MAP ? item->first : item;
@@ -127,7 +128,7 @@ static const crn_node *step_name(crn_reader *reader, const crn_node *item, const
     return name;
 }
 
-/* False: no stage of that name, or no name at all; told. */
+/* False if the step has no name or names no stage; reported. */
 static bool read_step(crn_reader *reader, const crn_section *section, const crn_node *item)
 {
     const crn_node *map = NULL;
@@ -166,7 +167,7 @@ static void check_order(crn_reader *reader, crn_source_position place, bool all_
     while (first < config->steps && config->chain[first].stage->kind != CRN_STAGE_CONTOURS)
         first++;
     if (first == config->steps) {
-        /* A misspelt step may have been the contours: one fault is enough then. */
+        /* A misspelt step may have been the contours step: report only one error then. */
         if (all_known)
             crn_diagnostics_add(reader->faults, place,
                                 "chain: no contours stage, exactly one meant");

@@ -1,5 +1,5 @@
-/* What a table of rows cannot say: keys that depend
- * on each other, endpoints, the stages' checks. */
+/* Checks what a table of rows cannot express: dependencies between keys,
+ * endpoints, the stages' own checks. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "src/config/internal.h"
 
-#define IPC_PATH_MAX 107 /* sockaddr_un.sun_path less its zero */
+#define IPC_PATH_MAX 107 /* sizeof sockaddr_un.sun_path without the terminating zero */
 
-/* One endpoint of the file; `node` NULL: the default stands. */
+/* One endpoint of the file; `node` NULL: the default applies. */
 typedef struct endpoint {
     const char *key;
     const char *text;
@@ -23,7 +23,7 @@ static const crn_node *value_of(const crn_reader *reader, const char *section, c
     return crn_node_value(crn_node_value(reader->root, section), key);
 }
 
-/* Whether "1" to "65535" stands there, and nothing else. */
+/* True for "1" to "65535" and nothing else. */
 static bool is_port(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -44,7 +44,7 @@ static bool is_host(const char *text, size_t length)
     return length > 0;
 }
 
-/* What is wrong with an endpoint, or NULL. */
+/* Returns what is wrong with an endpoint, or NULL. */
 static const char *endpoint_fault(const char *text)
 {
     if (strncmp(text, "ipc://", 6) == 0) {
@@ -76,7 +76,7 @@ static bool is_any_host(const char *host, size_t length)
     return false;
 }
 
-/* Whether two good endpoints cannot both be bound. */
+/* True if two valid endpoints cannot both be bound. */
 static bool clash(const char *a, const char *b)
 {
     if (strcmp(a, b) == 0)
@@ -110,7 +110,7 @@ static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b
                         later->text, first->key, where);
 }
 
-/* Adds one unless a fault was told of it already. */
+/* Adds the endpoint unless an error was already reported for it. */
 static void add_endpoint(const crn_reader *reader, endpoint *list, int *count, endpoint one)
 {
     if (!one.node ||
@@ -148,7 +148,7 @@ static void check_endpoints(crn_reader *reader)
     }
 }
 
-/* Whether the key has a value that was read. */
+/* True if the key has a valid value. */
 static bool is_given(const crn_reader *reader, const crn_node *node)
 {
     return node && !crn_diagnostics_at(reader->faults, node->place);
@@ -172,7 +172,7 @@ static void check_numbers(crn_reader *reader)
                             config->limits.peer_mib, config->limits.view_mib);
     const crn_node *budget = value_of(reader, "latency", "budget_ms");
     const crn_node *guard = value_of(reader, "latency", "guard_ms");
-    /* A value that could not be read is not compared. */
+    /* A value that could not be parsed is not compared. */
     bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
     if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
         crn_diagnostics_add(reader->faults, guard ? guard->place : budget->place,

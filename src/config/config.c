@@ -1,4 +1,4 @@
-/* A machine's file: bytes, tree, settings. The walk over maps and their keys is here. */
+/* Reads a machine's file into settings: bytes, tree, and the walk over maps and their keys. */
 #include "src/config/config.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 
 #define PATH_BYTES 128
 
-/* All keys that a map may have: sections first, then the rows of its tables. */
+/* All valid keys of a map: sections first, then the rows of its tables. */
 typedef struct key_set {
     crn_names names;
     const crn_section *section[CRN_NAMES_MAX]; /* or NULL: */
     const crn_param *row[CRN_NAMES_MAX];
     void *settings[CRN_NAMES_MAX];
-    crn_source_position seen[CRN_NAMES_MAX]; /* line 0: not yet */
+    crn_source_position seen[CRN_NAMES_MAX]; /* line 0: not seen */
 } key_set;
 
 static void collect_keys(key_set *keys, const crn_table tables[2], const crn_section *sections)
@@ -37,7 +37,7 @@ static void collect_keys(key_set *keys, const crn_table tables[2], const crn_sec
     }
 }
 
-/* The section that has a key of that name, for one that was written at the wrong place. */
+/* Returns the section that has a key of that name, to explain a key in the wrong section. */
 static const char *section_with(const crn_section *sections, const char *key)
 {
     for (const crn_section *section = sections; section && section->key; section++) {
@@ -75,7 +75,7 @@ static void tell_unknown_key(crn_reader *reader, const char *path, const crn_nod
                             in, path, known);
 }
 
-/* The key's number in the set, or -1 with the fault told. */
+/* Returns the key's index in the set, or -1 after reporting an error. */
 static int32_t find_key(crn_reader *reader, const char *path, const crn_node *key, key_set *keys)
 {
     if (key->kind == CRN_NODE_REFUSED)
@@ -121,10 +121,10 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
         crn_diagnostics_add(reader->faults, node->place, "%s: %s", path, error.text);
 }
 
-/* What a row's list is made of. */
+/* Memory layout of a row's list type. */
 typedef struct list_kind {
     crn_param_type type;
-    size_t list_bytes, item_bytes, first; /* first: where the items begin */
+    size_t list_bytes, item_bytes, first; /* first: offset of the items */
     int32_t most;
     const char *noun;
 } list_kind;
@@ -138,7 +138,7 @@ static const list_kind list_kinds[] = {
      CRN_NUMBERS_MAX, "number"},
 };
 
-/* NULL: one value. */
+/* NULL for a single value. */
 static const list_kind *list_kind_of(crn_param_type type)
 {
     for (size_t i = 0; i < sizeof list_kinds / sizeof *list_kinds; i++)
@@ -147,11 +147,11 @@ static const list_kind *list_kind_of(crn_param_type type)
     return NULL;
 }
 
-/* A list, or one item alone. `list` is of zeros. */
+/* Reads a list, or a single item without brackets. `list` is zeroed. */
 static void read_list(crn_reader *reader, const char *path, const crn_param *row,
                       const list_kind *kind, const crn_node *node, void *list)
 {
-    int32_t *count = list; /* the first member of all */
+    int32_t *count = list; /* first member of every list type */
     char *items = (char *)list + kind->first;
     if (node->kind != CRN_NODE_LIST) {
         read_scalar(reader, path, row, node, items);
@@ -180,11 +180,11 @@ static void read_value(crn_reader *reader, const char *path, const crn_param *ro
         read_scalar(reader, path, row, node, value);
         return;
     }
-    memset(value, 0, kind->list_bytes); /* the default gives way to the file's list */
+    memset(value, 0, kind->list_bytes); /* the file's list replaces the default */
     read_list(reader, path, row, kind, node, value);
 }
 
-/* `node` NULL: the section does not stand in the file. */
+/* `node` NULL: the file does not have the section. */
 static void read_section(crn_reader *reader, const char *path, crn_source_position place,
                          const crn_section *section, const crn_node *node)
 {
@@ -243,7 +243,7 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pla
     }
 }
 
-/* The tree's values into *config, its faults told. */
+/* Stores the tree's values in *config and reports errors. */
 static void read_tree(const crn_tree *tree, crn_diagnostics *faults, crn_config *config)
 {
     crn_reader reader = {.faults = faults, .root = tree->root, .config = config};
@@ -280,7 +280,8 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
     return r;
 }
 
-/* The whole file; the caller frees *ret_bytes. 0 or negative errno with one line in *error. */
+/* Reads the whole file; the caller frees *ret_bytes. Returns 0 or a
+ * negative errno with one line in *error. */
 static int read_file(const char *path, char **ret_bytes, size_t *ret_length, crn_error *error)
 {
     size_t length = 0;

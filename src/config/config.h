@@ -1,8 +1,9 @@
 /*
- * A machine's YAML file as typed settings. The only user of libyaml (tree.c).
+ * A machine's YAML file as typed settings. Only tree.c uses libyaml.
  *
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
- * `file:line:column: what is wrong, what was meant`, and all of a file's errors are told at once.
+ * `file:line:column: what is wrong, what was meant`, and all errors of a file are reported
+ * together.
  */
 #ifndef CRN_SRC_CONFIG_CONFIG_H
 #define CRN_SRC_CONFIG_CONFIG_H
@@ -26,29 +27,29 @@ typedef enum crn_format {
     CRN_FORMAT_JSON,
 } crn_format;
 
-/* What is checked of the maps' values: values.h. */
+/* Which checks the maps' values undergo: values.h. */
 typedef enum crn_values_rule {
     CRN_VALUES_CHECK,
     CRN_VALUES_SMALL_U8, /* all but u8 maps of zeros and ones */
     CRN_VALUES_TRUST,    /* nothing */
 } crn_values_rule;
 
-/* One step of the chain as the file asks for it. */
+/* One configured step of the chain. */
 typedef struct crn_step {
     const crn_stage *stage; /* static */
     bool optional;          /* skipped for a view when the time left is less than its recent p99 */
-    void *settings;         /* the stage's settings struct; the config's memory, NULL without */
+    void *settings; /* the stage's settings struct, owned by the config; NULL if it has none */
 } crn_step;
 
 typedef struct crn_socket_settings {
     char bind[CRN_TEXT_BYTES];
     int32_t format; /* crn_format */
     int64_t high_water_mark;
-    int64_t alive_ms; /* of the grader's; 0: no word without a verdict */
+    int64_t alive_ms; /* of the grader's socket; 0: no `alive` messages */
 } crn_socket_settings;
 
 typedef struct crn_config {
-    const char *file; /* its path, for messages; set by whoever starts the line; NULL: none */
+    const char *file; /* path for messages, set by whoever starts the line; NULL for none */
     struct {
         crn_texts bind;
         int64_t high_water_mark;
@@ -65,7 +66,7 @@ typedef struct crn_config {
         int32_t backend; /* crn_backend */
         int64_t workers, threads,
             stop_ms;         /* workers, threads 0: by the cores, see crn_config_resolve */
-        crn_numbers devices; /* numbers of the GPUs to use where the backend uses any */
+        crn_numbers devices; /* indices of the GPUs to use where the backend uses any */
     } run;
     struct {
         int64_t budget_ms, assemble_ms, guard_ms;
@@ -74,60 +75,61 @@ typedef struct crn_config {
         crn_socket_settings grader, viewers;
     } publish;
     struct {
-        char dir[CRN_TEXT_BYTES]; /* empty: nothing is recorded */
+        char dir[CRN_TEXT_BYTES]; /* empty: no recording */
         int64_t segment_mib;
     } record;
     struct {
         int32_t level; /* crn_log_level */
     } log;
-    uint64_t hash; /* for the verdicts: crn_config_hash, by whoever starts the line */
+    uint64_t hash; /* reported in verdicts: crn_config_hash, set by whoever starts the line */
 } crn_config;
 
-/* A larger file is no line file. */
+/* Size limit of a line's file. */
 #define CRN_CONFIG_BYTES_MAX (1 << 20)
 
 /*
- * Reads and checks a file. Every fault is one line on `faults` (the caller's stream, or NULL for
- * silence), in file order. 0; -EINVAL for a bad file; another negative errno when it cannot be
- * read, also told as a line. *ret_config is untouched on failure; crn_config_done gives back what
- * it owns.
+ * Reads and checks a file. Every error is one line on `faults` (the caller's stream, or NULL for no
+ * output), in file order. Returns 0; -EINVAL for an invalid file; another negative errno, also
+ * reported as a line, if it cannot be read. *ret_config is unchanged on failure; crn_config_done
+ * frees what it owns.
  */
 int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
 
-/* The same from memory; `file` is what the faults call it. */
+/* The same from memory; `file` is the name that messages use. */
 int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
                      crn_config *ret_config);
 
-/* Frees the steps' settings and leaves a chain without steps; NULL and a config of zeros are fine.
- * A config copied by assignment shares its settings with the first: only one of the two is done. */
+/*
+ * Frees the steps' settings and leaves a chain without steps; NULL and a zeroed config are allowed.
+ * A config copied by assignment shares its settings with the original: call this for only one of
+ * them.
+ */
 void crn_config_done(crn_config *config);
 
-/* A copy with settings of its own. 0 or -ENOMEM. */
+/* Deep copy, with its own settings. Returns 0 or -ENOMEM. */
 int crn_config_copy(const crn_config *config, crn_config *ret_copy);
 
-/* The most textures (result.h) that one defect gets from the chain's steps together. */
+/* Upper bound on the textures (result.h) that one defect gets from all steps of the chain. */
 uint32_t crn_config_textures(const crn_config *config);
 
-/*
- * Replaces the zeros that mean "by the machine": workers = cores - 1 (at least 1), threads = cores
- * / workers (at least 1), slots = 4 x workers + 16.
- */
+/* Replaces the zeros that mean "chosen for this machine": workers = cores - 1 (at least 1), threads
+ * = cores / workers (at least 1), slots = 4 x workers + 16. */
 void crn_config_resolve(crn_config *config, int32_t cores);
 
-/* The settings in full, defaults included, as a YAML file that crn_config_load reads back to the
- * same settings. */
+/* Prints all settings, defaults included, as a YAML file that
+ * crn_config_load reads back to the same settings. */
 void crn_config_print(const crn_config *config, FILE *out);
 
 /*
- * FNV-1a 64 of what crn_config_print prints, followed by the bytes of the files that the settings
- * name (kernels, elements) in the order in which they name them. Before crn_config_resolve, which
- * puts this machine's numbers in the place of zeros. 0; -ENOMEM; or why a file could not be read
- * again, with its name in *error.
+ * FNV-1a 64 of the output of crn_config_print, followed by the bytes of the files that the settings
+ * name (kernels, elements), in the order in which they name them. Call it before
+ * crn_config_resolve, which replaces zeros with this machine's numbers. Returns 0, -ENOMEM, or the
+ * errno with which a file could not be read again, with its name in *error.
  */
 int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error);
 
-/* The reference of all keys as a Markdown table (key, default, range or choices, meaning), stages
- * included. */
+/* Prints the reference of all keys as a Markdown table (key, default, range
+ * or choices, meaning), stages included. */
 void crn_config_print_reference(FILE *out);
 
 CRN_C_END

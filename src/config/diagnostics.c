@@ -1,4 +1,4 @@
-/* The faults of one file, and how they show values and guess names. */
+/* Collects the errors of one file; quotes values and guesses names for messages. */
 #include "src/config/internal.h"
 
 #include <stdarg.h>
@@ -7,10 +7,10 @@
 
 #include "stages/base/nearest.h"
 
-/* A file with more faults is no line file; the rest is only counted. */
+/* Number of errors that are kept; further ones are only counted. */
 #define FAULTS_MAX 1000
 
-#define SHOWN_MAX 60 /* bytes of a value that a fault shows */
+#define SHOWN_MAX 60 /* bytes of a value that a message quotes */
 
 void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format,
                          ...)

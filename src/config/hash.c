@@ -1,4 +1,4 @@
-/* A number for the settings, by which verdicts of different settings are told apart. */
+/* Hash of the settings, which identifies them in verdicts. */
 #include "src/config/config.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * What the config*.c files share, in the order of a file's way through them: tree.c (bytes
- * to a tree, the only user of libyaml), diagnostics.c, scalar.c, keys.c,
- * chain.c, check.c. Nobody else includes it but their tests.
+ * Shared by the files of this folder, in processing order: tree.c (bytes to a tree, the only user
+ * of libyaml), diagnostics.c, scalar.c, keys.c, chain.c, check.c. Only they and their tests include
+ * it.
  */
 #ifndef CRN_SRC_CONFIG_INTERNAL_H
 #define CRN_SRC_CONFIG_INTERNAL_H
@@ -15,58 +15,59 @@
 #include "stages/base/param.h"
 #include "src/config/config.h"
 
-/* --- faults --- */
+/* --- diagnostics --- */
 
-/* A place in the file, line and column (in characters) from 1. */
+/* Source position, line and column (in characters) counted from 1. */
 typedef struct crn_source_position {
     int32_t line, column;
 } crn_source_position;
 
 typedef struct crn_fault {
     crn_source_position place;
-    size_t number; /* in order of finding */
+    size_t number; /* in order of detection */
     char *text;    /* owned */
 } crn_fault;
 
-/* The faults of one file. Starts zeroed but for `file`. */
+/* The errors of one file. Zero-initialise, except `file`. */
 typedef struct crn_diagnostics {
     const char *file; /* the caller's */
     crn_fault *item;
     size_t count, capacity;
-    size_t untold; /* past the most that are kept, or for want of memory */
+    size_t untold; /* dropped: beyond the limit, or out of memory */
 } crn_diagnostics;
 
 __attribute__((format(printf, 3, 4))) void
 crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format, ...);
 
-/* Whether one was told of that very place. */
+/* True if an error was reported at exactly that position. */
 bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position place);
 
-/* All of them in file order, a line each; `out` NULL: silence. */
+/* Prints all errors in file order, one per line; `out` NULL: no output. */
 void crn_diagnostics_print(crn_diagnostics *faults, FILE *out);
 void crn_diagnostics_done(crn_diagnostics *faults);
 
-/* A value as a fault shows it: shortened, what does not print escaped, between two `mark`s. */
+/* A value as a message quotes it: shortened, unprintable
+ * characters escaped, between two `mark`s. */
 #define CRN_SHOWN_BYTES 280
 typedef struct crn_shown {
     char text[CRN_SHOWN_BYTES];
 } crn_shown;
 crn_shown crn_show(const char *text, size_t length, char mark);
 
-/* Reads one UTF-8 character of at most `length` > 0
- * bytes; its bytes in *ret_length. -1: not UTF-8. */
+/* Decodes one UTF-8 character of at most `length` > 0 bytes; its size
+ * goes to *ret_length. -1: not UTF-8. */
 int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
-/* False for controls, line separators, writing-direction overrides and non-characters. */
+/* False for controls, line separators, bidirectional overrides and non-characters. */
 bool crn_utf8_prints(int32_t character);
 
-/* The names that could stand in a place. */
+/* The names that are valid in one context. */
 #define CRN_NAMES_MAX 64
 typedef struct crn_names {
     int32_t count;
     const char *item[CRN_NAMES_MAX];
 } crn_names;
 
-/* The name that `word` was probably meant to be, or NULL. */
+/* Returns the valid name nearest to `word`, for "did you mean", or NULL. */
 const char *crn_names_nearest(const crn_names *names, const char *word);
 /* "a, b or c"; `last` is "or" or "and". */
 void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes);
@@ -77,38 +78,38 @@ typedef enum crn_node_kind {
     CRN_NODE_SCALAR,
     CRN_NODE_LIST,
     CRN_NODE_MAP,     /* children: key, value, key, value, … */
-    CRN_NODE_REFUSED, /* a fault was told of it already */
+    CRN_NODE_REFUSED, /* an error was already reported for it */
 } crn_node_kind;
 
 typedef struct crn_node {
     crn_node_kind kind;
     bool plain; /* SCALAR: without quotes */
     crn_source_position place;
-    char *text; /* SCALAR: `length` bytes and a zero; there may be zeros among them */
+    char *text; /* SCALAR: `length` bytes and a terminating zero; may contain zeros */
     size_t length;
     struct crn_node *parent, *first, *last; /* the children are linked by `next` */
     struct crn_node *next;
-    struct crn_node *older; /* all nodes, to free them */
+    struct crn_node *older; /* links all nodes, to free them */
 } crn_node;
 
 typedef struct crn_tree {
-    crn_node *root;   /* NULL: an empty file */
+    crn_node *root;   /* NULL for an empty file */
     crn_node *newest; /* owns them all through `older` */
 } crn_tree;
 
 /*
- * Builds the tree. 0, -EINVAL with the faults that keep it from being read (a refused anchor, alias
- * or tag is a fault, but the tree is whole and 0 is returned), or -ENOMEM. *tree starts zeroed and
- * is to be done in every case.
+ * Builds the tree. Returns 0, -ENOMEM, or -EINVAL with the errors that make the file unreadable (an
+ * anchor, alias or tag is an error, too, but the tree is complete and 0 is returned). *tree must be
+ * zeroed before, and freed with crn_tree_done in every case.
  */
 int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnostics *faults);
 void crn_tree_done(crn_tree *tree);
 
-/* The value of a map's first key of that name, or NULL; `map` may be anything, NULL too. */
+/* Returns the value of the map's first key of that name, or NULL; `map` may be any node or NULL. */
 const crn_node *crn_node_value(const crn_node *map, const char *key);
-/* What a node is, for a fault: "a list", … */
+/* Noun for the kind of a node, for messages: "a list", … */
 const char *crn_node_noun(const crn_node *node);
-/* An empty plain scalar: a key without a value. */
+/* True for an empty plain scalar: a key without a value. */
 bool crn_node_empty(const crn_node *node);
 
 /* --- scalars --- */
@@ -120,37 +121,37 @@ typedef struct crn_scalar {
 } crn_scalar;
 
 /*
- * Reads one scalar as the row's type (TEXTS: one of its texts, into a char[CRN_TEXT_BYTES]; SIZES:
- * one crn_size, NUMBERS: one int64_t) into *value, which is untouched on failure. 0, or -EINVAL
- * with a clause in *error.
+ * Parses one scalar as the row's type (TEXTS: one of its texts, into a char[CRN_TEXT_BYTES]; SIZES:
+ * one crn_size, NUMBERS: one int64_t) into *value, which is unchanged on failure. Returns 0, or
+ * -EINVAL with a clause in *error.
  */
 int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error);
 
 /*
- * Puts the row's fallback into the settings struct. "" is no value: NaN for a REAL, an empty list
- * for TEXTS, SIZES and NUMBERS. 0, or -EINVAL with a clause in *error when the table is wrong; rows
- * without a fallback are left alone.
+ * Stores the row's default in the settings struct. "" means no value: NaN for a REAL, an empty list
+ * for TEXTS, SIZES and NUMBERS. Rows without a default are skipped. Returns 0, or -EINVAL with a
+ * clause in *error if the table is wrong.
  */
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
 
-/* What may stand for the row: "a whole number from 1 to 64", "low or high", … */
+/* Describes the row's valid values: "a whole number from 1 to 64", "low or high", … */
 void crn_param_meant(const crn_param *row, char *out, size_t out_bytes);
-/* Its range alone: "1 to 64", "at least 0", "a finite one". */
+/* Describes its range alone: "1 to 64", "at least 0", "a finite one". */
 void crn_param_range(const crn_param *row, char *out, size_t out_bytes);
 
 /* --- the keys --- */
 
 typedef enum crn_section_kind {
     CRN_SECTION_KEYS,
-    CRN_SECTION_CLASSES, /* a list; `rows` are over crn_class_settings */
-    CRN_SECTION_CHAIN,   /* a list; `rows` are over crn_step and stand beside every stage's own */
+    CRN_SECTION_CLASSES, /* a list; `rows` describe crn_class_settings */
+    CRN_SECTION_CHAIN,   /* a list; `rows` describe crn_step and add to every stage's own */
 } crn_section_kind;
 
 typedef struct crn_section {
     const char *key; /* NULL ends a table */
     crn_section_kind kind;
-    const crn_param *rows;              /* KEYS: over crn_config; NULL: none */
-    const struct crn_section *sections; /* below it; NULL: none */
+    const crn_param *rows;              /* KEYS: of crn_config; NULL for none */
+    const struct crn_section *sections; /* subsections; NULL for none */
 } crn_section;
 
 typedef struct crn_class_settings {
@@ -158,45 +159,45 @@ typedef struct crn_class_settings {
     double level;
 } crn_class_settings;
 
-/* The sections of a file, in the order they are printed in. */
+/* The sections of a file, in printing order. */
 extern const crn_section crn_sections[];
 
-/* The section of that kind: there is one of CLASSES and one of CHAIN. */
+/* Returns the section of that kind; CLASSES and CHAIN each occur once. */
 const crn_section *crn_section_of(crn_section_kind kind);
 
 /* --- reading --- */
 
-/* One file being read. */
+/* State while reading one file. */
 typedef struct crn_reader {
     crn_diagnostics *faults;
     const crn_node *root;
     crn_config *config;
-    bool classes_good;              /* no fault in them */
-    bool step_good[CRN_STAGES_MAX]; /* nor in that step */
+    bool classes_good;              /* no error in them */
+    bool step_good[CRN_STAGES_MAX]; /* no error in that step */
     crn_source_position step_place[CRN_STAGES_MAX];
 } crn_reader;
 
-/* Rows and the struct they are over. */
+/* Rows and the struct that they describe. */
 typedef struct crn_table {
-    const crn_param *rows; /* NULL: none */
+    const crn_param *rows; /* NULL for none */
     void *settings;
 } crn_table;
 
 /*
- * A map by up to two tables of rows and the sections below it (NULL: none): the fallbacks first,
- * then what the file says. `path` names it in faults ("" for the file itself), `place` is where
- * missing keys are told; `map` NULL or empty: the fallbacks alone.
+ * Reads a map according to up to two tables of rows and its subsections (NULL: none): defaults
+ * first, then the file's values. `path` names the map in messages ("" for the file itself), missing
+ * keys are reported at `place`; `map` NULL or empty: defaults only.
  */
 void crn_read_keys(crn_reader *reader, const char *path, crn_source_position place,
                    const crn_node *map, const crn_table tables[2], const crn_section *sections);
 
-/* The two lists; `list` NULL: there is none, which is told at `place`. */
+/* Read the two lists; `list` NULL: it is missing, which is reported at `place`. */
 void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position place,
                       const crn_node *list);
 void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position place,
                     const crn_node *list);
 
-/* What rows cannot say: keys that depend on each other, endpoints, the stages' own checks. */
+/* Checks what rows cannot express: dependencies between keys, endpoints, the stages' own checks. */
 void crn_check_config(crn_reader *reader);
 
 #endif

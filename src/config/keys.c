@@ -1,9 +1,9 @@
-/* The keys of a line's file: one row each, from which parsing, printing and the reference come. */
+/* The keys of a line's file, one row each; parsing, printing and the reference use this table. */
 #include "src/config/internal.h"
 
 #include "stages/backend.h"
 
-/* By crn_values_rule. */
+/* Indexed by crn_values_rule. */
 static const char *const values_rules[] = {"check", "small_u8", "trust", NULL};
 
 static const crn_param ingest[] = {
@@ -246,7 +246,7 @@ static const crn_param record[] = {
      .help = "size at which a recording goes on in the next file"},
     {0}};
 
-/* By crn_log_level. */
+/* Indexed by crn_log_level. */
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
 static const crn_param logging[] = {{.key = "level",

@@ -1,4 +1,4 @@
-/* The settings as a file, and the reference of all keys, from the tables that the parser reads. */
+/* Prints the settings as a file, and the reference of all keys, from the parser's tables. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "src/config/internal.h"
 
-/* In double quotes, whatever it holds. */
+/* Prints a double-quoted, escaped string. */
 static void print_text(const char *text, FILE *out)
 {
     fputc('"', out);
@@ -88,14 +88,14 @@ static void print_value(const crn_param *row, const void *settings, FILE *out)
     }
 }
 
-/* A number without a value has no key in the file. */
+/* A number that is unset has no key in the file. */
 static bool has_value(const crn_param *row, const void *settings)
 {
     const char *value = (const char *)settings + row->offset;
     return row->type != CRN_PARAM_REAL || !isnan(*(const double *)value);
 }
 
-/* `key: value, key: value`; returns how many, `before` of which stood there already. */
+/* Prints `key: value, key: value` after `before` earlier pairs; returns the total. */
 static int print_flow(const crn_param *rows, const void *settings, int before, FILE *out)
 {
     for (const crn_param *row = rows; row && row->key; row++) {

@@ -1,4 +1,5 @@
-/* One scalar of the file as a bool, a number, a size, a choice or a text. Nothing is guessed. */
+/* Parses one scalar of the file as a bool, number, size, choice or
+ * text. Nothing is converted implicitly. */
 #include "src/config/internal.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@ static size_t skip_digits(const char *text, size_t at)
     return at;
 }
 
-/* The length of a plain whole number at the start of the text: -?(0|[1-9][0-9]*), but not -0. */
+/* Length of a whole number at the start of the text: -?(0|[1-9][0-9]*), but not -0. */
 static size_t integer_length(const char *text)
 {
     size_t start = text[0] == '-';
@@ -24,7 +25,7 @@ static size_t integer_length(const char *text)
     return end;
 }
 
-/* The length of a plain number at the start: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+/* Length of a number at the start of the text: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
 static size_t real_length(const char *text)
 {
     size_t start = text[0] == '-';
@@ -45,7 +46,7 @@ static size_t real_length(const char *text)
     return end;
 }
 
-/* The unit that a key's name ends with, or NULL. */
+/* Returns the unit suffix of a key's name, or NULL. */
 static const char *unit_of(const char *key)
 {
     static const char *const units[] = {"ns", "us", "ms", "s", "px", "bytes", "mib", NULL};
@@ -56,7 +57,7 @@ static const char *unit_of(const char *key)
     return NULL;
 }
 
-/* Whether the text is a number and letters after it, as in 10ms or 1.5 s. */
+/* True if the text is a number followed by letters, as in 10ms or 1.5 s. */
 static bool has_unit(const char *text)
 {
     size_t at = real_length(text);
@@ -105,7 +106,7 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     int64_t integer = whole ? strtoll(text, NULL, 10) : 0;
     bool overflow = whole && errno == ERANGE;
     double real = whole ? (double)integer : strtod(text, NULL);
-    /* 1e999 is an infinity to strtod, which no range takes in. */
+    /* strtod turns 1e999 into infinity, which is in no range. */
     if (overflow || isinf(real) || real < row->min || real > row->max)
         return crn_error_set(error, -EINVAL, "%.60s is out of range, %s meant", text, range);
     if (whole)
@@ -115,23 +116,23 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     return 0;
 }
 
-/* Digits of one side of a size, as a plain whole number; 0: none. */
+/* Number of digits of one side of a size, written as a whole number; 0: none. */
 static size_t side_length(const char *text)
 {
     return text[0] == '-' ? 0 : integer_length(text);
 }
 
-/* False: out of the range. */
+/* False if it is out of range. */
 static bool read_side(const crn_param *row, const char *text, int32_t *ret_side)
 {
-    long long side = strtoll(text, NULL, 10); /* past its range, the end of it */
+    long long side = strtoll(text, NULL, 10); /* saturates on overflow */
     if ((double)side < row->min || (double)side > row->max || side > INT32_MAX)
         return false;
     *ret_side = (int32_t)side;
     return true;
 }
 
-/* N or WxH. */
+/* Parses N or WxH. */
 static int read_size(const crn_param *row, const char *text, size_t length, void *value,
                      crn_error *error)
 {
@@ -214,7 +215,7 @@ static int read_text(const crn_scalar *scalar, char *value, crn_error *error)
     return 0;
 }
 
-/* What YAML reads as no value at all. */
+/* True for what YAML reads as null. */
 static bool is_null(const crn_scalar *scalar)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -247,7 +248,7 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
     return read_number(row, scalar->text, scalar->length, value, error);
 }
 
-/* A fallback such as "[0, 1]", or one number alone; "" is none. */
+/* Default of a list of numbers such as "[0, 1]", or a single number; "" is an empty list. */
 static int fall_back_to_numbers(const crn_param *row, void *value, crn_error *error)
 {
     crn_numbers numbers = {.count = 0};
@@ -265,7 +266,7 @@ static int fall_back_to_numbers(const crn_param *row, void *value, crn_error *er
     return 0;
 }
 
-/* A fallback such as "[8, 16]", or one size alone; "" is none. */
+/* Default of a list of sizes such as "[8, 16]", or a single size; "" is an empty list. */
 static int fall_back_to_sizes(const crn_param *row, void *value, crn_error *error)
 {
     crn_sizes sizes = {.count = 0};
@@ -297,7 +298,7 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
         return fall_back_to_sizes(row, value, error);
     if (row->type == CRN_PARAM_NUMBERS)
         return fall_back_to_numbers(row, value, error);
-    /* A text's fallback stands in the table without quotes, whatever it holds. */
+    /* A text's default is unquoted in the table, whatever it contains. */
     crn_scalar scalar = {.text = row->fallback,
                          .length = strlen(row->fallback),
                          .plain = row->type != CRN_PARAM_TEXT && row->type != CRN_PARAM_TEXTS};
@@ -312,7 +313,7 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
 
 void crn_param_range(const crn_param *row, char *out, size_t out_bytes)
 {
-    /* Past these a bound says nothing to a person. */
+    /* Beyond these a bound means no limit. */
     bool least = row->min > -1e300, most = row->max < 1e300;
     if (least && most)
         snprintf(out, out_bytes, "%.15g to %.15g", row->min, row->max);

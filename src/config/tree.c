@@ -1,4 +1,4 @@
-/* A file's bytes as a tree of nodes with their places. The only user of libyaml. */
+/* Parses a file's bytes into a tree of nodes with source positions. The only user of libyaml. */
 #include "src/config/internal.h"
 
 #include <errno.h>
@@ -6,14 +6,14 @@
 #include <string.h>
 #include <yaml.h>
 
-/* The keys need six levels; a deeper file is no line file. */
+/* Nesting limit; the keys need six levels. */
 #define DEPTH_MAX 32
 
 /* The tree under construction. */
 typedef struct builder {
     crn_tree *tree;
     crn_diagnostics *faults;
-    crn_node *open; /* the innermost list or map that has not ended */
+    crn_node *open; /* innermost list or map that is still open */
     int32_t depth;
     int32_t documents;
 } builder;
@@ -24,7 +24,7 @@ static crn_source_position place_of(const yaml_mark_t *mark)
                                  .column = (int32_t)mark->column + 1};
 }
 
-/* libyaml gives bytes, not lines, when it cannot decode the text. */
+/* libyaml reports an offset in bytes, not a line, if it cannot decode the text. */
 static crn_source_position place_of_byte(const char *bytes, size_t offset)
 {
     crn_source_position place = {.line = 1, .column = 1};
@@ -39,7 +39,7 @@ static crn_source_position place_of_byte(const char *bytes, size_t offset)
     return place;
 }
 
-/* The first byte of a character by its number, which is what a mark holds; 0 at the end. */
+/* First byte of the character with that number, as in a mark's index; 0 at the end. */
 static char character_at(const char *bytes, size_t length, size_t number)
 {
     size_t at = 0;
@@ -62,8 +62,8 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
                             (unsigned)parser->problem_value);
         return -EINVAL;
     }
-    /* Usual causes: a tab where only spaces may stand, "key:value", keys in other columns than
-     * their neighbours. The parser may notice lines later. */
+    /* Usual causes: a tab where only spaces are allowed, "key:value" without a space, keys that are
+     * not aligned. The parser may notice lines later. */
     const yaml_mark_t *mark = &parser->problem_mark;
     const char *context = parser->context ? parser->context : "", *cure = "";
     if (character_at(bytes, length, mark->index) == '\t')
@@ -77,7 +77,7 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
     return -EINVAL;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 static crn_node *add_node(builder *b, crn_node_kind kind, const yaml_mark_t *mark)
 {
     crn_node *node = calloc(1, sizeof *node);
@@ -140,7 +140,7 @@ static void refuse_marks(builder *b, const yaml_event_t *event, const yaml_char_
                             "a tag (!...) is not taken, the bare value meant");
 }
 
-/* One event of the file. */
+/* Handles one parser event. */
 static int take_event(builder *b, const yaml_event_t *event)
 {
     switch (event->type) {
