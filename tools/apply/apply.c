@@ -118,7 +118,7 @@ static void print_times(const crn_apply *apply, const char *name, int64_t *run_n
 {
     size_t count = (size_t)apply->repeat;
     qsort(run_ns, count, sizeof *run_ns, by_time);
-    /* Of an even number of runs the middle of the middle two. */
+    /* For an even number of runs, the mean of the middle two. */
     double median = (double)(run_ns[(count - 1) / 2] + run_ns[count / 2]) / 2e6;
     printf("%s median=%.4f min=%.4f max=%.4f n=%d\n", name, median, (double)run_ns[0] / 1e6,
            (double)run_ns[count - 1] / 1e6, apply->repeat);
@@ -141,7 +141,7 @@ int crn_apply_close(crn_apply *apply, int r, const crn_error *error)
     return status;
 }
 
-/* What the device did of the call that was just made. */
+/* Adds the device times of the last call. */
 static void add_parts(crn_apply *apply, int32_t run)
 {
     crn_gpu_times times;

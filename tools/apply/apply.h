@@ -1,9 +1,8 @@
 /*
- * cernita-apply: one operator on one file. What its operators share: the common options, the
- * choice of the operators' table, timing, memory, and faults in a person's words.
+ * cernita-apply: one operator on one file. What the operators share: common options, choice of
+ * backend, timing, memory checks and error messages.
  *
- * Exit status: 2 when the command line cannot mean anything, 1 when it did not work out with the
- * files that it names.
+ * Exit status: 0 success, 1 failure with the given files, 2 usage error.
  */
 #ifndef CRN_TOOLS_APPLY_APPLY_H
 #define CRN_TOOLS_APPLY_APPLY_H
@@ -13,7 +12,7 @@
 #include "stages/picture/picture.h"
 #include "tools/common/options.h"
 
-/* The last rows of every operator's table of options. */
+/* The options common to all operators, ending each operator's table. */
 #define CRN_APPLY_OPTIONS                                                                          \
     {"backend", "B", "auto, serial, openmp or cuda (auto)"},                                       \
         {"threads", "N", "threads that openmp may use, 1 to 1024 (as many as there are cores)"},   \
@@ -26,7 +25,7 @@
         NULL, NULL, NULL                                                                           \
     }
 
-/* What is timed of each run; a device's own parts only with cuda. */
+/* What is timed of each run; kernel and transfers only with cuda. */
 typedef enum crn_apply_clock {
     CRN_APPLY_ALL,
     CRN_APPLY_KERNEL,
@@ -43,61 +42,63 @@ typedef struct crn_apply {
     bool timed;
     const crn_ops *ops;
     crn_context *context;
-    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* what each of the `repeat` runs took so far */
+    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each of the `repeat` runs so far */
 } crn_apply;
 
 void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);
 
-/* Takes a common option, numbered from the first of CRN_APPLY_OPTIONS. */
+/* Parses a common option; `number` counts from the first of CRN_APPLY_OPTIONS. */
 void crn_apply_option(crn_apply *apply, int number, const char *text);
 
-/* After the last option: finds the backend, which must offer that operator, makes the context, and
- * sees whether a file can be made at `out`: before the work, not after it. 0 or negative errno. */
+/* After the last option: selects the backend, which must offer that operator, creates the context,
+ * and checks that `out` can be created, so that this fails before the work and not after it. 0 or
+ * negative errno. */
 int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error);
 
-/* Says what went wrong when r < 0, else how long it took if that was asked for; frees what it owns.
- * Returns the exit status. */
+/* Prints the error when r < 0, else the timing if requested; frees what it owns. Returns the exit
+ * status. */
 int crn_apply_close(crn_apply *apply, int r, const crn_error *error);
 
 /*
- * Calls the operator `repeat` times and adds what each took to its run: an operator called for
- * several windows has the sum. 0, or the operator's fault at once.
+ * Calls the operator `repeat` times and adds each call's duration to that run's, so that an
+ * operator called once per window reports the sum. 0, or the operator's error at once.
  */
 typedef int crn_apply_call(const crn_apply *apply, void *argument);
 int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument);
 
-/* Forgets what the runs took so far. */
+/* Resets the accumulated durations to 0. */
 void crn_apply_forget(crn_apply *apply);
 
 /* --- files --- */
 
-/* Does the path end so, in letters of either case? */
+/* True if the path ends in `end`, ignoring case. */
 bool crn_apply_ends(const char *path, const char *end);
 
-/* OUT must end in one of `ends` (NULL-ended; else exit 2). */
+/* OUT must end in one of `ends` (NULL-terminated); otherwise exits with status 2. */
 void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends);
 
-/* Could a result of the picture's pages, samples and size be written there, a PNG in 8 bits? 0 or
- * negative errno. */
+/* Checks that a result with the picture's pages, samples and size can be written to `out`, a PNG in
+ * 8 bits. 0 or negative errno. */
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error);
 
-/* A page's or plane's bytes. */
+/* Bytes of one plane of the image in `type`. */
 uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);
 
 /*
- * Is there memory for the picture `path`, as probed, and `more_bytes` of results and scratch? Asked
- * before anything is allocated. 0 or -ENOMEM.
+ * Checks that memory suffices for the probed picture `path` and `more_bytes` of results and
+ * scratch, before anything is allocated. 0 or -ENOMEM.
  */
 int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t more_bytes,
                            crn_error *error);
 
-/* --- faults --- */
+/* --- errors --- */
 
-/* An operator returned r < 0 in spite of all checks: as much as can be said. Returns r. */
+/* Reports an operator's error r < 0 that no earlier check caught, as precisely as r allows. Returns
+ * r. */
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
                       crn_error *error);
 
-/* --- the operators: each takes what follows its name (argv[0]) and returns the exit status --- */
+/* --- the operators: argv[0] is the operator's name; each returns the exit status --- */
 
 int crn_apply_contours(int argc, char **argv);
 int crn_apply_morphology(int argc, char **argv);

@@ -102,7 +102,7 @@ static int check_picture(const crn_apply *apply, const apply_contours_settings *
                              "%s: %dx%d pixels are too many for contours, 2^30 a plane are the "
                              "limit; cut it",
                              in, image->width, image->height);
-    /* Of the points nothing is known yet; the serial operator's tables of edges are large. */
+    /* The number of points is not known yet; the serial operator's edge tables are large. */
     uint64_t more =
         apply->backend == CRN_BACKEND_SERIAL ? 4 * crn_apply_plane_bytes(image, CRN_F32) : 0;
     if (crn_apply_ends(out, ".png")) {
@@ -128,11 +128,11 @@ static int run(const crn_apply *apply, void *argument)
     return apply->ops->contours(apply->context, &c->params, c->image, c->out);
 }
 
-/* Room for that many points, and for as many contours as could be of them. */
+/* Allocates the given number of points, and as many contours as they can form. */
 static int make_room(const char *path, uint64_t points, crn_contours *contours, crn_error *error)
 {
     uint64_t count =
-        points / 4; /* a contour of a single pixel has five, an open one two at least */
+        points / 4; /* a contour around a single pixel has five points, an open one at least two */
     uint64_t bytes = points * sizeof(crn_point) + count * sizeof(crn_contour);
     free(contours->points);
     free(contours->contours);
@@ -153,7 +153,7 @@ static int make_room(const char *path, uint64_t points, crn_contours *contours, 
                          crn_bytes_say(available, have));
 }
 
-/* Outlines into as much room as they turn out to need. */
+/* Finds the contours, growing the buffer until they fit. */
 static int find(crn_apply *apply, const apply_contours_settings *set, const char *path,
                 const crn_image *image, crn_contours *contours, crn_error *error)
 {
@@ -185,8 +185,8 @@ static int find(crn_apply *apply, const apply_contours_settings *set, const char
     return r;
 }
 
-/* A level between 0 and 1 is that of a probability, and finds every pixel that is not 0 in a
- * picture whose values go further. */
+/* A level between 0 and 1 fits probabilities; in a picture with larger values it selects every
+ * non-zero pixel. */
 static void warn_of_level(const apply_contours_settings *set, const char *in,
                           const crn_image *image)
 {

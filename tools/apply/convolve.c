@@ -93,7 +93,7 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
     return apply->ops->convolve(apply->context, &params, in, out);
 }
 
-/* Weights that add up to nothing answer to edges with both signs, of which u8 and u16 hold one. */
+/* Weights with sum 0 give results of both signs, but u8 and u16 hold only the positive ones. */
 static void warn_of_cut(const apply_convolve_settings *set, const char *in)
 {
     crn_picture probed = {0};

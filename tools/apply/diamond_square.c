@@ -68,8 +68,8 @@ static void read_options(int argc, char **argv, crn_apply *apply,
                         argv[optind]);
 }
 
-#define BAND_PIXELS (1 << 24) /* of a call: some hundredths of a second */
-#define BAND_ROWS   1024      /* at least: a band makes a little of its neighbours, too */
+#define BAND_PIXELS (1 << 24) /* per call: some hundredths of a second */
+#define BAND_ROWS   1024      /* at least: neighbouring bands share some work */
 
 typedef struct diamond_square_call {
     crn_diamond_square_params params;
@@ -88,7 +88,7 @@ static int check_memory(const crn_apply *apply, const apply_diamond_square_setti
     uint64_t pixels = (uint64_t)side * (uint64_t)side;
     uint64_t bytes = pixels * crn_type_bytes(set->type);
     if (apply->backend == CRN_BACKEND_SERIAL)
-        bytes += pixels * sizeof(float); /* it makes the field first */
+        bytes += pixels * sizeof(float); /* serial generates the f32 field first */
     uint64_t available = crn_memory_available_bytes();
     if (bytes <= available)
         return 0;
@@ -100,8 +100,8 @@ static int check_memory(const crn_apply *apply, const apply_diamond_square_setti
                          crn_bytes_say(available, have));
 }
 
-/* Band by band, which is the same field, so that there is something to tell meanwhile. The serial
- * operator makes the whole field for every band, so it is asked once. */
+/* Generates the field band by band, with identical values, to show progress. The serial operator
+ * computes the whole field for every band, so it is called once. */
 static int make(crn_apply *apply, const apply_diamond_square_settings *set, const char *path,
                 const crn_image *field, crn_error *error)
 {

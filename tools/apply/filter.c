@@ -5,7 +5,7 @@
 #include "tools/apply/map.h"
 #include "tools/common/progress.h"
 
-#define GROUP_PIXELS (1 << 22) /* of a call: some milliseconds of most operators */
+#define GROUP_PIXELS (1 << 22) /* per call: some milliseconds for most operators */
 
 typedef struct group_call {
     const crn_filter *filter;
@@ -32,7 +32,7 @@ int crn_filter_planes(crn_apply *apply, const crn_filter *filter, const char *pa
 {
     int64_t pixels = (int64_t)in->height * in->width;
     int32_t group_planes = pixels < GROUP_PIXELS ? (int32_t)(GROUP_PIXELS / pixels) : 1;
-    if (in->plane_stride == 1) /* interleaved planes are one work */
+    if (in->plane_stride == 1) /* interleaved planes cannot be split */
         group_planes = in->planes;
     crn_progress progress;
     crn_progress_begin(&progress, "planes", (uint64_t)in->planes);
@@ -47,7 +47,7 @@ int crn_filter_planes(crn_apply *apply, const crn_filter *filter, const char *pa
     return r < 0 ? crn_apply_refused(apply, r, path, in, error) : 0;
 }
 
-/* Results, and what stands between them and the picture. */
+/* Memory for results and intermediate pictures. */
 static uint64_t bytes_needed(const crn_apply *apply, const crn_picture *probed, bool png)
 {
     const crn_image *image = &probed->image;
@@ -56,18 +56,18 @@ static uint64_t bytes_needed(const crn_apply *apply, const crn_picture *probed, 
     uint64_t worked = planes * crn_apply_plane_bytes(image, wide ? CRN_F32 : CRN_U8);
     uint64_t bytes = worked;
     if (wide && image->type != CRN_F32)
-        bytes += worked; /* the widened picture */
+        bytes += worked; /* the picture converted to f32 */
     if (image->type == CRN_U16)
         bytes += planes * crn_apply_plane_bytes(image, CRN_U16);
     if (png && wide)
         bytes += planes * crn_apply_plane_bytes(image, CRN_U8);
-    /* Scratch: the serial operators keep pictures in between whole, the others parts of a plane. */
+    /* Scratch: serial operators keep whole intermediate pictures, the others parts of a plane. */
     if (apply->backend == CRN_BACKEND_SERIAL)
         return bytes + 2 * worked;
     return bytes + crn_apply_plane_bytes(image, wide ? CRN_F32 : CRN_U8);
 }
 
-/* Works on the picture that was read and leaves the result, in the type to be written. */
+/* Processes the picture in place, leaving the result in the output type. */
 static int work(crn_apply *apply, const crn_filter *filter, const char *path, crn_picture *picture,
                 crn_picture *ret_result, crn_error *error)
 {

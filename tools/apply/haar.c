@@ -92,18 +92,19 @@ static int check_picture(const apply_haar_settings *set, const char *in, const c
                              "into a .tif",
                              in, crn_type_say(image->type));
     uint64_t plane = crn_apply_plane_bytes(image, CRN_F32), planes = (uint64_t)image->planes;
-    uint64_t more = planes * plane + plane; /* the result; scratch of a plane */
+    uint64_t more = planes * plane + plane; /* the result; scratch for one plane */
     if (image->type == CRN_U16 || image->type == CRN_F16)
         more += planes * plane;
     if (crn_apply_ends(out, ".png"))
-        more += planes * plane / 2; /* in 8 or 16 bits */
+        more += planes * plane / 2; /* 8 or 16 bit output */
     crn_picture shape = {.image = *image, .pages = probed->pages, .samples = probed->samples};
     shape.image.type = CRN_F32;
     int r = crn_apply_check_shape(out, &shape, error);
     return r < 0 ? r : crn_apply_check_memory(in, probed, more, error);
 }
 
-/* Coefficients by quadrant; a denoised picture in the type it came in; else as any f32 picture. */
+/* Writes coefficients by quadrant, a denoised picture in its input type, else as any f32
+ * picture. */
 static int write_png(const crn_apply *apply, const apply_haar_settings *set, crn_type type,
                      const char *out, crn_picture *result, crn_error *error)
 {

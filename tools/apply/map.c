@@ -49,7 +49,7 @@ void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float
 {
     ptrdiff_t index = crn_image_index(to, plane, y, x);
     float most = to->type == CRN_U16 ? 65535 : 255;
-    /* Not in range is also NaN. */
+    /* NaN fails both comparisons. */
     float within = value >= 0 ? (value <= most ? value : most) : 0;
     if (to->type == CRN_U16)
         ((uint16_t *)to->data)[index] = (uint16_t)lrintf(within);
@@ -86,7 +86,7 @@ bool crn_map_range(const crn_image *image, float *ret_least, float *ret_most)
 
 void crn_map_linear(const crn_image *from, float least, float most, const crn_image *to)
 {
-    /* In double, where a range of floats cannot overflow. */
+    /* In double, where a float range cannot overflow. */
     double scale = most > least ? 255 / ((double)most - least) : 0;
     for (int32_t plane = 0; plane < from->planes; plane++)
         for (int32_t y = 0; y < from->height; y++)
@@ -97,7 +97,7 @@ void crn_map_linear(const crn_image *from, float least, float most, const crn_im
             }
 }
 
-/* An f32 picture as a u8 one; an alpha of 0 to 1 becomes 0 to 255. */
+/* Converts an f32 picture to u8; an alpha of 0 to 1 becomes 0 to 255. */
 static int to_grey(const crn_apply *apply, const char *path, const crn_picture *result,
                    crn_picture *ret_grey, crn_error *error)
 {
@@ -179,7 +179,8 @@ void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image
         float least = 0, most = 0;
         crn_map_range(&from, &least, &most);
         if (!quadrants[i].averages) {
-            /* 0 at 128, as 128 steps down and 127 up; the largest of either sign within them. */
+            /* 0 maps to 128, which leaves 128 steps down and 127 up; the largest magnitude fits
+             * both. */
             float largest = fmaxf(fabsf(least), fabsf(most));
             least = -largest * (128.0f / 127);
             most = largest;

@@ -1,6 +1,6 @@
 /*
- * Results as pictures: from the numbers that operators work on to those that a file holds, and to
- * the greys of a PNG that a person looks at.
+ * Results as pictures: conversion from the operators' types to those of files, and to the greys of
+ * a PNG for viewing.
  */
 #ifndef CRN_TOOLS_APPLY_MAP_H
 #define CRN_TOOLS_APPLY_MAP_H
@@ -8,53 +8,53 @@
 #include "stages/base/param.h"
 #include "tools/apply/apply.h"
 
-/* A picture of the same pages, samples and size in another type, all 0. 0 or -ENOMEM with a line
- * about `path`. */
+/* Allocates a zeroed picture with the pages, samples and size of `like` in another type. 0, or
+ * -ENOMEM with a message about `path`. */
 int crn_map_create(const char *path, const crn_picture *like, crn_type type,
                    crn_picture *ret_picture, crn_error *error);
 
-/* Hands the alpha of `from`, if it has one, over to `to`. */
+/* Moves the alpha of `from`, if it has one, to `to`. */
 void crn_map_hand_alpha(crn_picture *from, crn_picture *to);
 
-/* The picture's planes, not its alpha, as f32: the numbers that they are. 0 or -ENOMEM. */
+/* Converts the picture's planes, alpha excepted, to f32 without scaling. 0 or -ENOMEM. */
 int crn_map_widen(const char *path, crn_picture *picture, crn_error *error);
 
-/* One value into a u8 or u16 picture: rounded half to even, saturated, NaN 0. */
+/* Stores one value into a u8 or u16 picture: rounded half to even, saturated, NaN as 0. */
 void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float value);
 
-/* f32 to u8 or u16: rounded half to even, saturated, NaN 0. */
+/* f32 to u8 or u16: rounded half to even, saturated, NaN as 0. */
 void crn_map_narrow(const crn_image *from, const crn_image *to);
 
-/* The least and greatest finite values; false: there are none. */
+/* Smallest and largest finite value; false if there is none. */
 bool crn_map_range(const crn_image *image, float *ret_least, float *ret_most);
 
-/* To u8, least at 0 and most at 255, NaN 0, a range without width 128. */
+/* Linear map to u8: least to 0, most to 255, NaN to 0; 128 everywhere if least equals most. */
 void crn_map_linear(const crn_image *from, float least, float most, const crn_image *to);
 
 /*
- * Writes a result and says how an f32 one became a PNG: linearly from its least to its greatest
- * value. 0 or negative errno.
+ * Writes a result; prints the range when an f32 result is mapped linearly from its smallest to its
+ * largest value for a PNG. 0 or negative errno.
  */
 int crn_map_write(const crn_apply *apply, const char *path, crn_picture *result, crn_error *error);
 
 /* --- haar
  * ------------------------------------------------------------------------------------------ */
 
-/* One quadrant of a level, or what is left in the top left corner: the averages. */
+/* One quadrant (subband) of a level, or the averages that remain in the top left corner. */
 typedef struct crn_quadrant {
     int32_t x, y, width, height;
     bool averages;
 } crn_quadrant;
 
-#define CRN_QUADRANTS_MAX 97 /* three a level, and the averages */
+#define CRN_QUADRANTS_MAX 97 /* three per level, and the averages */
 
-/* The quadrants that are not empty, from the finest level to the averages; returns their number. */
+/* Lists the non-empty quadrants, from the finest level to the averages; returns their number. */
 int32_t crn_map_quadrants(int32_t height, int32_t width, int32_t levels,
                           crn_quadrant ret_quadrants[CRN_QUADRANTS_MAX]);
 
 /*
- * Coefficients as greys: the averages over their range; the differences of a quadrant around 128,
- * its largest at 1 or 255. All planes by one measure, so that colours stay.
+ * Coefficients as greys: the averages over their range, each quadrant's differences around 128 with
+ * the largest magnitude at 1 or 255. All planes share one scale, which preserves colours.
  */
 void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image *to);
 

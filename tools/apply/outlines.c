@@ -10,11 +10,11 @@
 #include "tools/common/palette.h"
 
 #define GAP        8     /* pixels between pages */
-#define SIDE_MAX   32767 /* of cairo's pictures */
+#define SIDE_MAX   32767 /* cairo's limit */
 #define LINE_WIDTH 1.6   /* pixels of the drawing */
 #define RIM_WIDTH  3.0
 
-/* 17 digits always read back as the same double; whole numbers and halves need not look like it. */
+/* 17 digits always read back as the same double; fewer suffice for whole numbers and halves. */
 static void write_number(FILE *stream, double value)
 {
     char text[32];
@@ -54,7 +54,7 @@ int crn_outlines_write_json(const char *path, const crn_contours *contours, crn_
     return crn_new_file_finish(&file, error);
 }
 
-/* Where pages stand. */
+/* True if pages stand side by side. */
 static bool stand_beside(const crn_picture *picture)
 {
     return picture->image.height > picture->image.width;
@@ -79,7 +79,7 @@ int crn_outlines_size(const char *path, const crn_picture *picture, int32_t scal
     return 0;
 }
 
-/* One page in 8 bits, as cairo wants its pixels. */
+/* Converts one page to cairo's 8-bit pixels. */
 static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_t *surface)
 {
     const crn_image *image = &picture->image;
@@ -94,7 +94,7 @@ static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_
         crn_map_range(&planes, &least, &most);
     unsigned char *rows = cairo_image_surface_get_data(surface);
     int stride = cairo_image_surface_get_stride(surface);
-    /* cairo's pixel is a word 0x00RRGGBB: blue comes first in memory. */
+    /* A cairo pixel is a word 0x00RRGGBB: blue comes first in memory. */
     for (int32_t plane = 0; plane < 3; plane++) {
         crn_image one = planes;
         one.planes = 1;
@@ -165,7 +165,7 @@ static int draw_page(cairo_t *cairo, const crn_picture *picture, int32_t page, i
     return r;
 }
 
-/* What was drawn as a file's picture. */
+/* Copies the drawing into a picture for the file. */
 static int copy_out(cairo_surface_t *surface, int32_t width, int32_t height,
                     crn_picture *ret_picture)
 {
@@ -195,11 +195,11 @@ int crn_outlines_draw(const char *path, const crn_picture *picture, const crn_co
     cairo_t *cairo = cairo_create(surface);
     crn_palette palette = {0};
     for (int32_t plane = 0; plane < picture->image.planes && plane < CRN_CLASSES_MAX; plane++) {
-        char name[16]; /* colours go by plane, whether it has contours or not */
+        char name[16]; /* colours follow the plane number, with or without contours */
         snprintf(name, sizeof name, "%d", plane);
         crn_palette_color(&palette, name);
     }
-    cairo_set_source_rgb(cairo, 0.3, 0.31, 0.33); /* between pages */
+    cairo_set_source_rgb(cairo, 0.3, 0.31, 0.33); /* the gap between pages */
     cairo_paint(cairo);
     for (int32_t page = 0; r == 0 && page < picture->pages; page++)
         r = draw_page(cairo, picture, page, scale, contours, &palette);

@@ -7,13 +7,13 @@
 #include "tools/common/font.h"
 
 #define COLUMNS   4
-#define GAP       4 /* pixels between pictures */
+#define GAP       4 /* pixels between cells */
 #define DARK      24
 #define BRIGHT    225
-#define PNG_SIDE  1000000 /* what libpng takes by default */
+#define PNG_SIDE  1000000 /* libpng's default limit */
 #define FONT_SIZE 12
-#define LINE      15                     /* pixels from one line of a caption to the next */
-#define CELL_MIN  (CRN_PANEL_LEFT - GAP) /* a caption's width */
+#define LINE      15                     /* line height of captions in pixels */
+#define CELL_MIN  (CRN_PANEL_LEFT - GAP) /* width of a caption */
 
 int crn_panel_plan(int32_t picture_width, int32_t picture_height, int64_t rows,
                    crn_panel *ret_panel)
@@ -28,7 +28,7 @@ int crn_panel_plan(int32_t picture_width, int32_t picture_height, int64_t rows,
     return 0;
 }
 
-/* Text with its left top at x, y, on the dark ground. Without memory for it there is none. */
+/* Draws text with its top left at x, y on the dark background; nothing if memory is lacking. */
 static void write_text(const crn_image *to, int32_t x, int32_t y, const char *text)
 {
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, CELL_MIN, LINE);

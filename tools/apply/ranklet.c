@@ -64,7 +64,7 @@ static int64_t positions(const crn_image *image, crn_size window)
     return (int64_t)(image->width - window.width + 1) * (image->height - window.height + 1);
 }
 
-/* The most positions that a window of the list has: the results' memory is that of one window. */
+/* Largest number of positions over the windows; results are kept for one window at a time. */
 static int64_t most_positions(const crn_image *image, const crn_windows *windows)
 {
     int64_t most = 0;
@@ -103,7 +103,7 @@ static int check_picture(const crn_apply *apply, apply_ranklet_settings *set, co
         return r;
     bytes += (uint64_t)most_positions(image, &set->windows) * 3 * sizeof(float);
     if (apply->backend == CRN_BACKEND_SERIAL)
-        bytes += crn_apply_plane_bytes(image, CRN_U16); /* its ranks */
+        bytes += crn_apply_plane_bytes(image, CRN_U16); /* ranks */
     return crn_apply_check_memory(in, probed, bytes, error);
 }
 
@@ -118,7 +118,7 @@ static int run(const crn_apply *apply, void *argument)
     return apply->ops->ranklet(apply->context, &c->params, &c->in, &c->out);
 }
 
-/* All windows over all planes, each written before the next is begun. */
+/* Computes all windows of all planes; each is written before the next starts. */
 static int make(crn_apply *apply, const apply_ranklet_settings *set, const char *path,
                 const crn_image *image, float *values, crn_ranklet_out *out, crn_error *error)
 {

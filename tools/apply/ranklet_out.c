@@ -70,7 +70,7 @@ static int add_csv(crn_ranklet_out *out, int32_t plane, crn_size window, const c
                     x, y, (double)crn_image_at(ranklets, 0, y, x),
                     (double)crn_image_at(ranklets, 1, y, x),
                     (double)crn_image_at(ranklets, 2, y, x));
-    if (ferror(stream)) /* a full disk: no use in computing on */
+    if (ferror(stream)) /* disk full: stop computing */
         return crn_error_set(error, -EIO, "%s: cannot be written; is there room on the disk?",
                              out->path);
     return 0;

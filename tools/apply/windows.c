@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SIDE_MAX (1 << 20) /* no picture is as wide */
+#define SIDE_MAX (1 << 20) /* wider than any picture */
 
 void crn_windows_parse(const crn_tool *tool, const char *text, crn_windows *ret_windows)
 {
@@ -25,7 +25,7 @@ void crn_windows_parse(const crn_tool *tool, const char *text, crn_windows *ret_
     }
 }
 
-/* The largest power of two that is not larger; 0 of 0. */
+/* The largest power of two not above `side`; 0 for 0. */
 static int32_t power_below(int32_t side)
 {
     int32_t power = side > 0;
