@@ -4,14 +4,14 @@
 
 #include "tools/common/options.h"
 
-/* All take what follows the subcommand (argv[0] is its name) and return the exit status. */
+/* Each takes the arguments from the subcommand (argv[0]) on and returns the exit status. */
 int crn_bench_operators(int argc, char **argv);
 int crn_bench_gpu(int argc, char **argv);
 int crn_bench_phases(int argc, char **argv);
 int crn_bench_values(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
 
-/* `cernita-bench receiver IN OUT`: the peer of the line benchmark, see peer.h. */
+/* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */
 int crn_bench_receiver(int argc, char **argv);
 
 #endif

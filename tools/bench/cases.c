@@ -7,7 +7,7 @@
 
 #define PI 3.14159265358979
 
-/* The pictures are the line's own frame, and those of the works that the operators come from. */
+/* Sizes of the line's own frame and of the pictures in the operators' original publications. */
 #define FRAME  12, 95, 511
 #define PHOTO  3, 1920, 2560
 #define UHD    3, 2160, 3840
@@ -120,7 +120,7 @@ static int run_haar(crn_bench_work *work, const crn_ops *ops, crn_context *conte
     return ops->haar(context, &params, &work->in, &work->out);
 }
 
-/* What the device did of the call that was just made, if it was one. */
+/* Adds the device times of the last call, if it ran on a device. */
 static void add_times(crn_bench_work *work, const crn_context *context)
 {
     crn_gpu_times times;
@@ -131,7 +131,7 @@ static void add_times(crn_bench_work *work, const crn_context *context)
     work->times.download_ns += times.download_ns;
 }
 
-/* Every window from a to b, doubled. The last one's parts are added by the caller. */
+/* Runs every window size from a to b, doubling. The caller adds the last one's times. */
 static int run_ranklet(crn_bench_work *work, const crn_ops *ops, crn_context *context)
 {
     int r = 0;
@@ -152,7 +152,7 @@ static int run_diamond_square(crn_bench_work *work, const crn_ops *ops, crn_cont
     return ops->diamond_square(context, &params, &work->out);
 }
 
-/* a 0: a product of two binomial-like rows; else weights without any structure. */
+/* a 0: a product of two binomial-like rows; else weights without structure. */
 static int make_weights(crn_bench_work *work)
 {
     int32_t side = work->what->b;
@@ -188,7 +188,7 @@ static const struct {
     const char *operator;
     int (*prepare)(crn_bench_work *work);
     int (*run)(crn_bench_work *work, const crn_ops *ops, crn_context *context);
-    crn_type out; /* 0: that of the input */
+    crn_type out; /* 0: type of the input */
     int32_t out_planes;
 } operators[] = {
     {"contours", make_contours, run_contours, 0, 1},

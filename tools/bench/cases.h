@@ -1,30 +1,30 @@
-/* What cernita-bench times: one operator with its parameters on one picture made for it. */
+/* What cernita-bench times: one operator with its parameters on one synthetic picture. */
 #ifndef CRN_TOOLS_BENCH_CASES_H
 #define CRN_TOOLS_BENCH_CASES_H
 
 #include "gpu/gpu.h"
 #include "stages/ops.h"
 
-/* What the picture shows. */
+/* Content of the picture. */
 typedef enum crn_bench_field {
     CRN_FIELD_NOISE,
-    CRN_FIELD_WAVES, /* smooth, about 0.5, `a` pixels long */
+    CRN_FIELD_WAVES, /* smooth, around 0.5, wavelength of `a` pixels */
 } crn_bench_field;
 
 typedef struct crn_bench_case {
     const char *operator;
-    const char *what; /* its parameters, as the table names them */
+    const char *what; /* the parameters as the table prints them */
     crn_bench_field field;
     crn_type type;
     int32_t planes, height, width; /* interleaved when planes > 1 */
-    int32_t a, b;                  /* of the operator's parameters (cases.c) */
-    double serial_steps;           /* per element, of the definition: to tell what takes minutes */
+    int32_t a, b;                  /* parameters of the operator (cases.c) */
+    double serial_steps;           /* steps of the serial operator per element */
 } crn_bench_case;
 
 extern const crn_bench_case crn_bench_cases[];
 extern const int32_t crn_bench_case_count;
 
-/* A case with its pictures and parameters, ready to run again and again. */
+/* A case with its pictures and parameters, ready to run repeatedly. */
 typedef struct crn_bench_work crn_bench_work;
 
 /* 0 or -ENOMEM. */
@@ -34,13 +34,14 @@ void crn_bench_work_free(crn_bench_work **work);
 /* Runs it once. 0 or the operator's negative errno. */
 int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *context);
 
-/* How long the parts of the last run took on the device; all 0 where none was asked. */
+/* Device times of the last run's parts; all 0 if they were not requested. */
 crn_gpu_times crn_bench_work_times(const crn_bench_work *work);
 
-/* Bytes that one run has to read and write, each once; of contours, those found by the last run. */
+/* Bytes that one run must read and write, each once; for contours, the result size of the last
+ * run. */
 size_t crn_bench_work_bytes(const crn_bench_work *work);
 
-/* Copies half as many bytes: as much memory traffic. */
+/* memcpy of half that many bytes: the same memory traffic. */
 void crn_bench_work_copy(crn_bench_work *work);
 
 #endif

@@ -11,12 +11,12 @@
 #include "stages/base/clock.h"
 #include "tools/common/decode.h"
 
-/* After the last view, so long without any answer means that no more will come. */
+/* Without an answer for this long after the last view, no more are expected. */
 #define SILENCE_MS 3000
 
 #define ANSWER_TOPIC "fruit/"
 
-/* How often to look whether a peer that takes nothing is still there. */
+/* How often to check that a peer that accepts nothing is still running. */
 #define LOOK_MS 200
 
 typedef struct answer {
@@ -29,7 +29,7 @@ typedef struct drive {
     const crn_bench_frames *frames;
     uint64_t fruits;
     void *zmq;
-    int64_t *sent_ns; /* by fruit: its last view handed over */
+    int64_t *sent_ns; /* by fruit: when its last view was sent */
     answer *answers;
     uint64_t answer_count;
     atomic_bool all_sent;
@@ -48,7 +48,7 @@ static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
         return -ENOMEM;
     memcpy(maps, view->maps, view->header.payload_bytes);
     *ret_copy = *view;
-    ret_copy->header.flags = 0; /* maps alone: the receiver is measured with the same bytes */
+    ret_copy->header.flags = 0; /* maps only: the receiver is measured with the same bytes */
     ret_copy->maps = maps;
     ret_copy->intensity = NULL;
     return 0;
@@ -100,7 +100,7 @@ void crn_frames_free(crn_bench_frames *frames)
     frames->view = NULL;
 }
 
-/* Reads one message; true: it was an answer. Other topics (`alive`) are passed over. */
+/* Reads one message; true if it was an answer. Skips other topics (`alive`). */
 static bool take_answer(drive *self, void *socket)
 {
     zmq_msg_t topic;
@@ -119,8 +119,8 @@ static bool take_answer(drive *self, void *socket)
     return is_answer;
 }
 
-/* The collecting thread: stamps what arrives and
- * leaves reading it for later, so as not to disturb. */
+/* The collecting thread timestamps messages on arrival and defers decoding, to disturb the
+ * measurement as little as possible. */
 static void *collect_answers(void *argument)
 {
     drive *self = argument;
@@ -179,7 +179,7 @@ static int send_view(const crn_peer *peer, void *socket, const crn_recorded_view
     zmq_msg_t tensor;
     zmq_msg_init_data(&tensor, (void *)(uintptr_t)view->maps, header.payload_bytes, no_free, NULL);
     if (zmq_msg_send(&tensor, socket, 0) < 0)
-        zmq_msg_close(&tensor); /* its receiver left; the next view tells */
+        zmq_msg_close(&tensor); /* its receiver left; the next view reports it */
     return 0;
 }
 
@@ -195,8 +195,7 @@ static int send_fruits(drive *self, double rate, crn_drive_result *result)
     zmq_connect(socket, self->peer->in);
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
-    int64_t start_ns =
-        crn_now_ns() + 300 * CRN_NS_PER_MS; /* sockets have found each other by then */
+    int64_t start_ns = crn_now_ns() + 300 * CRN_NS_PER_MS; /* time for the sockets to connect */
     int64_t cpu_ns = 0, counted_ns = start_ns;
     wait_until(start_ns);
     for (uint64_t fruit = 0; fruit < self->fruits && r == 0; fruit++) {
@@ -227,8 +226,7 @@ static int send_fruits(drive *self, double rate, crn_drive_result *result)
     return r;
 }
 
-/* The fruit an answer is about; verdicts are counted
- * by kind, the receiver's bare ids as complete. */
+/* Parses an answer's fruit; counts verdicts by kind, the receiver's bare ids as complete. */
 static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_fruit,
                        double *ret_past_ms)
 {

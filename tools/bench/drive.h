@@ -1,4 +1,4 @@
-/* Drives a peer of the line benchmark: sends fruits on an absolute schedule and collects the
+/* Load generator of the line benchmark: sends fruits on an absolute schedule and collects the
  * answers. */
 #ifndef CRN_TOOLS_BENCH_DRIVE_H
 #define CRN_TOOLS_BENCH_DRIVE_H
@@ -8,34 +8,33 @@
 #include "tools/bench/peer.h"
 #include "tools/common/recordings.h"
 
-/* The views that are sent round and round, in memory. */
+/* The views in memory that are sent in a loop. */
 typedef struct crn_bench_frames {
     uint32_t count, views; /* views per fruit; count is a multiple of it */
     crn_recorded_view *view;
 } crn_bench_frames;
 
-/* Reads the first views of the recordings, one after another, at most `max`. */
+/* Reads the first views of the recordings in order, at most `max`. */
 int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_frames *ret_frames,
                     crn_error *error);
 void crn_frames_free(crn_bench_frames *frames);
 
 typedef struct crn_drive_result {
     uint64_t sent, answered, complete, partial, late, repeated;
-    double seconds;      /* from the first view to the last one sent */
-    double fruits_per_s; /* as sent */
-    double behind_ms;    /* how far the sender fell behind its schedule at the worst */
-    double p50_ms, p99_ms,
-        max_ms; /* from handing over a fruit's last view to its answer's arrival */
-    double past_p999_ms, past_max_ms; /* of the time verdicts were past their deadlines */
+    double seconds;                   /* from the first view to the last one sent */
+    double fruits_per_s;              /* achieved send rate */
+    double behind_ms;                 /* the sender's largest delay behind its schedule */
+    double p50_ms, p99_ms, max_ms;    /* from sending a fruit's last view to receiving its answer */
+    double past_p999_ms, past_max_ms; /* how late verdicts past their deadlines were */
     double cpu_ms_per_fruit;
     int64_t resident_before_bytes,
         resident_after_bytes; /* after a quarter of the fruits, and at the end */
 } crn_drive_result;
 
 /*
- * Sends `fruits` fruits, `rate` a second (0: flat out), views evenly spread, after
- * CRN_DRIVE_WARM_UP more that are not counted: memory is touched for the first time then. 0 or
- * negative errno; -ECHILD: the peer has ended meanwhile.
+ * Sends `fruits` fruits at `rate` per second (0: flat out) with evenly spaced views, after
+ * CRN_DRIVE_WARM_UP uncounted ones that touch the memory for the first time. 0 or negative errno;
+ * -ECHILD: the peer ended meanwhile.
  */
 #define CRN_DRIVE_WARM_UP 10
 int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,

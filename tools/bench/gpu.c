@@ -1,5 +1,4 @@
-/* cernita-bench gpu: what a device takes for the
- * work that the line and its peers are measured by. */
+/* cernita-bench gpu: device times of the tasks by which the line and its peers are measured. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +11,7 @@
 #include "tools/bench/npy.h"
 #include "tools/bench/time.h"
 
-/* Of what can be uploaded, a flow of views shall come to that share. */
+/* A sustained flow should reach this share of the upload bandwidth. */
 #define FLOW_SHARE 0.8
 
 #define SECONDS 0.2
@@ -42,13 +41,13 @@ static const crn_tool tool = {
 typedef struct gpu_request {
     const crn_gpu *gpu;
     const char *frame_path, *only;
-    crn_image frame; /* data NULL: none was given */
+    crn_image frame; /* data NULL: none given */
     double seconds;
     bool check, json;
     crn_gpu_speeds speeds;
 } gpu_request;
 
-/* What a row came to. */
+/* Result of a row. */
 typedef struct outcome {
     const crn_gpu_row *row;
     crn_gpu_figures figures;
@@ -64,7 +63,7 @@ static const char *verdict_on(double value, double at_most)
     return at_most <= 0 ? "" : value <= at_most ? "met" : "missed";
 }
 
-/* NAN is no JSON. */
+/* JSON has no NaN. */
 static void print_number(const char *key, double value)
 {
     if (isfinite(value))
@@ -89,7 +88,7 @@ static void print_json(const outcome *o)
            o->copies, o->in_bytes, o->out_bytes, o->points, o->contours);
 }
 
-/* A figure among the others of its line; nothing where it was not measured. */
+/* Prints a figure beside the others of its line; nothing if it was not measured. */
 static void print_beside(const char *name, double ms)
 {
     if (isfinite(ms))
@@ -114,7 +113,7 @@ static void print_row(const outcome *o)
     putchar('\n');
 }
 
-/* What counts: the answer's latency where it ends in host memory, else the device's own time. */
+/* The figure that counts: latency if the result ends in host memory, else the device time. */
 static void choose_figure(outcome *o)
 {
     const crn_gpu_figures *f = &o->figures;
@@ -179,7 +178,7 @@ static void print_flow(const gpu_request *asked, const crn_gpu_row *row, const c
                                      : "; 80 % missed");
 }
 
-/* All that were tried, the best last. */
+/* Prints all combinations tried, the best last. */
 static int bench_flow(const gpu_request *asked, const crn_gpu_row *row)
 {
     crn_gpu_flow flows[CRN_GPU_FLOWS_MAX];
@@ -205,7 +204,7 @@ static int make_field(void *out)
     return r == 0 ? crn_diamond_square_openmp(context, &field, out) : r;
 }
 
-/* Beside the field made on the device, the one made by all processors of this machine. */
+/* For comparison with the device's field: the time on all processors of this machine. */
 static int bench_field_by_processors(const gpu_request *asked, const crn_gpu_row *row)
 {
     uint8_t *memory = malloc((size_t)row->height * (size_t)row->width);
@@ -259,7 +258,7 @@ static void check_only(const gpu_request *asked)
                     crn_gpu_rows[0].name);
 }
 
-/* What all figures stand against. */
+/* Prints the bandwidths that all figures relate to. */
 static int print_head(gpu_request *asked)
 {
     crn_gpu_device device = {0};

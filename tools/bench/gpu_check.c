@@ -1,5 +1,4 @@
-/* Whether what `cernita-bench gpu` timed is right:
- * the same work in the process, and both compared. */
+/* Verifies what `cernita-bench gpu` timed: repeats the work on the CPU and compares the results. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +7,11 @@
 
 #include "tools/bench/gpu_internal.h"
 
-/* Sums in another order may differ by so much of the pixels' range (ops.h, kernels of the rows). */
+/* Sums in another order may differ by this share of the pixels' range (ops.h, kernels of the
+ * rows). */
 #define SUM_TOLERANCE 4e-6
 
-/* After smoothing, by so much, in pixels, where an outline is drawn. */
+/* Tolerance of contour positions after smoothing, in pixels. */
 #define POINT_TOLERANCE_PX 1e-2
 
 static void free_twin(crn_gpu_place *twin)
@@ -40,7 +40,7 @@ static int make_contours(const crn_contours *like, crn_contours **ret_contours)
     return it->points && it->contours ? 0 : -ENOMEM;
 }
 
-/* One view's work on all processors, into memory of the process. */
+/* Allocates CPU buffers and repeats one view's work on all processors. */
 static int make_twin(const crn_gpu_work *work, crn_gpu_place *twin)
 {
     static const crn_ops openmp = {.name = "openmp",
@@ -80,7 +80,7 @@ static bool near(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
     return is_near;
 }
 
-/* Between the windows' results lies nothing. */
+/* Skips the padding between the windows' results. */
 static bool same_ranklets(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
 {
     bool same = true;
@@ -98,7 +98,7 @@ static bool same_picture(const crn_gpu *gpu, const crn_gpu_work *work, const crn
 {
     uint8_t *back = malloc(work->out_bytes);
     bool same = back && gpu->download(work->context, back, work->out, work->out_bytes) == 0;
-    /* Even when it could not be asked for: `back` goes. */
+    /* Waits even after a failed enqueue, because `back` is about to be freed. */
     same = crn_gpu_wait(gpu, work->context, CRN_BENCH_GPU_LIMIT_NS) == 0 && same;
     size_t one = work->out_bytes / (size_t)work->views;
     if (same && work->row->task == CRN_GPU_CONVOLVE)
@@ -111,7 +111,7 @@ static bool same_picture(const crn_gpu *gpu, const crn_gpu_work *work, const crn
     return same;
 }
 
-/* Each view has the twin's outlines. */
+/* Every view must have the CPU's contours. */
 static bool same_outlines(const crn_gpu_work *work, const crn_contours *one)
 {
     const crn_contours *all = work->contours;

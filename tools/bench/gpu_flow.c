@@ -1,4 +1,4 @@
-/* Many views in flight: what `cernita-bench gpu` calls sustained. */
+/* The sustained rate of `cernita-bench gpu`: many views in flight. */
 #include <errno.h>
 
 #include "stages/base/clock.h"
@@ -6,10 +6,10 @@
 
 #define CONTEXTS_MAX 8
 
-/* Before it is measured, the flow is let run that long. */
+/* Warm-up before measuring. */
 #define WARM_UP_S 0.05
 
-/* A context with its views: uploaded and worked on, again and again. */
+/* A context with its views, uploaded and processed repeatedly. */
 typedef struct lane {
     crn_gpu_work *work;
     crn_context *context;
@@ -41,7 +41,7 @@ static int open_lane(const crn_gpu *gpu, const crn_gpu_row *row, const crn_image
     return r < 0 ? r : recorded;
 }
 
-/* Launches what is idle, one lane after the other, until that moment; counts the batches done. */
+/* Relaunches idle contexts in turn until the end time; counts the batches completed. */
 static int run_until(const crn_gpu *gpu, lane *lanes, int32_t count, int64_t end_ns,
                      int64_t *ret_batches)
 {

@@ -1,4 +1,4 @@
-/* The rows of `cernita-bench gpu`, and how each is asked of whoever does it. */
+/* The rows of `cernita-bench gpu`, and the calls that each makes to the operators. */
 #include <errno.h>
 
 #include "tools/bench/gpu_internal.h"
@@ -65,7 +65,7 @@ size_t crn_gpu_window_bytes(const crn_image *picture, int32_t side)
                            (size_t)(picture->width - side + 1) * 3 * sizeof(float));
 }
 
-/* Every window from a to b, doubled, each with results of its own. */
+/* Every window size from a to b, doubling, each with its own results. */
 static int ask_ranklets(const crn_gpu_work *work, const crn_gpu_place *place, const crn_image *in)
 {
     int r = 0;

@@ -1,4 +1,4 @@
-/* What `cernita-bench gpu` measures with: medians by the device's clock and by the host's. */
+/* Timing for `cernita-bench gpu`: medians by the device's clock and by the host's. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { MARK_BEGIN, MARK_END };
 
-/* A round of work is so long that what stands around it does not show. */
+/* A round is long enough to make the overhead around it negligible. */
 #define ROUND_MS      2.0
 #define ROUND_MAX     64
 #define ROUNDS_MIN    5
@@ -36,7 +36,7 @@ static int wait_for(const crn_gpu *gpu, crn_context *context)
     return crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
 }
 
-/* --- how fast bytes move --- */
+/* --- bandwidth --- */
 
 typedef struct move {
     int (*copy)(crn_context *context, void *to, const void *from, size_t bytes);
@@ -44,7 +44,7 @@ typedef struct move {
     const uint8_t *from;
 } move;
 
-/* Milliseconds of one copy of SPEED_BYTES, between two marks. */
+/* Milliseconds of one copy of SPEED_BYTES, between two events. */
 static int time_move(const crn_gpu *gpu, crn_context *context, const move *it, double *ret_ms)
 {
     double ms[SPEED_ROUNDS];
@@ -96,19 +96,19 @@ int crn_gpu_speeds_measure(const crn_gpu *gpu, crn_gpu_speeds *ret_speeds)
 
 /* --- by the device's clock --- */
 
-/* One row being timed: what is asked next, and its graphs. */
+/* State of timing one row: the next copy, and its graphs. */
 typedef struct timer {
     const crn_gpu *gpu;
     crn_gpu_work *work;
     crn_context *context;
-    bool uploads; /* each picture comes from the host */
+    bool uploads; /* upload every picture from the host */
     bool can_record;
     int32_t next;   /* copy */
-    int32_t length; /* pieces of work in a round */
+    int32_t length; /* tasks per round */
     crn_gpu_graph *graph;
 } timer;
 
-/* The next piece of work, after its picture's upload where that belongs to it. */
+/* Enqueues the next task, after the upload of its picture if that is included. */
 static int ask(timer *t)
 {
     int r = t->uploads ? crn_gpu_work_upload(t->work, t->next) : 0;
@@ -131,8 +131,8 @@ static int launch_round(timer *t)
     return t->gpu->launch(t->context, t->graph);
 }
 
-/* A round between two marks. Before a round of short pieces another is asked for, so that the
- * device is at work when the first mark comes by, and the host ahead of it. */
+/* Times a round between two events. Before rounds of short tasks an extra round is enqueued, so
+ * that the device is busy at the first event and the host stays ahead of it. */
 static int time_round(timer *t, int (*round)(timer *t), double *ret_ms)
 {
     int64_t ns = 0;
@@ -143,7 +143,7 @@ static int time_round(timer *t, int (*round)(timer *t), double *ret_ms)
         r = round(t);
     if (r == 0)
         r = t->gpu->mark(t->context, MARK_END);
-    /* Also after a failure: nothing may be under way when the memory goes. */
+    /* Also after a failure: nothing may run when the memory is freed. */
     int waited = wait_for(t->gpu, t->context);
     if (r == 0)
         r = waited;
@@ -153,7 +153,7 @@ static int time_round(timer *t, int (*round)(timer *t), double *ret_ms)
     return r;
 }
 
-/* Rounds for so many seconds: the median of what one piece of work took. */
+/* Repeats rounds for so many seconds; returns the median time of one task. */
 static int time_rounds(timer *t, int (*round)(timer *t), double seconds, double *ret_ms)
 {
     double ms[ROUNDS_MAX];
@@ -170,7 +170,7 @@ static int time_rounds(timer *t, int (*round)(timer *t), double seconds, double 
     return r;
 }
 
-/* Warms up, and finds how many pieces of work make a round. */
+/* Warms up and determines the number of tasks per round. */
 static int choose_length(timer *t)
 {
     double ms = 0;
@@ -189,7 +189,7 @@ static int choose_length(timer *t)
     return r;
 }
 
-/* What is asked for in a round, as one graph. */
+/* Captures a round as one graph. */
 static int record_round(timer *t)
 {
     int r = t->gpu->record(t->context);
@@ -212,15 +212,15 @@ static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
 
 /* --- by the host's clock --- */
 
-/* How each copy's answer is asked for: its graph, or anew where there is none, and its picture's
- * upload beside the graph or in it. */
+/* How each copy's result is computed: by its graph, or direct launches without one, with the upload
+ * beside the graph or captured in it. */
 typedef struct answers {
     crn_gpu_graph *graphs[GRAPHS_MAX];
     int32_t copies;
     bool upload_beside, upload_recorded;
 } answers;
 
-/* From asking to the answer. Nothing here sleeps: a machine that counts microseconds would not. */
+/* Time from enqueuing to the result. Busy-waits, because sleeping would add microseconds. */
 static int time_answer(const timer *t, const answers *with, int32_t count, double *ret_ms)
 {
     int32_t copy = count % with->copies;
@@ -264,7 +264,7 @@ static int record_answers(timer *t, answers *with)
     return r;
 }
 
-/* The answers' times. */
+/* Times the results. */
 static int time_answers(timer *t, bool upload_recorded, double seconds, double ms[LATENCIES],
                         int32_t *ret_count)
 {

@@ -1,4 +1,4 @@
-/* The pictures, the parameters and the memory of a row of `cernita-bench gpu`. */
+/* Pictures, parameters and memory for one row of `cernita-bench gpu`. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #define PI 3.14159265358979
 
-/* Copies together are larger than any cache: at least that much, or twice the device's. */
+/* Minimum size of all copies together, larger than any cache; at least twice the device's. */
 #define ROTATED_BYTES ((size_t)128 << 20)
 #define COPIES_MAX    256
 
-/* The stages' slots of the device's memory. */
+/* Slots of the device memory that the stages use. */
 enum { SLOT_IN = 16, SLOT_OUT, SLOT_SMOOTHED, SLOT_OPENED };
 
 static double wave(int32_t length_px, int32_t plane, int32_t y, int32_t x)
@@ -35,7 +35,7 @@ static bool has_contours(const crn_gpu_row *row)
     return row->task == CRN_GPU_CONTOURS || row->task == CRN_GPU_CHAIN;
 }
 
-/* The frame that was given, waves for what draws outlines, noise for all else. */
+/* The given frame, waves for contours, noise for all others. */
 static int make_picture(crn_gpu_work *work, const crn_image *frame)
 {
     const crn_gpu_row *row = work->row;
@@ -77,7 +77,7 @@ static size_t result_bytes(const crn_gpu_work *work)
         return 0;
     case CRN_GPU_HAAR:
         return count * sizeof(float);
-    case CRN_GPU_RANKLET: /* every window's are kept */
+    case CRN_GPU_RANKLET: /* the results of every window are kept */
         for (int32_t side = row->a; side <= row->b; side *= 2)
             bytes += crn_gpu_window_bytes(&work->picture, side);
         return bytes;
@@ -86,7 +86,7 @@ static size_t result_bytes(const crn_gpu_work *work)
     }
 }
 
-/* The chain's are the line's usual ones, and so with a of 1; else without any structure. */
+/* The chain's usual kernel (a is 1); otherwise weights without structure. */
 static int make_weights(crn_gpu_work *work)
 {
     bool is_chain = work->row->task == CRN_GPU_CHAIN;
@@ -109,7 +109,7 @@ static int make_weights(crn_gpu_work *work)
     return 0;
 }
 
-/* One for all views, whose planes are counted on. */
+/* One buffer for all views; plane numbers count across them. */
 static int make_contours(crn_gpu_work *work)
 {
     bool is_large = work->picture.planes == 1;
@@ -128,10 +128,10 @@ static int make_contours(crn_gpu_work *work)
     return it->points && it->contours ? 0 : -ENOMEM;
 }
 
-/* The pictures in pinned memory and on the device, and the room for results there. */
+/* Allocates the pictures, pinned and on the device, and the results there. */
 static int take_memory(crn_gpu_work *work)
 {
-    /* Scratch memory is of each view, so a view's share of all copies is asked for. */
+    /* Scratch memory is per view, so one view's share of all copies is requested. */
     size_t views = (size_t)work->views, copies = (size_t)work->copies;
     size_t in_share = copies * work->in_step / views, out_share = copies * work->out_step / views;
     size_t one = work->in_bytes / views;
@@ -173,7 +173,7 @@ int crn_gpu_work_create(const crn_gpu *gpu, const crn_gpu_row *row, const crn_im
     if (r == 0) {
         work->in_bytes = crn_image_elements(&work->picture) * crn_type_bytes(row->type);
         if (row->task == CRN_GPU_DIAMOND_SQUARE)
-            work->in_bytes = 1; /* it makes its picture: nothing to move */
+            work->in_bytes = 1; /* a generator: nothing to upload */
         work->in_bytes *= (size_t)views;
         work->out_bytes = result_bytes(work) * (size_t)views;
         work->in_step = crn_gpu_rounded(work->in_bytes);
@@ -257,7 +257,7 @@ double crn_gpu_work_floor_ms(const crn_gpu_work *work, const crn_gpu_speeds *spe
     double in = (double)work->in_bytes;
     double back = (double)crn_gpu_work_points(work) * sizeof(crn_point) +
                   (double)crn_gpu_work_contours(work) * sizeof(crn_contour);
-    /* What goes different ways can go at the same time. */
+    /* Transfers in different directions can overlap. */
     double floor_ms = (in + (double)work->out_bytes) / speeds->copy / 1e6;
     floor_ms = fmax(floor_ms, back / speeds->download / 1e6);
     if (row->span == CRN_GPU_FROM_HOST)

@@ -1,21 +1,21 @@
 /*
  * Distribution counting (Smeraldi, ICIP 2009): the values of a window's treatment and control are
- * counted in two histograms of 256, the ranks of equal values are their mean, and the sum of the
+ * counted in two histograms of 256 bins, equal values get their mean rank, and the sum of the
  * treatment's ranks gives R.
  *
- * Incremental, per orientation: along a row of windows each histogram takes up the column that
- * enters it and gives off the one that leaves, then the 256 values are run through once. That is
- * the form whose cost fits published figures (a pyramid of 1024 x 1024 in 6.4 s on one core of a
- * Xeon X5650): its 23 million windows and orientations at 277 ns each are a pass over 256 values
- * and a few hundred counts. Counting whole windows anew would be 10^12 counts. It also grows as
- * those figures do, by more than 4 from side to side of the pyramid: a slide costs the side.
+ * Incremental, per orientation: along a row of windows each histogram adds the column that enters
+ * and removes the one that leaves, then one pass runs over the 256 values. This is the form whose
+ * cost fits published figures (a pyramid of 1024 x 1024 in 6.4 s on one core of a Xeon X5650): its
+ * 23 million windows and orientations at 277 ns each are a pass over 256 values and a few hundred
+ * counts. Recounting whole windows would take 10^12 counts. It also grows as those figures do, by
+ * more than 4 from side to side of the pyramid: a slide costs the side.
  */
 #include "tools/bench/idc.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Twice the ranks' sum, so that mean ranks are whole numbers; 2 W - m (m + 1) - m n over m n is R
+/* Uses twice the sum of ranks, so that mean ranks are integers; 2 W - m (m + 1) - m n over m n is R
  * for m = n = half. */
 static float ranklet(const int32_t *treatment, const int32_t *control, int64_t half)
 {
@@ -29,7 +29,7 @@ static float ranklet(const int32_t *treatment, const int32_t *control, int64_t h
     return (float)((double)sum / (double)(half * half));
 }
 
-/* A window on its way along a row. */
+/* A window sliding along a row. */
 typedef struct window {
     const crn_image *in;
     int32_t width, height, y;
@@ -44,7 +44,7 @@ static void count(window *w, int which, int32_t x, int32_t y, int32_t rows, int3
         counts[*p] += by;
 }
 
-/* A column comes to (by = 1) or goes from (-1) the window's left or right half. */
+/* Adds (by = 1) or removes (-1) a column of the window's left or right half. */
 static void count_column(window *w, int orientation, bool left, int32_t x, int32_t by)
 {
     int32_t half = w->height / 2;
@@ -60,7 +60,7 @@ static void count_column(window *w, int orientation, bool left, int32_t x, int32
 static void slide(window *w, int orientation, int32_t x)
 {
     count_column(w, orientation, true, x, -1);
-    if (orientation != 1) { /* top and bottom do not care which half a column is in */
+    if (orientation != 1) { /* for top and bottom the column's half does not matter */
         count_column(w, orientation, false, x + w->width / 2, -1);
         count_column(w, orientation, true, x + w->width / 2, 1);
     }

@@ -1,4 +1,5 @@
-/* Ranklets by incremental distribution counting: what the fast operator is measured against. */
+/* Ranklets by incremental distribution counting: the baseline that the fast operator is measured
+ * against. */
 #ifndef CRN_TOOLS_BENCH_IDC_H
 #define CRN_TOOLS_BENCH_IDC_H
 
@@ -7,11 +8,12 @@
 
 #include "stages/image.h"
 
-/* What crn_ranklet_fn computes, of one plane of u8, for a window of that size; `out` as there. */
+/* Computes what crn_ranklet_fn does for one u8 plane and one window size; `out` has the same
+ * layout. */
 void crn_bench_idc(const crn_image *in, int32_t width, int32_t height, crn_image *out);
 
-/* The same without the passes over the 256 values unless `counting`: what is left is to keep the
- * windows' histograms. What it then writes has no meaning. */
+/* The same; unless `counting`, skips the passes over the 256 values, which leaves the maintenance
+ * of the histograms. The output is then meaningless. */
 void crn_bench_idc_part(const crn_image *in, int32_t width, int32_t height, bool counting,
                         crn_image *out);
 

@@ -1,7 +1,7 @@
 /*
  * cernita-bench line: the daemon against a receiver that only receives and copies, over the same
- * sockets, with the same views, one after the other in the same run: what the line adds to a fruit,
- * what it carries, and how it behaves at twice that.
+ * sockets and views, one after the other in the same run: latency that the line adds to a fruit,
+ * throughput, and behaviour at twice the throughput.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,18 +14,18 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/drive.h"
 
-/* A rate is carried when this share of the fruits is complete and the sender keeps its schedule. */
+/* A rate is sustained if this share of the fruits is complete and the sender keeps its schedule. */
 #define CARRIED_SHARE     0.999
 #define CARRIED_BEHIND_MS 100
 
-/* Views that are sent round and round. */
+/* Views sent in a loop. */
 #define FRAMES_MAX 32
 
 typedef struct bench_line_settings {
     const char *recording;
     double rate;
     double seconds;       /* of the run at `rate` */
-    double probe_seconds; /* of each run while looking for what is carried */
+    double probe_seconds; /* of each run of the throughput search */
     bool json;
     crn_config config; /* the daemon's */
     crn_bench_frames frames;
@@ -84,7 +84,7 @@ static bool carried(const crn_drive_result *result)
            result->behind_ms < CARRIED_BEHIND_MS;
 }
 
-/* Two tries, because machines are shared: a rate that was carried once can be carried. */
+/* Two tries, because machines are shared: a single success counts. */
 static bool carries(const bench_line_settings *given, bool daemon, double rate)
 {
     uint64_t fruits = (uint64_t)(rate * given->probe_seconds) + 4;
@@ -96,10 +96,10 @@ static bool carries(const bench_line_settings *given, bool daemon, double rate)
     return false;
 }
 
-/* The highest rate that is carried, within 5 %: doubled until it is not, then halved in between. */
+/* The highest sustained rate, within 5 %: doubles until it fails, then bisects. */
 static double find_carried(const bench_line_settings *given, bool daemon)
 {
-    double high = 4; /* slower, a fruit's views would come further apart than assemble_ms */
+    double high = 4; /* below this, a fruit's views would be further apart than assemble_ms */
     while (high < 1e5 && carries(given, daemon, high))
         high *= 2;
     double low = high / 2;
@@ -198,8 +198,8 @@ static int run_all(const bench_line_settings *given)
 }
 
 /*
- * The configuration that came with this program: PREFIX/share/cernita/line.yaml where the program
- * is PREFIX/bin/cernita-bench, in a build folder as well. False: *path is what was looked for.
+ * Finds the configuration installed with this program: PREFIX/share/cernita/line.yaml for
+ * PREFIX/bin/cernita-bench, also in a build folder. Sets *path to the path tried even if false.
  */
 static bool find_config(char path[PATH_MAX])
 {

@@ -10,7 +10,7 @@
 #define HEADER_MAX 4096
 #define SIDE_MAX   65536
 
-/* The header's text, ended; its length stands before it in 2 bytes, from version 2 on in 4. */
+/* Reads the header's text; its length precedes it in 2 bytes, from version 2 on in 4. */
 static int read_header(FILE *file, char text[HEADER_MAX])
 {
     unsigned char start[12];
@@ -28,7 +28,7 @@ static int read_header(FILE *file, char text[HEADER_MAX])
     return 0;
 }
 
-/* H, W and C of the header's shape; without a third number one plane. */
+/* Parses H, W and C of the header's shape; C is 1 if there are only two. */
 static int read_shape(const char *text, int32_t shape[3])
 {
     const char *at = strstr(text, "'shape': (");

@@ -1,5 +1,4 @@
-/* cernita-bench operators: each operator by size,
- * backend and threads, on pictures it makes itself. */
+/* cernita-bench operators: each operator by size, backend and threads, on synthetic pictures. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "tools/bench/gpu.h"
 #include "tools/bench/time.h"
 
-/* The definition takes some nanoseconds a step: with more steps than these, minutes. */
+/* The serial operator takes some nanoseconds per step: above this many, minutes. */
 #define SERIAL_STEPS_MAX 4e8
 
 enum { OPTION_OPERATOR, OPTION_BACKEND, OPTION_THREADS, OPTION_SECONDS, OPTION_ALL, OPTION_JSON };
@@ -44,16 +43,16 @@ typedef struct operators_request {
     bool all, json;
 } operators_request;
 
-/* More runs are not told apart. */
+/* Capacity for the times of runs; further runs are ignored. */
 #define PARTS_MAX 256
 
-/* What each run came to on the device, in ms. */
+/* Device times of each run, in ms. */
 typedef struct run_parts {
     double kernel[PARTS_MAX], upload[PARTS_MAX], download[PARTS_MAX];
     int32_t count;
 } run_parts;
 
-/* One case on one backend with so many threads. */
+/* One case on one backend with a number of threads. */
 typedef struct operators_trial {
     crn_bench_work *work;
     const crn_ops *ops;
@@ -98,12 +97,12 @@ static const char *type_name(crn_type type)
     return type == CRN_U8 ? "u8" : type == CRN_F32 ? "f32" : "u16";
 }
 
-/* A row of the table, without its end. */
+/* A row of the table, without its newline. */
 typedef struct table_row {
     const crn_bench_case *what;
     const char *backend;
     int32_t threads;
-    double mpx, gb, copies; /* a second; and how many copies it takes as long as */
+    double mpx, gb, copies; /* per second; and the number of memory copies that take as long */
 } table_row;
 
 static void print_json(const table_row *row, const crn_timing *t)
@@ -125,7 +124,7 @@ static void print_text(const table_row *row, const crn_timing *t)
            row->threads, t->median_ms, row->mpx, row->gb, row->copies);
 }
 
-/* What a device's run is made of; its median is from host to host. */
+/* Prints a part of a device's run; the run's median is from host to host. */
 static void print_parts(run_parts *parts, bool json)
 {
     double kernel = crn_gpu_median(parts->kernel, parts->count);
@@ -145,7 +144,7 @@ static void print_row(const table_row *row, const crn_timing *t, run_parts *part
     fflush(stdout);
 }
 
-/* An operator that the backend does not have yet: said, and gone on. */
+/* Reports an operator that the backend lacks; the benchmark continues. */
 static void print_missing(const crn_bench_case *what, const char *backend, bool json)
 {
     if (json)

@@ -16,7 +16,7 @@
 #include "src/ingest/wire.h"
 #include "tools/bench/bench.h"
 
-/* As many places as the daemon has slots with one worker. */
+/* As many buffers as the daemon has slots with one worker. */
 #define PLACES 20
 
 static int make_folder(crn_peer *peer)
@@ -30,7 +30,7 @@ static int make_folder(crn_peer *peer)
     return 0;
 }
 
-/* The program of that name beside this one. */
+/* Path of the program `name` in this program's folder. */
 static void sibling(const char *name, char *path, size_t size)
 {
     ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -48,9 +48,8 @@ static int start(crn_peer *peer, const char *program, const char *const argument
     if (pid < 0)
         return -errno;
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG,
-              SIGTERM); /* a benchmark that is interrupted leaves nothing behind */
-        /* The daemon tells of every grader that leaves, and here one leaves after every run. */
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* an interrupted benchmark leaves no processes behind */
+        /* The daemon logs every grader that disconnects, and one does so after every run. */
         int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (log >= 0)
             dup2(log, STDERR_FILENO);
@@ -155,8 +154,7 @@ int64_t crn_peer_resident_bytes(const crn_peer *peer)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Receives one view and copies it; the fruit's id
- * goes back after its last view. -1: interrupted. */
+/* Receives and copies one view; sends the fruit's id after its last view. -1: interrupted. */
 static int copy_one(void *in, void *out, unsigned char *place)
 {
     zmq_msg_t header, tensor;

@@ -1,7 +1,6 @@
 /*
- * The processes that the line benchmark measures: cernitad, and a receiver that does nothing but
- * receive each view and copy it into memory of its own, which is the least that any consumer of
- * these messages does.
+ * The processes that the line benchmark measures: cernitad, and a receiver that only receives each
+ * view and copies it into its own memory, the minimum for any consumer of these messages.
  */
 #ifndef CRN_TOOLS_BENCH_PEER_H
 #define CRN_TOOLS_BENCH_PEER_H
@@ -18,15 +17,15 @@ typedef struct crn_peer {
     char in[112], out[112];
 } crn_peer;
 
-/* Starts the daemon with these settings but sockets of its own, or the receiver. 0 or negative
+/* Starts the daemon with these settings but its own sockets, or the receiver. 0 or negative
  * errno. */
 int crn_peer_start_daemon(crn_peer *peer, const crn_config *config);
 int crn_peer_start_receiver(crn_peer *peer);
 
-/* Whether it has ended by itself, as when it cannot start. */
+/* True if it ended by itself, such as after a failed start. */
 bool crn_peer_has_ended(const crn_peer *peer);
 
-/* SIGTERM, waits, removes its folder. */
+/* Sends SIGTERM, waits, removes its folder. */
 void crn_peer_stop(crn_peer *peer);
 
 /* CPU time of all its threads so far. */

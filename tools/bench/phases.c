@@ -1,7 +1,7 @@
 /*
- * cernita-bench phases: where the time of two operators goes, on one thread. Contours: to find
- * segments (scan) or to make polylines of them (joining). Ranklets, by plain counting: to keep the
- * histograms of the window, or to count with them.
+ * cernita-bench phases: where two operators spend their time, on one thread. Contours: finding
+ * segments (scan) against joining them into polylines. Ranklets, by plain counting: maintaining the
+ * window's histograms against counting with them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void print_row(const char *operator, const char * what, double first_ms, 
     fflush(stdout);
 }
 
-/* The scan in use, and what it took since it was last asked: one thread, so one of each. */
+/* The scan in use, and its time since the last reset; static, because there is one thread. */
 static crn_contours_scan_fn *timed_scan;
 static int64_t scan_ns;
 

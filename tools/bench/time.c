@@ -5,7 +5,7 @@
 
 #include "stages/base/clock.h"
 
-/* What takes so many times longer than it should is run once. */
+/* A function that takes so many times longer than allowed is run once. */
 #define PATIENCE 8
 
 #define RUNS_MAX 200

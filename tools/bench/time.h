@@ -1,4 +1,4 @@
-/* Medians of what runs in this process. */
+/* Median run times within this process. */
 #ifndef CRN_TOOLS_BENCH_TIME_H
 #define CRN_TOOLS_BENCH_TIME_H
 
@@ -9,9 +9,9 @@ typedef struct crn_timing {
 
 #define CRN_BENCH_SECONDS 0.4
 
-/* Runs it as often as fits into so many seconds, at least three times, once where that takes much
- * longer; the first run is a warm-up, and not counted unless it took that long. 0 or the negative
- * errno of a run. */
+/* Calls `run` as often as fits into so many seconds, at least three times, or once if that takes
+ * much longer; the first call is a warm-up and counts only in that case. 0 or the negative errno of
+ * a call. */
 int crn_bench_time(int (*run)(void *argument), void *argument, double seconds,
                    crn_timing *ret_timing);
 

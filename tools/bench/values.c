@@ -1,7 +1,7 @@
 /*
- * cernita-bench values: what the check of probabilities adds to the copy of a view into its slot.
- * Copies of the same maps by memcpy and by each way are timed in turn, in another order every
- * round, and compared round by round, so that a machine that others share disturbs all alike.
+ * cernita-bench values: what the check of probabilities adds to copying a view into its slot.
+ * Copies of the same maps by memcpy and by each variant are timed in turn, in a different order
+ * every round, and compared round by round, so that load on a shared machine affects all alike.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,8 +32,8 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-/* memcpy alone, the check by each target, and all that the line does: the best target's and the
- * comparison with the lane's views before. */
+/* memcpy alone, the check by each target, and what the line does: the best target's check and the
+ * comparison with the lane's earlier views. */
 enum way { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, WAYS };
 
 static const char *const way_names[WAYS] = {"memcpy", "plain", "avx2", "avx512", "line"};
@@ -44,7 +44,7 @@ static const crn_values_kernels *const kernels[CRN_TARGETS] = {
 typedef struct values_trial {
     crn_view_header header;
     int32_t maps, offset;
-    unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: where `offset` counts from */
+    unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: base of `offset` */
     int32_t rounds;
     double *us[WAYS]; /* by round */
 } values_trial;
@@ -80,7 +80,7 @@ static double run_us(const values_trial *t, int way, int32_t map)
     return (double)(crn_now_ns() - start_ns) / 1e3;
 }
 
-/* Ways that this processor does not have are left out. */
+/* False for variants that this processor lacks. */
 static bool can_run(int way)
 {
     return way == MEMCPY || way == LINE || way - FIRST_TARGET <= (int)crn_target_best();
@@ -108,7 +108,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of a way's times, or of their differences from another's. */
+/* Median of a variant's times, or of their differences from another's. */
 static double median_us(const values_trial *t, int way, int less)
 {
     static double us[100000];
@@ -139,7 +139,7 @@ static void print_trial(const values_trial *t, bool json)
     fflush(stdout);
 }
 
-/* Cut, not rounded; below 2^-14 zero. */
+/* Truncates; zero below 2^-14. */
 static uint16_t half_of(float probability)
 {
     uint32_t bits;
@@ -147,7 +147,7 @@ static uint16_t half_of(float probability)
     return probability < 0x1p-14f ? 0 : (uint16_t)((bits - (112u << 23)) >> 13);
 }
 
-/* The frame in the trial's type, a little fainter with every map, as no two views are alike. */
+/* The frame in the trial's type, slightly fainter with every map so that no two are equal. */
 static void write_map(const values_trial *t, const crn_image *frame, int32_t map)
 {
     unsigned char *to = t->from[map] + t->offset;
@@ -211,7 +211,7 @@ static void free_trial(values_trial *t)
         free(t->us[way]);
 }
 
-/* Maps of chance: to the check one sound frame is as good as another. */
+/* Random maps: for the check one valid frame is as good as another. */
 static int make_frame(crn_image *ret_frame)
 {
     enum { HEIGHT = 95, WIDTH = 511, CLASSES = 12 };
@@ -235,7 +235,7 @@ static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
     if (r == 0)
         r = crn_lanes_create(1, &lanes);
     if (r == 0) {
-        crn_log_set_level(CRN_LOG_ERROR); /* the same map again and again is no CNN that hangs */
+        crn_log_set_level(CRN_LOG_ERROR); /* silence the alarm about a repeated map */
         config.classes.count = frame->planes;
         crn_values_init(&config, &values);
         lane = crn_lanes_find(lanes, 0);
