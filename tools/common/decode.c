@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands under a key, and as which C type it goes into a struct. */
+/* Field descriptor: a key, and the C type in which its value is stored. */
 typedef enum field_type {
     FIELD_BOOL,  /* bool */
     FIELD_COUNT, /* uint64_t */
     FIELD_REAL,  /* double; null reads as NaN */
-    FIELD_TEXT,  /* char[CRN_DECODED_TEXT_BYTES]; a whole number reads as its text */
+    FIELD_TEXT,  /* char[CRN_DECODED_TEXT_BYTES]; accepts an integer, stored as its text */
     FIELD_PAIR,  /* double[2] */
     FIELD_BOX,   /* double[4] */
 } field_type;
@@ -21,7 +21,7 @@ typedef struct decode_field {
     const char *key;
     field_type type;
     size_t offset;
-    bool required; /* else, missing or null, it keeps what the struct held */
+    bool required; /* otherwise a missing or null value leaves the struct unchanged */
 } decode_field;
 
 static const decode_field verdict_fields[] = {
@@ -83,7 +83,7 @@ static const decode_field defect_fields[] = {
     {NULL, 0, 0, false},
 };
 
-/* Bytes of the UTF-8 character at the text's start; 0 for a control character or none at all. */
+/* Bytes of the UTF-8 character at the text's start; 0 for a control character or invalid UTF-8. */
 static size_t character_bytes(const unsigned char *text, size_t left)
 {
     if (text[0] < 0x80)
@@ -97,7 +97,7 @@ static size_t character_bytes(const unsigned char *text, size_t left)
             return 0;
         code = code << 6 | (text[i] & 0x3f);
     }
-    /* No overlong forms, no halves of pairs, no controls of Latin-1, nothing past Unicode. */
+    /* Rejects overlong forms, surrogates, Latin-1 controls and values beyond Unicode. */
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
     bool good = code >= least[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
     return good ? bytes : 0;
@@ -221,7 +221,7 @@ static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_
                          text);
 }
 
-/* The map or array under a key, an empty one where the key is missing; NULL with *error else. */
+/* The map or array under a key, an empty one if the key is missing; NULL with *error otherwise. */
 static const msgpack_object *find_many(const msgpack_object *map, const char *key,
                                        msgpack_object_type type, crn_error *error)
 {
@@ -298,7 +298,7 @@ static int read_views(const msgpack_object *map, crn_decoded *decoded, crn_error
     return r;
 }
 
-/* Points of an outline: a bin of f32 pairs, or [[x, y], …] where it came as JSON. */
+/* Number of points in a contour: a bin of f32 pairs, or [[x, y], …] from JSON. */
 static int64_t count_points(const msgpack_object *xy)
 {
     if (xy && xy->type == MSGPACK_OBJECT_BIN && xy->via.bin.size % 8 == 0)

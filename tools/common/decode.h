@@ -1,6 +1,6 @@
 /*
- * A received verdict as a plain struct: what a tool shows, draws and counts of it. MessagePack and
- * JSON verdicts decode to the same.
+ * A received verdict as a plain struct, for tools to print, draw and count. MessagePack and JSON
+ * verdicts decode to the same struct.
  */
 #ifndef CRN_TOOLS_COMMON_DECODE_H
 #define CRN_TOOLS_COMMON_DECODE_H
@@ -18,8 +18,8 @@
 #define CRN_DECODED_LANES_MAX 256
 
 /*
- * Texts are cut to this and made safe to print: control characters and bytes that are no UTF-8
- * become '?'.
+ * Texts are truncated to this and made safe to print: control characters and invalid UTF-8 become
+ * '?'.
  */
 #define CRN_DECODED_TEXT_BYTES CRN_CLASS_NAME_MAX
 
@@ -29,25 +29,25 @@ typedef struct crn_decoded_time {
 } crn_decoded_time;
 
 typedef struct crn_decoded_total {
-    char name[CRN_DECODED_TEXT_BYTES]; /* of a class */
+    char name[CRN_DECODED_TEXT_BYTES]; /* class */
     uint64_t count;
     double area_px;
 } crn_decoded_total;
 
-/* What became of a view, in the verdict's own words. */
+/* State of one view, in the verdict's own words. */
 typedef struct crn_decoded_view {
     uint64_t view;
     char state[CRN_DECODED_TEXT_BYTES], reason[CRN_DECODED_TEXT_BYTES];
     char backend[CRN_DECODED_TEXT_BYTES];
-    uint64_t captured_ns, encoder;        /* 0 where it was not received */
-    double received_ms, queue_ms, run_ms; /* NaN where it was not received, or did not begin */
-    char name[CRN_DECODED_TEXT_BYTES];    /* of the class whose values are at fault; else empty */
-    uint64_t count;                       /* of such values */
+    uint64_t captured_ns, encoder;        /* 0 if it was not received */
+    double received_ms, queue_ms, run_ms; /* NaN if it was not received or did not start */
+    char name[CRN_DECODED_TEXT_BYTES];    /* class with invalid values; else empty */
+    uint64_t count;                       /* number of invalid values */
 } crn_decoded_view;
 
 typedef struct crn_decoded_defect {
     uint64_t view;
-    char name[CRN_DECODED_TEXT_BYTES]; /* of its class */
+    char name[CRN_DECODED_TEXT_BYTES]; /* class */
     bool closed, hole;
     double area_px, mean_probability;
     double bbox[4];     /* x0, y0, x1, y1 */
@@ -56,14 +56,14 @@ typedef struct crn_decoded_defect {
 } crn_decoded_defect;
 
 typedef struct crn_decoded {
-    char run[CRN_DECODED_TEXT_BYTES]; /* a number's decimal text where it came as one */
+    char run[CRN_DECODED_TEXT_BYTES]; /* decimal text if it came as a number */
     char settings[CRN_DECODED_TEXT_BYTES], recipe[CRN_DECODED_TEXT_BYTES];
     uint64_t lane, epoch, fruit, sequence;
     crn_verdict_kind kind;
     bool stale, truncated;
     uint64_t captured_ns, published_ns, deadline_ns;
     uint64_t views_expected, views_received, views_judged;
-    double budget_ms, total_ms; /* NaN when not said */
+    double budget_ms, total_ms; /* NaN if missing */
     uint32_t time_count, total_count, skipped_count, view_count, defect_count, point_count;
     crn_decoded_time times[CRN_DECODED_TIMES_MAX]; /* in the message's order; "total" among them */
     crn_decoded_total totals[CRN_CLASSES_MAX];     /* in the message's order */
@@ -74,23 +74,23 @@ typedef struct crn_decoded {
 } crn_decoded;
 
 /*
- * Reads the verdict in a message's tree. The caller owns *ret_decoded. 0, -EBADMSG with one clause
- * in *error that names the key, or -ENOMEM.
+ * Decodes a verdict from a message's tree. The caller owns *ret_decoded. 0, -EBADMSG with one
+ * clause in *error that names the key, or -ENOMEM.
  */
 int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error);
 
-/* The entry of that view; NULL: there is none. */
+/* The entry of that view, or NULL. */
 const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view);
 
 bool crn_decoded_view_is(const crn_decoded_view *view, const char *state);
 
-/* Frees and nulls *decoded; NULL is fine. */
+/* Frees *decoded and sets it to NULL; NULL is fine. */
 void crn_decoded_free(crn_decoded **decoded);
 
-/* What the daemon says of itself once a second under the topic `status`, as far as tools use it. */
+/* The daemon's status message (topic `status`, once a second), as far as tools use it. */
 typedef struct crn_decoded_status {
     char run[CRN_DECODED_TEXT_BYTES], state[CRN_DECODED_TEXT_BYTES];
-    uint32_t lane_count; /* those with a verdict so far */
+    uint32_t lane_count; /* lanes with a verdict so far */
     struct {
         uint64_t lane, sequence; /* of its last verdict */
     } lanes[CRN_DECODED_LANES_MAX];

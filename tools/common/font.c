@@ -1,8 +1,8 @@
 #include "tools/common/font.h"
 
 /*
- * fontconfig, beneath cairo, keeps a few patterns for the life of the program. Read by the leak
- * sanitizer where the program is built with it, by nobody else.
+ * fontconfig, beneath cairo, keeps a few patterns for the life of the program. Called only by the
+ * leak sanitizer.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -10,7 +10,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libfontconfig\n";
 }
 
-/* Nor does it list what it suppressed: tests compare what a program prints. */
+/* Also suppresses its summary, because tests compare the output of programs. */
 const char *__lsan_default_options(void);
 const char *__lsan_default_options(void)
 {

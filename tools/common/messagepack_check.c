@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What one value's first bytes say. */
+/* Sizes declared by a value's first bytes. */
 typedef struct claim {
-    uint64_t bytes;  /* of the value itself, its first byte included, without what it holds */
-    uint64_t values; /* that it holds: items, or keys and values */
+    uint64_t bytes;  /* of the value itself with its first byte, without nested values */
+    uint64_t values; /* nested: items, or keys and values */
 } claim;
 
 static uint64_t read_big_endian(const uint8_t *bytes, int count)
@@ -19,7 +19,7 @@ static uint64_t read_big_endian(const uint8_t *bytes, int count)
     return value;
 }
 
-/* Types 0xc0 to 0xdf. Width: bytes of the length that follows; fixed: bytes behind that besides. */
+/* Types 0xc0 to 0xdf. Width: bytes of the length field; fixed: further bytes after it. */
 static const struct {
     uint8_t width, fixed;
     enum { PLAIN, BYTES, ITEMS, PAIRS } kind;
@@ -36,12 +36,12 @@ static const struct {
     [0x1e] = {2, 0, PAIRS},  [0x1f] = {4, 0, PAIRS},                         /* map */
 };
 
-/* The claim of the value at `bytes`, of which there are `left` > 0; false: cut short. */
+/* Reads the sizes declared by the value at `bytes` (`left` > 0 of them); false if truncated. */
 static bool read_claim(const uint8_t *bytes, size_t left, claim *ret_claim)
 {
     uint8_t type = bytes[0];
     if (type >= 0xe0 || type < 0x80)
-        *ret_claim = (claim){1, 0}; /* a small number */
+        *ret_claim = (claim){1, 0}; /* positive fixint */
     else if (type < 0x90)
         *ret_claim = (claim){1, UINT64_C(2) * (type & 15)};
     else if (type < 0xa0)
@@ -65,7 +65,7 @@ static bool read_claim(const uint8_t *bytes, size_t left, claim *ret_claim)
 int crn_messagepack_check(const void *bytes, size_t size, crn_error *error)
 {
     const uint8_t *at = bytes;
-    uint64_t open[CRN_PACKED_DEPTH_MAX]; /* values still to come, by depth */
+    uint64_t open[CRN_PACKED_DEPTH_MAX]; /* values still expected, by depth */
     uint64_t owed = 1;                   /* at all depths */
     int depth = 0;
     for (size_t left = size; owed > 0;) {

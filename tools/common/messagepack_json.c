@@ -12,8 +12,8 @@
 
 #include "tools/common/messagepack_check.h"
 
-/* How deep the brackets of a JSON text go, those within strings left aside: yajl's tree is freed by
- * recursion and has no limit. */
+/* Nesting depth of a JSON text's brackets outside strings: yajl's tree is freed recursively,
+ * without a limit. */
 static int json_depth(const char *text)
 {
     int depth = 0, deepest = 0;
@@ -47,7 +47,7 @@ static void repack_number(msgpack_packer *packer, const yajl_val value)
     const char *text = YAJL_GET_NUMBER(value);
     if (YAJL_IS_INTEGER(value))
         msgpack_pack_int64(packer, YAJL_GET_INTEGER(value));
-    else if (text[strspn(text, "0123456789")] == '\0') /* beyond int64: an id of 64 bits */
+    else if (text[strspn(text, "0123456789")] == '\0') /* beyond int64: a 64-bit id */
         msgpack_pack_uint64(packer, strtoull(text, NULL, 10));
     else
         msgpack_pack_double(packer, strtod(text, NULL));
@@ -90,7 +90,7 @@ static int repack_json(const void *bytes, size_t size, msgpack_sbuffer *buffer, 
 {
     if (memchr(bytes, 0, size))
         return crn_error_set(error, -EBADMSG, "not good JSON: it holds a zero byte");
-    char *text = strndup(bytes, size); /* yajl's tree wants an end */
+    char *text = strndup(bytes, size); /* yajl_tree_parse needs a terminator */
     if (!text)
         return crn_error_set(error, -ENOMEM, "no memory for %zu bytes of JSON", size);
     char fault[256] = "";
@@ -168,7 +168,7 @@ const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const 
     return NULL;
 }
 
-/* The fewest of the given numbers of digits that read back as the same value. */
+/* Prints with the fewest of the given digits that read back as the same value. */
 static void print_real(yajl_gen json, double value, int digits, int digits_max)
 {
     char text[40] = "null";
@@ -181,7 +181,7 @@ static void print_real(yajl_gen json, double value, int digits, int digits_max)
     yajl_gen_number(json, text, strlen(text));
 }
 
-/* Little-endian f32 pairs: the coordinates of an outline. */
+/* Little-endian f32 pairs: the coordinates of a contour. */
 static void print_points(yajl_gen json, const msgpack_object_bin *bin)
 {
     yajl_gen_array_open(json);

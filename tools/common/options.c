@@ -12,7 +12,7 @@
 #include "tools/common/progress.h"
 
 #define OPTIONS_MAX  32
-#define CODE_HELP    1000 /* above every index into a table of options */
+#define CODE_HELP    1000 /* above every index of an option table */
 #define CODE_VERSION 1001
 
 __attribute__((format(printf, 2, 0))) static void
@@ -52,7 +52,7 @@ void crn_tool_note(const crn_tool *tool, const char *format, ...)
     va_end(arguments);
 }
 
-/* One row of the help: the option in a column of its own, further lines below one another. */
+/* Prints one row of the help: the option in its own column, further lines aligned. */
 static void print_row(const char *name, const char *value, const char *help)
 {
     char left[64];
@@ -91,7 +91,7 @@ static void check_operands(const crn_tool *tool, int argc, char **argv)
         crn_usage_error(tool, "an operand is missing: expected %s", tool->operands);
 }
 
-/* Before the first option is read: later argv is permuted. */
+/* Runs before the first option is read: getopt permutes argv later. */
 static void check_arguments(const crn_tool *tool, char **argv, const struct option *rows)
 {
     crn_error error;

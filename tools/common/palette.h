@@ -1,12 +1,12 @@
-/* Colours for classes. */
+/* Class colours. */
 #ifndef CRN_TOOLS_COMMON_PALETTE_H
 #define CRN_TOOLS_COMMON_PALETTE_H
 
 #include "tools/common/decode.h"
 
 /*
- * Which class has which colour: the same in every picture of one palette. Classes take the colours
- * in the order in which they are first named; a zeroed palette has named none.
+ * Maps classes to colours, consistent over all pictures of one palette. Classes get the colours in
+ * the order of first use; a zeroed palette is empty.
  */
 typedef struct crn_palette {
     int32_t count;

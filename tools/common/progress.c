@@ -11,7 +11,7 @@
 #define BAR_CELLS   24
 #define INTERVAL_NS (100 * CRN_NS_PER_MS)
 
-static bool drawn; /* a bar stands on the terminal's last line */
+static bool drawn; /* a bar is shown on the terminal's last line */
 
 static int terminal_columns(void)
 {

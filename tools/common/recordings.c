@@ -13,7 +13,7 @@ static int is_recording(const struct dirent *entry)
     return entry->d_name[0] != '.' && end && !strcmp(end, ".tif");
 }
 
-/* Takes the path over; NULL: no memory. */
+/* Takes ownership of the path; NULL: out of memory. */
 static int add(crn_recordings *recordings, char *path)
 {
     char **larger = realloc(recordings->paths, ((size_t)recordings->count + 1) * sizeof *larger);
@@ -27,7 +27,7 @@ static int add(crn_recordings *recordings, char *path)
     return 0;
 }
 
-/* The file of that name in the folder, unless it is a folder itself. */
+/* Adds the folder's file of that name, unless it is a folder itself. */
 static int add_entry(crn_recordings *recordings, const char *folder, const char *name)
 {
     struct stat about;

@@ -5,21 +5,20 @@
 #include "stages/base/error.h"
 
 typedef struct crn_recordings {
-    char **paths; /* `count` of them; own memory */
+    char **paths; /* `count` paths, owned */
     int count;
 } crn_recordings;
 
 /*
- * The given paths in their order, each folder replaced by the *.tif in it, by name with numbers by
- * value (a recorder's names begin with its start, so that is the order of time). Segments that are
- * still being written (.part), hidden files and folders in it are passed over. 0, or negative errno
- * with one line in *error: -ENOENT for a folder without recordings. A path that is no folder is
- * taken as it is, whether it exists or not.
+ * The given paths in order, each folder replaced by its *.tif files in natural order (numbers by
+ * value), which for a recorder's files is the order of time. Unfinished segments (.part), hidden
+ * files and subfolders are skipped. A path that is no folder is taken as it is, whether it exists
+ * or not. 0, or negative errno with one line in *error: -ENOENT for a folder without recordings.
  */
 int crn_recordings_list(const char *const given[], int count, crn_recordings *ret_recordings,
                         crn_error *error);
 
-/* One of zeros is fine. */
+/* A zeroed one is fine. */
 void crn_recordings_free(crn_recordings *recordings);
 
 #endif
