@@ -1,4 +1,4 @@
-/* cernita-replay: recordings sent again, as fast as they came or otherwise. */
+/* cernita-replay: sends recordings again, at the recorded pace or another. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "tools/common/recordings.h"
 #include "tools/replay/schedule.h"
 
-/* Few: what waits in here is not yet at the line, and is lost when the line goes. */
+/* Small, because messages queued here have not reached the line and are lost if it goes away. */
 #define HIGH_WATER_MARK 16
 #define LINGER_NS       (5 * CRN_NS_PER_S)
 
@@ -64,17 +64,17 @@ typedef struct replay {
     const replay_plan *plan;
     crn_replay_schedule schedule;
     void *zmq, *socket;
-    int signals;  /* a signalfd: ready once we are to stop */
-    bool stopped; /* we were */
+    int signals;  /* a signalfd, readable after a termination signal */
+    bool stopped; /* by a signal */
     uint64_t epoch;
     int64_t start_ns;     /* CLOCK_MONOTONIC of the first view */
     uint64_t realtime_ns; /* CLOCK_REALTIME of the same instant */
     uint64_t views, fruits;
-    int64_t late_ns; /* the most that a view left behind its time */
+    int64_t late_ns; /* largest delay of a view behind its schedule */
     crn_progress progress;
 } replay;
 
-static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* libzmq has not sent them yet */
+static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* not sent by libzmq yet */
 
 static void read_options(int argc, char **argv, replay_plan *p)
 {
@@ -109,7 +109,7 @@ static void read_options(int argc, char **argv, replay_plan *p)
 
 /* --- sending --- */
 
-/* libzmq is done with a part, in its own thread. The reel's memory stays. */
+/* libzmq's thread has sent a part; preloaded memory stays valid. */
 static void part_sent(void *data, void *waiting)
 {
     (void)data;
@@ -122,7 +122,7 @@ static void copy_sent(void *data, void *waiting)
     part_sent(NULL, waiting);
 }
 
-/* A message over the view's bytes where they last as long as the run, else over a copy. */
+/* Fills a message: zero-copy if the view's bytes outlive the run, else a copy. */
 static int fill_part(zmq_msg_t *part, const unsigned char *bytes, size_t size, bool lasting,
                      atomic_uint_fast64_t *waiting)
 {
@@ -140,7 +140,7 @@ static int fill_part(zmq_msg_t *part, const unsigned char *bytes, size_t size, b
     return -ENOMEM;
 }
 
-/* Until the line takes a view: 1; 0 when we are to stop; -ETIMEDOUT after the plan's wait. */
+/* Waits until the line accepts a view: 1; 0 on a termination signal; -ETIMEDOUT after --wait. */
 static int await_line(replay *r)
 {
     int64_t until_ns = crn_now_ns() + r->plan->wait_ms * CRN_NS_PER_MS;
@@ -161,8 +161,8 @@ static int await_line(replay *r)
     }
 }
 
-/* 1 sent, 0 when we are to stop, negative errno. Once the first part is taken, libzmq takes the
- * others too. */
+/* 1 if sent, 0 on a termination signal, negative errno. Once libzmq accepts the first part it
+ * accepts the others too. */
 static int send_view(replay *r, const crn_view_header *header, const crn_recorded_view *view)
 {
     zmq_msg_t parts[3];
@@ -191,13 +191,13 @@ static int send_view(replay *r, const crn_view_header *header, const crn_recorde
     result = 1;
 done:
     for (int i = 0; i < count; i++)
-        zmq_msg_close(&parts[i]); /* of a sent part this is empty */
+        zmq_msg_close(&parts[i]); /* empty if the part was sent */
     return result;
 }
 
-/* --- in time --- */
+/* --- timing --- */
 
-/* Until due_ns or a signal. Reckoned anew each time, so that nothing drifts. */
+/* Waits until due_ns or a signal; absolute times avoid drift. */
 static void await_time(replay *r, int64_t due_ns)
 {
     while (!r->stopped) {
@@ -223,7 +223,7 @@ static void show_progress(replay *r)
     crn_progress_update(&r->progress, r->views, note);
 }
 
-/* One view of one loop at its time. 1 sent, 0 when we are to stop, negative errno. */
+/* Sends one view of one loop at its time. 1 if sent, 0 on a termination signal, negative errno. */
 static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
 {
     const crn_replay_schedule_view *place = &r->schedule.views[index];
@@ -278,10 +278,9 @@ static int play(replay *r, crn_error *error)
     return result < 0 ? result : 0;
 }
 
-/* --- the run
- * --------------------------------------------------------------------------------------- */
+/* --- run --- */
 
-/* Blocks the signals that end us, in libzmq's threads too, and makes them readable. */
+/* Blocks the termination signals, also in libzmq's threads, and makes them readable (signalfd). */
 static int catch_signals(void)
 {
     sigset_t ends;
@@ -303,7 +302,7 @@ static int connect_line(replay *r, crn_error *error)
         return crn_error_set(error, -ENOMEM, "no socket: %s", zmq_strerror(errno));
     zmq_setsockopt(r->socket, ZMQ_SNDHWM, &mark, sizeof mark);
     zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
-    /* A view waits for a line that is there, not for a connection that may come. */
+    /* Queues views only for an established connection. */
     zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
     if (zmq_connect(r->socket, r->plan->to) < 0)
         return crn_error_set(error, -errno,
@@ -319,7 +318,7 @@ static int connect_line(replay *r, crn_error *error)
     return 0;
 }
 
-/* Waits for what libzmq still holds, at most LINGER_NS, and says what stays behind. */
+/* Waits at most LINGER_NS for libzmq's queued views, and reports those left over. */
 static void hand_over(replay *r)
 {
     int64_t until_ns = crn_now_ns() + LINGER_NS;
@@ -347,7 +346,7 @@ int main(int argc, char **argv)
     crn_standard_streams("cernita-replay");
     replay_plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
     read_options(argc, argv, &p);
-    prctl(PR_SET_TIMERSLACK, 1UL); /* waits end when they should */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* wakes waits on time */
     replay r = {.plan = &p, .signals = -1};
     crn_error error = {0};
     crn_recordings recordings = {0};
@@ -363,7 +362,7 @@ int main(int argc, char **argv)
         hand_over(&r);
         report(&r);
     }
-    /* Messages over the reel's memory end with the context. */
+    /* Messages over preloaded memory end with the context. */
     if (r.socket)
         zmq_close(r.socket);
     if (r.zmq)

@@ -11,7 +11,7 @@
 #define PAUSE_NS_MAX CRN_NS_PER_S /* between files */
 #define LONE_VIEW_NS (100 * CRN_NS_PER_MS)
 
-/* Makes room for one more element of a growing array whose count is a power of two when full. */
+/* Makes room for one more element in an array that is full when its count is a power of two. */
 static int grow(void *array, size_t count, size_t element_bytes)
 {
     void **at = array;
@@ -27,7 +27,7 @@ static int grow(void *array, size_t count, size_t element_bytes)
     return 0;
 }
 
-/* --- what there is --- */
+/* --- headers --- */
 
 static int find_epoch(crn_replay_schedule *schedule, uint64_t epoch, uint32_t *ret_index)
 {
@@ -109,7 +109,7 @@ static int scan_file(const crn_tool *tool, crn_replay_schedule *schedule, int fi
     return r;
 }
 
-/* A view's place among the others, to bring a fruit's together. */
+/* A view's sort key, to group the views of a fruit. */
 typedef struct replay_position {
     uint32_t lane, epoch;
     uint64_t fruit;
@@ -128,7 +128,7 @@ static int compare_places(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-/* Numbers the fruits by their first appearance. */
+/* Numbers the fruits by first appearance. */
 static int count_fruits(crn_replay_schedule *schedule)
 {
     replay_position *places = malloc(schedule->count * sizeof *places);
@@ -191,7 +191,7 @@ static int preload(crn_replay_schedule *schedule, crn_error *error)
     return 0;
 }
 
-/* Brings the reader to stand before view `index`. */
+/* Positions the reader before view `index`. */
 static int wind_to(crn_replay_schedule *schedule, size_t index, crn_error *error)
 {
     int file = (int)schedule->views[index].file;
@@ -229,7 +229,7 @@ int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
         schedule->reader_view++;
         r = r > 0 ? 0 : r ? r : -ENODATA;
     }
-    /* Sizes were reckoned in the first reading. */
+    /* Sizes were recorded when the headers were read. */
     if (!r && (view.header.payload_bytes != schedule->views[index].recorded.header.payload_bytes ||
                view.header.flags != schedule->views[index].recorded.header.flags))
         r = -ENODATA;
@@ -241,7 +241,7 @@ int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
     return r;
 }
 
-/* --- the reel --- */
+/* --- public functions --- */
 
 int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
                              crn_replay_schedule *ret_schedule, crn_error *error)

@@ -1,6 +1,6 @@
 /*
- * Recordings as one strip of views to send again: when each is due, whose fruit it is, and what its
- * header says in a later run. Kept in memory when it fits.
+ * Recordings as one sequence of views to send again: due times, fruit numbers, and the header of
+ * each view in a later run. Kept in memory if it fits.
  */
 #ifndef CRN_TOOLS_REPLAY_SCHEDULE_H
 #define CRN_TOOLS_REPLAY_SCHEDULE_H
@@ -12,14 +12,14 @@
 #include "tools/common/options.h"
 
 typedef struct crn_replay_schedule_view {
-    crn_recorded_view recorded; /* maps and intensity NULL unless the reel is in memory */
-    uint64_t due_ns;            /* after the first view */
+    crn_recorded_view recorded; /* maps and intensity NULL unless preloaded */
+    uint64_t due_ns;            /* since the first view */
     uint64_t fruit;             /* 0, 1, 2, … by first appearance */
     uint32_t lane, epoch, file; /* indices */
     bool first;                 /* the first view of its fruit */
 } crn_replay_schedule_view;
 
-/* What a lane's numbers span, so that another loop goes on behind them. */
+/* Ranges of a lane's numbers, from which the next loop continues. */
 typedef struct crn_replay_schedule_lane {
     uint32_t number;
     uint64_t sequence_min, sequence_max, fruit_min, fruit_max;
@@ -39,33 +39,32 @@ typedef struct crn_replay_schedule {
     uint64_t *epochs;
     uint32_t epoch_count;
     unsigned char *memory;
-    crn_recording_reader *reader; /* of file reader_file, before view reader_view */
+    crn_recording_reader *reader; /* positioned in file reader_file, before view reader_view */
     int reader_file;
     size_t reader_view;
 } crn_replay_schedule;
 
 /*
- * Reads the recordings' headers, and their pixels too when all of them take at most preload_bytes.
- * Arrival times make the gaps; a clock that went back makes none, and between files a second is
- * the longest. What a person should know is told as the tool's notes. 0 or negative errno with
- * *error, -ENODATA without any view. The paths must last as long as the reel.
+ * Reads the recordings' headers, and their pixels too if all of them take at most preload_bytes.
+ * The gaps follow the arrival times: none where the clock went back, at most a second between
+ * files. Notices are printed as the tool's. The paths must outlive the schedule. 0 or negative
+ * errno with *error, -ENODATA without any view.
  */
 int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
                              crn_replay_schedule *ret_schedule, crn_error *error);
 void crn_replay_schedule_close(crn_replay_schedule *schedule);
 
 /*
- * View `index` with its pixels, which last until the next call (until crn_replay_schedule_close for
- * a reel in memory). Indices must rise; one that does not begins again at the front.
+ * View `index` with its pixels, valid until the next call (preloaded: until
+ * crn_replay_schedule_close). Indices should rise; a lower one restarts reading at the front.
  */
 int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
                              crn_recorded_view *ret_view, crn_error *error);
 
 /*
- * The header that a view has in a run: another epoch, sequence numbers and fruits that go on from
- * loop to loop, captured at now_ns (CLOCK_REALTIME), and a deadline as far from it as the recorded
- * one was from the view's arrival. A recording of several epochs (senders that restarted) keeps as
- * many in every loop.
+ * The header of a view in a run: a new epoch, sequence numbers and fruits that continue from loop
+ * to loop, captured at now_ns (CLOCK_REALTIME), and the recorded distance from arrival to deadline.
+ * A recording of several epochs (senders that restarted) keeps as many in every loop.
  */
 crn_view_header crn_replay_schedule_header(const crn_replay_schedule *schedule, size_t index,
                                            uint64_t loop, uint64_t run_epoch, uint64_t now_ns);
