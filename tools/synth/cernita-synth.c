@@ -1,4 +1,4 @@
-/* cernita-synth: a recording from nothing. */
+/* cernita-synth: generates a synthetic recording. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -119,16 +119,16 @@ static uint64_t class_set(int64_t count)
 {
     crn_classes classes = {.count = CRN_SCENE_CLASSES};
     if (count != CRN_SCENE_CLASSES)
-        return 0; /* unchecked: only twelve have names */
+        return 0; /* only twelve classes have names */
     for (int i = 0; i < CRN_SCENE_CLASSES; i++)
         snprintf(classes.name[i], sizeof classes.name[i], "%s", crn_scene_class_names[i]);
     return crn_classes_hash(&classes);
 }
 
-/* binary16 of a number from 0 to 1, rounded half to even. */
+/* Converts a number from 0 to 1 to binary16, rounded half to even. */
 static uint16_t to_f16(float value)
 {
-    /* Below 2^-14 binary16 counts in steps of 2^-24; above, its mantissa is the upper 10 bits. */
+    /* Below 2^-14 binary16 has steps of 2^-24; above, its mantissa is the upper 10 bits. */
     if (value < 0x1p-14f)
         return (uint16_t)lrintf(value * 0x1p24f);
     uint32_t bits;
@@ -157,7 +157,7 @@ typedef struct buffers {
     unsigned char *planar, *photograph;
 } buffers;
 
-/* Renders one view and writes it. Its place in time follows from round, view and lane. */
+/* Renders and writes one view; its times follow from round, view and lane. */
 static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *writer, uint64_t round,
                       int64_t view, int64_t lane, crn_error *error)
 {
@@ -194,7 +194,7 @@ static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *wri
     return crn_recording_write(writer, &recorded, error);
 }
 
-/* --- being stopped: the unfinished file is removed first ------------------------------------- */
+/* --- on a signal, the unfinished file is removed before the program ends --- */
 
 static volatile sig_atomic_t stopped_by;
 
@@ -206,11 +206,11 @@ static void on_signal(int number)
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    /* The second of a kind ends the program at once. */
+    /* A second signal of the same kind ends the program at once. */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         sigaction(numbers[i], &action, &before);
-        if (before.sa_handler == SIG_IGN) /* by nohup, say */
+        if (before.sa_handler == SIG_IGN) /* ignored on purpose, by nohup for example */
             sigaction(numbers[i], &before, NULL);
     }
 }
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
     int status = crn_tool_fail(&tool, "%s", error.text);
     if (stopped_by) {
         signal(stopped_by, SIG_DFL);
-        raise(stopped_by); /* so that whoever started us sees what ended us */
+        raise(stopped_by); /* so that the parent sees which signal ended the program */
     }
     return status;
 }

@@ -13,12 +13,12 @@ float crn_draws_between(crn_draws *random, float low, float high)
     uint32_t counter[4] = {(uint32_t)(random->drawn >> 2), (uint32_t)random->stream,
                            (uint32_t)(random->stream >> 32), 0x52414e44};
     crn_philox(counter, random->key, words);
-    /* 24 bits: the result stays below 1 when rounded to float. */
+    /* 24 bits, so that rounding to float stays below 1 */
     float unit = (float)(words[random->drawn++ & 3] >> 8) * 0x1p-24f;
     return low + (high - low) * unit;
 }
 
-/* The points in the middle of each square of side `step`. */
+/* Centres of the squares of side `step`. */
 static void diamond_phase(crn_noise *noise, uint64_t seed, int level, int32_t step, float scale)
 {
     int32_t side = noise->side, half = step / 2;
@@ -33,7 +33,7 @@ static void diamond_phase(crn_noise *noise, uint64_t seed, int level, int32_t st
         }
 }
 
-/* The points in the middle of the edges; at the border three neighbours make the mean. */
+/* Midpoints of the edges; at the border the mean of three neighbours. */
 static void square_phase(crn_noise *noise, uint64_t seed, int level, int32_t step, float scale)
 {
     int32_t side = noise->side, half = step / 2;

@@ -9,7 +9,7 @@
 
 #define CLOUDS_EXPONENT 9
 #define CLOUDS_LEVEL    3    /* clouds of 64 pixels and less */
-#define LOGIT_MAX       7.0f /* ±: the rarest of 12 classes has e^-14 of the commonest one's share */
+#define LOGIT_MAX       7.0f /* ±: the rarest of 12 classes has e^-14 of the commonest's share */
 
 const char *const crn_scene_class_names[CRN_SCENE_CLASSES] = {
     "background",       "rot",    "rust",  "fresh hail", "healed hail", "picking damage",
@@ -48,8 +48,8 @@ void crn_scene_free(crn_scene *scene)
     scene->logits = NULL;
 }
 
-/* e^x for |x| up to 80, the same on every machine and in vector code: 2^whole times a polynomial
- * for 2^fraction (relative error below 1e-6). */
+/* e^x for |x| up to 80, identical on every machine and vectorisable: 2^whole times a polynomial for
+ * 2^fraction (relative error below 1e-6). */
 static inline float exponential(float x)
 {
     float t = x * 1.44269504f;
@@ -68,14 +68,14 @@ static inline float exponential(float x)
     return p * power;
 }
 
-/* A roller is a waisted cylinder across the belt, lit from the left, with rings turned into it.
- * The fruit lies between two of them and they travel with it. */
+/* A roller is a waisted cylinder across the belt, lit from the left, with rings turned into it. The
+ * fruit lies between two rollers, which move with it. */
 static scene_ground look_at_ground(const crn_scene *scene, const crn_pose *pose, float x, float y)
 {
     const crn_noise *clouds = &scene->clouds;
     float pitch = pose->roller_pitch, middle = (float)scene->height * 0.5f;
     float from = (x - pose->x) / pitch;
-    float nearest = floorf(from) + 0.5f; /* rollers stand at half pitches from the fruit */
+    float nearest = floorf(from) + 0.5f; /* rollers are at odd half pitches from the fruit */
     float waist = (y - middle) / middle;
     float half = 0.33f * (1 + 0.30f * waist * waist);
     float u = (from - nearest) / half;
@@ -84,7 +84,7 @@ static scene_ground look_at_ground(const crn_scene *scene, const crn_pose *pose,
         return g;
     float round = sqrtf(1 - u * u), line = (u + 0.38f + 0.12f * waist) / 0.07f;
     float ring = (float)((int32_t)(fabsf(waist) * 9) & 1) * 0.05f;
-    /* Wear travels with the roller and breaks its bright line. */
+    /* Wear moves with the roller and interrupts its bright line. */
     int32_t column =
         crn_noise_mirror(clouds, (int32_t)(nearest * 171) + (int32_t)(u * 24) + pose->wear);
     int32_t row = crn_noise_mirror(clouds, (int32_t)y + 40 * (int32_t)nearest + pose->wear);
@@ -106,7 +106,7 @@ static float lit(const crn_hit *hit, float albedo)
     return albedo * (0.28f + 0.78f * diffuse) + 0.16f * gloss;
 }
 
-/* Logits of belt and sound skin for one row: each class has clouds of its own place. */
+/* Logits of belt and sound skin for one row; each class samples the clouds at its own offset. */
 static void fill_logits(const crn_scene *scene, crn_draws places, int32_t y)
 {
     const crn_noise *clouds = &scene->clouds;
@@ -129,7 +129,8 @@ static void add_logit(const crn_scene *scene, int class, int32_t x, float logit)
         scene->logits[(size_t) class * scene->width + x] += logit;
 }
 
-/* What the conveyor does to the maps: its bright lines are rollers, and a little of everything. */
+/* Adds the conveyor to the logits: bright lines look like rollers, and a little like every
+ * class. */
 static void add_ground(const crn_scene *scene, scene_ground g, int32_t x, float visible)
 {
     if (g.shine < 0.02f || visible <= 0)
@@ -139,7 +140,7 @@ static void add_ground(const crn_scene *scene, scene_ground g, int32_t x, float 
     add_logit(scene, CLASS_ROT, x, 2.0f * g.shine * visible);
 }
 
-/* One row of the photograph, and what it adds to the row's logits. */
+/* Renders one row of the photograph and the row's logits. */
 static void look_at_row(const crn_scene *scene, const crn_scene_fruit *fruit, const crn_pose *pose,
                         int32_t y, float *ret_brightness)
 {
@@ -180,7 +181,7 @@ static void soften(const crn_scene *scene, float *ret_row)
     }
 }
 
-/* Eight bits with the grain of a sensor: the sum of two uniform numbers, ±3. */
+/* Quantises to eight bits with sensor noise: the sum of two uniform numbers, ±3. */
 static void expose(const float *brightness, int32_t width, uint64_t key, int32_t y,
                    unsigned char *ret_row)
 {
@@ -206,8 +207,8 @@ void crn_scene_render(crn_scene *scene, uint64_t number, int32_t view, float *re
     crn_draws places = {scene->seed ^ UINT64_C(0x636c6f7564), own, 0};
     size_t width = (size_t)scene->width;
     for (int32_t y = 0; y < scene->height; y++) {
-        /* The row's brightness lies in the maps' row until the probabilities overwrite it: a pixel
-         * has at least one class. */
+        /* The row's brightness is kept in the maps' row until the probabilities overwrite it; a
+         * pixel has at least one class. */
         float *row = ret_maps + (size_t)y * width * (size_t)scene->classes;
         fill_logits(scene, places, y);
         look_at_row(scene, &fruit, &pose, y, row);

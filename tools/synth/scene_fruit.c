@@ -4,17 +4,17 @@
 
 #define PI 3.14159265f
 
-/* How a class looks on the skin and in the maps. Sizes are sines of half angles. */
+/* Appearance of a class on the skin and in the maps. Sizes are sines of half angles. */
 typedef struct scene_fruit_look {
-    float weight;             /* how often, against the others */
+    float weight;             /* relative frequency */
     float size_min, size_max; /* half length */
-    float aspect;             /* width over length, least */
-    float ragged;             /* how far clouds move the outline */
-    float grain;              /* how fine these clouds are, texture pixels over the radius */
+    float aspect;             /* minimum of width over length */
+    float ragged;             /* amplitude of the outline's clouds */
+    float grain;              /* frequency of these clouds, texture pixels over the radius */
     float soft;               /* width of the edge in the maps */
     float peak;               /* logit in the middle */
     float albedo, rim;        /* of the photograph; the rim lightens or darkens the edge */
-    int confused;             /* the class the CNN half sees instead */
+    int confused;             /* the class that the CNN half confuses it with */
 } scene_fruit_look;
 
 static const scene_fruit_look looks[CRN_SCENE_CLASSES] = {
@@ -58,7 +58,7 @@ static vector any_direction(crn_draws *random)
     return (vector){r * cosf(angle), r * sinf(angle), z};
 }
 
-/* v turned about an axis of length 1 (Rodrigues). */
+/* v rotated about a unit axis (Rodrigues). */
 static vector turned(vector v, vector axis, float angle)
 {
     float c = cosf(angle), s = sinf(angle);
@@ -81,7 +81,7 @@ static void place_defect(crn_draws *random, int kind, vector centre, crn_scene_d
                                      .texture_y = crn_draws_between(random, 0, 1000)};
 }
 
-/* A class by its weight, among those that have a channel. */
+/* Random class by weight, among those with a channel. */
 static int any_kind(const crn_scene *scene, crn_draws *random)
 {
     float total = 0;
@@ -107,7 +107,7 @@ void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_scene_fruit *re
     vector other = fabsf(fruit.turn[2].z) < 0.8f ? (vector){0, 0, 1} : (vector){1, 0, 0};
     fruit.turn[0] = unit(cross(other, fruit.turn[2]));
     fruit.turn[1] = cross(fruit.turn[2], fruit.turn[0]);
-    /* It rolls along the picture's rows, once round within its views, never quite straight. */
+    /* Rolls along the picture's rows, one turn over its views, never quite straight. */
     fruit.spin = unit((vector){crn_draws_between(&random, -0.15f, 0.15f), 1,
                                crn_draws_between(&random, -0.15f, 0.15f)});
     fruit.step = 2 * PI / (float)scene->views * crn_draws_between(&random, 0.8f, 0.95f);
@@ -131,7 +131,7 @@ void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_scene_fruit *re
 void crn_fruit_pose(const crn_scene *scene, const crn_scene_fruit *fruit, uint64_t number,
                     int32_t view, crn_pose *ret_pose)
 {
-    /* Eight numbers a view; before them, what all views of the fruit share. */
+    /* Eight numbers per view, after those shared by all views of the fruit. */
     crn_draws shared = {scene->seed ^ UINT64_C(0x706f7365), number, 0};
     crn_draws random = {scene->seed ^ UINT64_C(0x706f7365), number, (uint64_t)view * 8 + 8};
     static const vector seen[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -154,8 +154,8 @@ void crn_fruit_pose(const crn_scene *scene, const crn_scene_fruit *fruit, uint64
     *ret_pose = pose;
 }
 
-/* The ellipsoid is |column * seen| = 1: a quadratic in the depth, of which the nearer root is seen.
- * Just outside, the nearest point stands in, so that the outline can be smoothed. */
+/* The ellipsoid is |column * seen| = 1: a quadratic in the depth, whose nearer root is visible.
+ * Just outside, the nearest point is used, which allows antialiasing of the outline. */
 crn_hit crn_fruit_hit(const crn_scene_fruit *fruit, const crn_pose *pose, float x, float y)
 {
     float u = (x - pose->x) / fruit->radius_px, v = (y - pose->y) / fruit->radius_px;
@@ -172,7 +172,7 @@ crn_hit crn_fruit_hit(const crn_scene_fruit *fruit, const crn_pose *pose, float 
     return hit;
 }
 
-/* Clouds on the sphere without a seam: three plane views, each where the sphere faces it. */
+/* Seamless clouds on the sphere: triplanar mapping. */
 static float clouds_on(const crn_noise *clouds, vector p, float scale, float x, float y)
 {
     float wx = p.x * p.x, wy = p.y * p.y, wz = p.z * p.z, value = 0;
@@ -185,8 +185,8 @@ static float clouds_on(const crn_noise *clouds, vector p, float scale, float x, 
     return value;
 }
 
-/* How much of a point belongs to a defect, 0 to 1: distance from an ellipse on the skin, its
- * outline moved by clouds. */
+/* Coverage of a point by a defect, 0 to 1: distance from an ellipse on the skin whose outline is
+ * displaced by clouds. */
 static float share(const crn_scene *scene, const crn_scene_defect *defect, vector skin, float soft)
 {
     const scene_fruit_look *l = &looks[defect->kind];

@@ -1,4 +1,4 @@
-/* A fruit of the synthesiser: its shape, its turn in a view, its defects and its skin. */
+/* A fruit of the synthesiser: shape, rotation in a view, defects and skin. */
 #ifndef CRN_TOOLS_SYNTH_SCENE_FRUIT_H
 #define CRN_TOOLS_SYNTH_SCENE_FRUIT_H
 
@@ -28,16 +28,16 @@ typedef struct vector {
 
 typedef struct crn_scene_defect {
     int kind;
-    vector centre, along, across; /* on the unit sphere; an orthonormal base */
-    float length, width;          /* half axes, as sines of angles */
-    float texture_x, texture_y;   /* where in the clouds its ragged outline comes from */
+    vector centre, along, across; /* on the unit sphere; an orthonormal basis */
+    float length, width;          /* semi-axes, as sines of angles */
+    float texture_x, texture_y;   /* texture offset of its ragged outline */
 } crn_scene_defect;
 
 typedef struct crn_scene_fruit {
     float radius_px;
-    vector axes;    /* half axes over the radius */
+    vector axes;    /* semi-axes over the radius */
     vector turn[3]; /* columns of the rotation from the first view's frame to the fruit's */
-    vector spin;    /* the axis it rolls about, as seen */
+    vector spin;    /* axis of rolling, in camera coordinates */
     float step;     /* radians from one view to the next */
     float texture_x, texture_y;
     float lightness;
@@ -45,22 +45,22 @@ typedef struct crn_scene_fruit {
     crn_scene_defect defect[CRN_SCENE_DEFECTS_MAX];
 } crn_scene_fruit;
 
-/* How a fruit lies in one view. */
+/* Position and rotation of a fruit in one view. */
 typedef struct crn_pose {
     float x, y;       /* of its centre, pixels */
-    vector column[3]; /* seen x, y and z over the radius, each mapped to the unit sphere */
+    vector column[3]; /* camera x, y and z over the radius, each mapped to the unit sphere */
     float roller_pitch;
-    int32_t wear; /* where in the clouds the rollers' wear comes from */
+    int32_t wear; /* texture offset of the rollers' wear */
 } crn_pose;
 
-/* What a ray through a pixel meets. */
+/* Intersection of a pixel's ray with the fruit. */
 typedef struct crn_hit {
     float outside; /* below 0 within the outline; about pixels over the radius, doubled */
     vector skin;   /* on the unit sphere, the fruit's frame */
-    vector normal; /* seen */
+    vector normal; /* in camera coordinates */
 } crn_hit;
 
-/* What the skin is at one point. */
+/* Appearance of the skin at one point. */
 typedef struct crn_skin {
     float albedo;
     float logit[CRN_SCENE_CLASSES]; /* added to those of sound skin */
