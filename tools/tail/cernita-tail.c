@@ -1,6 +1,6 @@
 /*
- * cernita-tail: verdicts as lines, as JSON, as pictures, as a table of latencies. The only socket
- * of the tools that listens to verdicts.
+ * cernita-tail: prints verdicts as lines, as JSON, as pictures, as a table of latencies. The tools'
+ * only subscriber to verdicts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,9 +21,9 @@
 #include "tools/common/recordings.h"
 #include "tools/tail/verdict_text.h"
 
-#define BATCH_MAX    1000 /* messages read before what they say is shown */
+#define BATCH_MAX    1000 /* messages handled before the output is flushed */
 #define WAIT_MS      200
-#define RECEIVED_MAX 1000 /* parts that libzmq holds for us while we draw or print */
+#define RECEIVED_MAX 1000 /* messages that libzmq queues while this program draws or prints */
 #define ALL_LANES    (-1)
 #define OVER_MAX     16
 #define DRAWING_NICE 10
@@ -84,13 +84,13 @@ typedef struct tail {
     void *zmq, *socket;
     crn_sequence_check *follow;
     crn_latency *latency;
-    crn_renderer *pictures; /* NULL: nothing is drawn */
+    crn_renderer *pictures; /* NULL: draws nothing */
     crn_screen screen;
     crn_log_gate unreadable;
     uint64_t unreadable_count;
-    char state[CRN_DECODED_TEXT_BYTES]; /* the daemon's word for itself; empty before the first */
+    char state[CRN_DECODED_TEXT_BYTES]; /* as reported by the daemon; empty before that */
     uint64_t verdicts;
-    int64_t last_ns; /* when the last one came */
+    int64_t last_ns; /* arrival of the last one */
 } tail;
 
 static volatile sig_atomic_t interrupted;
@@ -171,7 +171,7 @@ static int open_socket(tail *t, crn_error *error)
     t->socket = t->zmq ? zmq_socket(t->zmq, set->grader ? ZMQ_PULL : ZMQ_SUB) : NULL;
     if (!t->socket)
         return crn_error_set(error, -zmq_errno(), "no socket: %s", zmq_strerror(zmq_errno()));
-    /* Heartbeats: a peer whose power went is otherwise waited for forever. */
+    /* Heartbeats: without them a peer that lost power would never be noticed. */
     if (set_socket(t->socket, ZMQ_LINGER, 0) < 0 ||
         set_socket(t->socket, ZMQ_RCVHWM, RECEIVED_MAX) < 0 ||
         set_socket(t->socket, ZMQ_HEARTBEAT_IVL, 1000) < 0 ||
@@ -202,8 +202,8 @@ static int read_photographs(tail *t, crn_error *error)
 }
 
 /*
- * Connects first and reads photographs then, so that nothing published meanwhile is missed.
- * Negative errno with *error; tail_done cleans up in any case.
+ * Connects before reading photographs, so that nothing published meanwhile is missed. Negative
+ * errno with *error; tail_done cleans up in any case.
  */
 static int tail_init(tail *t, const tail_settings *set, crn_error *error)
 {
@@ -215,7 +215,7 @@ static int tail_init(tail *t, const tail_settings *set, crn_error *error)
     if (crn_sequence_check_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
         return crn_error_set(error, -ENOMEM, "no memory");
     if (set->draw) {
-        /* Drawing gives way to the line where both share the cores; libzmq's thread does not. */
+        /* Lowers the priority of drawing below the line's; libzmq's thread keeps its own. */
         if (nice(DRAWING_NICE) < 0)
             errno = 0;
         r = crn_renderer_create(set->draw, set->last, &t->pictures, error);
@@ -261,7 +261,8 @@ static void tell_sequence(tail *t, const crn_decoded *verdict)
                        verdict->lane, verdict->sequence);
 }
 
-/* The daemon's word once a second: also shows verdicts lost after which none came any more. */
+/* Handles the daemon's status, once a second: also reveals lost verdicts that no later one
+ * followed. */
 static int handle_status(tail *t, const crn_messagepack_json *packed, crn_error *error)
 {
     crn_decoded_status status;
@@ -305,7 +306,7 @@ static int handle_verdict(tail *t, const crn_messagepack_json *packed, crn_error
     return r;
 }
 
-/* One message's parts; those past the second are read and left. 1, 0: none waits, -errno. */
+/* Receives one message; parts past the second are discarded. 1, 0: none is waiting, -errno. */
 static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
 {
     zmq_msg_t part;
@@ -316,7 +317,7 @@ static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
         zmq_msg_t *into = parts == 1 ? body : &part;
         if (zmq_msg_recv(into, t->socket, parts ? 0 : ZMQ_DONTWAIT) < 0) {
             int code = zmq_errno();
-            if (parts && code == EINTR) /* a message's further parts are there: ask again */
+            if (parts && code == EINTR) /* a message's further parts are available: retry */
                 continue;
             zmq_msg_close(&part);
             return code == EAGAIN || code == EINTR ? 0 : -code;
@@ -331,12 +332,12 @@ static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
     return 1;
 }
 
-/* A message that cannot be read is said, at most once a second, and passed over; so are, without a
- * word, topics that this version does not know. */
+/* Reports an unreadable message, at most once a second, and skips it; silently skips topics that
+ * this version does not know. */
 static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
 {
     bool is_verdict = strncmp(topic, "fruit/", 6) == 0;
-    /* What the grader gets says of the daemon what the viewers' status does. */
+    /* The grader's `alive` carries the same fields as the viewers' `status`. */
     if (!is_verdict && strcmp(topic, "status") != 0 && strcmp(topic, "alive") != 0)
         return 0;
     crn_messagepack_json packed;
@@ -350,7 +351,7 @@ static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
     uint64_t held;
     t->unreadable_count += skipped;
     if (skipped && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
-        crn_screen_flush(&t->screen); /* the note comes after what came before it */
+        crn_screen_flush(&t->screen); /* keeps the notice after earlier lines */
         char others[48] = "";
         if (held)
             snprintf(others, sizeof others, ", nor %" PRIu64 " before it", held);
@@ -364,7 +365,7 @@ static bool is_counted(const tail *t)
     return t->set->count && t->verdicts == t->set->count;
 }
 
-/* Reads and handles what waits. The number of messages, or -errno. */
+/* Handles all waiting messages. Returns their number, or -errno. */
 static int read_batch(tail *t)
 {
     int count = 0, r = 1;
@@ -388,7 +389,7 @@ static int read_batch(tail *t)
     return r < 0 ? r : count;
 }
 
-/* Waits for something to read, or draws meanwhile. 0 or -errno with *error. */
+/* Waits for input, or draws meanwhile. 0 or -errno with *error. */
 static int pass_time(tail *t, crn_error *error)
 {
     if (t->pictures && crn_renderer_waiting(t->pictures)) {
@@ -400,7 +401,7 @@ static int pass_time(tail *t, crn_error *error)
     return 0;
 }
 
-/* Until the count is reached, a signal, or the time without a verdict. 0 or -errno with *error. */
+/* Runs until the count, a signal, or the timeout without a verdict. 0 or -errno with *error. */
 static int follow_line(tail *t, crn_error *error)
 {
     t->last_ns = crn_now_ns();
@@ -423,7 +424,7 @@ static int follow_line(tail *t, crn_error *error)
     return 0;
 }
 
-/* Draws what waits and prints the table. 0 or -errno with *error. */
+/* Draws the remaining verdicts and prints the table. 0 or -errno with *error. */
 static int conclude(tail *t, crn_error *error)
 {
     int r = t->pictures ? 1 : 0;
@@ -453,11 +454,11 @@ int main(int argc, char **argv)
     crn_standard_streams("cernita-tail");
     tail_settings set;
     read_options(argc, argv, &set);
-    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting ends at once */
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: interrupts waiting */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 
-    static tail t; /* static: the screen's lines are large */
+    static tail t; /* static, because the screen's lines are large */
     crn_error error = {""}, late_error = {""};
     int r = tail_init(&t, &set, &error);
     if (r >= 0) {
@@ -473,7 +474,7 @@ int main(int argc, char **argv)
     bool short_of_count = set.count && t.verdicts < set.count;
     tail_done(&t);
     if (r < 0 && ferror(stdout))
-        return CRN_EXIT_FAILED; /* said at exit, see stages/base/standard.h */
+        return CRN_EXIT_FAILED; /* reported at exit, see stages/base/standard.h */
     if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     return short_of_count ? CRN_EXIT_FAILED : 0;

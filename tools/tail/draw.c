@@ -1,7 +1,7 @@
 /*
- * The layout, from top to bottom: a header of two lines, the views below one another (beside one
- * another when they are taller than wide), the legend. All lengths are pixels of the picture; a
- * pixel of a view is SCALE of them.
+ * The layout, from top to bottom: a header of two lines, the views below one another (side by side
+ * when they are taller than wide), the legend. All lengths are picture pixels; a view pixel is
+ * SCALE of them.
  */
 #include "tools/tail/draw.h"
 
@@ -18,8 +18,8 @@
 #include "tools/tail/view_marks.h"
 
 #define SCALE          2
-#define SCALE_WIDE_MAX 1280 /* a view larger than this is drawn pixel by pixel */
-#define SIDE_MAX       4096 /* of a view whose size only its outlines tell */
+#define SCALE_WIDE_MAX 1280 /* larger views are drawn at scale 1 */
+#define SIDE_MAX       4096 /* for views whose size is known from contours only */
 #define MARGIN         20
 #define GAP            8
 #define HEADER_HEIGHT  62
@@ -48,7 +48,7 @@ static void set_color(cairo_t *cairo, crn_color color, double alpha)
     cairo_set_source_rgba(cairo, color.red, color.green, color.blue, alpha);
 }
 
-/* Text with its baseline's left end at x, y (its right end when `right`); returns its width. */
+/* Draws text with its baseline's left end at x, y (right end when `right`); returns its width. */
 static double show_text(cairo_t *cairo, double x, double y, bool right, const char *text)
 {
     cairo_text_extents_t extents;
@@ -66,7 +66,7 @@ static int32_t clamp_side(double side)
 void crn_draw_extent(const crn_decoded *verdict, crn_photo *size)
 {
     for (uint32_t i = 0; i < verdict->point_count; i++) {
-        /* Outlines that close around the border reach one pixel past the last. */
+        /* Contours that close around the border reach one pixel past the last. */
         int32_t width = clamp_side(ceil(verdict->xy[2 * i]));
         int32_t height = clamp_side(ceil(verdict->xy[2 * i + 1]));
         size->width = width > size->width ? width : size->width;
@@ -74,7 +74,7 @@ void crn_draw_extent(const crn_decoded *verdict, crn_photo *size)
     }
 }
 
-/* One entry of the legend's row; returns the x after it. */
+/* Draws one legend entry; returns the x after it. */
 static double draw_legend_entry(cairo_t *cairo, double x, double y, crn_color color, bool dashed,
                                 const char *text)
 {
@@ -99,8 +99,8 @@ static bool has_holes(const crn_decoded *verdict)
 }
 
 /*
- * The legend from y on, over as many rows as it takes: every class that has something, with its
- * count and area. Returns the rows; with cairo's `draw` false it only counts them.
+ * Draws the legend from y on, over as many rows as needed: every class found, with count and area.
+ * Returns the rows; with `draw` false it only counts them.
  */
 static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palette *palette,
                            double y, double width, bool draw)
@@ -137,7 +137,7 @@ static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palet
     return rows;
 }
 
-/* The verdict's word in a filled frame; returns the x after it. */
+/* Draws the verdict's name in a filled frame; returns the x after it. */
 static double draw_badge(cairo_t *cairo, double x, double y, crn_verdict_kind kind)
 {
     crn_font_set(cairo, 13, true);
@@ -196,7 +196,7 @@ static void draw_header(cairo_t *cairo, const crn_decoded *verdict, const layout
     show_text(cairo, MARGIN, 52, false, text);
 }
 
-/* The photograph, or plain grey, in the view's own pixels. */
+/* Draws the photograph, or plain grey, in view pixels. */
 static void draw_ground(cairo_t *cairo, const crn_photo *photo)
 {
     cairo_rectangle(cairo, 0, 0, photo->width, photo->height);
@@ -224,7 +224,7 @@ static void draw_ground(cairo_t *cairo, const crn_photo *photo)
     cairo_surface_destroy(picture);
 }
 
-/* The outline as cairo's path; pixel centres are at whole numbers. */
+/* Adds a contour to cairo's path; pixel centres are at whole numbers. */
 static void add_path(cairo_t *cairo, const crn_decoded *verdict, const crn_decoded_defect *defect)
 {
     const float *xy = verdict->xy + 2 * (size_t)defect->first_point;
@@ -239,7 +239,7 @@ static void draw_outline(cairo_t *cairo, const crn_decoded *verdict,
                          const crn_decoded_defect *defect, crn_color color, double scale)
 {
     add_path(cairo, verdict, defect);
-    /* A dark rim, so that no colour drowns in a bright photograph. */
+    /* A dark rim keeps every colour visible on a bright photograph. */
     cairo_set_line_width(cairo, (defect->hole ? 3.0 : 3.6) / scale);
     cairo_set_source_rgba(cairo, 0, 0, 0, 0.5);
     cairo_stroke_preserve(cairo);
@@ -251,7 +251,7 @@ static void draw_outline(cairo_t *cairo, const crn_decoded *verdict,
     cairo_set_dash(cairo, NULL, 0, 0);
 }
 
-/* A class's areas, holes left out, as a light tint. */
+/* Tints a class's area, holes excepted. */
 static void tint_class(cairo_t *cairo, const crn_decoded *verdict, uint64_t view, const char *name,
                        crn_color color)
 {
@@ -265,7 +265,7 @@ static void tint_class(cairo_t *cairo, const crn_decoded *verdict, uint64_t view
     cairo_fill(cairo);
 }
 
-/* One view with its left top at x, y. */
+/* Draws one view with its top left at x, y. */
 static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *plan, int32_t view,
                       crn_palette *palette, double x, double y)
 {
@@ -294,7 +294,7 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
     cairo_restore(cairo);
 }
 
-/* Sizes, counts and where things go; the legend's rows are added by the caller. */
+/* Computes sizes, counts and positions; the caller adds the legend's rows. */
 static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
                         crn_photo least, layout *plan)
 {
@@ -350,7 +350,7 @@ static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
         r = crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
                           "%s: cannot draw the picture: %s", path, cairo_status_to_string(status));
     if (!r)
-        r = crn_new_file_finish(&file, error); /* says why a write failed */
+        r = crn_new_file_finish(&file, error); /* reports why a write failed */
     crn_new_file_drop(&file);
     return r;
 }
@@ -360,7 +360,7 @@ int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_
 {
     layout plan = {0};
     plan_layout(verdict, photos, photo_count, least, &plan);
-    for (uint32_t i = 0; i < verdict->total_count; i++) /* the classes' own order comes first */
+    for (uint32_t i = 0; i < verdict->total_count; i++) /* classes in their own order first */
         crn_palette_color(palette, verdict->totals[i].name);
     for (uint32_t i = 0; i < verdict->defect_count; i++)
         crn_palette_color(palette, verdict->defects[i].name);

@@ -1,6 +1,4 @@
-/*
- * A verdict as a picture: the fruit's views with every defect outlined over the photograph.
- */
+/* A verdict as a picture: the fruit's views with every defect's contour over the photograph. */
 #ifndef CRN_TOOLS_TAIL_DRAW_H
 #define CRN_TOOLS_TAIL_DRAW_H
 
@@ -12,14 +10,14 @@
 #define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX
 
 /*
- * Draws a verdict into a PNG. photos[i] is the ground of view i, photo_count of them; a view
- * without one stands on plain grey, large enough for its outlines and for `least`, a size that
- * other views had (zeros: none known). 0, -ENOMEM, or negative errno with the path in *error.
+ * Draws a verdict into a PNG. photos[i] is the background of view i, for i < photo_count; a view
+ * without one gets plain grey, large enough for its contours and for `least`, a size known from
+ * other views (zeros: none). 0, -ENOMEM, or negative errno with the path in *error.
  */
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
                      crn_photo least, crn_palette *palette, const char *path, crn_error *error);
 
-/* Widens *size so that every outline of the verdict lies within it. */
+/* Enlarges *size to contain every contour of the verdict. */
 void crn_draw_extent(const crn_decoded *verdict, crn_photo *size);
 
 #endif

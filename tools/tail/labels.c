@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define LABELS_MAX     12
-#define LABEL_AREA_PX  40 /* smaller defects have a colour and no label */
+#define LABEL_AREA_PX  40 /* smaller defects get a colour but no label */
 #define LABEL_HEIGHT   17
 #define LABEL_PAD      5
 #define LABEL_DISTANCE 4
@@ -40,8 +40,8 @@ static rect defect_rect(const crn_decoded_defect *defect, double scale)
                   (box[3] - box[1]) * scale};
 }
 
-/* The places around a defect, the likeliest first:
- * right, left, above, below, the corners, within. */
+/* Candidate positions around a defect in order of preference: right, left, above, below, the
+ * corners, within. */
 static rect place(const rect *around, int32_t number, double width)
 {
     double left = around->x - width - LABEL_DISTANCE;
@@ -59,8 +59,8 @@ static rect place(const rect *around, int32_t number, double width)
 }
 
 /*
- * The free place of a label that covers least of the view's defects. False: every place is taken
- * by a label or lies outside.
+ * Finds the free candidate that covers least of the view's defects. False if each one overlaps a
+ * label or lies outside.
  */
 static bool find_place(const crn_decoded *verdict, const crn_decoded_defect *defect,
                        const rect *frame, double scale, const rect *placed, int32_t placed_count,
@@ -70,12 +70,12 @@ static bool find_place(const crn_decoded *verdict, const crn_decoded_defect *def
     double least = INFINITY;
     for (int32_t number = 0; number < PLACES; number++) {
         rect tried = place(&around, number, width);
-        /* What would stick out a little moves in. */
+        /* Moves a label that slightly exceeds the frame inside. */
         tried.x = fmin(fmax(tried.x, frame->x + 3), frame->x + frame->width - tried.width - 3);
         tried.y = fmin(fmax(tried.y, frame->y + 3), frame->y + frame->height - tried.height - 3);
         if (tried.x < frame->x || tried.y < frame->y)
             continue;
-        double cost = 60.0 * number; /* square pixels: a worse place must save some */
+        double cost = 60.0 * number; /* square pixels that a less preferred position must save */
         for (int32_t i = 0; i < placed_count; i++)
             if (overlap(&tried, &placed[i]) > 0)
                 cost = INFINITY;
@@ -116,7 +116,7 @@ static int by_area(const void *a, const void *b)
     return (left->area_px < right->area_px) - (left->area_px > right->area_px);
 }
 
-/* The view's defects that are worth a label, the largest LABELS_MAX of them, largest first. */
+/* Selects the view's defects to label: at most LABELS_MAX, largest first. */
 static int32_t choose(const crn_decoded *verdict, uint64_t view,
                       const crn_decoded_defect *chosen[LABELS_MAX + 1])
 {

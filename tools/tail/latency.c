@@ -8,7 +8,7 @@
 
 typedef struct latency_samples {
     char name[CRN_DECODED_TEXT_BYTES];
-    double *ms; /* the last CRN_LATENCY_KEPT, as a ring */
+    double *ms; /* ring of the last CRN_LATENCY_KEPT */
     size_t capacity;
     uint64_t count; /* of all */
     double most;
@@ -19,7 +19,7 @@ struct crn_latency {
     int32_t row_count;
     uint64_t verdicts[CRN_VERDICT_LATE + 1];
     uint64_t stale, truncated, over_budget;
-    double budget_ms; /* the last one said; NaN before */
+    double budget_ms; /* latest known; NaN before */
 };
 
 int crn_latency_create(crn_latency **ret_latency)
@@ -71,7 +71,7 @@ static int add_sample(latency_samples *row, double ms)
     return 0;
 }
 
-/* Whether a time of 0 means that nothing ran: no view was judged, or all skipped the stage. */
+/* True if a time of 0 means that nothing ran: no view was judged, or all skipped the stage. */
 static bool never_ran(const crn_decoded *verdict, const char *name)
 {
     if (!verdict->views_judged && strcmp(name, "total"))

@@ -15,7 +15,7 @@ typedef struct photo_entry {
 } photo_entry;
 
 struct crn_photos {
-    photo_entry *entries; /* by lane, fruit, view */
+    photo_entry *entries; /* sorted by lane, fruit, view */
     size_t count, capacity;
 };
 
@@ -95,7 +95,7 @@ int crn_photos_add(crn_photos *photos, const char *path, crn_error *error)
     return r;
 }
 
-/* The range of a lane's entries; false: it has none. */
+/* Finds the range of a lane's entries; false if it has none. */
 static bool find_lane(const crn_photos *photos, uint64_t lane, size_t *ret_first, size_t *ret_end)
 {
     size_t first = 0;

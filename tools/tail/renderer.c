@@ -12,8 +12,8 @@ struct crn_renderer {
     int32_t last;
     crn_photos *photos; /* NULL: none */
     crn_palette palette;
-    crn_photo extent; /* of all outlines seen: what views without a photograph measure */
-    crn_decoded *waiting[CRN_PICTURES_MAX]; /* a ring from `first` */
+    crn_photo extent; /* extent of all contours so far: the size of views without a photograph */
+    crn_decoded *waiting[CRN_PICTURES_MAX]; /* ring starting at `first` */
     int32_t first, count;
     uint64_t drawn, missed;
 };
@@ -59,7 +59,7 @@ int crn_renderer_over(crn_renderer *pictures, const char *path, crn_error *error
     return crn_photos_add(pictures->photos, path, error);
 }
 
-/* Takes the oldest out of the ring; the caller's from then on. */
+/* Removes the oldest from the ring and passes it to the caller. */
 static crn_decoded *take_oldest(crn_renderer *pictures)
 {
     crn_decoded *verdict = pictures->waiting[pictures->first];

@@ -7,17 +7,17 @@
 #include <string.h>
 
 #define RUN_BYTES  64
-#define NAMED_MOST 4 /* so many lost ones are named one by one */
+#define NAMED_MOST 4 /* up to this many lost ones are listed individually */
 
 typedef struct followed_lane {
     uint64_t lane;
-    uint64_t next; /* the sequence expected */
-    bool begun;    /* in this run */
+    uint64_t next; /* next expected sequence */
+    bool begun;    /* seen in this run */
 } followed_lane;
 
 struct crn_sequence_check {
     char run[RUN_BYTES];
-    followed_lane *lanes; /* few: searched one by one */
+    followed_lane *lanes; /* few, hence linear search */
     size_t capacity;
     crn_sequence_check_stats stats;
 };

@@ -16,7 +16,7 @@ static const char *const kind_colors[] = {
     [CRN_VERDICT_LATE] = "\033[31m",     /* red */
 };
 
-/* A line as it grows; what does not fit is cut. */
+/* A line under construction; text that does not fit is truncated. */
 typedef struct line_end {
     char *text;
     size_t used;
@@ -121,7 +121,7 @@ void crn_screen_add(crn_screen *screen, const char *format, ...)
 
 void crn_screen_flush(crn_screen *screen)
 {
-    /* Another program's progress bar may stand on the terminal's line; it comes back by itself. */
+    /* Another program's progress bar may be on the terminal's line; it redraws itself. */
     const char *clear = screen->terminal ? "\r\033[K" : "";
     if (screen->added - screen->flushed > CRN_SCREEN_LINES) {
         uint64_t first = screen->added - CRN_SCREEN_LINES;

@@ -1,4 +1,4 @@
-/* Verdicts in a person's words, a line each, and a screen that such lines go to without lag. */
+/* Verdicts as text, one line each, and an output buffer that keeps a slow terminal up to date. */
 #ifndef CRN_TOOLS_TAIL_VERDICT_TEXT_H
 #define CRN_TOOLS_TAIL_VERDICT_TEXT_H
 
@@ -10,15 +10,15 @@
 #define CRN_SCREEN_LINES 64
 
 /*
- * One verdict as a line without its end: when it was published (local time), lane, fruit, verdict,
- * views judged of those expected, total latency against the budget, what was found, what became of
- * views that were not judged whole, what else is special. Coloured by terminal codes if asked.
+ * Formats one verdict as a line without newline: publication time (local), lane, fruit, verdict,
+ * views judged of those expected, total latency against the budget, defects found, views not judged
+ * whole, other special states. Coloured by terminal codes if `color`.
  */
 void crn_verdict_text(const crn_decoded *verdict, bool color, char line[CRN_LINE_BYTES]);
 
 /*
  * Lines that wait for the next flush. A terminal slower than the line gets the latest
- * CRN_SCREEN_LINES of them and how many it did not get; anything else gets them all.
+ * CRN_SCREEN_LINES of them and the number omitted; any other output gets all.
  */
 typedef struct crn_screen {
     FILE *out;
@@ -27,7 +27,7 @@ typedef struct crn_screen {
     char line[CRN_SCREEN_LINES][CRN_LINE_BYTES];
 } crn_screen;
 
-/* Colour only on a terminal, unless NO_COLOR is set. */
+/* Uses colour only on a terminal and if NO_COLOR is not set. */
 void crn_screen_init(crn_screen *ret_screen, FILE *out);
 
 __attribute__((format(printf, 2, 3))) void crn_screen_add(crn_screen *screen, const char *format,

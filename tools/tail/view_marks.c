@@ -34,7 +34,7 @@ static void darken(cairo_t *cairo, double width, double height)
     cairo_fill(cairo);
 }
 
-/* The text on a dark plate with its left top at x, y. */
+/* Draws text on a dark plate with its top left at x, y. */
 static void draw_plate(cairo_t *cairo, const cairo_text_extents_t *extents, double x, double y,
                        double font, crn_color color, const char *text)
 {

@@ -1,5 +1,4 @@
-/* Marks on the picture of a view that was not judged, or whose values are at fault; used by draw.c
- * alone. */
+/* Marks on the picture of a view that was not judged or has invalid values; used by draw.c only. */
 #ifndef CRN_TOOLS_TAIL_VIEW_MARKS_H
 #define CRN_TOOLS_TAIL_VIEW_MARKS_H
 
@@ -8,10 +7,9 @@
 #include "tools/common/decode.h"
 
 /*
- * Marks the view in a frame of width x height pixels of the picture, whose left top is cairo's
- * origin: one that was received and not judged is hatched, one that was not received or was refused
- * is dark; both say why. One whose values are at fault says so below its outlines. Changes cairo's
- * font size.
+ * Marks the view in a frame of width x height picture pixels at cairo's origin: a view received but
+ * not judged is hatched, one missing or refused is dark; both show the reason. Invalid values are
+ * named below the contours. Changes cairo's font size.
  */
 void crn_view_marks_draw(cairo_t *cairo, const crn_decoded_view *view, double width, double height);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What does not fit is cut. */
+/* Text that does not fit is truncated. */
 __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used,
                                                          const char *format, ...)
 {
