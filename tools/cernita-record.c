@@ -1,4 +1,4 @@
-/* cernita-record: stands in a connection, passes everything on, and records what it understands. */
+/* cernita-record: a proxy that forwards every message and records the views it recognises. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ typedef struct relay {
     crn_log_gate gate;
 } relay;
 
-/* A message on its way: its first parts are kept for the recorder, later ones only pass. */
+/* A message being forwarded: its first parts are kept for the recorder. */
 typedef struct passed_message {
     zmq_msg_t kept[CRN_WIRE_PARTS_MAX];
     crn_wire_part parts[CRN_WIRE_PARTS_MAX];
@@ -73,7 +73,7 @@ typedef struct passed_message {
     bool delivered;
 } passed_message;
 
-/* Whether tcp://HOST:PORT begins with one of the hosts. */
+/* True if tcp://HOST:PORT begins with one of the hosts. */
 static bool has_host(const char *endpoint, const char *const *hosts)
 {
     for (; *hosts; hosts++)
@@ -82,7 +82,7 @@ static bool has_host(const char *endpoint, const char *const *hosts)
     return false;
 }
 
-/* Whether what goes out would come in again: a loop that fills the disk. */
+/* True if the output would come in again: a loop that fills the disk. */
 static bool is_loop(const char *from, const char *to)
 {
     static const char *const all[] = {"*:", "0.0.0.0:", NULL};
@@ -130,7 +130,7 @@ static void read_options(int argc, char **argv, record_plan *p)
 
 /* --- one message --- */
 
-/* Waits for a socket or for the end. Whether the socket is ready. */
+/* Waits until a socket is ready (true) or the program is to stop (false). */
 static bool await(relay *r, void *socket, short events)
 {
     zmq_pollitem_t items[2] = {{.socket = socket, .events = events},
@@ -142,7 +142,7 @@ static bool await(relay *r, void *socket, short events)
     return !r->stopped && items[0].revents;
 }
 
-/* Passes one part on. Only a message's first part can be made to wait. */
+/* Forwards one part. Only the first part of a message can block. */
 static bool pass(relay *r, zmq_msg_t *part, bool more)
 {
     int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
@@ -155,7 +155,7 @@ static bool pass(relay *r, zmq_msg_t *part, bool more)
     return true;
 }
 
-/* Reads a message and passes it on, part by part; the first parts are shared, not copied. */
+/* Reads a message and forwards it part by part; the first parts are shared, not copied. */
 static bool relay_message(relay *r, passed_message *m)
 {
     bool more = true;
@@ -213,8 +213,8 @@ static void relay_all(relay *r)
 {
     passed_message m;
     while (!r->stopped) {
-        /* No message is taken before the line has room: senders see that it is busy, as they would
-         * without us. */
+        /* Reads no message before the line can take it: senders see its back-pressure as without
+         * this proxy. */
         if (r->out && !await(r, r->out, ZMQ_POLLOUT))
             continue;
         if (await(r, crn_endpoint_socket(r->in), ZMQ_POLLIN) && relay_message(r, &m))
@@ -222,10 +222,9 @@ static void relay_all(relay *r)
     }
 }
 
-/* --- the run
- * --------------------------------------------------------------------------------------- */
+/* --- run --- */
 
-/* Blocks the signals that end us, in all threads to come, and makes them readable. */
+/* Blocks the termination signals in all future threads and makes them readable (signalfd). */
 static int catch_signals(void)
 {
     sigset_t ends;
@@ -247,7 +246,7 @@ static int open_out(relay *r, crn_error *error)
         return crn_error_set(error, -errno, "no socket: %s", zmq_strerror(errno));
     zmq_setsockopt(r->out, ZMQ_SNDHWM, &mark, sizeof mark);
     zmq_setsockopt(r->out, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
-    zmq_setsockopt(r->out, ZMQ_IMMEDIATE, &yes, sizeof yes); /* wait for a line that is there */
+    zmq_setsockopt(r->out, ZMQ_IMMEDIATE, &yes, sizeof yes); /* queue only for a connected line */
     if (zmq_connect(r->out, r->plan->to) < 0)
         return crn_error_set(error, -errno,
                              "--to %s: cannot connect: %s; is it tcp://HOST:PORT or "
@@ -268,8 +267,8 @@ static int open_relay(relay *r, crn_error *error)
         result = open_out(r, error);
     if (!result)
         result = crn_endpoint_open(r->zmq, ZMQ_PULL, "--from", &r->in, error);
-    /* No heartbeats: while the line is busy nothing is read here, their answers included, and
-     * libzmq would drop the sender with all it holds. */
+    /* No heartbeats: while the line is busy nothing is read here, including heartbeat answers, and
+     * libzmq would disconnect the sender and drop all its messages. */
     if (!result && (crn_endpoint_set(r->in, ZMQ_RCVHWM, HIGH_WATER_MARK) ||
                     crn_endpoint_set(r->in, ZMQ_HEARTBEAT_IVL, 0)))
         result = crn_error_set(error, -EINVAL, "--from %s: socket refused", r->plan->from);
@@ -278,7 +277,7 @@ static int open_relay(relay *r, crn_error *error)
     return result;
 }
 
-/* Ends the flow first, the disk last: what was offered is written. */
+/* Stops the flow first, the disk last, so that everything offered is written. */
 static crn_recorder_stats close_relay(relay *r)
 {
     crn_recorder_stats stats = {0};
