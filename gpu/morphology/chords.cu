@@ -1,7 +1,7 @@
-/* Elements other than rectangles, in one launch: what a block does (chords.cuh). */
+/* Elements other than rectangles, in one launch: the device code (chords.cuh). */
 #include "gpu/morphology/rhombus.cuh"
 
-/* Rows a to d of four bytes become columns. */
+/* Transposes rows a to d of four bytes into columns. */
 static __device__ uint4 upright(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
     uint32_t left_top = __byte_perm(a, b, 0x5140), left_bottom = __byte_perm(c, d, 0x5140);
@@ -61,7 +61,7 @@ static __device__ void load(const crn_chord_job &job, const crn_tile_place &plac
     }
 }
 
-/* Four rows of a column at a time. */
+/* Each thread computes four rows of a column at a time. */
 template <typename T>
 static __device__ void make_level(const crn_chord_job &job, const crn_chord_step &step,
                                   const crn_chord_level &l, typename crn_words<T>::word *shared)
@@ -85,7 +85,7 @@ static __device__ void make_level(const crn_chord_job &job, const crn_chord_step
     }
 }
 
-/* CRN_CHORD_GROUP words of a column, each the least of the runs about it. */
+/* CRN_CHORD_GROUP words of a column, each the minimum over the element's runs. */
 static __device__ void merge(const crn_chord_step &step, const uint32_t *from, int32_t pitch,
                              crn_bytes (&best)[CRN_CHORD_GROUP])
 {
@@ -124,7 +124,7 @@ static __device__ void put(const crn_chord_out &out, int32_t row, int32_t column
             crn_morphology_result(v);
 }
 
-/* The words of a column from `row` on. */
+/* Stores the words of a column from `row` on. */
 template <typename T, int COUNT>
 static __device__ void put_column(const crn_chord_job &job, const crn_chord_step &step,
                                   uint32_t flip, const crn_chord_out &out, int32_t row,
@@ -193,7 +193,7 @@ static __device__ void make_result(const crn_chord_job &job, const crn_chord_ste
     }
 }
 
-/* u8: the last plane as a picture has it. */
+/* u8: converts the last plane to the image's layout. */
 static __device__ void lay_down(const crn_chord_job &job, const uint32_t *plane,
                                 const crn_tile_variant &way)
 {
@@ -209,7 +209,7 @@ static __device__ void lay_down(const crn_chord_job &job, const uint32_t *plane,
     }
 }
 
-/* Straight into the picture, or staged. */
+/* Directly into the image, or staged. */
 static __device__ crn_chord_out floats_out(const crn_tile_picture &p, const crn_tile_place &place,
                                            float *stage)
 {
@@ -220,7 +220,7 @@ static __device__ crn_chord_out floats_out(const crn_tile_picture &p, const crn_
             p.height - place.row, p.columns - place.column};
 }
 
-/* The last step's result into the picture. */
+/* Stores the last step's result into the image. */
 template <typename T>
 static __device__ void end(const crn_chord_job &job, const crn_tile_place &place, uint32_t flip,
                            typename crn_words<T>::word *shared)
@@ -246,7 +246,7 @@ static __device__ void end(const crn_chord_job &job, const crn_tile_place &place
                            p.recipe.parallel ? shared + job.steps[0].to : NULL, job.pitch);
 }
 
-/* The picture, or for a chain's second step the first one's plane, becomes a plane. */
+/* Runs a step from the image, or for a chain's second step from the first one's plane. */
 template <typename T>
 static __device__ void make_step(const crn_chord_job &job, const crn_tile_place &place,
                                  int32_t number, typename crn_words<T>::word *shared)
@@ -267,7 +267,7 @@ static __device__ void make_step(const crn_chord_job &job, const crn_tile_place 
         end<T>(job, place, crn_words<T>::flip_of(p.recipe.dilates[number]), shared);
         return;
     }
-    /* A chain's first step is complemented for the second. */
+    /* The first step of a chain is complemented for the second. */
     make_result<T>(job, step, crn_words<T>::flip_of(chain), {NULL, 0, 0, 0}, shared);
     __syncthreads();
     crn_tile_off off = {place.row - job.steps[1].above, place.column - job.steps[1].left * p.lanes,

@@ -1,23 +1,23 @@
 /*
- * Morphology of any strides, any element, any size: pass after pass over dense planar copies in
- * scratch memory. Members of a row that lie side by side are a run; the least of a run is that of
- * two overlapping ones whose length is a power of two, which are made by doubling beforehand.
+ * Morphology for any strides, element and size: pass by pass over dense planar copies in scratch
+ * memory. Adjacent members of a row are a run; the minimum over a run is that of two overlapping
+ * runs whose length is a power of two, from levels made by doubling.
  */
 #include "gpu/morphology/morphology.cuh"
 
 #define THREADS_X       32
 #define THREADS_Y       8
-#define LEVEL_BYTES_MAX ((size_t)1 << 30) /* of all levels together, as far as one plane allows */
+#define LEVEL_BYTES_MAX ((size_t)1 << 30) /* of all levels together; more if one plane needs it */
 
 enum { SLOT_FIRST, SLOT_SECOND, SLOT_THIRD, SLOT_LEVELS, SLOT_RUNS, SLOT_COUNTS };
 
-/* The next of a thread's share, `by` further on; sides may be as long as numbers reach. */
+/* The next index of a grid-stride loop, `by` further on; does not overflow for any side. */
 static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
 {
     return (uint32_t)(end - from) > by ? from + (int32_t)by : end;
 }
 
-/* The pixels of dense planes: every thread goes over its share. */
+/* Grid-stride loop over the pixels of dense planes. */
 #define EACH_PIXEL(field, s, y, x)                                                                 \
     for (int32_t s = (int32_t)blockIdx.z; s < (field).planes;                                      \
          s = onward(s, gridDim.z, (field).planes))                                                 \
@@ -37,23 +37,23 @@ typedef struct strided {
     ptrdiff_t view, plane, row, step;
 } strided;
 
-/* What is asked of an element's pixels. */
+/* An element for a kernel. */
 typedef struct shape {
     crn_element_shape kind;
     int32_t width, height;
-    int32_t first_row, rows; /* of which the arrays hold the pixels */
+    int32_t first_row, rows; /* the rows that the arrays hold */
     const uint8_t *members;  /* or NULL */
     const float *heights;
     bool reflect;
 } shape;
 
-/* Members `begin` to `end` - 1 of a row, counted from the anchor. */
+/* Members `begin` to `end` - 1 of a row, relative to the anchor. */
 typedef struct general_run {
     int16_t begin, end;
 } general_run;
 
 typedef struct run_list {
-    general_run *runs; /* row after row, with room for `most` in each */
+    general_run *runs; /* row after row, with capacity `most` each */
     int32_t *counts;
     int32_t most, rows, anchor_y;
     bool reflect;
@@ -109,7 +109,7 @@ template <typename T> static __global__ void copy(general_field f, const T *from
     to[at(f, s, y, x)] = from[at(f, s, y, x)];
 }
 
-/* less: what the result is taken less of; or NULL. original: crn_morphology_recipe's. */
+/* less: subtrahend, or NULL. original: as in crn_morphology_recipe. */
 template <typename T>
 static __global__ void finish(general_field f, const T *result, bool complement, const T *less,
                               int32_t original, strided in, strided out)
@@ -130,7 +130,7 @@ static __global__ void finish(general_field f, const T *result, bool complement,
     }
 }
 
-/* to[p] = the least of from[p] and from[p + ahead], along a row or down a column. */
+/* to[p] = min(from[p], from[p + ahead]), along a row or down a column. */
 template <typename T>
 static __global__ void double_level(general_field f, const T *from, T *to, bool down, int32_t ahead)
 {
@@ -144,7 +144,8 @@ static __global__ void double_level(general_field f, const T *from, T *to, bool 
     }
 }
 
-/* The least of `length` >= 1 from p on; levels[l], `apart` behind each other, have it for 2^l. */
+/* Minimum of `length` >= 1 values from p on; levels[l], `apart` elements after each other, hold
+ * those of 2^l values. */
 template <typename T>
 static __device__ T least_of_run(const T *levels, int64_t apart, int64_t p, int32_t length,
                                  int32_t stride)
@@ -154,7 +155,7 @@ static __device__ T least_of_run(const T *levels, int64_t apart, int64_t p, int3
     return least(level[p], level[p + (int64_t)(length - (1 << l)) * stride]);
 }
 
-/* A window of a row or column: `length` pixels from `begin` on. */
+/* Minimum over a window of a row or column: `length` pixels from `begin` on. */
 template <typename T>
 static __global__ void window(general_field f, const T *levels, int64_t apart, T *to, bool down,
                               int32_t begin, int32_t length)
@@ -217,7 +218,7 @@ static __device__ bool has(const shape &e, int32_t x, int32_t y)
     }
 }
 
-/* A thread takes a row of the element. */
+/* Each thread scans one row of the element. */
 static __global__ void find_runs(shape e, run_list list)
 {
     int32_t j = e.first_row + (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -249,7 +250,7 @@ static __device__ uint8_t saturated(float v, uint8_t)
     return (uint8_t)fminf(fmaxf(v, 0.0f), 255.0f);
 }
 
-/* Members one by one, of some rows of the element; more: of others there is `to` already. */
+/* Member by member, for some rows of the element; `more`: combine with the rows already in `to`. */
 template <typename T>
 static __global__ void merge_raised(general_field f, const T *from, shape e, bool more, T *to)
 {
@@ -277,7 +278,7 @@ static __global__ void merge_raised(general_field f, const T *from, shape e, boo
     }
 }
 
-/* What the launches of one call have in common. */
+/* Common to the launches of one call. */
 typedef struct work {
     crn_context *context;
     const crn_element *element;
@@ -296,7 +297,7 @@ static dim3 blocks_for(general_field f)
 
 #define LAUNCH(kernel, w) kernel<<<(w)->blocks, (w)->threads, 0, crn_gpu_stream((w)->context)>>>
 
-/* Levels of lengths 1, 2, 4 up to `longest` at most, of `from`. */
+/* Makes levels of lengths 1, 2, 4, ... up to `longest`, from `from`. */
 template <typename T>
 static void make_levels(const work *w, const T *from, T *levels, int64_t apart, bool down,
                         int32_t longest)
@@ -312,7 +313,7 @@ static int32_t lesser(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* First pixel from the anchor of a side of the element. */
+/* First pixel of a side of the element, relative to the anchor. */
 static int32_t begin_of(int32_t side, bool reflect)
 {
     return reflect ? side / 2 - (side - 1) : -(side / 2);
@@ -333,14 +334,14 @@ static void erode_rect(const work *w, bool reflect, const T *from, T *to, T *lev
     (w->whole, levels, apart, to, true, begin_of(e->height, reflect), e->height);
 }
 
-/* Pieces of the element whose arrays go to the device at once: the number of rows. */
+/* Number of the element's rows whose arrays go to the device at once. */
 static int32_t rows_at_once(const crn_element *e)
 {
     size_t row = (size_t)e->width * (e->heights ? sizeof(float) : 1);
     return lesser(e->height, (int32_t)(CRN_GPU_CONSTANT_BYTES_MAX / row));
 }
 
-/* The element's rows from `first` on; their arrays on the device. */
+/* Puts the arrays of the element's rows from `first` on onto the device. */
 static int take_rows(const work *w, bool reflect, int32_t first, int32_t rows, shape *ret_shape)
 {
     const crn_element *e = w->element;
@@ -399,7 +400,7 @@ template <typename T> static int erode_raised(const work *w, bool reflect, const
     return crn_gpu_launch_error();
 }
 
-/* The least over the element, or with `reflect` over its reflection. */
+/* Minimum over the element, or with `reflect` over its reflection. */
 template <typename T> static int erode(const work *all, bool reflect, const T *from, T *to)
 {
     const crn_element *e = all->element;
@@ -419,7 +420,7 @@ template <typename T> static int erode(const work *all, bool reflect, const T *f
     size_t at_once = LEVEL_BYTES_MAX / per_plane > 0 ? LEVEL_BYTES_MAX / per_plane : 1;
     if (at_once > (size_t)all->whole.planes)
         at_once = (size_t)all->whole.planes;
-    /* Scratch memory comes once per view, and one plane's levels must fit in any case. */
+    /* Scratch memory is sized per view, and the levels of one plane must fit in any case. */
     size_t views = (size_t)crn_context_views(all->context);
     T *memory = static_cast<T *>(
         crn_context_scratch(all->context, SLOT_LEVELS, (at_once * per_plane + views - 1) / views));
@@ -464,7 +465,7 @@ static int run_on(const work *w, const crn_morphology_recipe *recipe, const crn_
     const T *result = second;
     if (r == 0 && recipe->steps == 2) {
         T *from = recipe->parallel ? first : second, *to = recipe->parallel ? third : first;
-        /* The picture anew: what was NaN is neutral in both. */
+        /* Read the input again: NaN must be neutral in both steps. */
         if (recipe->parallel)
             LAUNCH(gather<T>, w)(w->whole, strided_of(in), from, recipe->dilates[1]);
         else

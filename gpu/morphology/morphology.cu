@@ -1,11 +1,11 @@
-/* Morphology on the device: which way a picture goes (morphology.cuh). */
+/* Morphology: the entry. Selects the kernel for an image and element (morphology.cuh). */
 #include "gpu/morphology/tile.cuh"
 
 extern "C" {
 #include "stages/serial/morphology.h"
 }
 
-/* Bytes that every row's address is a multiple of: 16, 8, 4 or 1. */
+/* Alignment of every row's address in bytes: 16, 8, 4 or 1. */
 static int32_t alignment_of(const crn_image *image, int32_t views)
 {
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(image->type);
@@ -55,15 +55,15 @@ double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *pictu
 {
     double tiles = (double)crn_gpu_blocks(picture->columns, picture->columns_at) *
                    crn_gpu_blocks(picture->height, picture->rows_at) * planes;
-    /* A block's own shared memory, and 1 KiB that the system takes. */
+    /* A block's own shared memory, and 1 KiB that the system reserves. */
     int32_t fit = (int32_t)((limits->shared_bytes + 1024) / (launch->bytes + 1024));
     launch->threads = fit >= 4 ? CRN_TILE_THREADS_MAX / 2 : CRN_TILE_THREADS_MAX;
     int32_t resident = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
     double rounds = tiles / limits->multiprocessors;
     double whole = (double)(int64_t)(rounds / resident + 0.999) * resident;
-    /* A last round that is not full is shorter, but not by much. */
+    /* A partial last wave is shorter, but not by much. */
     rounds = rounds < 1 ? 1 : rounds < resident ? rounds : (rounds + whole) / 2;
-    /* A tile of no pixels would still wait for its passes. */
+    /* Constant cost per tile: even one without pixels waits for its passes. */
     return rounds * (work + 25000) * (resident == 1 ? 1.25 : resident == 2 ? 1 : in_fours);
 }
 

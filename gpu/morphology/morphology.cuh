@@ -1,29 +1,29 @@
 /*
- * Morphology on the device: what its files share.
+ * Shared by the files of the morphology operator.
  *
- *   morphology.cu           the entry: which way a picture goes
- *   tile.cuh                tiles: how pictures are cut up, read and written
- *   words.cuh               what a tile is between passes
+ *   morphology.cu           the entry: selects the kernel
+ *   tile.cuh                tiles: how images are split, loaded and stored
+ *   words.cuh               a tile's layout between passes
  *   rect.cu                 rectangles, in one launch
- *   chords.cu               other elements, in one launch (with plan.cu and others)
- *   general.cu              any strides, any element, pass after pass over dense copies
+ *   chords.cu               other elements, in one launch (with plan.cu and rhombus.cuh)
+ *   general.cu              any strides, any element, pass by pass over dense copies
  *
- * Only minima are taken: a dilation is the erosion, by the reflected element, of the complement (of
- * v: 255 - v, or -v), complemented. So the neutral value, which stands where the picture ends and
- * for NaN, is 255 or +inf everywhere. The sign of a zero has no influence on anything but itself,
- * so that -0 becomes +0 where results are written, and only there.
+ * All kernels compute minima: a dilation is the erosion of the complement (of v: 255 - v, or -v) by
+ * the reflected element, complemented. So the neutral value, which stands for pixels outside the
+ * image and for NaN, is 255 or +inf everywhere. The sign of a zero affects nothing but itself, so
+ * -0 becomes +0 where results are stored, and only there.
  */
 #ifndef CRN_GPU_MORPHOLOGY_MORPHOLOGY_CUH
 #define CRN_GPU_MORPHOLOGY_MORPHOLOGY_CUH
 
 #include "gpu/device.cuh"
 
-/* What an operation is made of. */
+/* How an operation is composed of erosions and dilations. */
 typedef struct crn_morphology_recipe {
-    bool dilates[2];  /* the first step, and the second */
-    int32_t steps;    /* 1, 2 one after the other; 2 of the picture itself: parallel */
-    bool parallel;    /* the result is the second step's less the first's */
-    int32_t original; /* 1: the result less the picture, -1: the picture less the result, or 0 */
+    bool dilates[2];  /* per step: a dilation, or an erosion? */
+    int32_t steps;    /* 1, or 2: one after the other, or both on the input (parallel) */
+    bool parallel;    /* the result is the second step minus the first */
+    int32_t original; /* 1: the result minus the input; -1: the input minus the result; or 0 */
 } crn_morphology_recipe;
 
 static inline crn_morphology_recipe crn_morphology_recipe_of(crn_morphology_operation operation)
@@ -55,7 +55,7 @@ static inline crn_morphology_recipe crn_morphology_recipe_of(crn_morphology_oper
     return recipe;
 }
 
-/* a - b, as the operations that are differences mean it, and a result as it is written. */
+/* The subtraction of the difference operations, and the final value as it is stored. */
 static inline __device__ float crn_morphology_less(float a, float b)
 {
     float d = a - b;
@@ -87,7 +87,7 @@ static inline __device__ uint8_t crn_morphology_complement(uint8_t v)
     return (uint8_t)~v;
 }
 
-/* As minima read it: NaN is neutral. */
+/* A pixel as minima read it: NaN is neutral. */
 static inline __device__ float crn_morphology_clean(float v, bool complement)
 {
     return v != v ? __uint_as_float(0x7f800000u) : complement ? -v : v;

@@ -1,4 +1,4 @@
-/* Elements other than rectangles: what the host works out (chords.cuh). */
+/* Elements other than rectangles: the host code (chords.cuh). */
 #include "gpu/morphology/chords.cuh"
 
 extern "C" {
@@ -8,7 +8,7 @@ extern "C" {
 #define SIDE_MAX        64        /* of an element */
 #define PLANE_WORDS_MAX (1 << 24) /* more than any block has */
 
-/* Runs and levels, before a tile's layout makes offsets of them. In pixels. */
+/* Runs and levels in pixels, before a tile's layout turns them into offsets. */
 typedef struct chords_run {
     int32_t dx, dy, length, level;
 } chords_run;
@@ -57,7 +57,7 @@ static bool find_runs(chords_plan *p, const crn_element *e, bool reflect)
     return true;
 }
 
-/* Levels up to `length`, which is greater than all before. */
+/* Adds levels up to `length`, which is greater than all before. */
 static bool climb_to(chords_plan *p, int32_t length)
 {
     int32_t steps[CRN_CHORD_LEVELS_MAX], count = 0, last = p->lengths[p->level_count];
@@ -74,7 +74,8 @@ static bool climb_to(chords_plan *p, int32_t length)
     return true;
 }
 
-/* The longest length, where but one run has it, is no level: the run becomes two or three. */
+/* If only one run has the longest length, it becomes two or three shorter
+ * runs and needs no level. */
 static void split_longest(chords_plan *p)
 {
     int32_t top = p->level_count, found = 0, at = 0;
@@ -98,7 +99,7 @@ static void split_longest(chords_plan *p)
     p->level_count--;
 }
 
-/* The radius if all pixels with |x| + |y| up to it are members, and no others. */
+/* The radius if exactly the pixels with |x| + |y| up to it are members, else 0. */
 static int32_t rhombus_radius(const chords_plan *p)
 {
     int32_t radius = p->run_count / 2;
@@ -142,8 +143,8 @@ static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_
     return true;
 }
 
-/* Of one step, whose level 0 is the plane at `base`; `column` of it belongs to the result's first,
- * for a run at dx 0. */
+/* Layout of one step, whose level 0 is the plane at `base`; for a run at dx 0, the result's first
+ * column reads its `column`. */
 static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t number, int32_t base,
                          int32_t column, int32_t base_columns, int32_t plane_words,
                          int32_t per_word)
@@ -174,7 +175,7 @@ static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t numbe
     }
 }
 
-/* Bytes of shared memory; SIZE_MAX: more than can be. */
+/* Computes the layout; returns bytes of shared memory, SIZE_MAX if impossible. */
 static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size, int32_t rows,
                       int32_t columns)
 {
@@ -192,8 +193,8 @@ static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size
     int32_t middle = crn_round_up(rows + (chain ? b->above + b->below : 0), per_word);
     int32_t reach = chain ? a->above + a->below : b->above + b->below;
     job->loaded_rows = crn_round_up(middle + reach, per_word) / per_word;
-    /* Of thousands of lanes the reach alone may be more than a block's memory, and than counts
-     * reach. */
+    /* With thousands of interleaved planes the halo alone may exceed a block's memory and the
+     * range of the counts. */
     if ((int64_t)job->loaded_rows * job->pitch > PLANE_WORDS_MAX)
         return SIZE_MAX;
     int32_t plane_words = crn_round_up(job->loaded_rows * job->pitch, 4);
@@ -212,16 +213,16 @@ static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size
         last->rows = rows / per_word;
         last->columns = crn_divider_of(columns);
         last->base_rows = chain ? first->rows : job->loaded_rows;
-        /* A chain's second step has no use for what was loaded. */
+        /* The second step of a chain does not need the loaded tile. */
         last->to = chain ? 0 : planes++ * plane_words;
     }
-    /* Bytes have left the first step's plane, or what was loaded, when they are staged; floats come
-     * from it. */
+    /* u8: stages in the first step's plane or the loaded tile, which are read no more. f32: results
+     * go straight to the stage, so it must not be a plane that they are computed from. */
     job->stage = size == 4 ? (chain ? 0 : job->steps[recipe->steps - 1].to) : chain ? first->to : 0;
     return (size_t)planes * (size_t)plane_words * 4;
 }
 
-/* The work in a tile: words read, two for a pass over a pixel of a rectangle. */
+/* A tile's work in words read; two count as one pass over a pixel of a rectangle. */
 static double work_of(const crn_chord_job *job)
 {
     double work = 2.0 * job->loaded * job->loaded_rows;

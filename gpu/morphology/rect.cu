@@ -1,31 +1,31 @@
 /*
- * Rectangles, in one launch: windows down the columns of what is loaded, windows along the rows,
- * and for a second step along the rows again, then down the columns on the way out.
+ * Rectangles, in one launch: sliding minima down the columns of the loaded tile, then along the
+ * rows; a second step goes along the rows again, then down the columns while storing.
  *
- * A thread takes some results of a line whose windows overlap: what all windows see is taken once,
- * and the rest grows from there to both sides, so that a result costs about three minima whatever
- * the window's length (van Herk, Gil and Werman).
+ * Sliding minima follow van Herk, Gil and Werman: a thread takes some neighbouring results of a
+ * line, computes the minimum of what all their windows share once, and extends it to both sides, so
+ * that a result costs about three minima for any window length.
  */
 #include "gpu/morphology/tile.cuh"
 
-/* The passes over one tile. Lengths of lines in words where nothing else is said. */
+/* The passes over one tile. Lengths of lines are in words unless stated otherwise. */
 typedef struct rect_job {
     crn_tile_picture picture;
     int32_t width, height;       /* of the element */
-    int32_t above[2], left[2];   /* of a step's window, in pixels */
-    int32_t loaded_rows, loaded; /* what is loaded: rows, columns (of whole 16 bytes) */
-    int32_t lead;                /* columns of it before the tile's result */
+    int32_t above[2], left[2];   /* extent of a step's window before its anchor, in pixels */
+    int32_t loaded_rows, loaded; /* size of the loaded tile: rows, columns (whole 16 bytes) */
+    int32_t lead;                /* loaded columns before the tile's result */
     int32_t plane_rows;          /* rows between the passes */
     int32_t pitch;               /* of a row of words */
-    int32_t pixels[2];           /* results of a step along a row, per lane */
+    int32_t pixels[2];           /* results of a step along a row, per interleaved plane */
     int32_t plane_words;
-    /* Chunks of 16 bytes in a row of what is loaded, WIDE columns in it, in the result; lines of
-     * results along a row, and those of one kind: crn_divider for all that threads share out. */
+    /* crn_divider for all divisors of thread indices: chunks of 16 bytes in a loaded row, WIDE
+     * columns in it, in the result; lines of results along a row, and those of the faster index. */
     crn_divider chunks, wide, wide_out, lines[2], fast[2];
 } rect_job;
 
-/* P results of a line whose windows of `window` >= P begin at 0, 1, ... P - 1. Some are read before
- * some are written: the compiler must take it that they might be the same. */
+/* P results of a line, whose windows of `window` >= P begin at 0, 1, ... P - 1. Reads are batched
+ * before writes: the compiler must assume that they alias and keeps their order. */
 template <int P, typename Source, typename Sink>
 static __device__ void slide(Source &from, Sink &to, int32_t window)
 {
@@ -84,7 +84,7 @@ static __device__ void slide_any(Source &from, Sink &to, int32_t window)
         slide<P>(from, to, window);
 }
 
-/* A pass down the columns: `wide` times WIDE of them, `rows` of results. */
+/* A pass down `wide` times WIDE columns, with `rows` results each. */
 template <int P, int WINDOW, typename Pass>
 static __device__ void down_by(const Pass &pass, const crn_divider &by, int32_t rows,
                                int32_t window)
@@ -116,7 +116,7 @@ static __device__ void down(const Pass &pass, const crn_divider &wide, int32_t r
         down_by<16, 0>(pass, wide, rows, window);
 }
 
-/* From what is loaded into a plane of words. */
+/* From the loaded tile into a plane of words. */
 template <typename T> struct in_pass {
     typedef typename crn_words<T>::word word;
     const word *from;
@@ -136,7 +136,7 @@ template <typename T> struct in_pass {
     }
 };
 
-/* From a plane of words into the picture. */
+/* From a plane of words into the image. */
 template <typename T> struct out_pass {
     const typename crn_words<T>::word *from;
     int32_t pitch;
@@ -156,7 +156,7 @@ template <typename T> struct out_pass {
     }
 };
 
-/* Along a row, every pixel of one lane. LANES 0: any number of them. */
+/* Along a row, the pixels of one interleaved plane. LANES 0: any number of planes. */
 template <typename T, int LANES> struct along_source {
     const typename crn_words<T>::word *from;
     int32_t lanes;
@@ -179,8 +179,9 @@ template <typename T, int LANES> struct along_sink {
     }
 };
 
-/* A pass along the rows: a step's results of every lane. Eight rows side by side, whose pitch is 4
- * banks, and 4 places that differ in the last 2 bits keep a warp's reads apart. */
+/* A pass along the rows, for all interleaved planes. A warp works on eight rows, whose
+ * pitch is 4 banks, at 4 columns that differ in the last 2 bits, so that its reads are
+ * free of bank conflicts. */
 template <typename T, int LANES, int P, int WINDOW>
 static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
                                 typename crn_words<T>::word *to, int32_t step, uint32_t flip)
@@ -235,7 +236,7 @@ static __device__ void along(const rect_job &job, const typename crn_words<T>::w
     __syncthreads();
 }
 
-/* Tiles that lie wholly on the picture, in whole chunks. */
+/* For tiles that lie wholly inside the image, in whole chunks. */
 template <typename T>
 static __device__ void load_inside(const rect_job &job, const char *from, bool complement,
                                    uint4 *to)
@@ -294,7 +295,7 @@ static __device__ void load_rows(const rect_job &job, const crn_tile_place &plac
     }
 }
 
-/* One step from the picture into a plane: load, down, along. `first` is lost. */
+/* One step from the image into a plane: load, down, along. Overwrites `first`. */
 template <typename T>
 static __device__ void make_step(const rect_job &job, const crn_tile_place &place, int32_t step,
                                  uint4 *loaded, typename crn_words<T>::word *first,
@@ -327,7 +328,7 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
 {
     typedef typename crn_words<T>::word word;
     extern __shared__ uint4 shared[];
-    /* The plane that a step ends in lies where its picture was loaded. */
+    /* A step's result plane shares memory with the loaded tile. */
     word *second = reinterpret_cast<word *>(shared), *first = second + job.plane_words;
     word *third = first + job.plane_words;
     const crn_tile_picture &p = job.picture;
@@ -349,13 +350,13 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
     }
 }
 
-/* Results of a line that a thread takes, as `along` chooses them. */
+/* Results of a line per thread, as `along` selects them. */
 static int32_t results_along(int32_t window)
 {
     return window < 3 ? 7 : window == 3 ? 15 : window < 7 ? 3 : window < 15 ? 7 : 15;
 }
 
-/* Lays a tile out; bytes of shared memory, 0 when there is no such tile. */
+/* Computes a tile's layout; returns bytes of shared memory, 0 if there is no such tile. */
 static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns)
 {
     const crn_morphology_recipe *recipe = &job->picture.recipe;
@@ -373,7 +374,7 @@ static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns
     job->pixels[0] = job->pixels[1] + (chain ? reach : 0);
     if (job->pixels[1] < results)
         return 0;
-    /* Behind `lead` less the left reach, which is less than a chunk but for the parallel steps. */
+    /* `lead` minus the left reach, less than a chunk except for parallel steps. */
     int32_t unused = job->lead - (recipe->parallel ? (reach - left) * lanes : left * lanes);
     job->loaded = crn_round_up(unused + (job->pixels[0] + reach) * lanes, chunk);
     job->plane_rows = crn_round_up(rows + (chain ? job->height - 1 : 0), per_word);
@@ -385,7 +386,7 @@ static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns
     return (size_t)job->plane_words * 4 * (recipe->parallel ? 3 : 2);
 }
 
-/* The work in a tile, in passes over a pixel. */
+/* A tile's work for the cost model, in passes over a pixel. */
 static double work_of(const rect_job *job)
 {
     const crn_tile_picture *p = &job->picture;

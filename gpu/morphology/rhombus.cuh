@@ -1,10 +1,10 @@
-/* Rhombi in registers: all pixels with |x| + |y| <= radius. */
+/* Rhombi (all pixels with |x| + |y| <= radius), in registers. */
 #ifndef CRN_GPU_MORPHOLOGY_RHOMBUS_CUH
 #define CRN_GPU_MORPHOLOGY_RHOMBUS_CUH
 
 #include "gpu/morphology/chords.cuh"
 
-/* What surrounds a pixel in its row: itself, with its neighbours, with theirs. */
+/* Minima of 1, 3 and 5 pixels of a row, centred on a pixel. */
 template <typename Cell> struct crn_rhombus_row {
     Cell one, three, five;
 };
@@ -34,7 +34,7 @@ static __device__ void crn_rhombus_column(const float *at, int32_t pitch, int32_
     const int rows = CRN_RHOMBUS_ROWS;
 #pragma unroll
     for (int j = 0; j < rows + 2 * RADIUS; j++) {
-        /* Nearest the middle of which result is it? */
+        /* Distance to the nearest result's row: it limits how wide a minimum is needed. */
         int outside = j < RADIUS ? RADIUS - j : j >= rows + RADIUS ? j - rows - RADIUS + 1 : 0;
         crn_rhombus_row<float> row = crn_rhombus_read<float, RADIUS>(at, lanes, RADIUS - outside);
         at += pitch;
@@ -49,14 +49,14 @@ static __device__ void crn_rhombus_column(const float *at, int32_t pitch, int32_
     }
 }
 
-/* The last row of a word of rows, and the first of the next: a step down, or up, of one row turns
- * even into odd ones and these into even ones of two words. */
+/* The last row of one word of rows, and the first of the next: moving by one row turns even rows
+ * into odd ones, and odd rows into even ones of two words. */
 static inline __device__ uint32_t crn_rhombus_across(uint32_t a, uint32_t b)
 {
     return __byte_perm(a, b, 0x5533);
 }
 
-/* The least of `by` and a word's rows one further up and one further down. */
+/* Minimum of `by`, the rows one further up and those one further down. */
 static inline __device__ crn_bytes crn_rhombus_beside(crn_bytes by, crn_bytes above, crn_bytes at,
                                                       crn_bytes below)
 {

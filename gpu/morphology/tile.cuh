@@ -1,9 +1,9 @@
 /*
- * Tiles: what the kernels share that do a whole operation in one launch.
+ * Tiles, for the kernels that do a whole operation in one launch.
  *
- * A block loads a tile of the picture and what the element reaches around it into shared memory,
- * works there, and writes the result. A picture is a row of columns, all planes of an interleaved
- * one side by side: the neighbour stands `lanes` columns away.
+ * A block loads a tile of the image and the halo that the element reaches into shared memory, works
+ * there, and stores the result. The columns of an interleaved image are the elements of its rows: a
+ * pixel's neighbour is `lanes` (the number of interleaved planes) columns away.
  */
 #ifndef CRN_GPU_MORPHOLOGY_TILE_CUH
 #define CRN_GPU_MORPHOLOGY_TILE_CUH
@@ -13,7 +13,7 @@
 #define CRN_TILE_THREADS_MAX 512
 #define CRN_TILE_ROW_MAX     (1 << 21) /* bytes from row to row */
 
-/* n / by for n * by < 2^32, without the division. */
+/* n / by for n * by < 2^32, by multiplication. */
 typedef struct crn_divider {
     uint32_t by, factor;
 } crn_divider;
@@ -29,7 +29,7 @@ static inline __device__ int32_t operator/(int32_t n, const crn_divider &d)
     return d.by == 1 ? n : (int32_t)__umulhi((uint32_t)n, d.factor);
 }
 
-/* A caller's picture and how it is cut up. Strides in bytes. */
+/* A caller's image and how it is split into tiles. Strides in bytes. */
 typedef struct crn_tile_picture {
     const char *in;
     char *out;
@@ -37,17 +37,17 @@ typedef struct crn_tile_picture {
     ptrdiff_t in_plane, in_view, out_plane, out_view;
     crn_divider planes; /* of a view: 1 when interleaved */
     int32_t height, columns, lanes;
-    int32_t in_aligned; /* every row begins at a multiple of so many bytes: 16, 4, 1 */
+    int32_t in_aligned; /* alignment of every row, in bytes: 16, 4, 1 */
     int32_t out_aligned;
-    int32_t rows_at, columns_at; /* of a tile's result; multiples of 16 */
+    int32_t rows_at, columns_at; /* size of a tile's result; multiples of 16 */
     crn_morphology_recipe recipe;
 } crn_tile_picture;
 
-/* Where a block works. */
+/* Position of a block's tile. */
 typedef struct crn_tile_place {
     const char *in;
     char *out;
-    int32_t row, column; /* of the picture, where the tile's result begins */
+    int32_t row, column; /* of the image, where the tile's result begins */
 } crn_tile_place;
 
 static inline __device__ crn_tile_place crn_tile_place_of(const crn_tile_picture &p)
@@ -68,7 +68,7 @@ template <typename T> static __device__ uint4 crn_tile_neutral()
     return {v, v, v, v};
 }
 
-/* 16 bytes from the picture's `row` and `column` on, at its sides or not aligned. */
+/* Loads 16 bytes at the image's `row` and `column` when they are unaligned or cross its border. */
 template <typename T>
 static __device__ __noinline__ uint4 crn_tile_gather(const crn_tile_picture &p, const char *from,
                                                      int32_t column, bool complement)
@@ -97,8 +97,8 @@ static inline __device__ uint4 crn_tile_words(const char *from)
     return {__ldg(words), __ldg(words + 1), __ldg(words + 2), __ldg(words + 3)};
 }
 
-/* COUNT chunks of 16 bytes that begin at (rows[i], columns[i]); neutral off the picture, and where
- * `there` says that there is nothing to do. */
+/* Loads COUNT chunks of 16 bytes at (rows[i], columns[i]); neutral outside the image, and
+ * where `there` is false. */
 template <typename T, int COUNT>
 static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
                                      const int32_t (&rows)[COUNT], const int32_t (&columns)[COUNT],
@@ -131,8 +131,8 @@ static __device__ void crn_tile_load(const crn_tile_picture &p, const char *in,
 }
 
 /*
- * Rows of WIDE columns of the result, in order, as a picture has them: straight into the caller's
- * where the tile lies wholly on it and that is all; else into shared memory, for
+ * Stores rows of WIDE columns of the result in order: directly into the caller's image if the tile
+ * lies wholly inside it and nothing is subtracted; else into shared memory, for
  * crn_tile_put_staged.
  */
 template <typename T> struct crn_out_sink {
@@ -146,7 +146,7 @@ template <typename T> struct crn_out_sink {
     }
 };
 
-/* Where a tile's result goes first. */
+/* Where a tile's result is stored first. */
 typedef struct crn_tile_variant {
     bool staged;
     char *to;
@@ -179,7 +179,7 @@ static inline __device__ uint32_t crn_words_less(uint32_t a, uint32_t b, float)
     return __float_as_uint(crn_morphology_less(__uint_as_float(a), __uint_as_float(b)));
 }
 
-/* Four columns, or one of f32, of a plane's row as they stand in a picture. */
+/* Four columns (one of f32) of a plane's row, in the image's layout. */
 static inline __device__ uint32_t crn_plane_word(const uint32_t *plane, int32_t pitch, int32_t row,
                                                  int32_t column)
 {
@@ -221,7 +221,8 @@ static __device__ void crn_tile_put_word(const crn_tile_picture &p, const crn_ti
             to[i] = (char)(word >> (8 * i));
 }
 
-/* What was staged into the picture: less a plane, or NULL, and what the recipe still wants. */
+/* Stores the staged result into the image, minus a plane (or NULL), and applies the
+ * recipe's difference. */
 template <typename T>
 static __device__ void crn_tile_put_staged(const crn_tile_picture &p, const crn_tile_place &place,
                                            const uint32_t *stage,
@@ -241,9 +242,9 @@ static __device__ void crn_tile_put_staged(const crn_tile_picture &p, const crn_
     }
 }
 
-/* What of a plane stands off the picture. */
+/* The part of a plane that lies outside the image. */
 typedef struct crn_tile_off {
-    int32_t row, column;   /* of the picture, for the first of the plane */
+    int32_t row, column;   /* of the image, for the first of the plane */
     int32_t rows, columns; /* rows of words */
 } crn_tile_off;
 
@@ -254,7 +255,7 @@ static __device__ bool crn_tile_is_off(const crn_tile_picture &p, const crn_tile
            off.column + off.columns > p.columns;
 }
 
-/* It counts for nothing in the next step: columns wholly, of the others rows. */
+/* Sets that part to the neutral value for the next step: whole columns, and rows of the others. */
 template <typename T>
 static __device__ void crn_tile_blank(const crn_tile_picture &p, const crn_tile_off &off,
                                       typename crn_words<T>::word *plane, int32_t pitch)
@@ -289,21 +290,22 @@ static inline int32_t crn_round_up(int32_t n, int32_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Threads of a block, and its shared memory. */
+/* Block size and dynamic shared memory. */
 typedef struct crn_tile_launch {
     int32_t threads;
     size_t bytes;
 } crn_tile_launch;
 
 /*
- * What a picture costs in tiles with so much work (in passes over a pixel) and shared memory each;
- * how many threads they should have. Where four blocks fit, they have half as many threads as where
- * two do; in_fours: what that costs against two. One alone has nobody to work while it waits.
+ * Cost model: the time for an image in tiles of so much work (in passes over a pixel) and shared
+ * memory each; sets the number of threads. With four blocks per multiprocessor they have half as
+ * many threads as with two; in_fours is the cost of that relative to two. A single block has none
+ * to overlap its stalls with.
  */
 double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
                      double work, double in_fours, crn_tile_launch *launch);
 
-/* A kernel of tiles on that many planes. */
+/* Launches a tile kernel on that many planes. */
 template <typename JOB>
 static inline int crn_tile_launch_on(const crn_context *context, void (*kernel)(JOB),
                                      int32_t planes, const crn_tile_launch &how, const JOB &job)
@@ -316,11 +318,11 @@ static inline int crn_tile_launch_on(const crn_context *context, void (*kernel)(
     return crn_gpu_launch_kernel(context, kernel, blocks, how.threads, how.bytes, job);
 }
 
-/* Fills what does not depend on the size of tiles; false: tiles do not take such images. */
+/* Fills the fields that do not depend on the tile size. false: tiles do not support such images. */
 bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
                          const crn_image *in, const crn_image *out, crn_tile_picture *ret_picture);
 
-/* In one launch; -ENOTSUP: not with this picture or element. */
+/* One launch for the whole operation; -ENOTSUP if not possible with this image or element. */
 int crn_morphology_rect(crn_context *context, const crn_morphology_params *params,
                         const crn_tile_picture *picture, crn_type type);
 int crn_morphology_chords(crn_context *context, const crn_morphology_params *params,

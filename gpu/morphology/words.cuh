@@ -1,8 +1,8 @@
 /*
- * Words: what a tile is between passes: of f32 one pixel, of u8 four, one below the other, so that
- * a neighbour in a row is a whole word away whatever the lanes. Bytes are compared in pairs, as the
- * high bytes of 16-bit numbers (what stands in the low ones never decides); a word becomes two
- * registers, for its even and its odd bytes.
+ * The layout of a tile between passes, in 32-bit words: of f32 one pixel, of u8 four pixels of a
+ * column, so that the neighbour in a row is a whole word away for any number of interleaved planes.
+ * Bytes are compared in pairs, as the high bytes of 16-bit numbers (the low bytes never decide); a
+ * word is expanded to two registers, for its even and its odd bytes.
  */
 #ifndef CRN_GPU_MORPHOLOGY_WORDS_CUH
 #define CRN_GPU_MORPHOLOGY_WORDS_CUH
@@ -11,7 +11,7 @@
 
 #define CRN_NEUTRAL_FLOAT __uint_as_float(0x7f800000u)
 
-/* Four bytes as two registers: see above. */
+/* Four bytes in two registers, as described above. */
 typedef struct crn_bytes {
     uint32_t even, odd;
 } crn_bytes;
@@ -131,8 +131,8 @@ template <typename Word> static inline __device__ Word *crn_ahead(Word *from, in
     return reinterpret_cast<Word *>(reinterpret_cast<uintptr_t>(from) + (uintptr_t)(intptr_t)bytes);
 }
 
-/* Into shared memory at once, as the compiler does
- * not: words one by one get in each other's way. */
+/* One vector store, which the compiler does not generate by itself: single words
+ * cause bank conflicts. */
 static inline __device__ void crn_result_store(uint32_t *to, uint4 v)
 {
 #ifdef __CUDA_ARCH__
@@ -157,8 +157,8 @@ static inline __device__ void crn_result_store(float *to, float2 v)
 }
 
 /*
- * WIDE columns of rows that lie in shared memory as they do in the picture (of f32: or in a plane
- * of words). Rows are asked for in order; `row` is counted from the first.
+ * Reads WIDE columns per row from shared memory in the image's layout (f32: or from a plane of
+ * words). Rows are read in order; `row` counts from the first.
  */
 template <typename T> struct crn_row_source {
     const typename crn_words<T>::word *from;
@@ -171,7 +171,7 @@ template <typename T> struct crn_row_source {
     }
 };
 
-/* The same out of a plane of words: from a multiple of 4 rows on. */
+/* The same from a plane of words, starting at a multiple of 4 rows. */
 template <typename T> struct crn_plane_source : crn_row_source<T> {
 };
 
@@ -190,7 +190,7 @@ template <> struct crn_plane_source<uint8_t> {
     }
 };
 
-/* Rows of WIDE columns into a plane of words, in order. */
+/* Stores rows of WIDE columns into a plane of words, in order. */
 template <typename T> struct crn_plane_sink;
 
 template <> struct crn_plane_sink<float> {
@@ -203,7 +203,7 @@ template <> struct crn_plane_sink<float> {
     }
 };
 
-/* Four rows of bytes as words. */
+/* Transposes four rows of bytes into words. */
 static inline __device__ uint4 crn_bytes_upright(const crn_bytes (&rows)[4])
 {
     uint32_t even_top = __byte_perm(rows[0].even, rows[1].even, 0x7351);
