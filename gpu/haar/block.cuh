@@ -1,4 +1,4 @@
-/* A thread's block of pixels (haar.cuh), in its registers. */
+/* A thread's block of pixels, in registers (haar.cuh). */
 #ifndef CRN_GPU_HAAR_BLOCK_CUH
 #define CRN_GPU_HAAR_BLOCK_CUH
 
@@ -6,18 +6,19 @@
 
 /* How a block can be read and written. */
 typedef enum crn_haar_reach {
-    CRN_HAAR_ROWS,  /* all of it lies in the picture, and rows go 16 bytes (u8: 8) at a time */
-    CRN_HAAR_WHOLE, /* all of it lies in the picture */
-    CRN_HAAR_EDGE,  /* a part of it */
+    CRN_HAAR_ROWS,  /* wholly inside the image; rows are read and written 16 bytes (u8: 8) at a
+                       time */
+    CRN_HAAR_WHOLE, /* wholly inside the image */
+    CRN_HAAR_EDGE,  /* partly inside */
 } crn_haar_reach;
 
-/* Values 2^K apart in a block, and where they lie: a quadrant of level K, or the pixels. */
+/* Where a block's values that are 2^K apart go: a quadrant of level K, or the pixels. */
 typedef struct crn_haar_window {
     ptrdiff_t at, row_stride, step; /* of the first, in elements */
-    int32_t rows, columns;          /* so many from there on lie in the quadrant */
+    int32_t rows, columns;          /* number of them from there on that lie in the quadrant */
 } crn_haar_window;
 
-/* Of the block whose first pixel is (y, x). Level 0 has one quadrant: the pixels. */
+/* For the block whose first pixel is (y, x). Level 0 has one quadrant: the pixels. */
 static __device__ __forceinline__ crn_haar_window crn_haar_window_of(const crn_gpu_haar_job &job,
                                                                      const crn_haar_view &view,
                                                                      int32_t y, int32_t x, int k,
@@ -97,9 +98,9 @@ static __device__ __forceinline__ void crn_haar_store_row(float *to, const float
     }
 }
 
-/* --- values of a block, 2^K apart from (oy, ox) on --- */
+/* --- values of a block, 2^K apart, starting at (oy, ox) --- */
 
-/* Those that lie out of the window become 0. */
+/* Values outside the window become 0. */
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], int oy, int ox,
                                                      const T *from, const crn_haar_window &window,
@@ -166,8 +167,8 @@ static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N]
 
 /* --- levels --- */
 
-/* Level K becomes level K + 1. high and wide: of level K from the block's first on. With SOFTEN the
- * differences are softened, and those that are not kept become 0. */
+/* From level K to level K + 1. high, wide: extent of level K from the block's first value on. With
+ * SOFTEN the differences are soft-thresholded, and those that do not exist become 0. */
 template <int K, crn_haar_reach REACH, bool SOFTEN, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC], int32_t high,
                                                         int32_t wide, float threshold)
@@ -198,7 +199,7 @@ static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC
         }
 }
 
-/* Level K of level K + 1. */
+/* From level K + 1 back to level K. */
 template <int K, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_inverse(float (&block)[N][N][VEC])
 {

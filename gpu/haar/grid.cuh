@@ -1,4 +1,4 @@
-/* Averages and differences in place in memory (haar.cuh), by all threads of a CTA. */
+/* The transform in place in memory, by all threads of a CTA (haar.cuh). */
 #ifndef CRN_GPU_HAAR_GRID_CUH
 #define CRN_GPU_HAAR_GRID_CUH
 
@@ -6,19 +6,19 @@
 
 typedef struct crn_haar_grid {
     float *at;
-    ptrdiff_t row_stride, step; /* of its elements; channels lie side by side */
+    ptrdiff_t row_stride, step; /* of its elements; channels are adjacent */
     int32_t down, across, channels;
-    int32_t first; /* the level that they are of */
-    int32_t y, x;  /* where it begins there */
+    int32_t first; /* the level of its elements */
+    int32_t y, x;  /* its origin on that level */
 } crn_haar_grid;
 
-/* The channels' own place in an image by quadrants. */
+/* The same channels in an image by quadrants. */
 typedef struct crn_haar_channels {
     ptrdiff_t row_stride, step, stride; /* stride: from channel to channel */
-    int32_t count;                      /* that there are; a grid may have more */
+    int32_t count;                      /* number of channels that exist; a grid may have more */
 } crn_haar_channels;
 
-/* One square of the grid, at level `first` + j. */
+/* A square of 2 x 2 values of the grid, at level `first` + j. */
 typedef struct crn_haar_square {
     float *a, *b, *c, *d;
     int32_t y, x, channel; /* of its average, on the whole of the next level */
@@ -30,7 +30,7 @@ static __device__ __forceinline__ int32_t crn_haar_squares(const crn_haar_grid &
     return crn_haar_halved(grid.down, j + 1) * crn_haar_halved(grid.across, j + 1) * grid.channels;
 }
 
-/* false: it lies out of the picture. */
+/* Returns false if the square lies outside the image. */
 static __device__ __forceinline__ bool crn_haar_square_of(const crn_gpu_haar_job &job,
                                                           const crn_haar_grid &grid, int32_t j,
                                                           int32_t i, crn_haar_square *ret)
@@ -54,7 +54,7 @@ static __device__ __forceinline__ bool crn_haar_square_of(const crn_gpu_haar_job
     return y < high && x < wide_all;
 }
 
-/* Where the average of that square lies in the quadrants of level k, and how far the others are. */
+/* Offset of the square's average in its quadrant of the next level. */
 static __device__ __forceinline__ ptrdiff_t crn_haar_place(const crn_haar_channels &channels,
                                                            const crn_haar_square &square)
 {
@@ -62,7 +62,7 @@ static __device__ __forceinline__ ptrdiff_t crn_haar_place(const crn_haar_channe
            square.channel * channels.stride;
 }
 
-/* The squares' values, a twin for what is not there. */
+/* Reads the square's values; missing ones are copies of their neighbours. */
 static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &square, float (&q)[4])
 {
     q[0] = *square.a;
@@ -71,7 +71,8 @@ static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &squa
     q[3] = square.below ? (square.beside ? *square.d : q[2]) : q[1];
 }
 
-/* One level there: averages stay in the grid, `keep` has (square, its sums) for the differences. */
+/* One level forward: averages stay in the grid, `keep` gets (square, its sums)
+ * for the differences. */
 template <typename KEEP>
 static __device__ __forceinline__ void
 crn_haar_grid_down(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j, KEEP keep)
@@ -89,7 +90,7 @@ crn_haar_grid_down(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32
     }
 }
 
-/* The differences to `details` (NULL: nowhere). */
+/* Writes the differences to `details`, unless NULL. */
 static __device__ void crn_haar_grid_forward(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
                                              int32_t j, float *details,
                                              const crn_haar_channels &channels)
@@ -110,7 +111,7 @@ static __device__ void crn_haar_grid_forward(const crn_gpu_haar_job &job, const 
     });
 }
 
-/* The differences softened and left in the grid. */
+/* Soft-thresholds the differences and leaves them in the grid. */
 static __device__ void crn_haar_grid_soft_threshold(const crn_gpu_haar_job &job,
                                                     const crn_haar_grid &grid, int32_t j)
 {
@@ -125,7 +126,7 @@ static __device__ void crn_haar_grid_soft_threshold(const crn_gpu_haar_job &job,
     });
 }
 
-/* One level back, with differences from `details`, or with NULL from the grid. */
+/* One level back, with differences from `details`, or from the grid if NULL. */
 template <typename T>
 static __device__ void crn_haar_grid_inverse(const crn_gpu_haar_job &job, const crn_haar_grid &grid,
                                              int32_t j, const T *details,
@@ -162,8 +163,8 @@ static __device__ void crn_haar_grid_inverse(const crn_gpu_haar_job &job, const 
     }
 }
 
-/* The averages of the grid after j levels, to or from an image. `move` has (float &in the grid,
- * ptrdiff_t in the image). */
+/* Moves the grid's averages after j levels to or from an image: calls `move` with (float &in the
+ * grid, ptrdiff_t in the image). */
 template <typename MOVE>
 static __device__ __forceinline__ void
 crn_haar_grid_averages(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j,

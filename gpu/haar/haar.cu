@@ -1,4 +1,4 @@
-/* The Haar transform: which launches, and of what shape (haar.cuh). */
+/* The Haar transform: the entry. Decides number and shape of the launches (haar.cuh). */
 #include "gpu/haar/haar.cuh"
 
 extern "C" {
@@ -7,16 +7,16 @@ extern "C" {
 
 enum { STEPS_MAX = 3 };
 
-/* Averages between launches, and what denoising leaves of them. */
+/* Averages between launches, and their denoised counterparts. */
 enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
 
-/* Few enough for one CTA a plane to do all levels that are left. */
+/* Up to so many pixels per plane, one CTA does all remaining levels. */
 #define REST_PIXELS (128 * 128)
 
-/* Of a multiprocessor, below which blocks had better be smaller. */
+/* Threads per multiprocessor below which blocks should be smaller. */
 #define THREADS_BUSY 256
 
-/* Some levels in one launch. */
+/* Levels of one launch. */
 typedef struct haar_step {
     int32_t height, width, levels;
     bool rest;
@@ -27,7 +27,7 @@ typedef struct gpu_haar_plan {
     const crn_haar_params *params;
     const crn_image *in, *out;
     int32_t vec, lanes, views;
-    bool interleaved; /* lanes lie side by side */
+    bool interleaved;
     haar_step steps[STEPS_MAX];
     int32_t count;
     crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
@@ -61,7 +61,7 @@ static crn_haar_view view_of(const gpu_haar_plan *p, const crn_image *image)
     return view;
 }
 
-/* Scratch memory for pixels of a step, with aligned rows. */
+/* Takes scratch memory for a step's pixels, with aligned rows. */
 static int take_view(const gpu_haar_plan *p, int32_t slot, const haar_step *s,
                      crn_haar_view *ret_view)
 {
@@ -77,9 +77,9 @@ static int take_view(const gpu_haar_plan *p, int32_t slot, const haar_step *s,
     return 0;
 }
 
-/* --- the plan --- */
+/* --- steps --- */
 
-/* Four planes side by side can be read and written at once. */
+/* True if four interleaved planes can be read and written at once. */
 static bool has_fours(const crn_image *image)
 {
     uintptr_t bytes = 4 * crn_type_bytes(image->type);
@@ -88,7 +88,7 @@ static bool has_fours(const crn_image *image)
            (uintptr_t)image->data % bytes == 0;
 }
 
-/* So many threads with blocks of that many pixels keep the device busy. */
+/* True if blocks of that many pixels give enough threads to keep the device busy. */
 static bool has_enough(const gpu_haar_plan *p, int64_t block_pixels)
 {
     int64_t pixels = (int64_t)p->in->height * p->in->width * p->views;
@@ -152,7 +152,8 @@ static crn_gpu_haar_job job_of(const gpu_haar_plan *p, int32_t i)
     return job;
 }
 
-/* Can blocks of that side be read and written row by row? `u8`: what is read. */
+/* True if blocks of that side can be read and written by whole rows. `u8`: the
+ * type of what is read. */
 static bool has_aligned_blocks(const gpu_haar_plan *p, crn_haar_direction direction, bool u8,
                                const crn_gpu_haar_job *job, int32_t side_log2)
 {
@@ -167,13 +168,13 @@ static bool has_aligned_blocks(const gpu_haar_plan *p, crn_haar_direction direct
     return aligned;
 }
 
-/* A CTA's blocks: as many as its levels need, wide rather than high, and no wider than the
- * picture. */
+/* Chooses the CTA's blocks: as many as its levels need, wide rather than high, and no
+ * wider than the image. */
 static void set_shape(const gpu_haar_plan *p, crn_haar_lane lane, crn_gpu_haar_job *job)
 {
     const int32_t side_log2 = lane == CRN_HAAR_SINGLE ? 3 : 2;
     int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
-    int32_t most = lane == CRN_HAAR_FOUR ? 4 : 16; /* lanes */
+    int32_t most = lane == CRN_HAAR_FOUR ? 4 : 16; /* lanes per CTA */
     int32_t groups = crn_gpu_blocks(p->lanes, most);
     job->lanes_per_cta = p->interleaved ? crn_gpu_blocks(p->lanes, groups) : 1;
     if (needed > 0) {
@@ -190,7 +191,7 @@ static void set_shape(const gpu_haar_plan *p, crn_haar_lane lane, crn_gpu_haar_j
         job->across_log2--;
         job->down_log2++;
     }
-    /* Several lanes of many blocks would be too many threads. */
+    /* Several lanes of many blocks would exceed the maximum number of threads. */
     while (job->lanes_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
         job->lanes_per_cta--;
     job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
@@ -198,12 +199,12 @@ static void set_shape(const gpu_haar_plan *p, crn_haar_lane lane, crn_gpu_haar_j
     job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);
 }
 
-/* With all views set. `u8`: what is read. */
+/* All views of the job must be set. `u8`: the type of what is read. */
 static int launch(const gpu_haar_plan *p, const haar_step *s, crn_haar_direction direction, bool u8,
                   crn_gpu_haar_job *job)
 {
     if (s->rest) {
-        /* One plane a lane. */
+        /* One plane per lane. */
         crn_haar_view *views[3] = {&job->pixels, &job->details, &job->averages};
         for (int32_t i = 0; i < 3; i++)
             views[i]->lane_stride /= p->vec;
@@ -283,7 +284,7 @@ int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn
             r = inverse(&p, i);
         return r;
     }
-    /* To denoise, the averages alone go down; on the way back differences are made once more. */
+    /* Denoising goes down with the averages only; the way back recomputes the differences. */
     for (int32_t i = 0; r == 0 && i < (there ? p.count : p.count - 1); i++)
         r = forward(&p, i, there);
     for (int32_t i = p.count - 1; r == 0 && !there && i >= 0; i--)

@@ -1,43 +1,43 @@
 /*
- * The Haar transform: what its files share.
+ * Shared by the files of the Haar transform.
  *
- *   haar.cu          the entry: which launches, and of what shape
- *   block.cuh        a thread's square block of pixels, in its registers, there and back
- *   grid.cuh         the averages that blocks leave, in place in shared or in device memory
- *   kernels.cu       the kernels of both
- *   tail.cu          those of the second alone, for what few pixels are left
+ *   haar.cu          the entry: number and shape of the launches
+ *   block.cuh        a thread's square block of pixels, in registers, forward and inverse
+ *   grid.cuh         the averages of the blocks, in place in shared or in device memory
+ *   kernels.cu       the kernels for both
+ *   tail.cu          kernels that use grid.cuh only, for the last levels of few pixels
  *
- * A thread has a block of N x N pixels (N a power of two) of VEC planes that lie side by side: log2
- * N levels need nothing but its registers. The averages of a CTA's blocks, 2^a x 2^b of them, go on
- * in shared memory. Everything is in place: after k levels a block's averages stand 2^k apart, and
- * the differences of each level where the pixels were that the square's b, c and d began as.
+ * A thread has a block of N x N pixels (N a power of two) of VEC interleaved planes, called a lane;
+ * log2 N levels need nothing but its registers. The averages of a CTA's 2^a x 2^b blocks continue
+ * in shared memory. The transform is in place: after k levels a block's averages are 2^k apart, and
+ * the differences of each level stand where the square's pixels b, c and d were.
  *
- * "Level k" counts from a launch's first: 0 are its pixels. They are ceil(size / 2^k) high and
- * wide.
+ * "Level k" counts from a launch's first: level 0 is its pixels. A level is ceil(size / 2^k) high
+ * and wide.
  */
 #ifndef CRN_GPU_HAAR_HAAR_CUH
 #define CRN_GPU_HAAR_HAAR_CUH
 
 #include "gpu/device.cuh"
 
-/* Levels of one launch at most; further ones are another's, on the averages. */
+/* Maximum number of levels per launch; further ones take another launch, on the averages. */
 #define CRN_HAAR_FIRST_LEVELS_MAX 6
 
 #define CRN_HAAR_THREADS_MAX 256
 
-/* A plane's lane: its VEC planes. */
+/* An image as a kernel sees it, by lanes (groups of VEC planes). */
 typedef struct crn_haar_view {
     void *data;                 /* NULL: not wanted */
-    ptrdiff_t row_stride, step; /* as an image's */
+    ptrdiff_t row_stride, step; /* as in crn_image */
     ptrdiff_t lane_stride;      /* elements from lane to lane */
-    ptrdiff_t view_stride;      /* and from picture to picture */
+    ptrdiff_t view_stride;      /* elements from view to view */
 } crn_haar_view;
 
-/* One launch. */
+/* Arguments of one launch. */
 typedef struct crn_gpu_haar_job {
     crn_haar_view pixels;   /* forward, denoise: read; inverse: written */
-    crn_haar_view details;  /* forward: written, inverse: read: the differences, by quadrants */
-    crn_haar_view averages; /* forward: written; inverse, denoise: read, where there are any */
+    crn_haar_view details;  /* forward: written; inverse: read: the differences, by quadrants */
+    crn_haar_view averages; /* forward: written; inverse, denoise: read, if there are any */
     crn_haar_view denoised; /* denoise: written */
     int32_t height, width, levels;
     int32_t lanes, lanes_per_cta, lane_groups;
@@ -45,23 +45,24 @@ typedef struct crn_gpu_haar_job {
     int32_t tiles_across, tiles_down;
     int32_t views;
     float threshold;
-    bool aligned; /* blocks' rows, in all views and quadrants, to 16 bytes (u8: 8) */
+    bool aligned; /* blocks' rows are aligned to 16 bytes (u8: 8) in all views and quadrants */
     bool unit;
-    bool averages_are_floats; /* also where the details are u8 */
+    bool averages_are_floats; /* even if the details are u8 */
 } crn_gpu_haar_job;
 
 typedef enum crn_haar_lane {
     CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: aligned rows */
     CRN_HAAR_NARROW, /* one plane, blocks of 4 x 4: any strides, and few pixels */
-    CRN_HAAR_FOUR,   /* four planes side by side, blocks of 4 x 4: 16 bytes (u8: 4) a pixel */
+    CRN_HAAR_FOUR,   /* four interleaved planes, blocks of 4 x 4: 16 bytes (u8: 4) a pixel */
 } crn_haar_lane;
 
-/* The launches: u8 says what is read. 0 or a negative errno. */
+/* Launches the kernel; u8 is the type of what is read. 0 or a negative errno. */
 int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
                     const crn_gpu_haar_job *job);
 
-/* All levels of few pixels, a CTA a plane: job->pixels are f32, lanes are planes, and read and
- * written in place. forward and inverse as above; denoise leaves its result in the pixels. */
+/* All remaining levels of few pixels, one CTA per plane: job->pixels are f32, each plane is a
+ * lane, and they are read and written in place. forward and inverse as above; denoise leaves its
+ * result in the pixels. */
 int crn_haar_launch_tail(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_gpu_haar_job *job);
 
@@ -71,7 +72,8 @@ static __host__ __device__ inline int32_t crn_haar_halved(int32_t size, int32_t 
     return (int32_t)(((uint32_t)size + (1u << k) - 1) >> k);
 }
 
-/* a, b, c, d become the average and the differences along a row, a column and both; or back. */
+/* One butterfly: a, b, c, d become the average and the differences along a row, a column and both.
+ * It is its own inverse. */
 static __device__ __forceinline__ void crn_haar_sums(float &a, float &b, float &c, float &d)
 {
     float ab = a + b, cd = c + d, a_b = a - b, c_d = c - d;
@@ -81,14 +83,14 @@ static __device__ __forceinline__ void crn_haar_sums(float &a, float &b, float &
     d = (a_b - c_d) * 0.5f;
 }
 
-/* A NaN stays one, and what becomes 0 keeps its sign. */
+/* Keeps NaN, and the sign of what becomes 0. */
 static __device__ __forceinline__ float crn_haar_soft_threshold(float difference, float threshold)
 {
     float left = fabsf(difference) - threshold;
     return copysignf(left < 0 ? 0 : left, difference);
 }
 
-/* For every byte the sum of the two products is the quotient by 255 as a division rounds it. */
+/* byte / 255 by multiplication: for every byte the sum of the two products is correctly rounded. */
 static __device__ __forceinline__ float crn_haar_widen(uint32_t byte, bool unit)
 {
     float value = __uint_as_float(0x4B000000u | byte) - 0x1p23f;
@@ -106,7 +108,7 @@ static __device__ __forceinline__ float crn_haar_element(const uint8_t *from, bo
     return crn_haar_widen(*from, unit);
 }
 
-/* The lowest element of a lane of a picture. */
+/* The first element of a lane of a view. */
 template <typename T>
 static __device__ __forceinline__ T *crn_haar_at(const crn_haar_view &view, int32_t lane,
                                                  int32_t picture)

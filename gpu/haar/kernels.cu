@@ -1,11 +1,11 @@
-/* The Haar transform's kernels (haar.cuh). */
+/* Kernels of the Haar transform (haar.cuh). */
 #include "gpu/haar/block.cuh"
 #include "gpu/haar/grid.cuh"
 
 /* A CTA's tile, and a thread's block in it. */
 typedef struct gpu_haar_tile {
     int32_t y, x;           /* of the tile's first pixel */
-    int32_t group, picture; /* of lanes */
+    int32_t group, picture; /* group of lanes, and view */
     int32_t block_y, block_x, slot;
 } gpu_haar_tile;
 
@@ -31,10 +31,10 @@ template <int N> struct log2_of {
     static constexpr int value = N == 8 ? 3 : 2;
 };
 
-/* A thread's block on the picture. */
+/* Position of a thread's block in the image. */
 typedef struct spot {
     int32_t y, x, lane;
-    bool there; /* any pixel of it */
+    bool there; /* at least one pixel lies inside */
     crn_haar_reach reach;
 } spot;
 
@@ -55,7 +55,7 @@ template <crn_haar_reach REACH> struct reach_is {
     static constexpr crn_haar_reach value = REACH;
 };
 
-/* `what` for a block's reach. Launches whose rows are not aligned have blocks of 4 x 4. */
+/* Calls `what` with the block's reach. Launches with unaligned rows have blocks of 4 x 4. */
 template <int N, int VEC, typename WHAT>
 static __device__ __forceinline__ void at_reach(const spot &s, WHAT what)
 {
@@ -223,7 +223,7 @@ static __global__ void __launch_bounds__(CRN_HAAR_THREADS_MAX)
 
 /* --- inverse --- */
 
-/* All that the block takes from memory, in one go: nothing waits for what is made of it. */
+/* Issues all of the block's loads before the first result is used, so that all are in flight. */
 template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
 static __device__ __forceinline__ void load_levels(const crn_gpu_haar_job &job,
                                                    const gpu_haar_tile &t, const spot &s,
@@ -264,7 +264,7 @@ static __device__ __forceinline__ void load_average(const float *slot, float (&b
         block[0][0][v] = slot[v];
 }
 
-/* A block's own levels back, and its pixels to where they belong. */
+/* Inverts the levels of a block, and stores its pixels. */
 template <int N, int VEC>
 static __device__ __forceinline__ void
 restore_block(const crn_gpu_haar_job &job, const gpu_haar_tile &t, const spot &s,
@@ -278,7 +278,7 @@ restore_block(const crn_gpu_haar_job &job, const gpu_haar_tile &t, const spot &s
         });
 }
 
-/* What the levels of the grid leave in it. */
+/* Inverts the levels of the grid, in place. */
 template <typename T, int VEC>
 static __device__ void inverse_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
                                     const crn_haar_grid &grid)
@@ -333,7 +333,7 @@ soft_threshold_levels(const crn_gpu_haar_job &job, const spot &s, float (&block)
         soft_threshold_levels<K + 1, REACH>(job, s, block);
 }
 
-/* The averages of a launch's last level where they come from another. */
+/* Replaces the averages of a launch's last level if another launch has denoised them. */
 template <int K, crn_haar_reach REACH, int N, int VEC>
 static __device__ __forceinline__ void take_averages(const crn_gpu_haar_job &job,
                                                      const gpu_haar_tile &t, const spot &s,
@@ -358,7 +358,7 @@ static __device__ __forceinline__ void soft_threshold_block(const crn_gpu_haar_j
         take_averages<log2_of<N>::value, REACH>(job, t, s, block);
 }
 
-/* There and back. */
+/* Forward with soft threshold, and inverse. */
 template <int VEC>
 static __device__ void soft_threshold_grid(const crn_gpu_haar_job &job, const gpu_haar_tile &t,
                                            const crn_haar_grid &grid)

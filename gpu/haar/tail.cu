@@ -1,9 +1,9 @@
-/* All levels of few pixels (haar.cuh), a CTA a plane. */
+/* All remaining levels of few pixels, one CTA per plane (haar.cuh). */
 #include "gpu/haar/grid.cuh"
 
 #define THREADS 1024
 
-/* Of one plane: in place in the pixels' memory. */
+/* A grid over one plane, in place in the pixels' memory. */
 static __device__ crn_haar_grid rest_of(const crn_gpu_haar_job &job, int32_t plane, int32_t picture)
 {
     crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, picture),
