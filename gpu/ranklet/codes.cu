@@ -1,19 +1,19 @@
-/* Pixels side by side: u8 as they are, u16 as their ranks among those that the picture has. And at
- * the other end sums that become R. */
+/* Dense copies of the pixels: u8 as they are, u16 as ranks among the values that occur in the
+ * image. At the other end, converts sums to R. */
 #include "gpu/ranklet/ranklet.cuh"
 
 #define VALUES     65536
 #define THREADS    256
-#define IMAGES_MAX 65535 /* blocks in the grid's second direction */
+#define IMAGES_MAX 65535 /* maximum of the grid's y dimension */
 
 typedef struct placement {
     const void *data;
     ptrdiff_t step, row, plane, view;
     int32_t width, planes, images;
-    int64_t pixels; /* of an image */
+    int64_t pixels; /* per image */
 } placement;
 
-/* A pixel of an image by its number. */
+/* A pixel of an image by its index. */
 template <typename Code>
 static __device__ Code pixel_of(const placement &in, int32_t image, int64_t pixel)
 {
@@ -22,7 +22,7 @@ static __device__ Code pixel_of(const placement &in, int32_t image, int64_t pixe
     return static_cast<const Code *>(in.data)[at + y * in.row + x * in.step];
 }
 
-/* Where `ranks` is NULL pixels stay what they are. */
+/* Copies the pixels, mapped to `ranks` unless NULL. */
 template <typename Code>
 static __global__ void gather(placement in, const uint16_t *ranks, Code *codes)
 {
@@ -37,7 +37,7 @@ static __global__ void gather(placement in, const uint16_t *ranks, Code *codes)
     }
 }
 
-/* Which values there are: 1 in `ranks`, which is 0 before. */
+/* Sets `ranks`, zero before, to 1 for each value that occurs. */
 static __global__ void mark_values(placement in, uint16_t *ranks)
 {
     int64_t pixel = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
@@ -47,7 +47,8 @@ static __global__ void mark_values(placement in, uint16_t *ranks)
         ranks[static_cast<int64_t>(image) * VALUES + pixel_of<uint16_t>(in, image, pixel)] = 1;
 }
 
-/* Marks become ranks: a block an image, a thread so many values in a row. */
+/* Exclusive scan that turns the marks into ranks: one block per image, 64
+ * consecutive values per thread. */
 static __global__ void __launch_bounds__(1024) rank_values(uint16_t *ranks, int32_t *values)
 {
     __shared__ int32_t totals[32];
@@ -130,10 +131,10 @@ int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, cr
     return 0;
 }
 
-/* --- the other end --- */
+/* --- results --- */
 
-/* What is too much in each sum, as a count was told against the values below alone: |quarter|
- * |window|. Unsigned numbers wrap as they should. */
+/* Subtracts |quarter| |window|, the excess of each sum because it counts the values below only.
+ * Unsigned wrap-around is intended. */
 template <typename Sum, typename Unsigned>
 static __global__ void finish(crn_ranklet_job job, const Unsigned *sums)
 {

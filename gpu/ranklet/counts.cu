@@ -1,17 +1,17 @@
 /*
- * Larger windows. A block of threads goes down a tile of positions, row after row, and keeps for
- * each of its values how many of them the quarters have that begin at a position (tile.cuh;
- * b and d lie half a window right of a and c). A pixel that comes or goes changes as many counts as
- * a quarter is wide.
+ * Larger windows. A block moves down a tile of positions row by row and keeps, for each of its
+ * values, the histograms of the quarters that begin at each position (tile.cuh; b and d lie half a
+ * window right of a and c). An entering or leaving pixel changes as many counts as a quarter is
+ * wide.
  *
- * A thread runs through the values of a position with q, the window's pixels below: with q' those
- * below the next value, AW = sum over v of a(v) (q + q') - |a| |W|.
+ * A thread scans the values at a position with q, the number of the window's pixels below the
+ * value: with q' for the next value, AW = sum over v of a(v) (q + q') - |a| |W|.
  */
 #include "gpu/ranklet/tile.cuh"
 
 #define ALL CRN_RANKLET_ALL
 
-/* What a warp's lanes know of the parts before theirs, for window_below. */
+/* Exclusive scan of the parts' totals, one per warp lane, for window_below. */
 template <typename Code>
 static __device__ __forceinline__ int32_t parts_before(const crn_ranklet_plan &plan,
                                                        const crn_ranklet_tile<Code> &t)
@@ -21,7 +21,7 @@ static __device__ __forceinline__ int32_t parts_before(const crn_ranklet_plan &p
     return static_cast<int32_t>(crn_ranklet_add_lanes(mine) - mine);
 }
 
-/* The window's pixels below a group's values. */
+/* Number of the window's pixels below a group's values. */
 template <typename Code>
 static __device__ __forceinline__ uint32_t window_below(const crn_ranklet_plan &plan,
                                                         const crn_ranklet_tile<Code> &t,
@@ -37,7 +37,7 @@ typedef struct ranklet_sums {
     uint32_t aw, bw, cw;
 } ranklet_sums;
 
-/* Words of two values. */
+/* For words of two values. */
 static __device__ __forceinline__ ranklet_sums sum_bytes(int32_t left, int32_t right, int32_t words,
                                                          uint32_t q)
 {
@@ -73,7 +73,7 @@ static __device__ __forceinline__ ranklet_sums sum_narrow(int32_t left, int32_t 
     return s;
 }
 
-/* A row of positions, each group of values by itself. */
+/* Sums of a row of positions, per group of values. */
 template <typename Code, int KIND>
 static __device__ void sum_row(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                const crn_ranklet_tile<Code> &t)
@@ -93,8 +93,8 @@ static __device__ void sum_row(const crn_ranklet_job &job, const crn_ranklet_pla
     }
 }
 
-/* A row of positions, a thread a position, and at once to the sums of the values that other blocks
- * count. */
+/* Sums of a row of positions, one thread each, added to the global sums, to which other
+ * blocks add their values. */
 template <typename Code>
 static __device__ void sum_row_wide(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                     const crn_ranklet_tile<Code> &t, int32_t y)
@@ -135,7 +135,8 @@ static __device__ void sum_row_wide(const crn_ranklet_job &job, const crn_rankle
     }
 }
 
-/* The groups' sums together: out, or to those of the values that other blocks count. */
+/* Adds up the groups' sums and writes results, or adds to the global sums if other
+ * blocks count other values. */
 template <typename Code>
 static __device__ void add_groups(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
                                   const crn_ranklet_tile<Code> &t, int32_t y)
@@ -161,7 +162,7 @@ static __device__ void add_groups(const crn_ranklet_job &job, const crn_ranklet_
     }
 }
 
-/* The tile, for the values from t.first on. */
+/* Processes the tile for the values from t.first on. */
 template <typename Code, int KIND>
 static __device__ __forceinline__ void
 run_tile(const crn_ranklet_job &job, const crn_ranklet_plan &plan, const crn_ranklet_tile<Code> &t)

@@ -1,21 +1,21 @@
-/* Few windows, or ones whose counts of one value fill a block's memory already: each is counted by
- * itself, its rows shared out among blocks. */
+/* Few windows, or windows whose counts of one value exceed a block's memory: a histogram per
+ * window, whose rows are split among blocks. */
 #include "gpu/ranklet/ranklet.cuh"
 
 #define THREADS   256
-#define BYTES_MAX (INT64_C(64) << 20) /* counts of the windows that are counted at once */
+#define BYTES_MAX (INT64_C(64) << 20) /* histograms of the windows that are counted at once */
 #define BLOCKS    1024
 
-/* In job.codes' values: u8 all, u16 those that there are. */
+/* Number of the codes' values: u8 all, u16 those that occur. */
 static __device__ int32_t values_of(const crn_ranklet_job &job, int32_t image)
 {
     return job.values ? job.values[image] : 256;
 }
 
 typedef struct windows {
-    int64_t first;    /* number of the first, over all images */
-    int32_t values;   /* room for */
-    int32_t rows;     /* of a block's part */
+    int64_t first;    /* index of the first, over all images */
+    int32_t values;   /* capacity */
+    int32_t rows;     /* rows per block */
     uint32_t *counts; /* per window and quarter */
 } windows;
 
@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(THREADS) count(crn_ranklet_job job, win
             atomicAdd(&to[i * of.values + threadIdx.x], counts[i][threadIdx.x]);
 }
 
-/* The sum over a block's threads of what each has, before it (exclusive) in ret_before. */
+/* Block-wide sum; the exclusive prefix goes to ret_before. */
 static __device__ int64_t add_up(int64_t mine, int64_t *ret_before)
 {
     __shared__ int64_t totals[THREADS / 32];
@@ -77,7 +77,7 @@ static __device__ int64_t add_up(int64_t mine, int64_t *ret_before)
     return all;
 }
 
-/* A block a window: AW = sum over values of a times (those below less those above). */
+/* One block per window: AW = sum over values of a times (pixels below minus pixels above). */
 static __global__ void __launch_bounds__(THREADS) score(crn_ranklet_job job, windows of)
 {
     const int64_t positions = static_cast<int64_t>(job.rows) * job.columns;

@@ -1,23 +1,23 @@
-/* How a picture is cut up for counts.cu. */
+/* Tiling for counts.cu, by a cost model. */
 #include "gpu/ranklet/ranklet.cuh"
 
-/* Of so many pixels a quarter, two fit into 8 bits. */
+/* With so many pixels per quarter, the sum of two counts fits into 8 bits. */
 #define BYTES_QUARTER 127
 
-/* |AW + CW| is at most (2 quarters)^2: of so many pixels a quarter that fits into 32 bits, and
- * their number into 16. */
+/* |AW + CW| is at most (2 quarters)^2: with so many pixels per quarter it fits into 32 bits,
+ * and a count into 16. */
 #define NARROW_QUARTER 23170
 
-/* Of so many, twice the window's fit into 32 bits. */
+/* With so many, twice the window's pixels fit into 32 bits. */
 #define WIDE_QUARTER (INT32_MAX / 4)
 
-/* Values that the plan is made for, where only the device knows how many there are. */
+/* Number of values assumed where only the device knows it. */
 #define VALUES 256
 
-/* Costs are a lane's instructions, as a profiler counted them: of a value at a position, by kind;
+/* Costs are instructions of one thread, counted with a profiler: of a value at a position, by kind;
  * of a position for each group of values; of a column of pixels for each group, and for each block;
- * of a pixel that comes or goes, and per 32 words of it; of a position for each block, and for each
- * of its groups; of what a warp does in a row anyway. */
+ * of an entering or leaving pixel, and per 32 words of it; of a position for each block, and for
+ * each of its groups; of a warp per row in any case. */
 static const double cost_value[] = {5.5, 11.5, 18};
 #define COST_GROUP        45.0
 #define COST_GROUP_COLUMN 29.0
@@ -28,11 +28,12 @@ static const double cost_value[] = {5.5, 11.5, 18};
 #define COST_SUM          60.0
 #define COST_SUM_GROUP    9.0
 #define COST_WARP         (32 * 140.0)
-#define ALONE             1.2  /* how much longer a multiprocessor takes that has one block only */
-#define COST_FIRST_PIXEL  12.0 /* of a tile's first row, a pixel */
-#define COST_FIRST_WORD   32.0 /* a count */
+#define ALONE             1.2  /* relative time of a multiprocessor that has one block only */
+#define COST_FIRST_PIXEL  12.0 /* of a tile's first row, per pixel */
+#define COST_FIRST_WORD   32.0 /* per count */
 
-/* Of a block's time: as some values are commoner than others, they do not all end together. */
+/* Imbalance as a share of a block's time: some values are more frequent than others, so blocks
+ * end at different times. */
 #define UNEVEN 0.4
 #define EVEN   0.1
 
@@ -41,7 +42,7 @@ static int32_t round_up(int64_t value, int32_t to)
     return static_cast<int32_t>((value + to - 1) / to * to);
 }
 
-/* Sets what follows from bins, groups, warps and columns. */
+/* Derives sizes from bins, groups, warps and columns. */
 static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
 {
     const bool is_wide = plan->kind == CRN_RANKLET_WIDE;
@@ -68,7 +69,7 @@ static void set_sizes(const crn_ranklet_job *job, crn_ranklet_plan *plan)
     plan->direct = plan->blocks == 1 && !job->is_u16 && !is_wide;
 }
 
-/* Of a tile's row, all of its blocks. */
+/* Cost of a row of a tile, for all its blocks. */
 static double row_cost(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
 {
     const double half = job->width / 2, blocks = plan->blocks, columns = plan->columns;
@@ -84,15 +85,15 @@ static double row_cost(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
            blocks * plan->warps * COST_WARP;
 }
 
-/* Of a tile's first row, all of its blocks. */
+/* Cost of a tile's first row, for all its blocks. */
 static double first_cost(const crn_ranklet_job *job, const crn_ranklet_plan *plan)
 {
     return static_cast<double>(plan->blocks) * plan->across *
            (plan->stride * COST_FIRST_WORD + job->height * COST_FIRST_PIXEL);
 }
 
-/* Sets the strips, as many as keep all multiprocessors equally busy. What a multiprocessor then
- * does. */
+/* Sets the number of strips that balances the multiprocessors best; returns the
+ * cost per multiprocessor. */
 static double choose_strips(const crn_ranklet_job *job, int64_t slots, crn_ranklet_plan *plan)
 {
     const double row = row_cost(job, plan) / plan->blocks;
@@ -116,7 +117,7 @@ static double choose_strips(const crn_ranklet_job *job, int64_t slots, crn_rankl
     return least;
 }
 
-/* The most columns, in multiples of `unit`, that fit; 0: none. */
+/* The maximum number of columns, in multiples of `unit`, that fits; 0: none. */
 static int32_t most_columns(const crn_ranklet_job *job, size_t shared_bytes, int32_t unit,
                             crn_ranklet_plan plan)
 {
@@ -133,13 +134,13 @@ static int32_t most_columns(const crn_ranklet_job *job, size_t shared_bytes, int
     return fits * unit;
 }
 
-/* The cheapest that fits, if it is cheaper than *least. `per_processor` blocks share a
+/* Keeps the cheapest plan that fits if it is cheaper than *least. `per_processor` blocks share a
  * multiprocessor: one works while the other waits. */
 static void choose(const crn_ranklet_job *job, const crn_gpu_limits *limits, int32_t per_processor,
                    crn_ranklet_plan plan, double *least, crn_ranklet_plan *ret_plan)
 {
     static const int32_t bins[] = {256, 128, 96, 86, 64, 52, 43, 32, 26, 22, 16, 12, 8, 6, 4, 2, 1};
-    /* The device keeps 1 KiB of each block's memory to itself. */
+    /* The driver reserves 1 KiB of shared memory per block. */
     const size_t per_block = (limits->shared_bytes + 1024) / static_cast<size_t>(per_processor);
     const int64_t slots = static_cast<int64_t>(per_processor) * limits->multiprocessors;
     const int32_t groups_max = plan.kind == CRN_RANKLET_WIDE ? 1 : 16;

@@ -1,7 +1,7 @@
-/* Ranklets: which way a window goes (ranklet.cuh). */
+/* Ranklets: the entry. Selects the kernel for a window (ranklet.cuh). */
 #include "gpu/ranklet/ranklet.cuh"
 
-/* Below so many pixels under all windows, each is counted by itself. */
+/* Maximum sum of the windows' areas for direct.cu, which counts each window separately. */
 #define ANEW_PIXELS (INT64_C(64) << 20)
 
 static crn_ranklet_job job_of(const crn_context *context, const crn_ranklet_params *params,

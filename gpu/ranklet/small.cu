@@ -1,4 +1,4 @@
-/* Windows of a few pixels: all pairs, a thread a position, or two. */
+/* Windows of a few pixels: all pairs, one thread per position or per two. */
 #include "gpu/ranklet/ranklet.cuh"
 
 #include <cuda_fp16.h>
@@ -6,14 +6,14 @@
 #define COLUMNS 32
 #define ROWS    8
 
-/* Pixels of a quarter up to which u16 pictures are done this way: they may have 256 times as many
- * values to be counted as u8 ones. */
+/* Maximum pixels of a quarter for u16 images: their histograms may have 256 times as many
+ * values as those of u8. */
 #define U16_QUARTER 64
 
-/* --- u8: numbers of 16 bits, two rows of positions a thread --- */
+/* --- u8: binary16 arithmetic, two rows of positions per thread --- */
 
-/* The sum of (sign(p - q) + 1) / 2 over all p and q, in two windows: min(max(p / 2 + (1 - q) / 2,
- * 0), 1) each. Exact, as so is every multiple of a half up to 1024. */
+/* The sum of (sign(p - q) + 1) / 2 over all p and q, for two windows: of min(max(p / 2 + (1 - q) /
+ * 2, 0), 1). Exact, because binary16 represents every multiple of a half up to 1024. */
 template <int COUNT>
 static __device__ __forceinline__ __half2 half_signs(const __half2 *p, const __half2 *q)
 {
@@ -26,7 +26,7 @@ static __device__ __forceinline__ __half2 half_signs(const __half2 *p, const __h
     return __hadd2(sum[0], sum[1]);
 }
 
-/* A quarter's pixels' halves, and with `away` (1 - pixel) / 2. */
+/* A quarter's pixels / 2, or with `away` (1 - pixel) / 2. */
 template <int H, int W>
 static __device__ __forceinline__ void read_quarter(const __half2 (*tile)[COLUMNS + W], int32_t row,
                                                     int32_t column, bool away, __half2 *ret_pixels)
@@ -43,7 +43,7 @@ static __device__ __forceinline__ int32_t sum_of(__half half_signs, int32_t pair
     return static_cast<int32_t>(2 * __half2float(half_signs)) - pairs;
 }
 
-/* The tile's pixels' halves, those of a row and the next together. */
+/* Loads the tile's pixels / 2, those of a row and the next packed together. */
 template <int H, int W>
 static __device__ void fill_tile(const crn_ranklet_job &job, int32_t image, int32_t y, int32_t x,
                                  __half2 (*tile)[COLUMNS + W])

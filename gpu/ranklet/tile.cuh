@@ -1,41 +1,42 @@
 /*
- * A block's tile for counts.cu: how its counts lie, how they begin, and what a row changes.
+ * A block's tile for counts.cu: layout of its histograms, their initialisation, and their update
+ * from row to row.
  *
- * The counts of a position x are a row of words, by value; the odd length of a row keeps lanes that
- * work on positions side by side out of each other's banks. A word tells of the quarter that begins
- * at x in this row of positions (upper) and of the one below it (lower).
+ * The counts of a position x are a row of words, by value; its odd length avoids bank conflicts
+ * between threads at adjacent positions. A word holds the counts of the quarter that begins at x in
+ * this row of positions (upper) and of the one below it (lower).
  *
  *   BYTES   two values, 8 bits each: upper, upper, lower, lower
  *   NARROW  one value: upper in the high half, lower in the low
- *   WIDE    the same, less what all positions of a segment have in common, which lies beside them
- *           in 32 bits (`bases`): a pixel that comes or goes changes that, and the words of the two
- *           segments that it reaches into, not a word for each column of a quarter. What is left in
- *           a word is of less than a segment's columns.
+ *   WIDE    the same, minus what all positions of a segment have in common, which is kept
+ *           separately in 32 bits (`bases`): an entering or leaving pixel changes the bases, and
+ *           the words of the two segments at its ends, not a word for each column of a quarter.
+ *           What is left in a word is of less than a segment's columns.
  */
 #ifndef CRN_GPU_RANKLET_TILE_CUH
 #define CRN_GPU_RANKLET_TILE_CUH
 
 #include "gpu/ranklet/ranklet.cuh"
 
-#define CRN_RANKLET_ALL (~0u) /* lanes */
+#define CRN_RANKLET_ALL (~0u) /* warp lanes */
 
 extern __shared__ __align__(16) uint32_t crn_ranklet_shared[];
 
-/* Where things lie in crn_ranklet_shared, and what the tile is. */
+/* Offsets into crn_ranklet_shared, and the tile's position. */
 template <typename Code> struct crn_ranklet_tile {
     const Code *codes; /* of its first pixel */
     int32_t y, x;      /* of its first position */
     int32_t rows, columns;
-    int32_t pixels; /* columns of them */
+    int32_t pixels; /* columns of pixels */
     int32_t image;
     int32_t first;         /* value */
-    int32_t group, thread; /* this thread's group, and its number in it */
+    int32_t group, thread; /* this thread's group, and its index in it */
     int32_t bases;         /* WIDE: by segment, value and half */
-    int32_t below;   /* by group: pixels below the group's values, of columns left of this one in
-                        the same part */
-    int32_t parts;   /* by group and part: all of that part */
+    int32_t below;   /* by group: pixels below the group's values in the columns left of this one
+                        in the same part */
+    int32_t parts;   /* by group and part: total of that part */
     int32_t partial; /* by group: AW, BW, CW of a row of positions */
-    Code *line;      /* pixels that go, change quarter and come, from a row to the next */
+    Code *line;      /* pixels that leave, change quarter and enter, from a row to the next */
 };
 
 static __device__ __forceinline__ int32_t *crn_ranklet_ints(int32_t at)
@@ -72,7 +73,8 @@ crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_plan &plan)
     return t;
 }
 
-/* The word of a value, of those of the block, and what one pixel more is in it. */
+/* Index of a value's word (values count from the block's first), and the
+ * increment for one pixel. */
 template <int KIND> static __device__ __forceinline__ int32_t crn_ranklet_word(int32_t v)
 {
     return KIND == CRN_RANKLET_BYTES ? v >> 1 : v;
@@ -88,7 +90,8 @@ template <int KIND> static __device__ __forceinline__ uint32_t crn_ranklet_lower
     return KIND == CRN_RANKLET_BYTES ? 65536u << (v & 1) * 8 : 1u;
 }
 
-/* Of a pixel that goes (kind 0), changes from the lower to the upper quarter (1), comes (2). */
+/* Increment for a pixel that leaves (kind 0), moves from the lower to the upper
+ * quarter (1), enters (2). */
 template <int KIND>
 static __device__ __forceinline__ uint32_t crn_ranklet_change(int32_t kind, int32_t v)
 {
@@ -96,7 +99,7 @@ static __device__ __forceinline__ uint32_t crn_ranklet_change(int32_t kind, int3
     return kind == 0 ? 0u - upper : kind == 1 ? upper - lower : lower;
 }
 
-/* The sum of lanes up to this one. */
+/* Inclusive scan over the warp. */
 static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
 {
     const int32_t lane = threadIdx.x % 32;
@@ -109,7 +112,8 @@ static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
 
 /* --- the first row --- */
 
-/* Columns of pixels: of each value in the upper and in the lower half, and of values below. */
+/* Histograms of the columns of pixels, upper and lower half, and the number of pixels
+ * below the block's values. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
                                                  const crn_ranklet_plan &plan,
@@ -133,7 +137,7 @@ static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
     }
 }
 
-/* Columns' pixels below each group's values, of those below the first's. */
+/* From the pixels below the first group's values, computes those below each group's. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
                                                 const crn_ranklet_tile<Code> &t)
@@ -156,7 +160,7 @@ static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
     }
 }
 
-/* Of columns become of all columns to the left, part by part. */
+/* Exclusive scan over the columns, within each part. */
 template <typename Code>
 static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
                                              const crn_ranklet_tile<Code> &t)
@@ -174,8 +178,8 @@ static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
         crn_ranklet_shared[t.parts + threadIdx.x / 32] = carry;
 }
 
-/* What the positions of a value's segments have in common: what the columns hold that reach over
- * all of a segment. `counts` are of all columns to the left; differences over less than a segment's
+/* WIDE: computes the bases, the counts of the columns that all positions of a segment share.
+ * `counts` are sums over all columns to the left; differences over less than a segment's
  * columns fit into a word. */
 static __device__ void crn_ranklet_make_bases(const crn_ranklet_plan &plan, int32_t half,
                                               int32_t counts, int32_t bases)
@@ -197,8 +201,8 @@ static __device__ void crn_ranklet_make_bases(const crn_ranklet_plan &plan, int3
     __syncwarp();
 }
 
-/* A word's columns become quarters: first all columns to the left, then half a window's. A warp a
- * word. */
+/* Turns a word's column counts into quarters: prefix sums, then differences half a window
+ * apart. One warp per word. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_make_quarters(const crn_ranklet_plan &plan,
                                                  const crn_ranklet_tile<Code> &t, int32_t half,
@@ -248,7 +252,7 @@ static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_r
 
 /* --- from row to row --- */
 
-/* WIDE: the bases of segments [from, to). A warp. */
+/* WIDE: updates the bases of segments [from, to). One warp. */
 static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_plan &plan,
                                                              int32_t bases, int32_t v, int32_t from,
                                                              int32_t to, int32_t kind)
@@ -262,7 +266,7 @@ static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_p
     }
 }
 
-/* WIDE: a column's pixel, in words and whole segments of [0, words). A warp. */
+/* WIDE: adds a column's pixel to words and whole segments of [0, words). One warp. */
 static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_plan &plan,
                                                             int32_t bases, int32_t half,
                                                             int32_t words, int32_t kind, int32_t v,
@@ -280,8 +284,8 @@ static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_pl
     crn_ranklet_add_bases(plan, bases, v, whole, end, kind);
 }
 
-/* The same where a quarter is so many segments of 32: a lane's word lies in the first or in the
- * last of them. */
+/* The same if a quarter is a whole number of segments of 32: a thread's word lies in the first
+ * or the last of them. */
 static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_plan &plan,
                                                             int32_t bases, int32_t half,
                                                             int32_t words, int32_t kind, int32_t v,
@@ -296,7 +300,7 @@ static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_pl
                           min(last, words) / 32, kind);
 }
 
-/* NARROW and BYTES: a column's pixel. A warp. */
+/* NARROW and BYTES: adds a column's pixel. One warp. */
 template <int KIND>
 static __device__ __forceinline__ void
 crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words, int32_t kind,
@@ -311,7 +315,7 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
             atomicAdd(&crn_ranklet_shared[at], what);
         return;
     }
-    if (half % 32 == 0 && column >= half - 1 && column < words) { /* all of it */
+    if (half % 32 == 0 && column >= half - 1 && column < words) { /* the whole quarter */
 #pragma unroll 4
         for (int32_t i = 0; i < half; i += 32, at -= 32 * plan.stride)
             atomicAdd(&crn_ranklet_shared[at], what);
@@ -323,8 +327,8 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
             atomicAdd(&crn_ranklet_shared[at], what);
 }
 
-/* Quarters of up to 16 columns: several pixels at once. Other blocks' values go to the word behind
- * the position's others. */
+/* Quarters of up to 16 columns: several pixels at once. Values of other blocks go to the spare word
+ * after the position's others. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
                                            const crn_ranklet_tile<Code> &t, int32_t half)
@@ -358,7 +362,7 @@ static __device__ void crn_ranklet_add_many(const crn_ranklet_plan &plan,
     const int32_t across = (t.pixels + 31) / 32;
     const bool is_even = half % 32 == 0 && plan.segment_shift == 5;
     int32_t words = t.columns + half;
-    if (KIND == CRN_RANKLET_WIDE) /* so that the last segment is reached over as a whole, too */
+    if (KIND == CRN_RANKLET_WIDE) /* so that the last segment counts as a whole, too */
         words = min((words + 31) / 32 * 32, plan.across);
 #pragma unroll 1
     for (int32_t i = warp; i < 3 * across; i += plan.warps) {
@@ -382,7 +386,7 @@ static __device__ void crn_ranklet_add_many(const crn_ranklet_plan &plan,
     }
 }
 
-/* The pixels below each group's values. */
+/* Updates the number of pixels below each group's values. */
 template <typename Code>
 static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
                                                  const crn_ranklet_tile<Code> &t)
@@ -408,7 +412,7 @@ static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
         *crn_ranklet_ints(t.parts + threadIdx.x / 32) += carry;
 }
 
-/* The pixels that come and go between row y and the next. */
+/* Reads the pixels that enter and leave between row y and the next. */
 template <typename Code>
 static __device__ void crn_ranklet_read_line(const crn_ranklet_job &job,
                                              const crn_ranklet_plan &plan,
