@@ -8,8 +8,8 @@
 #include "src/fruit/table.h"
 #include "src/fruit/schedule.h"
 
-#define BRIEF_SHARE 16                 /* a view is brief below this part of the budget */
-#define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times never overflow */
+#define BRIEF_SHARE 16                 /* a view is brief below this share of the budget */
+#define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times cannot overflow */
 
 struct crn_fruits {
     crn_fruit_rules rules;
@@ -20,7 +20,7 @@ struct crn_fruits {
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
     bool ended;
-    int64_t latest_ns; /* no deadline lies beyond */
+    int64_t latest_ns; /* upper bound of all deadlines */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -82,20 +82,20 @@ static bool is_closed(const crn_fruit_entry *place)
     return place->fruit.closed_ns != CRN_NEVER_NS;
 }
 
-/* What caps the fruit's deadline beside the rules: its headers, the line's end. */
+/* Upper bound of the fruit's deadline besides the rules: its headers, and the end of the line. */
 static int64_t cap_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
 {
     return least(place->header_deadline_ns, fruits->latest_ns);
 }
 
-/* When the open fruit closes without a further view. */
+/* Time at which the open fruit closes if no further view arrives. */
 static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
 {
     return least(place->fruit.opened_ns + fruits->rules.assemble_ns,
                  cap_ns(fruits, place) - fruits->rules.guard_ns);
 }
 
-/* Derives deadline and alarm anew; called after whatever changes what they depend on. */
+/* Updates deadline and next event; call it after any change of what they depend on. */
 static void settle(crn_fruits *fruits, crn_fruit_entry *place)
 {
     crn_fruit *fruit = &place->fruit;
@@ -111,7 +111,7 @@ static void settle(crn_fruits *fruits, crn_fruit_entry *place)
     crn_fruit_table_update(fruits->places, place);
 }
 
-/* Closes the fruit if its time for that has come, as of that time and not of now. */
+/* Closes the fruit if its closing time has come; the recorded time is that one, not now. */
 static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *place, int64_t now_ns)
 {
     int64_t closes = closes_ns(fruits, place);
@@ -158,7 +158,7 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 
 /* --- arrival ---------------------------------------------------------------------------------- */
 
-/* Makes the oldest fruit due: one more than open_fruits is about to open. */
+/* Makes the oldest fruit due, because one more than open_fruits is about to open. */
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
 {
     crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->places);
@@ -169,7 +169,7 @@ static void force_oldest(crn_fruits *fruits, int64_t now_ns)
     settle(fruits, oldest);
 }
 
-/* Marks a view that no good message came for; a number that the fruit cannot have is left out. */
+/* Marks a view without a valid message; ignores an index that the fruit cannot have. */
 static void mark_refused(crn_fruits *fruits, crn_fruit_entry *place, uint16_t view, crn_refusal why)
 {
     crn_fruit *fruit = &place->fruit;
@@ -200,7 +200,7 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
 static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
                                    const crn_view_header *header, int64_t now_ns)
 {
-    /* A fruit that is due already leaves its place anyway. */
+    /* A fruit that is due already will free its entry anyway. */
     if (crn_fruit_table_taken(fruits->places) == (uint32_t)fruits->rules.open_fruits &&
         !crn_fruits_due(fruits, now_ns))
         force_oldest(fruits, now_ns);
@@ -220,8 +220,7 @@ static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
     return place;
 }
 
-/* The fruit has one more view; the last one it expects, or a deadline that leaves no time, closes
- * it. */
+/* Adds a view to the fruit; the last expected one, or a deadline that leaves no time, closes it. */
 static void credit(crn_fruits *fruits, crn_fruit_entry *place, const crn_view_header *header,
                    int64_t deadline_ns, int64_t now_ns)
 {
@@ -242,14 +241,14 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *place, const crn_view_he
         fruit->captured_ns = header->captured_ns;
     }
     place->header_deadline_ns = least(place->header_deadline_ns, deadline_ns);
-    bool last = fruit->received == fruit->expected; /* never of unknown ones: 0 */
+    bool last = fruit->received == fruit->expected; /* false if the number is unknown (0) */
     bool too_late = cap_ns(fruits, place) - fruits->rules.guard_ns <= now_ns;
     if (!is_closed(place) && (last || too_late || fruits->ended))
         fruit->closed_ns = now_ns;
     settle(fruits, place);
 }
 
-/* Whether this view cannot be one of a fruit of so many. */
+/* True if the view's index or count contradicts the rules or each other. */
 static bool is_impossible(const crn_fruits *fruits, const crn_view_header *header)
 {
     return header->view >= fruits->rules.views || header->views > fruits->rules.views ||
@@ -297,7 +296,8 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-/* The place of a ticket whose view is in that state; NULL when its fruit was judged meanwhile. */
+/* Returns the ticket's entry if its view is in that state; NULL if
+ * its fruit was judged meanwhile. */
 static crn_fruit_entry *find_ticket(const crn_fruits *fruits, crn_ticket ticket,
                                     crn_view_state state)
 {
@@ -335,7 +335,7 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
     crn_fruit_entry *place = crn_fruit_table_at(fruits->places, number);
     fruits->stats.no_slot++;
     *ret_slot = place->views[view].slot;
-    /* It makes room for a view that has just come. */
+    /* It was evicted for a view that has just arrived. */
     lose_view(fruits, place, view, CRN_REASON_NO_SLOT, arrived->views[ticket.view].received_ns);
     return true;
 }

@@ -4,13 +4,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What came of one epoch. */
+/* The sequence numbers seen of one epoch. */
 typedef struct numbering {
     uint64_t epoch;
-    uint64_t first;   /* its first message's number: those below were never counted as missing */
+    uint64_t first;   /* number of its first message: lower ones were never counted as missing */
     uint64_t highest; /* so far */
-    uint64_t seen;    /* bit b: number highest - b came */
-    uint64_t first_captured_ns, latest_captured_ns; /* of the first message; of all */
+    uint64_t seen;    /* bit b: number highest - b was seen */
+    uint64_t first_captured_ns, latest_captured_ns; /* of the first message; maximum over all */
     uint64_t repeats; /* messages that repeated the first numbers, in order */
 } numbering;
 
@@ -21,11 +21,11 @@ typedef struct judged_fruit {
 struct crn_lane {
     crn_lanes *lanes;
     uint32_t number;
-    int32_t epochs; /* how many of the two below are in use */
+    int32_t epochs; /* number of the two below in use */
     numbering current, before;
     uint64_t verdicts;
-    uint64_t sample, alike; /* of the last view's values, and how many in a row had it */
-    uint64_t remembered;    /* verdicts ever remembered; the latest stands before index % MAX */
+    uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
+    uint64_t remembered;    /* verdicts recorded so far; the latest is before index % MAX */
     crn_lane_stats stats;
     judged_fruit judged[CRN_LANE_JUDGED_MAX];
 };
@@ -34,7 +34,7 @@ struct crn_lanes {
     int32_t capacity, count;
     uint64_t reused;
     uint32_t mask;   /* of `index` */
-    uint32_t *index; /* open addressing by lane number: place in `lanes` + 1; 0 is empty */
+    uint32_t *index; /* open addressing by lane number: index into `lanes` + 1; 0 is empty */
     crn_lane *lanes;
     crn_refusals refused_elsewhere;
 };
@@ -72,7 +72,7 @@ void crn_lanes_free(crn_lanes **lanes)
     *lanes = NULL;
 }
 
-/* Where the index has that lane, or where it is to be put. */
+/* Position in the index of that lane, or the empty one where it belongs. */
 static uint32_t index_of(const crn_lanes *lanes, uint32_t number)
 {
     uint32_t mixed = number * UINT32_C(0x9e3779b1);
@@ -156,7 +156,7 @@ static numbering start_numbering(const crn_view_header *header)
     };
 }
 
-/* Whether this message cannot belong to the numbering so far: its sender restarted. */
+/* True if this message cannot continue the sequence: its sender restarted. */
 static bool begins_again(numbering *numbers, const crn_view_header *header)
 {
     uint64_t sequence = header->sequence, captured_ns = header->captured_ns;
@@ -178,7 +178,7 @@ static bool begins_again(numbering *numbers, const crn_view_header *header)
     return numbers->repeats == CRN_LANE_REPEATS;
 }
 
-/* Accounts for a number within its epoch; of_before: a later epoch has begun meanwhile. */
+/* Counts a sequence number of an epoch; of_before: a later epoch has begun. */
 static void count_number(crn_lane_stats *stats, numbering *numbers, uint64_t sequence,
                          bool of_before)
 {

@@ -8,7 +8,7 @@
 
 #define NOT_WAITING UINT32_MAX
 
-/* In the order in which they run. */
+/* Priority classes, in the order in which they run. */
 typedef enum standing {
     FITS,
     TIGHT,
@@ -16,27 +16,27 @@ typedef enum standing {
     NOBODY,
 } standing;
 
-/* What the queue knows of a fruit. */
+/* The queue's record of one fruit. */
 typedef struct schedule_job {
     int64_t due_ns;
     uint64_t order;
     uint64_t queued;     /* bit v: view v */
-    uint32_t waiting_at; /* where in `waiting` while a view is queued, else NOT_WAITING */
-    bool begun, lost;    /* a view of it, at least */
+    uint32_t waiting_at; /* index in `waiting` while a view is queued, otherwise NOT_WAITING */
+    bool begun, lost;    /* at least one of its views has started, or was lost */
 } schedule_job;
 
 struct crn_schedule {
     int64_t workers, running; /* views */
-    int64_t brief_ns;         /* typical cost up to which views are handed out ahead */
+    int64_t brief_ns; /* views are submitted ahead while their typical cost is at most this */
     schedule_job *jobs;
-    uint32_t *waiting; /* places of the fruits with queued views, in no order */
+    uint32_t *waiting; /* entries of the fruits with queued views, unordered */
     uint32_t waiting_count;
-    uint32_t barren; /* discards since a view last began */
+    uint32_t barren; /* discards since a view last started */
 
-    uint32_t measured;                   /* costs known */
-    uint32_t latest;                     /* where in `costs` the next one goes */
-    int64_t costs[CRN_SCHEDULE_COSTS];   /* ring, as they came */
-    int64_t by_size[CRN_SCHEDULE_COSTS]; /* the same, ascending */
+    uint32_t measured;                   /* number of valid costs */
+    uint32_t latest;                     /* index in `costs` of the next one */
+    int64_t costs[CRN_SCHEDULE_COSTS];   /* ring buffer in order of arrival */
+    int64_t by_size[CRN_SCHEDULE_COSTS]; /* the same, sorted ascending */
     int64_t typical_ns, slow_ns;
 };
 
@@ -86,7 +86,7 @@ void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns
     schedule->jobs[place].due_ns = due_ns;
 }
 
-/* Takes the fruit off the waiting ones once it has no queued view. */
+/* Removes the fruit from `waiting` once it has no queued view. */
 static void leave_waiting(crn_schedule *schedule, schedule_job *leaving)
 {
     if (leaving->queued || leaving->waiting_at == NOT_WAITING)
@@ -129,7 +129,7 @@ static standing stand(const crn_schedule *schedule, const schedule_job *asked, i
     return asked->due_ns - now_ns >= (rounds - 1) * schedule->typical_ns + last_ns ? FITS : TIGHT;
 }
 
-/* Which of two fruits of the same standing runs first. */
+/* Order of two fruits of the same priority class. */
 static bool is_before(const schedule_job *a, const schedule_job *b, standing both)
 {
     if (both == TIGHT)

@@ -1,28 +1,30 @@
 /*
- * The queue of views: which runs next, which gives up its slot, and what a view costs of late.
- * The private half of fruit.c, which alone (and its test) includes this.
+ * The queue of views: which one runs next, which one is evicted, and what a view cost recently.
+ * Private to fruit.c and its tests.
  *
- * Policy. A fruit is whole until it loses a view. A whole fruit fits when its queued views can all
- * end before it is due: counted in rounds of one view per worker, where the views running now, its
- * own or others', count as half done. To fit, a fruit not begun yet needs the last round to be a
- * slow one; once begun, typical ones will do, so that work is not left lying halfway.
- *   1. Whole fruits that fit run first: the earliest due first, of alike ones the older.
- *   2. Then whole ones that hardly fit: those begun, then the youngest, which has most time left.
- *   3. Then broken ones, the earliest due first: a verdict on some views beats one on none.
- * Within a fruit the lowest view runs first. While every worker has a view, another is handed out
- * to wait behind it only if views are brief: what was handed out cannot be called back when one
- * comes that should go first, but with brief views a worker's wait for its next one would cost
- * more. A view that at typical cost cannot end before its fruit is due is discarded unrun. With no
- * slot left, the youngest of the broken fruits gives one up, then the youngest of the whole ones.
- * So when more comes than can be carried, losses gather on few fruits and the others stay whole.
+ * Policy. A fruit is intact until it loses a view. An intact fruit fits if its queued views can all
+ * finish before it is due, estimated in rounds of one view per worker, in which views that are
+ * running (its own or others') count half. For a fruit that has not started, the last round is
+ * estimated at the slow cost; once started, at the typical cost, so that work is not abandoned
+ * halfway.
+ *   1. Intact fruits that fit run first, earliest due time first, then the older.
+ *   2. Then intact ones that may not fit: started ones, then the youngest: it has most time left.
+ *   3. Then broken ones, earliest due time first: a verdict on some views is better than none.
+ * Within a fruit the lowest view index runs first. While every worker has a view, another one is
+ * submitted to wait behind it only if views are brief: a submitted view cannot be recalled in
+ * favour of a more urgent one, but with brief views idle workers would cost more. A view that at
+ * typical cost cannot finish before its fruit is due is discarded without running. When no slot is
+ * left, the youngest broken fruit loses a view first, then the youngest intact one. Under overload,
+ * losses are thus concentrated on few fruits and the others stay complete.
  *
- * Recent cost: of the last CRN_SCHEDULE_COSTS views that ran, the median is `typical`, the 90th
- * percentile `slow`. Ranks, not a mean and its deviation: one view held up for half a second must
- * not make every view after it look hopeless. CRN_SCHEDULE_BARREN discards in a row without a view
- * begun forget all costs, so that the next view runs and is measured: an estimate that nothing
- * could correct any more would silence the line for good.
+ * Recent cost: over the last CRN_SCHEDULE_COSTS views that ran, the median is `typical` and the
+ * 90th percentile is `slow`. Percentiles rather than mean and deviation, because one view that was
+ * stalled for half a second must not make all following ones look hopeless. CRN_SCHEDULE_BARREN
+ * consecutive discards without a started view reset the costs, so that the next view runs and is
+ * measured: an estimate that is never corrected would otherwise silence the line for good.
  *
- * A place is one in the fruits' table; places and views are the caller's to keep valid.
+ * `place` is the index of an entry in the fruit table; the caller guarantees valid entries and
+ * views.
  */
 #ifndef CRN_SRC_FRUIT_SCHEDULE_H
 #define CRN_SRC_FRUIT_SCHEDULE_H
@@ -37,53 +39,53 @@
 
 typedef struct crn_schedule crn_schedule;
 
-/* Views are brief while their typical cost is at most brief_ns. 0, -EINVAL, -ENOMEM. */
+/* Views are brief while their typical cost is at most brief_ns. Returns 0, -EINVAL or -ENOMEM. */
 int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
                         crn_schedule **ret_schedule);
 void crn_schedule_free(crn_schedule **schedule);
 
-/* From now on so many views run side by side; at least 1. */
+/* Sets the number of views that run in parallel; at least 1. */
 void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers);
 
-/* A fruit took this place; `order` grows from fruit to fruit. It is due at CRN_NEVER_NS. */
+/* A fruit took this entry; `order` increases from fruit to fruit. Its
+ * due time is CRN_NEVER_NS at first. */
 void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order);
 
-/* The moment by which the fruit's views must have ended. */
+/* Sets the time by which the fruit's views must have finished. */
 void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns);
 
-/* The fruit left: its queued views are forgotten. */
+/* The fruit is gone: its queued views are dropped. */
 void crn_schedule_close(crn_schedule *schedule, uint32_t place);
 
 void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view);
 
-/* A view of the fruit will never be judged: from now on the fruit is broken. */
+/* A view of the fruit will never be judged: the fruit is broken from now on. */
 void crn_schedule_lose(crn_schedule *schedule, uint32_t place);
 
-/* The next view: on RUN it has begun, on DISCARD it is lost and its fruit broken. NONE: nothing is
- * queued, or views are not brief and every worker has one. */
+/* Selects the next view: on RUN it counts as started, on DISCARD as lost, and its fruit is broken.
+ * NONE: nothing is queued, or views are not brief and every worker has one. */
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
                            uint32_t *ret_view);
 
-/* A view that had begun ended, its fruit being there
- * still or not. cost_ns 0: it was not measured. */
+/* A started view ended, whether its fruit is still open or not. cost_ns 0: it was not measured. */
 void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
 
 /*
- * A view was given up after so long: it costs more than that, how much is not known. It enters the
- * recent costs with what is known where that is above the typical cost; else it says nothing new,
- * and must not make views look cheaper than they are.
+ * A view was stopped after this time, which is a lower bound of its cost. It enters the recent
+ * costs if it is above the typical cost; otherwise it is no new information and must not make views
+ * look cheaper than they are.
  */
 void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns);
 
 /*
- * The queued view of least worth, if that is less than a view of `place`: a broken fruit's before a
- * whole one's, of two alike the younger fruit's, of one fruit the highest. It is lost, and its
- * fruit broken.
+ * Evicts the queued view of lowest priority if that is lower than that of a view of `place`: broken
+ * fruits before intact ones, then the younger fruit, then the highest view index. The view is lost
+ * and its fruit broken.
  */
 bool crn_schedule_evict(crn_schedule *schedule, uint32_t place, uint32_t *ret_place,
                         uint32_t *ret_view);
 
-/* Recent costs; 0 while nothing is known. */
+/* Recent cost; 0 while unknown. */
 int64_t crn_schedule_typical_ns(const crn_schedule *schedule);
 int64_t crn_schedule_slow_ns(const crn_schedule *schedule);
 

@@ -5,7 +5,7 @@
 
 #include "stages/base/clock.h"
 
-/* The earliest alarm on top, of alike ones the oldest. */
+/* Binary heap with the earliest next event on top, the oldest of equal ones. */
 typedef struct heap {
     uint32_t count;
     crn_fruit_entry **at;
@@ -13,12 +13,12 @@ typedef struct heap {
 
 struct crn_fruit_table {
     uint32_t count, views_each;
-    uint64_t opened; /* ever */
+    uint64_t opened; /* fruits opened so far */
     crn_fruit_entry *places;
     crn_fruit_view *views;
     crn_fruit_entry *free; /* linked by `newer` */
     crn_fruit_entry *oldest, *newest;
-    heap waiting, due;       /* each place taken is in one of them */
+    heap waiting, due;       /* each entry in use is in one of them */
     crn_fruit_entry **index; /* open addressing by hash */
     uint32_t mask;           /* of `index` */
 };
@@ -68,7 +68,7 @@ void crn_fruit_table_free(crn_fruit_table **places)
     *places = NULL;
 }
 
-/* --- the index: which place a fruit has ------------------------------------------------------- */
+/* --- the index: from a fruit's key to its entry ----------------------------------------------- */
 
 static uint32_t hash_name(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
 {
@@ -98,7 +98,7 @@ static void index_add(crn_fruit_table *places, crn_fruit_entry *place)
     places->index[at] = place;
 }
 
-/* Empties the entry and moves up those behind that would no longer be found past the gap. */
+/* Removes the entry by backward-shift deletion (linear probing). */
 static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
 {
     uint32_t mask = places->mask;
@@ -115,7 +115,7 @@ static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
     places->index[gap] = NULL;
 }
 
-/* --- the heaps: whose alarm comes first, of those due and of the others --- */
+/* --- the heaps by next event: fruits that are due, and the others --- */
 
 static bool is_before(const crn_fruit_entry *a, const crn_fruit_entry *b)
 {
@@ -129,7 +129,7 @@ static void heap_set(heap *in, uint32_t at, crn_fruit_entry *place)
     place->heap_at = at;
 }
 
-/* Finds the place its height, up or down from `at`, whose tenant so far is elsewhere. */
+/* Sifts the entry up or down from `at`, whose previous entry has been moved already. */
 static void heap_settle(heap *in, uint32_t at, crn_fruit_entry *place)
 {
     for (; at > 0 && is_before(place, in->at[(at - 1) / 2]); at = (at - 1) / 2)
@@ -186,7 +186,7 @@ crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *places)
     return places->waiting.count > 0 ? places->waiting.at[0] : NULL;
 }
 
-/* --- coming and going ------------------------------------------------------------------------- */
+/* --- taking and freeing entries --------------------------------------------------------------- */
 
 crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, uint64_t epoch,
                                       uint64_t fruit)

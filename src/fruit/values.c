@@ -32,7 +32,7 @@ crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type)
                              : values->kernels->copy_f32;
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* --- invalid values --------------------------------------------------------------------------- */
 
 static size_t pixels_of(const crn_view_header *header)
 {
@@ -47,13 +47,13 @@ static uint64_t count_ones(const unsigned char *bytes, size_t count)
     return ones;
 }
 
-/* Has the class a level, and values that are none? */
+/* True if the class has a level and holds values that are not probabilities. */
 static bool is_faulty(const crn_classes *classes, int32_t c, const crn_values_count *count)
 {
     return !isnan(classes->level[c]) && (count->not_finite > 0 || count->out_of_range > 0);
 }
 
-/* The first class with a level whose values are none; -1: there is no such class. */
+/* Index of the first class with a level and invalid values; -1 if there is none. */
 static int32_t find_class(const crn_values *values, const crn_view *view,
                           crn_values_count *ret_count)
 {
@@ -83,11 +83,11 @@ static int32_t find_class(const crn_values *values, const crn_view *view,
     return -1;
 }
 
-/* What is wrong, and the cure. */
+/* Describes the problem and its likely remedy. */
 static void describe(const crn_value_fault *fault, const crn_values_count *count,
                      char text[TEXT_BYTES])
 {
-    /* Logits may be positive in every pixel. Divided by 255 they would pass, and show no defect. */
+    /* Logits may all be positive. Divided by 255 they would pass the check, and show no defect. */
     bool may_be_bytes = count->min >= 0 && count->max > 2 && count->max <= 255;
     bool are_bytes = may_be_bytes && count->max > 100;
     if (fault->reason == CRN_REASON_MASK_VALUES)
@@ -126,7 +126,7 @@ static void log_fault(crn_values *values, const crn_view *view, const crn_values
             crn_view_reason_names[fault->reason], text, crn_log_held(held, more));
 }
 
-/* The quick check fired: says what is wrong, if it concerns a class with a level. */
+/* The quick check fired: determines what is wrong, if it concerns a class with a level. */
 static void look_closer(crn_values *values, crn_view *view)
 {
     crn_values_count count = {0};
@@ -147,12 +147,12 @@ static void look_closer(crn_values *values, crn_view *view)
 
 /* --- a CNN that hangs --- */
 
-/* An element's bits, and whether these are neither 0 nor 1 as a probability. */
+/* Returns an element's bits, and whether they encode neither 0 nor 1 as a probability. */
 static uint32_t element(const unsigned char *maps, crn_type type, size_t at, bool *ret_between)
 {
     uint32_t bits = 0, one = 255, sign = 0;
     size_t bytes = crn_type_bytes(type);
-    memcpy(&bits, maps + at * bytes, bytes); /* little-endian, as the wire is */
+    memcpy(&bits, maps + at * bytes, bytes); /* little-endian, as on the wire */
     if (type == CRN_F16) {
         one = 0x3c00;
         sign = 0x8000;
@@ -164,7 +164,7 @@ static uint32_t element(const unsigned char *maps, crn_type type, size_t at, boo
     return bits;
 }
 
-/* A hash (FNV-1a) of the sample; 0: all of it is 0 or 1. */
+/* FNV-1a hash of the sample; 0 if all of it is 0 or 1. */
 static uint64_t sample_view(const crn_view *view)
 {
     const crn_view_header *header = &view->header;

@@ -1,20 +1,18 @@
 /*
- * The check of a view's values: which maps cannot be probabilities, and whether the CNN still
- * works. A view that fails is judged all the same, but its fruit is at best partial.
+ * Checks a view's values: whether its maps can be probabilities, and whether the CNN still updates
+ * them. A view that fails is judged nevertheless, but its fruit is at best partial.
  *
- * f16 and f32: the first class with a level that holds NaN or infinity (not_finite), or else
- * numbers outside -0.001 to 1.001 (out_of_range); a class that holds both is not_finite. What
- * classes without a level hold does not matter, as nothing is outlined there. u8: a view whose
- * greatest value, all classes together, is 1 is taken for a mask of zeros and ones (mask_values):
- * 255 is certainty.
+ * f16 and f32: the first class with a level that holds NaN or infinity (not_finite), otherwise
+ * numbers outside -0.001 to 1.001 (out_of_range); a class with both is not_finite. Classes without
+ * a level are ignored, because no contours are traced in them. u8: a view whose maximum over all
+ * classes is 1 is taken for a mask of zeros and ones (mask_values), since 255 means probability 1.
  *
- * A CNN that hangs, or a sender that sends an old buffer: CRN_VALUES_FROZEN_VIEWS views of a lane
- * in a row whose samples (64 values, spread over the picture and the classes) are the same, and not
- * all of them 0 or 1, as an empty belt's may be. That is logged and counted; verdicts do not
- * change.
+ * A CNN that hangs, or a sender that resends an old buffer: CRN_VALUES_FROZEN_VIEWS consecutive
+ * views of a lane with identical samples (64 values, spread over pixels and classes) that are not
+ * all 0 or 1, as those of an empty belt may be. This is logged and counted; verdicts do not change.
  *
- * The quick check is done while the maps are copied (stages/openmp/values/values.h), everything
- * else here only where that fires. No memory, no clock but the log's; one thread owns it.
+ * The quick check is part of copying the maps (stages/openmp/values/values.h); everything else here
+ * runs only if that check fires. No allocation, no clock except the log's; used by one thread.
  */
 #ifndef CRN_SRC_FRUIT_VALUES_H
 #define CRN_SRC_FRUIT_VALUES_H
@@ -29,8 +27,8 @@
 #define CRN_VALUES_FROZEN_VIEWS 10
 
 typedef struct crn_values_stats {
-    uint64_t faulty[CRN_REASONS]; /* views, by the reason why their values are none */
-    uint64_t frozen;              /* views like the nine or more of their lane before */
+    uint64_t faulty[CRN_REASONS]; /* views, by the kind of invalid values */
+    uint64_t frozen; /* views with the same sample as the nine or more before them on their lane */
 } crn_values_stats;
 
 typedef struct crn_values {
@@ -40,14 +38,14 @@ typedef struct crn_values {
     crn_log_gate fault_gate[CRN_REASONS], frozen_gate;
 } crn_values;
 
-/* `config` outlives it. */
+/* `config` must outlive it. */
 void crn_values_init(const crn_config *config, crn_values *ret_values);
 
-/* How maps of that type are copied: checked, or (ingest.values) not. */
+/* Returns the function that copies maps of that type: with the
+ * check, or without (ingest.values). */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);
 
-/* After the copy, which said whether the maps need
- * a closer look: sets view->values, counts, logs. */
+/* Call after the copy, with its result in `suspect`: sets view->values, counts and logs. */
 void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view, bool suspect);
 
 #endif

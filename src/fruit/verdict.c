@@ -1,4 +1,4 @@
-/* What a fruit and its views come to. */
+/* Derives a fruit's verdict and its views' reasons. */
 #include "src/fruit/fruit.h"
 
 const char *const crn_view_reason_names[CRN_REASONS] = {
