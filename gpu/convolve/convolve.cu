@@ -1,11 +1,13 @@
-/* The entry: what the pictures are, and which way suits the kernel (convolve.cuh). */
+/* Convolution: the entry. Describes the images to the kernels, and selects a
+ * kernel (convolve.cuh). */
 #include "gpu/convolve/convolve.cuh"
 
 extern "C" {
 #include "stages/serial/convolve.h"
 }
 
-/* A view's planes follow one another as the views do, so both are pictures alike. */
+/* Planes of a view and views are equally spaced, so each plane counts as a picture; interleaved
+ * planes (`together`) make one picture per view. */
 static crn_convolve_pictures pictures_of(const crn_image *image, bool together)
 {
     crn_convolve_pictures p;
@@ -59,7 +61,7 @@ int crn_convolve_cuda(crn_context *context, const crn_convolve_params *params, c
     bool alike = crn_image_is_interleaved(in) == crn_image_is_interleaved(out);
     if (views == 1 || alike)
         return convolve(context, params, in, out, views);
-    /* From one layout to the other: views and planes do not follow one another alike. */
+    /* Between planar and interleaved: views and planes are spaced differently in `in` and `out`. */
     crn_image from = *in, to = *out;
     ptrdiff_t bytes = crn_gpu_view_stride(in) * (ptrdiff_t)crn_type_bytes(in->type);
     for (int32_t view = 0; r == 0 && view < views; view++) {

@@ -1,4 +1,4 @@
-/* Kernels in registers, the host's side: how a picture is cut up, and the launch. */
+/* Small kernels in registers, host code: strips and launch. */
 #ifndef CRN_GPU_CONVOLVE_LAUNCH_CUH
 #define CRN_GPU_CONVOLVE_LAUNCH_CUH
 
@@ -6,24 +6,23 @@
 
 #include <math.h>
 
-/* How many results a thread has beside each other, how many rows of the picture are on their way,
- * and how many blocks a multiprocessor is to hold: as registers allow, and as was measured on an
- * H200. */
+/* Tuning of a kernel: adjacent results per thread, rows of the picture in flight, and blocks per
+ * multiprocessor; limited by registers, and measured on an H200. */
 typedef struct convolve_plan {
     int across, depth, blocks;
 } convolve_plan;
 
-/* Too little for threads with many results each: what counts is how soon the last one is done. */
+/* Too few pixels for threads with many results each: the latency of the last thread dominates. */
 static bool is_little(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
     return (double)shape->width * shape->lanes * shape->height * shape->count < 0x1p20;
 }
 
-/* Clocks for a row to come from memory, when nothing else hides it. */
+/* Latency of a row's load in clocks, when nothing hides it. */
 #define CRN_CONVOLVE_ROW_CLOCKS 800
 
-/* Is each row, and each picture's first, at a multiple of `bytes`? */
+/* True if each row, and each picture's first, is aligned to `bytes`. */
 static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
 {
     uintptr_t all = reinterpret_cast<uintptr_t>(p->data) | (uintptr_t)p->row * size |
@@ -31,16 +30,16 @@ static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes
     return all % bytes == 0;
 }
 
-/* Clocks that `each` warps of a scheduler take for one instruction of all of them: a warp alone
- * waits for its own results. At most `most` are there at once. */
+/* Clocks for one instruction of `each` warps on a scheduler, of which `most` are resident at once:
+ * a single warp stalls on its own results. */
 static double issue_clocks(int64_t each, int32_t most)
 {
     int64_t together = each < most ? each : most;
     return (double)each * (1 + 0.7 / (double)(together * together));
 }
 
-/* The least number of strips that makes them shorter than *rows, and their rows then; 0: they have
- * one. */
+/* The smallest number of strips that makes them shorter than *rows; updates *rows. 0: they
+ * have one row already. */
 static int32_t next_strips(int32_t height, int32_t *rows)
 {
     if (*rows == 1)
@@ -51,9 +50,9 @@ static int32_t next_strips(int32_t height, int32_t *rows)
 }
 
 /*
- * How many strips: more share a processor's time, fewer share rows of the picture. A strip costs
- * its rows and about half of what it reads above and below, each as long as all warps of a
- * scheduler take over it, or as it takes to come.
+ * Cost model for the number of strips: more strips balance the multiprocessors, fewer read fewer
+ * rows twice. A strip costs its rows and about half of those that it reads above and below; a row
+ * takes as long as all warps of a scheduler need for it, or its load.
  */
 static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t warps_a_strip,
                            int32_t side, int32_t row_instructions, int32_t blocks, int32_t depth)
@@ -76,7 +75,7 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
     return best_number;
 }
 
-/* The columns that are no edges; false: there is none. */
+/* Sets the columns that are not edges; false if there are none. */
 template <typename T, int STEP, int ACROSS, int SIDE, bool PRODUCT>
 static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, PRODUCT> *job)
 {
@@ -95,7 +94,7 @@ static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, 
     return true;
 }
 
-/* 1 when it is done, 0 when rows are too short, or a negative errno. */
+/* Returns 1 when done, 0 if rows are too short, or a negative errno. */
 template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static int launch(const crn_convolve_task *task)
 {
@@ -138,8 +137,8 @@ static int launch(const crn_convolve_task *task)
 }
 
 /*
- * PLANS says how: `of`, by side, which picture gets what: with 1 lane, with 3, with any number
- * (little pictures too). The smallest side is `least`; 0 for one without a plan.
+ * Selects the tuning: PLANS::of has, by side, that for 1 lane, for 3, and for any number (also for
+ * few pixels). The smallest side is PLANS::least; 0 if this side has none.
  */
 template <typename T, bool PRODUCT, typename PLANS, int SIDE>
 static int launch_side(const crn_convolve_task *task)

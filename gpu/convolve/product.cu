@@ -1,9 +1,9 @@
 /*
- * Kernels that are a column times a row: a tile is summed along its rows, then down its columns,
- * without leaving the multiprocessor.
+ * Separable kernels (a column times a row): a tile is filtered along its rows, then down its
+ * columns, in shared memory.
  *
- * Along the rows a thread has CRN_CONVOLVE_TILE_DOWN pixels of one lane beside each other, and the
- * threads of a warp have rows: a row's length is odd, so that they meet in no bank.
+ * Along the rows a thread has CRN_CONVOLVE_TILE_DOWN adjacent pixels of one plane, and the threads
+ * of a warp have different rows: the row pitch is odd, against bank conflicts.
  */
 #include "gpu/convolve/tile.cuh"
 
@@ -11,28 +11,28 @@ extern "C" {
 #include "stages/serial/convolve_factor.h"
 }
 
-/* A kernel's longest side: what two factors take of the host's stack, and of shared memory. */
+/* Longest side of a kernel: bounds the two factors on the host's stack, and shared memory. */
 #define SIDE_MOST 256
 
-/* Where a pixel has more lanes than this, tiles are
- * too narrow for a few pixels beside each other. */
+/* With more interleaved planes than this, tiles are too narrow for several
+ * adjacent pixels per thread. */
 #define LANES_MOST (CRN_CONVOLVE_TILE_COLUMNS / CRN_CONVOLVE_TILE_DOWN)
 
-/* Rows that are read and summed along at once; fewer need less memory, more keep threads busy. */
+/* Rows that are loaded and filtered at once; fewer need less memory, more keep threads busy. */
 #define BAND_ROWS 40
 
 typedef struct product_job {
     crn_convolve_pictures in, out;
     crn_convolve_shape shape;
-    const float *row, *column; /* on the device, in whole groups of CRN_CONVOLVE_TILE_DOWN */
+    const float *row, *column; /* on the device, padded to whole groups of CRN_CONVOLVE_TILE_DOWN */
     int32_t kernel_width, kernel_height, row_pitch, column_pitch;
     int32_t tiles_across, tiles_down;
     int32_t advance;       /* columns of a tile that are results */
-    int32_t columns, rows; /* that it reads */
+    int32_t columns, rows; /* size of the tile with its halo */
     int32_t band_rows, band_pitch, sums_pitch;
 } product_job;
 
-/* Shared memory: places, the column's weights and the row's, a band, sums along all rows. */
+/* Shared memory: offsets, the column's weights and the row's, a band, row sums of all rows. */
 static size_t bytes_of(const product_job *job)
 {
     return ((size_t)job->columns + 1) / 2 * 16 +
@@ -41,7 +41,7 @@ static size_t bytes_of(const product_job *job)
                             (size_t)job->rows * (size_t)job->sums_pitch);
 }
 
-/* A band of `rows` rows along their pixels. */
+/* Filters a band of `rows` rows along their pixels. */
 static __device__ __forceinline__ void sum_along(const product_job &job, const float *band,
                                                  const float *weights, int32_t rows, float *to)
 {
@@ -97,7 +97,7 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
                    (int32_t)y + warp * CRN_CONVOLVE_TILE_DOWN, x + lane, x + job.advance, sums);
 }
 
-/* Two passes cost what their taps cost, and the way through shared memory between them. */
+/* Two passes cost their taps, and the round trip through shared memory between them. */
 static bool is_worth_two_passes(const crn_convolve_task *task)
 {
     int32_t width = task->kernel_width, height = task->kernel_height;
@@ -110,7 +110,7 @@ static int32_t whole_groups(int32_t count)
     return (count + CRN_CONVOLVE_TILE_DOWN - 1) / CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_DOWN;
 }
 
-/* The tile's measures; its rows have an odd length. */
+/* Sets the tile's size; its rows have an odd pitch. */
 static void set_tile(product_job *job)
 {
     int32_t lanes = job->shape.lanes;
@@ -124,8 +124,8 @@ static void set_tile(product_job *job)
     job->sums_pitch = CRN_CONVOLVE_TILE_COLUMNS | 1;
 }
 
-/* Writes the factors, each padded to whole groups, and finds them on the device. 0: the kernel has
- * none. */
+/* Factors the kernel, pads the factors to whole groups, and puts them on the device. 0: the
+ * kernel is not separable. */
 static int place_factors(product_job *job, const crn_convolve_task *task)
 {
     float factors[2 * SIDE_MOST] = {};

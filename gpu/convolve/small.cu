@@ -1,4 +1,4 @@
-/* Small kernels in registers: is a task of that kind, and of which? */
+/* Small kernels in registers: decides whether and how a task is one. */
 #include "gpu/convolve/convolve.cuh"
 
 #include <math.h>
@@ -8,14 +8,14 @@ extern "C" {
 #include "stages/serial/convolve_factor.h"
 }
 
-/* A kernel that is not square costs this many multiplications more elsewhere. */
+/* Extra multiplications up to which padding to a square is cheaper than tiles. */
 #define TAPS_TO_SPARE 64
 
-/* Rows so much longer than a kernel's have more than edges, and that whatever the plan: how a
- * picture is gone about must not hang on how many are done at once. */
+/* Rows at least this much longer than two kernels have more than edges under every tuning, so that
+ * the number of views never changes which kernel is selected. */
 #define ELEMENTS_MORE 64
 
-/* u8 sums are rounded by an addition that holds for sums below 2^22. */
+/* u8 sums are rounded by an addition that is valid below 2^22. */
 static bool are_sums_small(const crn_convolve_task *task)
 {
     double sum = 0;
@@ -24,7 +24,7 @@ static bool are_sums_small(const crn_convolve_task *task)
     return sum * 255 < 0x1p22;
 }
 
-/* Of the least square of an odd side whose middle can lie on the kernel's anchor. */
+/* Side of the smallest odd square whose centre can lie on the kernel's anchor. */
 static int32_t square_side(const crn_convolve_task *task)
 {
     int32_t width = task->kernel_width | 1, height = task->kernel_height | 1;
@@ -32,14 +32,14 @@ static int32_t square_side(const crn_convolve_task *task)
     return side > 3 ? side : 3;
 }
 
-/* `count` weights amid zeros, anchor to middle. */
+/* Pads `count` weights with zeros, anchor at the centre. */
 static void place_amid(const float *weights, int32_t count, int32_t side, float *row)
 {
     memset(row, 0, (size_t)side * sizeof *row);
     memcpy(row + side / 2 - count / 2, weights, (size_t)count * sizeof *row);
 }
 
-/* The kernel's column and row, the row first, each amid zeros. */
+/* The kernel's row and column, in this order, each padded. */
 static bool find_factors(const crn_convolve_task *task, int32_t side, float *factors)
 {
     crn_convolve_params params;
@@ -55,7 +55,7 @@ static bool find_factors(const crn_convolve_task *task, int32_t side, float *fac
     return true;
 }
 
-/* The whole kernel amid zeros. */
+/* The whole kernel, padded. */
 static void place_square(const crn_convolve_task *task, int32_t side, float *weights)
 {
     memset(weights, 0, (size_t)(side * side) * sizeof *weights);
@@ -65,7 +65,7 @@ static void place_square(const crn_convolve_task *task, int32_t side, float *wei
                    rows + y * side);
 }
 
-/* Bytes times 0 are 0, so that their kernels may be made square; with floats there is infinity. */
+/* Padding to a square is for bytes only: bytes times 0 are 0, but infinity times 0 is NaN. */
 static int convolve_square(const crn_convolve_task *task, int32_t side)
 {
     bool bytes = task->type == CRN_U8;

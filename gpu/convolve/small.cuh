@@ -1,17 +1,15 @@
 /*
- * Square kernels of odd sides on rows without gaps: the device's side of convolve_small_*.cu.
+ * Odd square kernels on rows without gaps: device code of small_*.cu.
  *
- * A thread owns ACROSS results side by side and runs down a strip of rows. Each row of the picture
- * is loaded once (the next one while this one is worked on), becomes floats once, and goes into
- * SIDE rows of sums: sums move up by one row as they are added to, which costs nothing, as the
- * result of a multiply-add may go elsewhere than its summand came from. Nothing else but sums is
- * kept.
+ * A thread owns ACROSS adjacent results and moves down a strip of rows. Each row of the picture is
+ * loaded once (the next one while this one is processed), converted to float once, and accumulated
+ * into SIDE rows of sums. Sums move up by one row as they are added to, at no cost, because a
+ * multiply-add may write to a different register than it reads. Nothing but sums is kept.
  *
- * A kernel that is a column times a row (PRODUCT) first sums along the row, then has one weight a
- * row of sums.
+ * A separable kernel (PRODUCT) first filters along the row, then has one weight per row of sums.
  *
- * Columns where a thread's loads would leave the row are the edges: warps of their own do the same
- * there, a thread a column, with places that know the border.
+ * Columns where a thread's loads would leave the row are edges: separate warps compute them, one
+ * thread per column, with column indices that apply the border.
  */
 #ifndef CRN_GPU_CONVOLVE_SMALL_CUH
 #define CRN_GPU_CONVOLVE_SMALL_CUH
@@ -22,11 +20,11 @@
 #define CRN_CONVOLVE_SMALL_THREADS 128
 #define CRN_CONVOLVE_SMALL_WARPS   (CRN_CONVOLVE_SMALL_THREADS / 32)
 
-/* u8: weights are 2^100 times as large, pixels (span.cuh) 2^-133. */
+/* u8: weights are scaled by 2^100, pixels (span.cuh) by 2^-133. */
 #define CRN_CONVOLVE_WEIGHTS_UP 0x1p100f
 #define CRN_CONVOLVE_SUMS_UP    0x1p33f
 
-/* 1.5 2^23: a number below 2^22 added to it is rounded half to even, and stands in the low bits. */
+/* 1.5 2^23: adding it rounds a number below 2^22 half to even, into the low bits. */
 #define CRN_CONVOLVE_ROUND 0x1.8p23f
 
 template <int SIDE, bool PRODUCT> struct convolve_small_job {
@@ -34,16 +32,16 @@ template <int SIDE, bool PRODUCT> struct convolve_small_job {
     void *out;
     int64_t in_picture, out_picture, in_row, out_row; /* elements */
     int32_t height, width, lanes, border;
-    int32_t begin, columns; /* the first element that is no edge; threads beside each other */
+    int32_t begin, columns; /* the first element that is not an edge; number of threads */
     int32_t edges;          /* elements of a row that are edges */
-    int32_t main_across, edges_across; /* warps beside each other */
-    int32_t main_warps, edge_warps;    /* all of them */
+    int32_t main_across, edges_across; /* warps per row */
+    int32_t main_warps, edge_warps;    /* in total */
     int32_t strips, strip_rows;
     bool in_aligned, out_aligned;
     float weights[PRODUCT ? 2 * SIDE : SIDE * SIDE]; /* PRODUCT: the row, then the column */
 };
 
-/* The nearest whole number, before saturation. */
+/* The nearest integer, before saturation. */
 static __device__ __forceinline__ int32_t small_round(float sum)
 {
     float shifted = __fmaf_rn(sum, CRN_CONVOLVE_SUMS_UP, CRN_CONVOLVE_ROUND);
@@ -62,11 +60,11 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
     return all;
 }
 
-/* --- results beside each other --- */
+/* --- stores --- */
 
-/* Bytes that begin anywhere: whole words of the memory go out, made of a thread's own and the next
- * one's; bytes only where there is no neighbour. So many threads of a warp as `beside` says, and
- * not more than it has, have results, side by side. */
+/* Unaligned bytes: whole words are stored, made from a thread's own words and the next thread's;
+ * single bytes only at the ends. `beside` is the number of threads from the warp's first on that
+ * have results; it may exceed the warp. */
 template <int COUNT>
 static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const uint32_t *words,
                                                            int32_t beside)
@@ -92,7 +90,7 @@ static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const ui
         to[b] = (uint8_t)(words[0] >> 8 * b);
 }
 
-/* `to` lies at a multiple of ACROSS where it is aligned. */
+/* `aligned`: `to` is a multiple of ACROSS. */
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned,
                                                    int32_t beside)
@@ -134,8 +132,8 @@ static __device__ __forceinline__ void small_store(float *to, const float *sums,
         to[i] = sums[i];
 }
 
-/* What COUNT weights in a row make of the values, added to `from` (nullptr: 0), into `to`; STEP 0:
- * values of the next weight follow ACROSS further. */
+/* Accumulates COUNT weights times values, starting from `from` (nullptr: 0), into `to`. STEP 0: the
+ * values for the next weight are ACROSS further. */
 template <int COUNT, int STEP, int ACROSS>
 static __device__ __forceinline__ void small_add(const float *weights, const float *values,
                                                  const float *from, float *to)
@@ -151,9 +149,9 @@ static __device__ __forceinline__ void small_add(const float *weights, const flo
 }
 
 /*
- * A row of the picture goes into all sums: sums[s] are those of the result row that has SIDE - 1 -
- * s rows of the picture under it so far, done[] those that have all. `oldest` is that of done[], of
- * a strip of `rows`; sums of no row of the strip are left out where that pays.
+ * Accumulates a row of the picture into all sums: sums[s] belongs to the result row that has seen
+ * SIDE - 1 - s rows of the picture so far, done[] to the one that is complete. `oldest` is the row
+ * of done[] in a strip of `rows`; sums of rows outside the strip are skipped where that pays.
  */
 template <int SIDE, int STEP, int ACROSS, bool PRODUCT>
 static __device__ __forceinline__ void small_row(const float *weights, const float *values,
@@ -175,7 +173,7 @@ static __device__ __forceinline__ void small_row(const float *weights, const flo
     }
 }
 
-/* Where a thread's rows come from and go: the picture's first row, `at` its first result. */
+/* Source of a thread's rows: `at` is its first result's place in the picture's first row. */
 template <typename T, int SIDE, int STEP, int ACROSS> struct main_reader {
     typedef span<T, SIDE, STEP, ACROSS> row_span;
     const T *at;
@@ -199,7 +197,7 @@ template <typename T, int SIDE> struct edge_reader {
     }
 };
 
-/* Row `y` of what stands under the kernel, which may lie outside of the picture. */
+/* Loads row `y` under the kernel, which may lie outside the picture. */
 template <int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE, PRODUCT> &job,
                                                   const READER &reader, int32_t y,
@@ -215,7 +213,7 @@ static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE,
         row.words[i] = 0;
 }
 
-/* `rows` rows of results from row y on, DEPTH rows of the picture being on their way. */
+/* Computes `rows` rows of results from row y on, with DEPTH rows of the picture in flight. */
 template <typename T, int STEP, int ACROSS, int DEPTH, int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE, PRODUCT> &job,
                                                    const READER &reader, T *out, int32_t y,
@@ -224,7 +222,7 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
     typename READER::row_span ahead[DEPTH];
     float sums[SIDE - 1][ACROSS] = {};
     constexpr int values_count = READER::row_span::VALUES;
-    y += SIDE - 1 - SIDE / 2; /* the last row under the kernel, of the strip's first results */
+    y += SIDE - 1 - SIDE / 2; /* the last row under the kernel, for the strip's first results */
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
         small_read(job, reader, y + 1 - SIDE + d, ahead[d]);
@@ -249,7 +247,7 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
         }
 }
 
-/* Results near the sides, a thread a column of them. */
+/* Results near the left and right sides, one thread per column. */
 template <typename T, int SIDE, bool PRODUCT>
 static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE, PRODUCT> &job,
                                                   const T *in, T *out, int32_t edge, int32_t end,
@@ -269,13 +267,13 @@ static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE,
     small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows, 1);
 }
 
-/* Warps take strips, column after column of threads; those of the edges follow when all others have
- * theirs, so that these are spread evenly. */
+/* Warps take strips, column by column of threads. The edges' warps come after all others, so that
+ * these are distributed evenly. */
 template <typename T, int SIDE, bool PRODUCT, int STEP, int ACROSS, int DEPTH, int BLOCKS>
 static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     filter_small(const __grid_constant__ convolve_small_job<SIDE, PRODUCT> job)
 {
-    /* The same in all lanes, and known to be so. */
+    /* Broadcast, so that the compiler knows it to be uniform over the warp. */
     int32_t warp = __shfl_sync(~0u, (int32_t)threadIdx.x / 32, 0);
     warp += (int32_t)blockIdx.x * CRN_CONVOLVE_SMALL_WARPS;
     if (warp >= job.main_warps + job.edge_warps)

@@ -1,4 +1,4 @@
-/* Kernels in registers: floats. */
+/* Small kernels in registers: f32. */
 #include "gpu/convolve/launch.cuh"
 
 namespace

@@ -1,4 +1,4 @@
-/* Kernels in registers: floats, a column times a row. */
+/* Small kernels in registers: f32, separable. */
 #include "gpu/convolve/launch.cuh"
 
 namespace

@@ -1,4 +1,4 @@
-/* Kernels in registers: bytes, a column times a row. */
+/* Small kernels in registers: u8, separable. */
 #include "gpu/convolve/launch.cuh"
 
 namespace

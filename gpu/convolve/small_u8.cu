@@ -1,4 +1,4 @@
-/* Kernels in registers: bytes. */
+/* Small kernels in registers: u8. */
 #include "gpu/convolve/launch.cuh"
 
 namespace

@@ -1,18 +1,18 @@
 /*
- * What a thread of small.cuh reads of a row for its ACROSS results side by side: loads as
- * wide as they go, then floats.
+ * What a thread of small.cuh reads of a row for its ACROSS adjacent results: loads as wide as
+ * possible, then conversion to float.
  *
  * With STEP > 0 the elements under the kernel are one span; with STEP 0 the neighbour's distance is
- * known only at run time and each column of the kernel has a span of its own. A byte becomes a
- * float by being moved: v in bits 16 to 23 is v 2^-133 (from 128 on no longer a subnormal number,
- * but on the same scale); the weights make up for it.
+ * known only at run time, and each column of the kernel has a span of its own. A byte becomes a
+ * float by moving its bits: v in bits 16 to 23 is v 2^-133 (from 128 on no longer subnormal, but on
+ * the same scale); the weights compensate.
  */
 #ifndef CRN_GPU_CONVOLVE_SPAN_CUH
 #define CRN_GPU_CONVOLVE_SPAN_CUH
 
 #include <stdint.h>
 
-/* Words `from` to `to` - 1, counted from `at`, which lies at a multiple of 4 ALIGNED bytes. */
+/* Loads words FROM to TO - 1 relative to `at`, which is aligned to 4 ALIGNED bytes. */
 template <int FROM, int TO, int ALIGNED>
 static __device__ __forceinline__ void load_words(const uint32_t *at, uint32_t *words)
 {
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void load_words(const uint32_t *at, uint32_t *
     }
 }
 
-/* The same from any byte on; reads up to 3 bytes before it and 4 behind the last. */
+/* The same from any byte on; reads up to 3 bytes before it and 4 after the last. */
 template <int COUNT>
 static __device__ __forceinline__ void load_shifted(const uint8_t *at, uint32_t *words)
 {
@@ -48,7 +48,7 @@ static __device__ __forceinline__ void load_shifted(const uint8_t *at, uint32_t 
     }
 }
 
-/* Byte `index` of words as described above. */
+/* Byte `index` of the words as a float, as described above. */
 static __device__ __forceinline__ float float_of_byte(const uint32_t *words, int index)
 {
     return __uint_as_float(__byte_perm(words[index / 4], 0, 0x4044 | (index % 4) << 8));
@@ -63,7 +63,7 @@ template <int SIDE, int STEP, int ACROSS> struct span<uint8_t, SIDE, STEP, ACROS
     static constexpr int VALUES = ACROSS + 2 * HALO;
     uint32_t words[COUNT];
 
-    /* Elements that are read beyond the ACROSS at `at`, on either side, at most. */
+    /* Maximum number of elements read beyond the ACROSS at `at`, on either side. */
     static int64_t reach(int64_t, bool aligned)
     {
         int behind = 4 * (COUNT - BACK) - ACROSS;
@@ -116,7 +116,7 @@ template <int SIDE, int ACROSS> struct span<uint8_t, SIDE, 0, ACROSS> {
 
 template <int SIDE, int STEP, int ACROSS> struct span<float, SIDE, STEP, ACROSS> {
     static constexpr int HALO = SIDE / 2 * STEP;
-    static constexpr int BACK = HALO % 4 == 3 ? HALO + 1 : HALO; /* one wide load, not two */
+    static constexpr int BACK = HALO % 4 == 3 ? HALO + 1 : HALO; /* one wide load instead of two */
     static constexpr int COUNT = ACROSS + 2 * BACK;
     static constexpr int VALUES = ACROSS + 2 * HALO;
     uint32_t words[COUNT];
@@ -179,7 +179,7 @@ static __device__ __forceinline__ uint32_t word_of(const uint8_t *at)
     return (uint32_t)__ldg(at) << 16;
 }
 
-/* One result near a side of the picture: each element under the kernel has a place of its own in
+/* One result near a side of the picture: each element under the kernel has its own index in
  * the row, or none (-1). */
 template <typename T, int SIDE> struct edge_span {
     static constexpr int COUNT = SIDE;

@@ -1,22 +1,22 @@
 /*
- * Any kernel on pictures of any strides: tiles in shared memory, the kernel in pieces where it (or
- * the tile with what it overlaps) is too large.
+ * Any kernel on pictures of any strides: tiles in shared memory; a kernel that is too large (or
+ * whose halo is) is applied in pieces.
  */
 #include "gpu/convolve/tile.cuh"
 
-/* How a kernel is cut up, and what of it lies where in shared memory. */
+/* Pieces of the kernel, and sizes in shared memory. */
 typedef struct tile_job {
     crn_convolve_pictures in, out;
     crn_convolve_shape shape;
-    const float *weights; /* on the device: column after column, each `column_pitch` long */
+    const float *weights; /* on the device: column by column, each `column_pitch` long */
     int32_t kernel_width, kernel_height, column_pitch;
-    int32_t piece_width, piece_height; /* of the kernel, at once */
+    int32_t piece_width, piece_height; /* of the kernel */
     int32_t tiles_across, tiles_down;
-    int32_t columns, rows; /* of a tile, with what a piece overlaps */
+    int32_t columns, rows; /* of a tile, with a piece's halo */
     int32_t weights_pitch; /* of a piece's column */
 } tile_job;
 
-/* Shared memory: places, the piece's weights, the tile. */
+/* Shared memory: offsets, the piece's weights, the tile. */
 static size_t bytes_of(const tile_job *job)
 {
     size_t columns = (size_t)job->columns;
@@ -25,7 +25,7 @@ static size_t bytes_of(const tile_job *job)
                             columns * (size_t)job->rows);
 }
 
-/* A piece's weights into shared memory. */
+/* Loads a piece's weights into shared memory. */
 static __device__ void read_weights(const tile_job &job, int32_t i0, int32_t j0, int32_t width,
                                     int32_t height, float *weights)
 {
@@ -85,7 +85,7 @@ static void set_piece(tile_job *job, int32_t width, int32_t height)
     job->rows = CRN_CONVOLVE_TILE_ROWS + height - 1;
 }
 
-/* The largest pieces that fit: a kernel's whole height, or a good part of it, then its width. */
+/* The largest pieces that fit: the kernel's whole height, or a good part of it, then its width. */
 static int cut_kernel(tile_job *job, size_t bytes)
 {
     int32_t height = job->kernel_height < 32 ? job->kernel_height : 32, width = 1;
@@ -109,7 +109,7 @@ static int cut_kernel(tile_job *job, size_t bytes)
     return 0;
 }
 
-/* Column after column, as threads slide down them. */
+/* Puts the weights on the device column by column, in the order in which threads use them. */
 static int place_weights(tile_job *job, const crn_convolve_task *task)
 {
     float columns[CRN_KERNEL_TAPS_MAX];

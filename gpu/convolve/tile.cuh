@@ -1,14 +1,14 @@
 /*
- * Tiles of floats in shared memory, with what lies beyond the picture, of any strides: the device's
- * side of tile.cu and product.cu.
+ * Tiles of floats in shared memory with the border applied, for any strides: device code for
+ * tile.cu and product.cu.
  */
 #ifndef CRN_GPU_CONVOLVE_TILE_CUH
 #define CRN_GPU_CONVOLVE_TILE_CUH
 
 #include "gpu/convolve/convolve.cuh"
 
-/* A thread's results: rows below each other, and columns 32 apart, so that a warp reads 32 floats
- * beside each other wherever the kernel's column lies. */
+/* A thread's results: consecutive rows, and columns 32 apart, so that a warp reads 32 consecutive
+ * floats for any column of the kernel. */
 #define CRN_CONVOLVE_TILE_DOWN    8
 #define CRN_CONVOLVE_TILE_ACROSS  4
 #define CRN_CONVOLVE_TILE_WARPS   8
@@ -16,7 +16,7 @@
 #define CRN_CONVOLVE_TILE_ROWS    (CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_WARPS)
 #define CRN_CONVOLVE_TILE_COLUMNS (32 * CRN_CONVOLVE_TILE_ACROSS)
 
-/* Of a block; what a multiprocessor has is enough for two and more of them. */
+/* Maximum shared memory of a block, so that at least two fit on a multiprocessor. */
 #define CRN_CONVOLVE_TILE_BYTES_MAX (96 << 10)
 
 static __device__ __forceinline__ float tile_value(float value)
@@ -29,8 +29,8 @@ static __device__ __forceinline__ float tile_value(uint8_t value)
     return (float)value;
 }
 
-/* Where the elements of `count` columns from element `first` of a row on come from, counted from
- * the row's beginning; INT64_MIN: zeros do. */
+/* Source offsets, relative to the row's beginning, of `count` elements from element `first`
+ * on; INT64_MIN: zero. */
 static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &in,
                                                    const crn_convolve_shape &shape, int64_t first,
                                                    int32_t count, int64_t *places)
@@ -45,11 +45,11 @@ static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &
     }
 }
 
-/* Loads of a thread that are on their way at once. */
+/* Loads in flight per thread. */
 #define CRN_CONVOLVE_TILE_LOADS 6
 
-/* Elements of a row, `columns` of them, to the tile: as they lie (`places` NULL), or each from its
- * place. */
+/* Copies `columns` elements of a row to the tile: consecutive ones (`places` NULL), or each
+ * from its source offset. */
 template <typename T>
 static __device__ __forceinline__ void tile_read_row(const T *row, int32_t columns,
                                                      const int64_t *places, float *to)
@@ -71,13 +71,14 @@ static __device__ __forceinline__ void tile_read_row(const T *row, int32_t colum
     }
 }
 
-/* What a tile reads: rows from `y` on, elements from `x` on, which may lie outside. */
+/* The input of a tile: rows from `y` on, elements from `x` on, which may lie
+ * outside the picture. */
 typedef struct tile_area {
     int64_t x, y;
     int32_t rows, columns;
 } tile_area;
 
-/* The area of the picture into the tile, a warp a row. */
+/* Loads the area into the tile, one warp per row. */
 template <typename T>
 static __device__ __forceinline__ void
 tile_read(const T *picture, const crn_convolve_pictures &in, const crn_convolve_shape &shape,
@@ -101,7 +102,7 @@ tile_read(const T *picture, const crn_convolve_pictures &in, const crn_convolve_
     }
 }
 
-/* One row further: `from` is what comes in below, `u` how far the window has turned. */
+/* Moves down by one row: `from` is the row that enters, `u` the rotation of the register window. */
 template <int ACROSS>
 static __device__ __forceinline__ void tile_step(const float *from, float weight, int u,
                                                  float (*window)[ACROSS], float (*sums)[ACROSS])
@@ -117,10 +118,9 @@ static __device__ __forceinline__ void tile_step(const float *from, float weight
 }
 
 /*
- * A column of the kernel, `count` weights (at a multiple of 16 bytes, with room for whole groups of
- * CRN_CONVOLVE_TILE_DOWN), over ACROSS columns that begin at `from` and 32 further each; `pitch`
- * from one row to the next. Each value is read once and goes into all DOWN sums over which the
- * column passes.
+ * Applies a column of the kernel, `count` weights (aligned to 16 bytes and padded to whole groups
+ * of CRN_CONVOLVE_TILE_DOWN), to ACROSS columns that begin at `from` and are 32 apart; `pitch` from
+ * one row to the next. Each value is read once and goes into all sums that it contributes to.
  */
 template <int ACROSS>
 static __device__ __forceinline__ void tile_slide(const float *from, int32_t pitch,
@@ -154,8 +154,8 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
     }
 }
 
-/* A thread's results to where they belong: row `y` and element `x` of the picture are its first;
- * those from element `end` on are another's. */
+/* Stores a thread's results; the first is row `y`, element `x` of the picture. Elements from `end`
+ * on belong to another thread. */
 template <typename T>
 static __device__ __forceinline__ void
 tile_write(T *picture, const crn_convolve_pictures &out, const crn_convolve_shape &shape, int32_t y,
