@@ -1,18 +1,20 @@
 /*
- * The first levels of a tile (diamond_square.cuh): each needs the one before, and has few points.
+ * The first levels of a tile (diamond_square.cuh): each depends on the one before, and has few
+ * points.
  *
- * So that none waits for noise, the noise of all of them is made first, where the points will be.
+ * The noise of all of them is computed first, into the points' memory, so that only sums remain in
+ * the dependent chain.
  */
 #ifndef CRN_GPU_DIAMOND_SQUARE_CHAIN_CUH
 #define CRN_GPU_DIAMOND_SQUARE_CHAIN_CUH
 
 #include "gpu/diamond_square/internal.cuh"
 
-/* Threads of a CTA as columns and rows of points;
- * a level has at most 25 columns with its margin. */
+/* The CTA's threads form columns and rows of points; a level has at most 25
+ * columns with its margin. */
 #define CRN_DIAMOND_SQUARE_CHAIN_COLUMNS 32
 
-/* The noise of a level's points, with those of a margin of one, by a warp. */
+/* The noise of a level's points and of a margin of one, by one warp. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_noise(const crn_diamond_square_job &job,
                                                       const crn_diamond_square_part &to,
@@ -39,7 +41,7 @@ static __device__ void crn_diamond_square_chain_noise(const crn_diamond_square_j
     }
 }
 
-/* The diamonds of a level, a thread each. */
+/* The diamonds of a level, one thread each. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_diamonds(const crn_diamond_square_part &from,
                                                          const crn_diamond_square_part &to,
@@ -56,7 +58,7 @@ static __device__ void crn_diamond_square_chain_diamonds(const crn_diamond_squar
     *at = crn_diamond_square_mean<WAY>(((above[0] + above[1]) + below[0]) + below[1], false, *at);
 }
 
-/* The other points of a level, and those that were there. */
+/* The square points of a level, and copies of the previous grid's. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square_part &from,
                                                         const crn_diamond_square_part &to,
@@ -93,7 +95,7 @@ static __device__ void crn_diamond_square_chain_squares(const crn_diamond_square
     }
 }
 
-/* From the corners to grid `grid`. All threads of the CTA are through when it returns. */
+/* From the corners to grid `grid`. Ends with a barrier. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ void crn_diamond_square_chain(const crn_diamond_square_job &job,
                                                 const crn_diamond_square_tile &tile, int32_t grid)

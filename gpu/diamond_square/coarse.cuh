@@ -1,10 +1,10 @@
-/* What a tile needs of the coarser grids (diamond_square.cuh), made in shared memory. */
+/* The coarser grids that a tile needs, in shared memory (diamond_square.cuh). */
 #ifndef CRN_GPU_DIAMOND_SQUARE_COARSE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_COARSE_CUH
 
 #include "gpu/diamond_square/chain.cuh"
 
-/* Four points and the one after them. */
+/* Four points and the next one. */
 static __device__ __forceinline__ void crn_diamond_square_load(const float *from, float (&to)[5])
 {
     float4 four = *reinterpret_cast<const float4 *>(from);
@@ -15,7 +15,8 @@ static __device__ __forceinline__ void crn_diamond_square_load(const float *from
     to[4] = from[4];
 }
 
-/* Items by rows of `wide`: which row is exact, as wide^2 x rows is below 2^16. */
+/* Iterates over rows of `wide` items; the division by multiplication is exact, as wide^2
+ * x rows is below 2^16. */
 typedef struct crn_diamond_square_walk {
     int32_t wide, count;
     uint32_t inverse;
@@ -34,7 +35,8 @@ crn_diamond_square_row_at(const crn_diamond_square_walk &w, int32_t i)
     return (int32_t)((uint32_t)i * w.inverse >> 16);
 }
 
-/* The diamonds of a level, a group an item. Those beyond the field's right border are garbage. */
+/* The diamonds of a level, one group per item. Those beyond the field's
+ * right border are garbage. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
@@ -62,7 +64,7 @@ crn_diamond_square_diamonds(const crn_diamond_square_job &job, const crn_diamond
     }
 }
 
-/* Eight points of a row of the next grid; a part may begin with the second four. */
+/* Stores eight points of a row of the next grid; a part may begin with the second four. */
 static __device__ __forceinline__ void crn_diamond_square_keep(const crn_diamond_square_part &to,
                                                                int32_t y, int32_t group,
                                                                const float (&even)[4],
@@ -74,7 +76,7 @@ static __device__ __forceinline__ void crn_diamond_square_keep(const crn_diamond
     *reinterpret_cast<float4 *>(at + 4) = make_float4(even[2], odd[2], even[3], odd[3]);
 }
 
-/* Even rows 2a: points that are there, and those between them. */
+/* Even rows 2a: points of the previous grid, and those between them. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
@@ -106,7 +108,7 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
     }
 }
 
-/* Odd rows 2a + 1: points between those above and below, and diamonds. */
+/* Odd rows 2a + 1: points between vertical neighbours, and diamonds. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_square_part &from,
@@ -141,7 +143,7 @@ crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_squ
     }
 }
 
-/* The part of the grid that was made before. */
+/* Loads the part of the grid that an earlier launch has made. */
 static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &job,
                                                 const crn_diamond_square_part &to)
 {
@@ -157,15 +159,15 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
         int32_t left = job.from_x + job.from_width - 4 * group;
         if (left >= 4)
             *reinterpret_cast<float4 *>(point) = *reinterpret_cast<const float4 *>(from);
-        else /* the last group ends where the grid does: behind that lies nothing */
+        else /* the last group ends where the grid does; the memory after it is not read */
             for (int32_t e = 0; e < left; e++)
                 point[e] = from[e];
     }
     __syncthreads();
 }
 
-/* All levels of a tile to its finest grid in shared memory, from the grid that was made before or
- * from the corners. All threads of the CTA are through when it returns. */
+/* All levels up to the tile's finest grid in shared memory, from an earlier launch's grid or from
+ * the corners. Ends with a barrier. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_coarse(const crn_diamond_square_job &job, const crn_diamond_square_tile &tile)

@@ -1,11 +1,11 @@
-/* The diamond-square: launches of tiles (diamond_square.cuh). */
+/* The diamond-square: the entry. Splits a field into tiles and launches (diamond_square.cuh). */
 #include "gpu/diamond_square/internal.cuh"
 
-/* Fewer rows cost more for what tiles share, more rows more shared memory; what a tile makes
- * besides its own is about so many rows. */
+/* Bounds on a tile's rows: fewer share less of the common work, more need more shared memory. A
+ * tile's overhead is about PAIRS_BESIDES rows. */
 enum { PAIRS_MIN = 8, PAIRS_BESIDES = 8 };
 
-/* From this exponent on a field may be made from a coarser one. */
+/* From this exponent on a field may start from a coarser one. */
 #define EXPONENT_FROM 6
 
 static void set_keys(uint64_t seed, crn_gpu_diamond_square_keys *keys)
@@ -36,11 +36,11 @@ static crn_diamond_square_job job_of(const crn_diamond_square_params *params, co
     job.row_stride = out->row_stride;
     job.step = out->step;
     job.type = out->type;
-    job.pairs = PAIRS_MIN; /* a small field's; for all others see set_tiles */
+    job.pairs = PAIRS_MIN; /* for small fields; set_tiles sets all others */
     return job;
 }
 
-/* Amplitudes fall from level to level. */
+/* Amplitudes fall from level to level, so the last level decides. */
 static crn_gpu_diamond_square_variant way_of(const crn_diamond_square_job *job)
 {
     if (job->scale[job->exponent - 1] < 0x1p-95f || job->step != 1)
@@ -48,11 +48,13 @@ static crn_gpu_diamond_square_variant way_of(const crn_diamond_square_job *job)
     return job->type == CRN_U8 ? CRN_DIAMOND_SQUARE_BYTES : CRN_DIAMOND_SQUARE_FLOATS;
 }
 
-/* Tiles of a height that leaves few multiprocessors idle in the end. true: all are done at once. */
+/* Chooses the tile height that leaves few multiprocessors idle at the end. Returns true if all
+ * tiles are resident at once. */
 static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant way,
                       crn_diamond_square_job *job)
 {
-    /* A lane's word may begin 7 bytes before its points, the last bytes be the next lane's. */
+    /* A thread's word may begin 7 bytes before its points; its last bytes
+     * belong to the next thread. */
     int32_t last_group = (job->x + job->width - 1 + 7) / 8;
     job->first_group = job->x / 8;
     job->first_pair = job->y / 2;
@@ -78,7 +80,7 @@ static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant
     return best_waves == 1;
 }
 
-/* What all tiles need of grid exponent - 2: a field's rectangle, in rows of whole groups. */
+/* The rectangle of grid exponent - 2 that the tiles need, in rows of whole groups. */
 static void set_from(const crn_diamond_square_job *job, crn_diamond_square_params *params,
                      crn_image *from)
 {

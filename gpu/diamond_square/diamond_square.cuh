@@ -1,15 +1,15 @@
 /*
- * The diamond-square: what its files share.
+ * Shared by the files of the diamond-square operator.
  *
  *   diamond_square.cu          the entry: launches of tiles
- *   noise.cuh                  Philox, and what of it rows and columns share
- *   internal.cuh               which part of which grid a tile needs, and where it lies
+ *   noise.cuh                  Philox, with the parts common to a row or a column factored out
+ *   internal.cuh               the part of each grid that a tile needs, and its layout
  *   chain.cuh                  the first levels of a tile, of few points, one after the other
  *   coarse.cuh                 the levels between, in shared memory
- *   kernels.cu                 the last level, and its way to the image
+ *   kernels.cu                 the last level, and its stores to the image
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 of them;
- * level l makes grid l + 1 of grid l. With G a row of grid l, D the diamonds of the level, H the
+ * level l makes grid l + 1 from grid l. With G a row of grid l, D the diamonds of the level, H the
  * square points between horizontal neighbours and V those between vertical ones:
  *
  *   row 2a      G[a][0]  H[a][0]  G[a][1]  H[a][1] ...
@@ -19,13 +19,13 @@
  *   H[a][x] from D[a-1][x], G[a][x], G[a][x+1], D[a][x]
  *   V[a][x] from G[a][x], D[a][x-1], D[a][x], G[a+1][x]
  *
- * The x of all three is the i of their noise, four of which one Philox gives: x go in groups of
- * four, from a multiple of four on.
+ * The x of all three is the index of their noise. One Philox call gives four values, so x is
+ * processed in groups of four that begin at a multiple of four.
  *
- * Noise depends on nothing, so a tile makes what it needs of its neighbours itself: of each coarser
- * grid half as many points a side and up to three more. A field of few tiles is one launch, each
- * tile beginning at the four corners. A larger one is made from the field of exponent - 2, which is
- * its grid exponent - 2, so that its tiles have only the last two levels to do.
+ * Noise depends on its index only, so a tile recomputes the neighbouring points that it needs: of
+ * each coarser grid half as many points per side and up to three more. A field of few tiles is one
+ * launch, and each tile starts from the four corners. A larger one starts from the field of
+ * exponent - 2, which is its grid exponent - 2, so that its tiles compute the last two levels only.
  */
 #ifndef CRN_GPU_DIAMOND_SQUARE_DIAMOND_SQUARE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_DIAMOND_SQUARE_CUH
@@ -39,11 +39,11 @@ extern "C" {
 
 #define CRN_DIAMOND_SQUARE_LEVELS CRN_DIAMOND_SQUARE_EXPONENT_MAX
 
-/* Of a warp's 32 groups, the first is there for its
- * last diamond, which the next one's points need. */
+/* Groups per warp: the first of its 32 threads only provides its last diamond, which the next
+ * group's points need. */
 #define CRN_DIAMOND_SQUARE_GROUPS 31
 
-/* Most rows 2a of a tile. */
+/* Maximum number of rows 2a of a tile. */
 #define CRN_DIAMOND_SQUARE_PAIRS_MAX 48
 
 #define CRN_DIAMOND_SQUARE_THREADS 256
@@ -71,17 +71,17 @@ typedef struct crn_diamond_square_job {
     int32_t first_group, first_pair; /* of the first tile */
     int32_t pairs;                   /* rows 2a of a tile */
     int32_t tiles_across, tiles;
-    /* Grid exponent - 2, where it is there: rows of whole groups from (from_y, from_x) on. */
+    /* Grid exponent - 2, or NULL: rows of whole groups from (from_y, from_x) on. */
     const float *from;
     int32_t from_x, from_y, from_width, from_stride;
 } crn_diamond_square_job;
 
-/* The launches: all tiles of a field of exponent 3 and more; a smaller field. */
+/* Launch all tiles of a field of exponent 3 and more; a smaller field. */
 int crn_diamond_square_launch(crn_context *context, crn_gpu_diamond_square_variant way,
                               const crn_diamond_square_job *job);
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job);
 
-/* Tiles that a multiprocessor has at once. */
+/* Resident tiles per multiprocessor. */
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context,
                                          crn_gpu_diamond_square_variant way,
                                          const crn_diamond_square_job *job);

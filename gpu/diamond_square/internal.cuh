@@ -1,15 +1,13 @@
-/* Which part of which grid a tile needs, and where
- * in shared memory it lies (diamond_square.cuh). */
+/* The part of each grid that a tile needs, and its layout in shared memory (diamond_square.cuh). */
 #ifndef CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
 #define CRN_GPU_DIAMOND_SQUARE_INTERNAL_CUH
 
 #include "gpu/diamond_square/noise.cuh"
 
 /*
- * Columns of a tile's finest grid, of the one before, and of its diamonds; multiples of four. Of
- * the finest: 32 groups and one column, in pairs of groups. The one before that lies where the
- * finest will be. Those that are 3 and more before the finest have a place each, with a margin of a
- * point.
+ * Pitches of a tile's finest grid, of the one before, and of its diamonds; multiples of four. The
+ * finest has 32 groups and one column, in pairs of groups. The grid two before it shares its
+ * memory. Grids 3 and more before the finest have memory of their own, with a margin of one point.
  */
 #define CRN_DIAMOND_SQUARE_PITCH0         136
 #define CRN_DIAMOND_SQUARE_PITCH1         80
@@ -30,10 +28,10 @@ static __host__ __device__ inline int32_t crn_diamond_square_coarse_rows(int32_t
     return pairs / 2 + 4;
 }
 
-/* Before the diamonds: one that is read and not used. */
+/* Padding before the diamonds, read but not used. */
 #define CRN_DIAMOND_SQUARE_GAP 4
 
-/* Floats of shared memory, without those of the chain, and of the chain to a finest grid. */
+/* Floats of shared memory, without the chain's; and those of a chain to grid `grid`. */
 static __host__ __device__ inline int32_t crn_diamond_square_floats(int32_t pairs)
 {
     return crn_diamond_square_rows(pairs) * CRN_DIAMOND_SQUARE_PITCH0 +
@@ -47,22 +45,23 @@ static __host__ __device__ inline int32_t crn_diamond_square_chain_floats(int32_
     return grid < 3 ? 0 : CRN_DIAMOND_SQUARE_FLOATS3 + (grid - 3) * CRN_DIAMOND_SQUARE_FLOATS4;
 }
 
-/* The part of a grid that a tile needs, ends included, and where it lies. */
+/* The part of a grid that a tile needs, bounds inclusive, and its layout. */
 typedef struct crn_diamond_square_part {
     int32_t at; /* (y0, origin), in shared memory */
     int32_t pitch, origin;
     int32_t x0, x1, y0, y1;
 } crn_diamond_square_part;
 
-/* A tile: what it needs of the finest grid in shared memory, cut off at the field later. */
+/* A tile: the part of the finest grid in shared memory that it needs, not yet
+ * clipped to the field. */
 typedef struct crn_diamond_square_tile {
-    int32_t finest, coarse, diamonds, chain; /* where they lie there */
-    int32_t x0, x1, y0, y1;                  /* x0 a multiple of four, perhaps -4 */
+    int32_t finest, coarse, diamonds, chain; /* their offsets in shared memory */
+    int32_t x0, x1, y0, y1;                  /* x0 is a multiple of four, perhaps -4 */
     int32_t grid;                            /* its number */
 } crn_diamond_square_tile;
 
-/* A point at n needs points from (n - 1) / 2 to n / 2 + 1, rounded down, of the grid before; so
- * often repeated, that is: */
+/* A point at n needs points (n - 1) / 2 to n / 2 + 1, rounded down, of the grid before.
+ * Applied `times` times: */
 static __host__ __device__ inline int32_t crn_diamond_square_low(int32_t n, int32_t times)
 {
     int32_t low = ((n + 1) >> times) - 1;
@@ -94,21 +93,21 @@ crn_diamond_square_part_of(const crn_diamond_square_tile &tile, int32_t grid)
     part.origin = times == 0 ? tile.x0 : part.x0 & ~3;
     part.pitch = times == 1 ? CRN_DIAMOND_SQUARE_PITCH1 : CRN_DIAMOND_SQUARE_PITCH0;
     part.at = times == 1 ? tile.coarse : tile.finest;
-    /* The finest grid's rows stand where the tile's last step looks for them. */
+    /* The finest grid's rows are where the tile's last step reads them. */
     if (times == 0)
         part.at += (part.y0 - tile.y0) * part.pitch;
     return part;
 }
 
-/* Shared memory, all of it floats. Places in it are
- * numbers, so that the compiler knows that it is. */
+/* Shared memory, as floats. It is addressed by offset, so that the compiler
+ * knows the address space. */
 static __device__ __forceinline__ float *crn_diamond_square_shared(int32_t at)
 {
     extern __shared__ float4 memory[];
     return reinterpret_cast<float *>(memory) + at;
 }
 
-/* The place of a point of a grid. */
+/* Offset of a point of a grid. */
 static __device__ __forceinline__ int32_t
 crn_diamond_square_point(const crn_diamond_square_part &part, int32_t y, int32_t x)
 {

@@ -1,4 +1,4 @@
-/* The diamond-square's last level, and its way to the image (diamond_square.cuh). */
+/* The diamond-square's last level, and its stores to the image (diamond_square.cuh). */
 #include "gpu/diamond_square/coarse.cuh"
 
 #define WARP    CRN_DIAMOND_SQUARE_WARP
@@ -6,30 +6,30 @@
 #define LANES   0xffffffffu
 #define COLUMNS (8 * WARP) /* of the field, that a warp makes of two rows */
 
-/* Tiles that a multiprocessor's registers shall suffice for. */
+/* Tiles that shall fit into a multiprocessor's registers. */
 #define TILES_AT_ONCE 3
 
-/* A warp's walk down the last level: four x a lane. */
+/* State of a warp that moves down the last level: four x per warp lane. */
 typedef struct strip {
     int32_t lane, group, level;
     crn_diamond_square_column diamond_column, square_column;
     bool is_left, is_right; /* the first point lies on the field's border */
-    bool is_inside;         /* wherever the lane's words begin, they lie in the rectangle */
-    int32_t column;         /* of the rectangle: the lane's first */
+    bool is_inside;         /* the thread's words lie in the rectangle for any alignment */
+    int32_t column;         /* of the thread's first point, in the rectangle */
     float scale;
-    int32_t stage; /* a row of floats in shared memory, of the warp */
+    int32_t stage; /* a row of floats in shared memory, per warp */
 } strip;
 
 /* --- one element --- */
 
-/* As the definition does, half to even and saturated, but for the saturation at 0 and 255: a
- * product by the least number there is has the rounded whole number for its bits, and a sign. */
+/* Rounds half to even as the definition does, without saturating: multiplied by the smallest
+ * subnormal number, a value has the rounded integer as its bits, with a sign. */
 static __device__ __forceinline__ int32_t whole_of(float value)
 {
     return __float_as_int(value * 0x1p-149f);
 }
 
-/* Four of them as bytes, saturated. */
+/* Converts four values to bytes, saturated. */
 static __device__ __forceinline__ uint32_t bytes_of(float a, float b, float c, float d)
 {
     uint32_t high, all;
@@ -50,10 +50,11 @@ static __device__ __forceinline__ void put(const crn_diamond_square_job &job, in
         static_cast<uint8_t *>(job.data)[at] = (uint8_t)bytes_of(value, 0, 0, 0);
 }
 
-/* --- a row of the field, eight points a lane --- */
+/* --- a row of the field, eight points a warp lane --- */
 
-/* Whole words of 8 bytes of memory: a lane's begins up to 7 bytes before its own points, with the
- * last of the lane before. The strip's first word and what follows its last are the neighbours'. */
+/* Stores whole aligned words of 8 bytes: a thread's begins up to 7 bytes before its own points,
+ * with the last of the previous thread. The strip's first word, and what follows its last,
+ * belong to the neighbours. */
 static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &job, const strip &s,
                                                  uint8_t *to, const float (&row)[8])
 {
@@ -81,7 +82,7 @@ static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &j
     }
 }
 
-/* By way of shared memory, so that neighbouring lanes write neighbouring floats. */
+/* Stores through shared memory, so that the warp's stores are coalesced. */
 static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &job, const strip &s,
                                                   float *to, const float (&row)[8])
 {
@@ -100,7 +101,7 @@ static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &
     __syncwarp();
 }
 
-/* `row` of the rectangle, perhaps beyond it; where its points would lie. */
+/* Stores `row` of the rectangle, unless outside; `to` is where its points would lie. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
                                                int32_t row, char *to, const float (&values)[8])
@@ -121,7 +122,7 @@ static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job
 
 /* --- the last level --- */
 
-/* Row a of grid `level`: the lane's points, and the next one's first. */
+/* Row a of grid `level`: the thread's points, and the next thread's first. */
 static __device__ __forceinline__ void load_points(const strip &s, int32_t place, float (&to)[5])
 {
     const float *row = crn_diamond_square_shared(place);
@@ -144,7 +145,7 @@ static __device__ __forceinline__ void noises(const crn_diamond_square_job &job,
                                  s.scale, noise);
 }
 
-/* Noise becomes diamonds. */
+/* Turns noise into diamonds. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
                                                     const float (&below)[5], float (&noise)[4])
@@ -207,7 +208,8 @@ static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &j
     return s;
 }
 
-/* Rows 2a and 2a + 1 for a from `a` to before `end`, of the points from `place` (row a - 1) on. */
+/* Makes rows 2a and 2a + 1 for a from `a` to `end` - 1; the points begin at offset
+ * `place` (row a - 1). */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
                                                  int32_t a, int32_t end, int32_t place)
@@ -231,7 +233,8 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
     int32_t rows = min(end, last);
 #pragma unroll 1
     for (; a < rows; a++, place += CRN_DIAMOND_SQUARE_PITCH0) {
-        /* Noise waits for nothing but itself: three groups of it at a time. */
+        /* The three groups of noise are independent of each other and of the
+         * points: they overlap. */
         float below[5], down[4], between[4], beside[4];
         noises<WAY>(job, s, s.diamond_column, a, down);
         noises<WAY>(job, s, s.square_column, 2 * a, between);
@@ -260,7 +263,7 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
     }
 }
 
-/* A tile's part of shared memory, but for the stages behind it. */
+/* A tile's layout in shared memory, without the stages after it. */
 static __device__ __forceinline__ crn_diamond_square_tile tile_in(int32_t pairs)
 {
     crn_diamond_square_tile tile = {};
@@ -304,7 +307,7 @@ static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ON
                        tile.finest + (a - first) * CRN_DIAMOND_SQUARE_PITCH0 + 4 * s.lane);
 }
 
-/* A field of so few points that it is one tile's coarse part. */
+/* A field so small that a tile's coarse part computes it whole. */
 static __global__ void __launch_bounds__(WARP)
     small_kernel(const __grid_constant__ crn_diamond_square_job job)
 {

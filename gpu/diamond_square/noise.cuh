@@ -2,19 +2,21 @@
  * Noise: Philox4x32-10 on (x / 4, j, level, phase).
  *
  * Along a row only the first word of the counter changes, from row to row only the second. Nearly
- * all of the first three rounds depends on the one or the other alone; the two meet in the third.
+ * all of the first three rounds depends on one of them alone and is computed once per column or
+ * row; the two are combined in the third.
  */
 #ifndef CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
 #define CRN_GPU_DIAMOND_SQUARE_NOISE_CUH
 
 #include "gpu/diamond_square/diamond_square.cuh"
 
-/* Words 2 and 3 (keyed) before the third round. */
+/* A row's part: words 2 and 3 (keyed) before the third round. */
 typedef struct crn_gpu_diamond_square_row {
     uint32_t u, v;
 } crn_gpu_diamond_square_row;
 
-/* What word 2 is xored with before the third round; in it words 1, 2, 3. */
+/* A column's part: what word 2 is xored with before the third round; in the
+ * third, words 1, 2, 3. */
 typedef struct crn_diamond_square_column {
     uint32_t p, q, r, t;
 } crn_diamond_square_column;
@@ -47,7 +49,7 @@ crn_diamond_square_column_of(const crn_gpu_diamond_square_keys &keys, int32_t le
     return column;
 }
 
-/* The four words where a row and a column meet. */
+/* Combines a row and a column into the four output words. */
 static __device__ __forceinline__ void
 crn_diamond_square_words(const crn_gpu_diamond_square_keys &keys,
                          const crn_gpu_diamond_square_row &row,
@@ -72,9 +74,9 @@ crn_diamond_square_words(const crn_gpu_diamond_square_keys &keys,
 }
 
 /*
- * What a level's words are multiplied by. The definition multiplies by 2^-31, then by the
- * amplitude; but for ANY their product is a float of 2^-95 and more (crn_diamond_square_cuda sees
- * to that), and one multiplication rounds to the same.
+ * The factor of a level's words. The definition multiplies by 2^-31, then by the amplitude. Except
+ * for ANY the combined factor is at least 2^-95 (crn_diamond_square_cuda ensures it), and one
+ * multiplication rounds to the same value.
  */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamond_square_job &job,
@@ -83,7 +85,7 @@ static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamo
     return WAY == CRN_DIAMOND_SQUARE_ANY ? job.amplitude[level] : job.scale[level];
 }
 
-/* The noise of a group, where its row and its column meet. */
+/* The noise of a group, from its row and its column. */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ void
 crn_diamond_square_sync(const crn_gpu_diamond_square_keys &keys,
@@ -110,13 +112,14 @@ crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
                                  crn_diamond_square_scale<WAY>(job, level), noise);
 }
 
-/* Where a neighbour is missing: adding it changes nothing. */
+/* Stands for a missing neighbour: adding it changes nothing. */
 #define CRN_DIAMOND_SQUARE_NOTHING (-0.0f)
 
 /*
- * The mean of four, at the field's border of three, and noise. A quarter of the sum is exact unless
- * it is below 2^-126; then the noise, which is 0 or 2^-95 and more but for ANY, decides alone what
- * both roundings and one give. So a fused multiplication changes nothing.
+ * The mean of four points, at the field's border of three, plus noise. A quarter of the sum is
+ * exact unless below 2^-126; then the noise, which is 0 or at least 2^-95 except for ANY, alone
+ * determines the result, with two roundings or with one. So a fused multiply-add gives the same
+ * bytes.
  */
 template <crn_gpu_diamond_square_variant WAY>
 static __device__ __forceinline__ float crn_diamond_square_mean(float sum, bool is_border,
