@@ -1,20 +1,20 @@
-/* Which table of operators is in use: chosen at run time by name. */
+/* Selects a backend's operator table by name at run time. */
 #ifndef CRN_STAGES_BACKEND_H
 #define CRN_STAGES_BACKEND_H
 
 #include "stages/ops.h"
 
 typedef enum crn_backend {
-    CRN_BACKEND_AUTO, /* the fastest that this machine has */
+    CRN_BACKEND_AUTO, /* the fastest available on this machine */
     CRN_BACKEND_SERIAL,
     CRN_BACKEND_OPENMP,
     CRN_BACKEND_CUDA,
 } crn_backend;
 
-/* "auto", "serial", "openmp", "cuda", NULL: by number. */
+/* "auto", "serial", "openmp", "cuda", NULL; indexed by crn_backend. */
 extern const char *const crn_backend_names[];
 
-/* The operators of a backend (static), or NULL with *ret_why saying why there are none (static). */
+/* The operator table of a backend (static), or NULL with *ret_why set to the reason (static). */
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why);
 
 #endif

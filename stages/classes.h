@@ -1,4 +1,4 @@
-/* The classes of a CNN, in channel order, and at which probability each is outlined. */
+/* The classes of a CNN, in channel order, and the probability at which each is contoured. */
 #ifndef CRN_STAGES_CLASSES_H
 #define CRN_STAGES_CLASSES_H
 
@@ -14,7 +14,7 @@ CRN_C_BEGIN
 typedef struct crn_classes {
     int32_t count;
     char name[CRN_CLASSES_MAX][CRN_CLASS_NAME_MAX];
-    double level[CRN_CLASSES_MAX]; /* a probability, 0 to 1; NaN: no outline is asked for */
+    double level[CRN_CLASSES_MAX]; /* a probability, 0 to 1; NaN: no contours of this class */
 } crn_classes;
 
 /* FNV-1a 64 of the names joined by '\n': the view message's class_set. */

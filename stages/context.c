@@ -1,4 +1,5 @@
-/* The operators' scratch memory and thread count (ops.h), and where the memory lies (context.h). */
+/* Scratch memory and thread count of operators (ops.h), and their allocator and time
+ * limit (context.h). */
 #include "stages/context.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ struct crn_context {
     uint32_t moves;
     crn_context_expired_fn *expired; /* NULL: no limit */
     const void *expired_owner;
-    atomic_bool over; /* `expired` has said so */
+    atomic_bool over; /* set once `expired` has returned true */
     void *attached;
     void (*free_attached)(void *what);
     struct {
@@ -22,8 +23,7 @@ struct crn_context {
     } scratch[CRN_SCRATCH_SLOTS];
 };
 
-/* A mapping of its own rather than malloc: untouched
- * pages of a worst case never become resident. */
+/* mmap rather than malloc: the untouched pages of a worst case never become resident. */
 static void *take_pages(void *owner, size_t bytes)
 {
     (void)owner;
@@ -150,8 +150,8 @@ void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
     bytes *= (size_t)context->views;
     if (bytes <= context->scratch[slot].bytes)
         return context->scratch[slot].memory;
-    /* What it held is of no use to anybody: with both
-     * at once, the largest pictures would not fit. */
+    /* The old contents are not needed, so they are freed first: the largest pictures would not
+     * fit twice. */
     if (context->scratch[slot].memory) {
         context->home->give(context->owner, context->scratch[slot].memory,
                             context->scratch[slot].bytes);

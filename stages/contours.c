@@ -1,5 +1,5 @@
-/* The stage `contours`: asks for the outlines of every class that has a level, and makes them
- * defects. */
+/* The stage `contours`: traces the contours of every class that has a level and turns them
+ * into defects. */
 #include <errno.h>
 #include <math.h>
 
@@ -59,7 +59,7 @@ static int contours_enqueue(const void *settings, crn_job *job)
     const contours_settings *set = settings;
     if (job->maps.planes != job->classes->count || job->maps.planes > CRN_CLASSES_MAX)
         return -EINVAL;
-    /* The operator compares a map's own values; u8 maps hold 255 times the probability. */
+    /* The operator compares raw map values; u8 maps hold 255 times the probability. */
     double unit = job->maps.type == CRN_U8 ? 255 : 1;
     double levels[CRN_CLASSES_MAX];
     for (int32_t i = 0; i < job->maps.planes; i++)
@@ -73,7 +73,7 @@ static int contours_enqueue(const void *settings, crn_job *job)
 
 #define LEFT_OUT (-1)
 
-/* What finish knows of the contours, one entry each. */
+/* Working arrays of finish, one entry per contour each. */
 typedef struct workspace {
     crn_outline *outlines;
     crn_nest *nests;
@@ -81,7 +81,7 @@ typedef struct workspace {
     void *sweep;
 } workspace;
 
-/* Sized by the capacities and the picture's size, so that it is had once. */
+/* Sized by the capacities and the picture's size, so that it is allocated once. */
 static int workspace_take(crn_job *job, workspace *ret_workspace)
 {
     size_t contours = job->contours.contour_capacity;
@@ -92,7 +92,7 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
     char *memory = crn_context_scratch(job->context, CRN_SLOT_CONTOURS, bytes);
     if (!memory)
         return -ENOMEM;
-    /* What is aligned to 8 bytes first. */
+    /* Arrays with 8-byte alignment come first. */
     ret_workspace->outlines = (crn_outline *)memory;
     ret_workspace->nests = (crn_nest *)(ret_workspace->outlines + contours);
     ret_workspace->sweep = ret_workspace->nests + contours;
@@ -100,7 +100,8 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
     return 0;
 }
 
-/* Measures all contours and decides which become defects: counts, and each contour's index. */
+/* Measures all contours and selects those that become defects: their number, and each
+ * one's index. */
 static void choose(const contours_settings *set, const crn_contours *contours, workspace *work,
                    crn_defects *defects, crn_pace *pace)
 {
@@ -127,7 +128,8 @@ static void choose(const contours_settings *set, const crn_contours *contours, w
     }
 }
 
-/* Finds parents and sums pixels, plane by plane; nests' parents count from the plane's first. */
+/* Finds parents and sums pixels, plane by plane; parents are indices relative to the plane's
+ * first contour. */
 static void nest(const contours_settings *set, const crn_job *job, workspace *work, crn_pace *pace)
 {
     const crn_contours *contours = &job->contours;
@@ -146,7 +148,7 @@ static void nest(const contours_settings *set, const crn_job *job, workspace *wo
     }
 }
 
-/* What is around a contour may itself be left out: then the nearest that is not. */
+/* The nearest enclosing contour that became a defect; others are skipped. */
 static int32_t parent_of(const workspace *work, uint32_t contour)
 {
     int32_t parent = work->nests[contour].parent;
@@ -155,8 +157,8 @@ static int32_t parent_of(const workspace *work, uint32_t contour)
     return parent >= 0 ? work->defect[parent] : -1;
 }
 
-/* The mean of the pixels inside. Without one (a sliver off a corner, or nothing but NaN) the
- * class's level, which is what the map has along the outline. */
+/* The mean of the pixels inside. If there are none (a sliver between pixel centres, or only NaN),
+ * the level of the class, which is the map's value along the contour. */
 static double mean_probability(const crn_job *job, int32_t channel, const crn_nest *nest)
 {
     if (nest->pixels == 0)
@@ -183,7 +185,8 @@ static int contours_finish(const void *settings, crn_job *job)
     if (pace.over)
         return crn_context_status(job->context);
 
-    /* Clockwise outlines have high values inside when low ones lie left of the way. */
+    /* A clockwise contour has high values inside if low ones lie left of the direction
+     * of travel. */
     double high_sign = set->orientation == CRN_ORIENT_LOW ? 1 : -1;
     uint32_t first_point = 0;
     for (uint32_t i = 0; i < contours->contour_count; i++) {

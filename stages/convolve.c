@@ -1,4 +1,4 @@
-/* The stage `convolve`: lays a kernel over every map. */
+/* The stage `convolve`: filters every map with a convolution kernel. */
 #include "stages/kernel.h"
 #include "stages/names.h"
 #include "stages/stage.h"
@@ -7,7 +7,7 @@ typedef struct convolve_settings {
     char kernel[CRN_TEXT_BYTES];
     crn_size size;
     int32_t border;    /* crn_convolve_border */
-    crn_kernel loaded; /* by prepare */
+    crn_kernel loaded; /* set by prepare */
 } convolve_settings;
 
 static const crn_param params[] = {

@@ -2,21 +2,21 @@
 
 #include <string.h>
 
-/* So many are sorted by insertion, more by merging. */
+/* Up to this many are sorted by insertion, more by merging. */
 #define FEW 16
 
-/* The order among crossings of one row and column. */
+/* Strict order of crossings in one row and column. */
 static bool stands_left(const crn_crossing *a, const crn_crossing *b)
 {
-    /* Where chords stand does not matter, and any number may pass one pixel: not compared. */
+    /* The position of chords is irrelevant and any number may pass one pixel: not compared. */
     if (a->kind == CRN_CROSSING_CHORD || b->kind == CRN_CROSSING_CHORD)
         return a->kind == CRN_CROSSING_CHORD && b->kind != CRN_CROSSING_CHORD;
-    /* Several meet in one point where a pixel is exactly at the level: they part below it. */
+    /* Several contours may meet in a pixel exactly at the level; they diverge below it. */
     if (a->x != b->x)
         return a->x < b->x;
     if (a->slope != b->slope)
         return a->slope < b->slope;
-    /* Two that run together have that pixel, a low one, between them. */
+    /* Where two contours coincide, that pixel, a low one, lies between them. */
     return a->ends_high && !b->ends_high;
 }
 
@@ -42,7 +42,7 @@ static void sort_pass(crn_crossings *s, bool by_row, crn_pace *pace)
     s->all = sorted;
 }
 
-/* A few, by insertion. */
+/* Insertion sort of a few crossings. */
 static uint64_t sort_few(crn_crossing *few, uint32_t count)
 {
     uint64_t compared = 0;
@@ -60,7 +60,7 @@ static uint64_t sort_few(crn_crossing *few, uint32_t count)
     return compared;
 }
 
-/* Two sorted neighbours, from `a` and from `b` to the end, become one. */
+/* Merges the sorted ranges a .. b and b .. end. */
 static uint64_t merge(const crn_crossing *a, const crn_crossing *b, const crn_crossing *end,
                       crn_crossing *to)
 {
@@ -75,7 +75,7 @@ static uint64_t merge(const crn_crossing *a, const crn_crossing *b, const crn_cr
     return compared;
 }
 
-/* Those of one row and column. */
+/* Merge sort of the crossings in one row and column. */
 static uint64_t sort_place(crn_crossing *all, crn_crossing *spare, size_t count, crn_pace *pace)
 {
     uint64_t compared = 0;

@@ -1,7 +1,5 @@
-/*
- * Where contours cross the rows of pixel centres, in the order in which a sweep over the rows meets
- * them. The private half of geometry.c, which alone (and its test) includes this.
- */
+/* Crossings of contours with the rows of pixel centres, in the order of a sweep over the rows.
+ * Internal to geometry.c; only it and its test include this. */
 #ifndef CRN_STAGES_CROSSINGS_H
 #define CRN_STAGES_CROSSINGS_H
 
@@ -12,33 +10,33 @@
 
 enum {
     CRN_CROSSING_PATH,
-    CRN_CROSSING_CHORD, /* closes an open contour for its pixels; encloses nothing */
-    CRN_CROSSING_PROBE, /* stands for a contour that crosses no row */
+    CRN_CROSSING_CHORD, /* closes an open contour for its pixels; encloses no contour */
+    CRN_CROSSING_PROBE, /* represents a contour that crosses no row */
 };
 
 typedef struct crn_crossing {
     int32_t row;    /* from 0 for y = -1 */
-    int32_t column; /* first pixel centre at or right of it; from 0 for x = -1 */
+    int32_t column; /* first pixel centre at or right of the crossing; from 0 for x = -1 */
     uint32_t contour;
     int8_t kind;
-    bool ends_high; /* going right, high values end here */
+    bool ends_high; /* high values end here, going right */
     double x;
-    double slope; /* way to the right per way down */
+    double slope; /* dx per dy, y down */
 } crn_crossing;
 
 typedef struct crn_crossings {
     crn_crossing *all;
-    crn_crossing *spare; /* as many more */
+    crn_crossing *spare; /* of the same size */
     uint32_t *starts;    /* one more than the larger of rows and columns */
     uint32_t count;
-    int32_t rows, columns; /* what row and column are below */
+    int32_t rows, columns; /* upper bounds of row and column */
 } crn_crossings;
 
 /*
- * Sorts by row, then from left to right; stable. In the order of the count but for those in one row
- * and column, which take n log n: a few in any contours of a picture, all of them in contours that
- * lie outside of it. Swaps the two arrays. Returns how many pairs were compared; where `pace` is
- * over, the order is undefined.
+ * Stable sort by row, then from left to right. Two counting sorts, linear in the count; crossings
+ * of the same row and column are then sorted by comparison in n log n: few of them for contours in
+ * a picture, all of them for contours outside of it. Swaps the two arrays. Returns the number of
+ * comparisons; the order is undefined if `pace` is over.
  */
 uint64_t crn_crossings_sort(crn_crossings *crossings, crn_pace *pace);
 

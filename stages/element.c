@@ -1,4 +1,4 @@
-/* Structuring elements: their members, and what operators ask of them (element.h). */
+/* Structuring elements: membership and validation (element.h). */
 #include "stages/element.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool is_height(float height, crn_type type)
     return isfinite(height);
 }
 
-/* Heights of pixels that are no members may be anything. */
+/* Heights are only checked at members. */
 static bool heights_are_fine(const crn_element *element, crn_type type)
 {
     for (int32_t y = 0; y < element->height; y++)

@@ -1,4 +1,4 @@
-/* Structuring elements: which of their pixels are members; and elements by name or from a file. */
+/* Structuring elements: membership of pixels, validation, and loading by name or from a file. */
 #ifndef CRN_STAGES_ELEMENT_H
 #define CRN_STAGES_ELEMENT_H
 
@@ -6,13 +6,14 @@
 #include "stages/base/param.h"
 #include "stages/ops.h"
 
-/* Is pixel (x, y) of the element, from its top left, a member? (0, 0) <= (x, y) < its size. */
+/* True if pixel (x, y), counted from the element's top left, is a member. (0, 0) <= (x, y)
+ * < size. */
 bool crn_element_has(const crn_element *element, int32_t x, int32_t y);
 
-/* 0, or -EINVAL when no operator could take it for pictures of that type. */
+/* 0, or -EINVAL if operators cannot use the element on pictures of that type. */
 int crn_element_check(const crn_element *element, crn_type type);
 
-/* An element with the memory of its arrays in itself, so that it may be copied. */
+/* An element that contains its arrays, so that it may be copied. */
 typedef struct crn_element_loaded {
     crn_element_shape shape;
     crn_size size;
@@ -22,15 +23,16 @@ typedef struct crn_element_loaded {
 } crn_element_loaded;
 
 /*
- * text: rect, disk or cross, of that size; or the path of a picture (TIFF or PNG, one plane, of at
- * most CRN_KERNEL_TAPS_MAX pixels), whose own size counts: its non-zero pixels are the members,
- * non_flat: its values are their heights. 0, or negative errno with one clause in *error (which
- * names the file).
+ * @param text rect, disk or cross; or the path of a picture (TIFF or PNG, one plane, at most
+ *        CRN_KERNEL_TAPS_MAX pixels) whose non-zero pixels are the members
+ * @param size of a named shape; a picture has its own
+ * @param non_flat the picture's values are the heights of its members
+ * @return 0, or negative errno with one clause in *error that names the file
  */
 int crn_element_load(const char *text, crn_size size, bool non_flat,
                      crn_element_loaded *ret_element, crn_error *error);
 
-/* The view of it that operators take; `loaded` outlives it. */
+/* The element in the form that operators take; it points into `loaded`, which must outlive it. */
 crn_element crn_element_of(const crn_element_loaded *loaded);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "stages/crossings.h"
 
-/* --- one outline --- */
+/* --- measures of one contour --- */
 
 void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
                          crn_outline *ret_outline)
@@ -14,7 +14,7 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
     const crn_point origin = points[0];
     crn_outline o = {.x0 = origin.x, .y0 = origin.y, .x1 = origin.x, .y1 = origin.y};
     double twice_area = 0, moment_x = 0, moment_y = 0, sum_x = 0, sum_y = 0;
-    double ax = 0, ay = 0; /* the point before, relative to the first */
+    double ax = 0, ay = 0; /* the previous point, relative to the first */
     for (uint32_t i = 1; i < count; i++) {
         double x = points[i].x, y = points[i].y;
         o.x0 = x < o.x0 ? x : o.x0;
@@ -32,31 +32,31 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
         ax = bx;
         ay = by;
     }
-    /* The closing segment, or an open line's chord, ends at the origin and adds nothing. */
+    /* The closing segment, or an open contour's chord, ends at the origin and adds nothing. */
     o.area_px = twice_area / 2;
     o.centroid_x = origin.x + moment_x / (3 * twice_area);
     o.centroid_y = origin.y + moment_y / (3 * twice_area);
     bool in_box = o.centroid_x >= o.x0 && o.centroid_x <= o.x1 && o.centroid_y >= o.y0 &&
-                  o.centroid_y <= o.y1; /* false for the NaN of no area */
+                  o.centroid_y <= o.y1; /* false for NaN, as the area may be 0 */
     if (!in_box) {
-        uint32_t distinct = closed ? count - 1 : count; /* a closed one's last point adds 0 */
+        uint32_t distinct = closed ? count - 1 : count; /* the repeated last point adds 0 */
         o.centroid_x = origin.x + sum_x / distinct;
         o.centroid_y = origin.y + sum_y / distinct;
     }
     *ret_outline = o;
 }
 
-/* --- nesting and pixels -------------------------------------------------------------------------
+/* --- nesting and pixel sums ---------------------------------------------------------------------
  *
- * Every row of pixel centres is a line that the contours cross. A segment that has an end on the
- * line and goes on below it crosses it; one that ends there from above does not. Since a segment
- * stays in its cell it crosses at most one row, at one of its own points, so a crossing needs no
- * arithmetic. What is said of row y is in truth said of the line just below it.
+ * Scanline sweep: contours are intersected with every row of pixel centres. A segment that starts
+ * on a row and continues below it crosses that row; one that ends there from above does not. Since
+ * a segment stays in its cell it crosses at most one row, at one of its end points, so that
+ * intersections need no arithmetic. In effect, row y stands for the line just below it.
  *
- * Sorted along the rows, the crossings give both answers in one pass:
- * - a contour's own crossings bound its runs of pixels, two by two;
- * - where a contour is met first, the nearest crossing to the left tells what lies around: the
- *   contour D crossed there if that crossing entered D, what lies around D if it left D.
+ * With crossings sorted along the rows, one pass yields both results:
+ * - successive pairs of a contour's crossings bound its ranges of pixels in a row;
+ * - at a contour's first crossing, the nearest crossing to the left determines its parent: the
+ *   contour D crossed there if D was entered, the parent of D if it was left.
  */
 
 #define NO_ROW    INT32_MIN
@@ -74,7 +74,7 @@ typedef struct sweep {
     crn_pace *pace;
 } sweep;
 
-/* At most one crossing a segment, and a chord crosses no row that its contour does not. */
+/* At most one crossing per segment, and a chord crosses only rows that its contour crosses. */
 static size_t crossings_max(uint32_t points)
 {
     return 2 * (size_t)points;
@@ -91,17 +91,17 @@ static bool in_rows(const sweep *s, double y)
     return y >= -1 && y <= s->image->height; /* false for NaN */
 }
 
-/* A crossing of row y, which must be in_rows(), at x. */
+/* A crossing of row y, which must satisfy in_rows(), at x. */
 static crn_crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
 {
-    /* Clamped, since rounding may carry a chord a hair beyond the picture. */
+    /* Clamped, since rounding may put a point of a chord slightly outside of the picture. */
     double inside = x > -1 ? x < s->image->width ? x : s->image->width : -1;
-    int32_t column = (int32_t)inside; /* towards zero: up for what is below it */
+    int32_t column = (int32_t)inside; /* truncates, so it rounds negative values up */
     column += inside > column;
     return (crn_crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
 }
 
-/* The rows that a segment of the contour crosses: appended; how many. */
+/* Appends the crossings of a contour's segments; returns how many. */
 static uint32_t add_path(sweep *s, uint32_t contour)
 {
     const crn_contour *c = &s->contours[contour];
@@ -116,7 +116,8 @@ static uint32_t add_path(sweep *s, uint32_t contour)
         if (y != upper->y)
             continue;
         crn_crossing k = crossing_at(s, upper->x, y, contour);
-        /* With low values left of the way, they lie right of a way down. */
+        /* If low values lie left of the direction of travel, they lie right of a
+         * downward segment. */
         k.ends_high = down == (s->orientation == CRN_ORIENT_LOW);
         k.slope = (lower->x - upper->x) / (lower->y - upper->y);
         s->crossings.all[s->crossings.count++] = k;
@@ -124,7 +125,7 @@ static uint32_t add_path(sweep *s, uint32_t contour)
     return s->crossings.count - before;
 }
 
-/* The rows that an open contour's chord crosses, no more than its path does. */
+/* Appends the crossings of an open contour's chord, at most as many as the contour has. */
 static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
 {
     const crn_contour *c = &s->contours[contour];
@@ -141,10 +142,11 @@ static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
 }
 
 /*
- * A contour that crosses no row has its highest point between two pixels, one above the other.
- * Nothing else passes between that point and the upper pixel, so what lies around the one lies
- * around the other. If there is no such point, it runs along a row of pixels exactly at the level:
- * then the cell is looked up that it came from, which is on its high side.
+ * A probe represents a contour that crosses no row. The contour's highest point lies between two
+ * vertically adjacent pixels, and no other contour passes between that point and the upper pixel,
+ * so the contour and that pixel have the same parent. If the contour has no such point, it runs
+ * along a row of pixels exactly at the level; then the probe is placed in the cell on its high
+ * side, to which it belongs.
  */
 static void add_probe(sweep *s, uint32_t contour)
 {
@@ -155,7 +157,7 @@ static void add_probe(sweep *s, uint32_t contour)
             top = i;
     double x = s->points[top].x, y = s->points[top].y;
     if (y == floor(y)) {
-        double next = s->points[c->first + 1].x; /* all are level, so the first is the top */
+        double next = s->points[c->first + 1].x; /* all have the same y, so top is the first */
         bool high_is_below = (next > x) == (s->orientation == CRN_ORIENT_LOW);
         x = (x + next) / 2;
         y -= !high_is_below;
@@ -167,7 +169,8 @@ static void add_probe(sweep *s, uint32_t contour)
     s->crossings.all[s->crossings.count++] = k;
 }
 
-/* f16 as f32, for values that are no NaN or infinity; inline, as half a picture may pass here. */
+/* f16 to f32 for finite values; inline, because half of a picture's pixels may be read
+ * through it. */
 static inline float widen(uint16_t half)
 {
     uint32_t bits = (uint32_t)(half & 0x7fffu) << 13;
@@ -177,7 +180,7 @@ static inline float widen(uint16_t half)
     return half & 0x8000u ? -magnitude : magnitude;
 }
 
-/* Up to RUN neighbouring pixels as f32, NaN and infinity as they are. */
+/* Reads up to RUN adjacent pixels as f32, NaN and infinity included. */
 #define RUN 128
 static void load_run(const crn_image *image, ptrdiff_t at, int32_t count, float *values)
 {
@@ -203,14 +206,14 @@ static void load_run(const crn_image *image, ptrdiff_t at, int32_t count, float 
     }
 }
 
-/* Adds pixels x0 <= x < x1 of a row, those that are finite; -1 <= x0, x1 <= width. */
+/* Adds the finite pixels x0 <= x < x1 of a row; -1 <= x0, x1 <= width. */
 static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, crn_nest *nest)
 {
     x0 = x0 < 0 ? 0 : x0;
     if (y < 0 || y >= s->image->height)
         return;
     float values[RUN];
-    double sum[4] = {0}; /* several, so that one addition need not wait for the one before */
+    double sum[4] = {0}; /* independent sums, to hide the latency of additions */
     uint32_t pixels = 0;
     for (int32_t count; x0 < x1; x0 += count) {
         count = x1 - x0 < RUN ? x1 - x0 : RUN;
@@ -229,7 +232,8 @@ static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, crn_nest 
     nest->pixels += pixels;
 }
 
-/* The contour right around what stands just right of a crossing of contour `left`; -1: none. */
+/* The innermost contour that encloses the position just right of a crossing of contour `left`;
+ * -1: none. */
 static int32_t around(const sweep *s, uint32_t left, int32_t row)
 {
     if (left == NOT_FOUND)
@@ -241,7 +245,7 @@ static int32_t around(const sweep *s, uint32_t left, int32_t row)
 static void read_crossings(sweep *s)
 {
     int32_t row = NO_ROW;
-    uint32_t left = NOT_FOUND; /* contour of the nearest crossing to the left, chords aside */
+    uint32_t left = NOT_FOUND; /* contour of the nearest crossing to the left, chords excluded */
     for (uint32_t i = 0; i < s->crossings.count; i++) {
         const crn_crossing *k = &s->crossings.all[i];
         crn_nest *nest = &s->nests[k->contour];

@@ -1,4 +1,4 @@
-/* The stage `haar`: noise taken out of every map by a wavelet transform. */
+/* The stage `haar`: wavelet denoising of every map. */
 #include "stages/stage.h"
 
 typedef struct haar_settings {

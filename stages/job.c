@@ -1,4 +1,4 @@
-/* What image stages share: where they write, and maps widened for operators that know no f16. */
+/* Helpers of image stages: output images, and conversion of f16 maps for operators without f16. */
 #include <errno.h>
 
 #include "stages/stage.h"
@@ -6,7 +6,7 @@
 int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output)
 {
     const crn_image *maps = &job->maps;
-    /* As much as any type needs, so that a slot never moves while the maps lie in it. */
+    /* Sized for the largest type, so that a slot never moves while maps are stored in it. */
     size_t bytes = crn_image_elements(maps) * sizeof(float);
     void *memory = crn_context_scratch(job->context, CRN_SLOT_MAPS_0, bytes);
     if (memory && memory == maps->data)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Largest odd side whose square is within CRN_KERNEL_TAPS_MAX. */
+/* The largest odd side whose square is at most CRN_KERNEL_TAPS_MAX. */
 #define SIDE_MAX 127
 
 const char *const crn_kernel_names[] = {"blur",   "gaussian", "sharpen", "edge",

@@ -1,4 +1,4 @@
-/* The stage `morphology`: erosion, dilation and what they make up, on every map. */
+/* The stage `morphology`: a morphological operation on every map. */
 #include "stages/element.h"
 #include "stages/names.h"
 #include "stages/stage.h"
@@ -8,7 +8,7 @@ typedef struct morphology_settings {
     char element[CRN_TEXT_BYTES];
     crn_size size;
     bool non_flat;
-    crn_element_loaded loaded; /* by prepare */
+    crn_element_loaded loaded; /* set by prepare */
 } morphology_settings;
 
 static const crn_param params[] = {

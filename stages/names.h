@@ -1,5 +1,5 @@
-/* What files and command lines call the operators' choices: in the order of their enumerations
- * (ops.h), each list NULL-ended. */
+/* Names of the operators' enumerators in files and on command lines, in the order of the
+ * enumerations (ops.h); each list is NULL-terminated. */
 #ifndef CRN_STAGES_NAMES_H
 #define CRN_STAGES_NAMES_H
 
@@ -7,10 +7,10 @@ extern const char *const crn_connectivity_names[];
 extern const char *const crn_orientation_names[];
 extern const char *const crn_border_names[];
 extern const char *const crn_morphology_operation_names[];
-extern const char *const crn_element_shape_names[]; /* without the picture, which has its file's */
+extern const char *const crn_element_shape_names[]; /* without CRN_ELEMENT_PICTURE */
 extern const char *const crn_convolve_border_names[];
 
-/* Place of the text among `names`, or -1. */
+/* Index of the text in `names`, or -1. */
 int crn_name_find(const char *const *names, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* The stage `ranklet`: how the surface under every defect is textured. */
+/* The stage `ranklet`: texture features of the surface around every defect. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static uint32_t ranklet_textures(const void *settings)
     return (uint32_t)((const ranklet_settings *)settings)->windows.count;
 }
 
-/* Where windows stand: their top left pixels, from first to last in both directions. */
+/* Range of window positions, by the windows' top left pixels: first to last in both directions. */
 typedef struct part {
     int32_t x0, y0, x1, y1;
 } part;
@@ -54,7 +54,8 @@ static int32_t clamp(double value, int32_t most)
     return value > 0 ? value < most ? (int32_t)value : most : 0; /* 0 for NaN */
 }
 
-/* Where a window's centre lies between low and high, along one side of a map. */
+/* Range of window positions along one side of a map for which the window's centre lies between low
+ * and high. */
 static void stand_along(double low, double high, int32_t window, int32_t length, int32_t *ret_first,
                         int32_t *ret_last)
 {
@@ -82,22 +83,22 @@ static part part_around(part a, part b)
                   .y1 = a.y1 > b.y1 ? a.y1 : b.y1};
 }
 
-/* What a part costs, near enough: its positions, and as much as some more of them to begin with (10
- * to 30 were measured, by the window). */
+/* Estimated cost of a range: its positions plus a fixed overhead (10 to 30 positions were measured,
+ * depending on the window). */
 static uint64_t cost_of(part p)
 {
     return 16 + (uint64_t)(p.x1 - p.x0 + 1) * (uint64_t)(p.y1 - p.y0 + 1);
 }
 
-/* A probability in 8 bits, rounded half to even; NaN is 0. */
+/* A probability in 8 bits, rounded half to even; NaN becomes 0. */
 static uint8_t to_8_bits(float probability)
 {
     double value = 255.0 * (double)probability; /* exact */
     return (uint8_t)lrint(value > 0 ? value < 255 ? value : 255 : 0);
 }
 
-/* The pixels under the windows of a part of a map of one plane, in 8 bits: where they lie when they
- * are u8, else copied. 0, -ENOMEM, -ETIME. */
+/* The pixels under the windows of a range in a one-plane map, as u8: in place if they are u8, else
+ * copied. 0, -ENOMEM, -ETIME. */
 static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
                 crn_image *ret_crop)
 {
@@ -123,7 +124,7 @@ static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn
     return 0;
 }
 
-/* The ranklets of a part, an element a position from its top left. */
+/* The ranklets of a range: one element per position, from its top left. */
 static int transform(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
                      crn_image *ret_ranklets)
 {
@@ -140,7 +141,7 @@ static int transform(crn_job *job, const crn_image *map, part p, crn_size window
     return job->ops->ranklet(job->context, &request, &pixels, ret_ranklets);
 }
 
-/* The means over `p`, where `ranklets` are those of a part that begins at (x0, y0). */
+/* The means over `p`; `ranklets` holds those of a range that begins at (x0, y0). */
 static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, part p,
                            crn_size window, crn_pace *pace)
 {
@@ -163,9 +164,9 @@ static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, pa
 }
 
 /*
- * One window on the defects of one map: part by part, or where those overlap so much that it costs
- * less, all at once. A texture is the same either way. Each goes to its defect's place `behind`
- * those it has.
+ * Textures of one window size for the defects of one map. Computed range by range, or for all
+ * ranges at once where they overlap so much that it costs less; the results are the same. Each
+ * is stored at index `behind` after the textures that its defect already has.
  */
 static int texture_defects(crn_job *job, const crn_image *map, crn_size window, uint32_t begin,
                            uint32_t end, uint32_t behind, crn_pace *pace)
@@ -197,7 +198,8 @@ static int texture_defects(crn_job *job, const crn_image *map, crn_size window, 
     return r;
 }
 
-/* Makes room for `added` textures behind those that each defect has; for how many defects. */
+/* Makes room for `added` textures after those that each defect has; returns for how
+ * many defects. */
 static uint32_t make_room(crn_defects *defects, uint32_t added)
 {
     uint32_t count = defects->defect_count;
@@ -216,7 +218,7 @@ static uint32_t make_room(crn_defects *defects, uint32_t added)
     return fitting;
 }
 
-/* What the textures are of: the photograph, else the class's map as received. */
+/* The map that textures are computed on: the photograph, else the class's map as received. */
 static crn_image map_of(const crn_job *job, int32_t channel)
 {
     if (job->intensity.data)

@@ -50,8 +50,7 @@ typedef struct crn_texture {
  * contours stage. */
 typedef struct crn_defect {
     int32_t channel; /* class, in channel order */
-    int32_t
-        parent; /* index, among this view's defects, of the nearest enclosing contour; -1: none */
+    int32_t parent; /* index of the nearest enclosing contour among this view's defects; -1: none */
     bool closed;
     bool hole; /* closed and encloses low values, for either orientation */
     uint32_t first_point, point_count;

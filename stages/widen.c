@@ -1,20 +1,20 @@
-/* Maps in binary16 made f32. */
+/* Conversion of binary16 maps to f32. */
 #include <string.h>
 
 #include "stages/context.h"
 
-/* crn_f16_to_f32 without branches, so that it is done for many at once, and without subnormal
- * floats, which are slow: maps are full of them. */
+/* crn_f16_to_f32 without branches, so that it vectorises, and without subnormal floats, which are
+ * slow and frequent in maps. */
 static void widen(const uint16_t *restrict halves, float *restrict floats, size_t count)
 {
     const uint32_t rebias = UINT32_C(112) << 23; /* the exponents' biases: 127 less 15 */
-    const float smallest = 0x1p-14f;             /* the first normal half */
+    const float smallest = 0x1p-14f;             /* the smallest normal half */
     uint32_t smallest_bits;
     memcpy(&smallest_bits, &smallest, sizeof smallest_bits);
     for (size_t i = 0; i < count; i++) {
         uint32_t magnitude = (uint32_t)(halves[i] & 0x7fffu) << 13;
         uint32_t exponent = halves[i] & 0x7c00u;
-        /* A subnormal is its fraction beside the smallest normal, less that. */
+        /* A subnormal is its fraction added to the smallest normal, less that. */
         uint32_t shifted = magnitude + smallest_bits;
         float small;
         memcpy(&small, &shifted, sizeof small);

@@ -9,7 +9,7 @@
 
 #define OPTIONS_MAX 64
 
-/* The option that `text` is the beginning of, when it is that of one alone. */
+/* The option that `text` abbreviates, if it is unambiguous; else NULL. */
 static const char *complete(const char *text, const struct option *options)
 {
     const char *found = NULL;
@@ -35,7 +35,7 @@ static const char *suggest(const char *text, const struct option *options)
     return crn_nearest(text, names, count);
 }
 
-/* `name` or `name=value`. 0, 1 when the next argument is its value, or -EINVAL. */
+/* Checks `name` or `name=value`. 0, 1 if the next argument is its value, or -EINVAL. */
 static int check_long(const char *program, const char *text, bool last,
                       const struct option *options, crn_error *error)
 {
@@ -61,7 +61,8 @@ static int check_long(const char *program, const char *text, bool last,
     return crn_error_set(error, -EINVAL, "unknown option '--%s'; see %s --help", name, program);
 }
 
-/* Letters after one dash. 0, 1 when the next argument is the last letter's value, or -EINVAL. */
+/* Checks the letters after one dash. 0, 1 if the next argument is the last letter's value,
+ * or -EINVAL. */
 static int check_short(const char *program, const char *letters, bool last,
                        const char *short_options, crn_error *error)
 {

@@ -1,7 +1,5 @@
-/*
- * A command line checked as a whole before getopt_long reads it. getopt_long takes any unambiguous
- * beginning of an option for the option, so that a mistyped one can pass for another.
- */
+/* Validates a whole command line before getopt_long parses it. getopt_long accepts any unambiguous
+ * abbreviation, so that a mistyped option can pass for another. */
 #ifndef CRN_STAGES_BASE_ARGUMENTS_H
 #define CRN_STAGES_BASE_ARGUMENTS_H
 
@@ -10,9 +8,11 @@
 #include "stages/base/error.h"
 
 /*
- * Every option must be written in full and have a value exactly where it takes one. 0, or -EINVAL
- * with the line to print after the program's name, cure included. `short_options` and `options` as
- * getopt_long takes them; argv is not permuted.
+ * Requires every option to be written in full, with a value exactly if it takes one.
+ *
+ * @param argv not permuted
+ * @param short_options, options as getopt_long takes them
+ * @return 0, or -EINVAL with the line to print after the program's name, cure included
  */
 int crn_arguments_check(const char *program, char *const argv[], const char *short_options,
                         const struct option *options, crn_error *error);

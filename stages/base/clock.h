@@ -1,5 +1,5 @@
-/* Time. Every duration and every deadline is CLOCK_MONOTONIC; CLOCK_REALTIME only enters and leaves
- * with messages. */
+/* Clocks. Every duration and deadline is CLOCK_MONOTONIC; CLOCK_REALTIME is only used
+ * in messages. */
 #ifndef CRN_STAGES_BASE_CLOCK_H
 #define CRN_STAGES_BASE_CLOCK_H
 
@@ -9,7 +9,7 @@
 #define CRN_NS_PER_MS INT64_C(1000000)
 #define CRN_NS_PER_S  INT64_C(1000000000)
 
-/* No time at all: later than any other. */
+/* No deadline: later than any time. */
 #define CRN_NEVER_NS INT64_MAX
 
 /* Nanoseconds on CLOCK_MONOTONIC. */

@@ -1,4 +1,4 @@
-/* Headers that C++ programs include as well wrap their functions in these: they are C's. */
+/* extern "C" guards for headers that C++ programs include as well. */
 #ifndef CRN_STAGES_BASE_CPLUSPLUS_H
 #define CRN_STAGES_BASE_CPLUSPLUS_H
 

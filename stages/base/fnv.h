@@ -1,5 +1,5 @@
-/* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Tells settings apart; no defence
- * against forgery. */
+/* FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Detects differing settings;
+ * not cryptographic. */
 #ifndef CRN_STAGES_BASE_FNV_H
 #define CRN_STAGES_BASE_FNV_H
 
@@ -8,7 +8,7 @@
 
 #define CRN_FNV1A_START UINT64_C(0xcbf29ce484222325)
 
-/* The hash of the bytes hashed so far (CRN_FNV1A_START: none) followed by these. */
+/* Continues a hash (CRN_FNV1A_START at first) with `count` bytes. */
 static inline uint64_t crn_fnv1a(uint64_t hash, const void *bytes, size_t count)
 {
     const unsigned char *byte = bytes;

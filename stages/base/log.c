@@ -35,8 +35,8 @@ void crn_log(crn_log_level level, const char *format, ...)
     int room = (int)sizeof line - used - 2;
     used += text < 0 ? 0 : text < room ? text : room;
     line[used++] = '\n';
-    /* One write, so that lines of several threads never mix. A log that cannot be written has
-     * nowhere to say so. */
+    /* One write, so that lines of several threads never mix. A failure cannot be
+     * reported anywhere. */
     if (write(STDERR_FILENO, line, (size_t)used) < 0)
         return;
 }

@@ -1,5 +1,5 @@
-/* The log: one line an event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing logs once
- * per view. */
+/* Logging: one line per event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing is logged
+ * once per view. */
 #ifndef CRN_STAGES_BASE_LOG_H
 #define CRN_STAGES_BASE_LOG_H
 
@@ -12,16 +12,15 @@ typedef enum crn_log_level {
     CRN_LOG_DEBUG,
 } crn_log_level;
 
-/* Lines above this level are dropped; CRN_LOG_INFO until set. Set it before threads start. */
+/* Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
 void crn_log_set_level(crn_log_level level);
 
-/* One line; safe from any thread. */
+/* Logs one line; thread-safe. */
 __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format, ...);
 
-/*
- * At most one line a second for one reason: false while the last one is younger. *ret_held is the
- * number of events kept silent since the last line. A gate belongs to one thread and starts zeroed.
- */
+/* Rate limit for one kind of message: at most one line per second. Returns false while the last
+ * line is younger than that. *ret_held is the number of events suppressed since the last line. A
+ * gate belongs to one thread and starts zeroed. */
 typedef struct crn_log_gate {
     int64_t next_ns;
     uint64_t held;
@@ -29,7 +28,7 @@ typedef struct crn_log_gate {
 
 _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
 
-/* The end of such a line: "; 3 more like it were not logged", or nothing when none were held. */
+/* Suffix for such a line: "; 3 more like it were not logged", or empty if none were suppressed. */
 #define CRN_LOG_HELD_BYTES 64
 const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
 

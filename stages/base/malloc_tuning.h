@@ -1,13 +1,10 @@
-/* How this process keeps memory: for whatever receives
- * views, the daemon and the benchmark's peer. */
+/* malloc tuning of processes that receive views: the daemon and the benchmark's peer. */
 #ifndef CRN_STAGES_BASE_MALLOC_TUNING_H
 #define CRN_STAGES_BASE_MALLOC_TUNING_H
 
-/*
- * A view is a few megabytes, and libzmq allocates each anew. Kept in the heap instead of being
- * mapped and unmapped, its pages stay resident, which saves a page fault for every 4 KiB received.
- * Before any thread is started.
- */
+/* A view is a few megabytes and libzmq allocates a buffer for each. Keeping these in the heap
+ * instead of mapping and unmapping them keeps their pages resident, which saves a page fault per 4
+ * KiB received. Call before any thread is started. */
 void crn_malloc_keep_pages(void);
 
 #endif

@@ -3,15 +3,14 @@
 #include <ctype.h>
 #include <string.h>
 
-#define WORD_MAX 64 /* bytes of a word that is compared */
+#define WORD_MAX 64 /* bytes of a word that are compared */
 
 static int least(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* Letters to insert, drop, change or swap with their neighbour (optimal string alignment), case
- * apart. */
+/* Edit distance with transpositions (optimal string alignment), ignoring case. */
 static int distance(const char *a, const char *b)
 {
     size_t length = strlen(b);

@@ -15,7 +15,7 @@
 #define NAMES_MAX       1000
 #define PROC_PATH_BYTES 32
 
-static const char *volatile unfinished; /* the name that a signal is to remove; NULL: none */
+static const char *volatile unfinished; /* the file that a signal handler removes; NULL: none */
 
 static void remove_unfinished(int number)
 {
@@ -31,7 +31,7 @@ void crn_new_file_remove_at_signals(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
         sigaction(numbers[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) /* by nohup, say */
+        if (before.sa_handler != SIG_IGN) /* by nohup, for example */
             sigaction(numbers[i], &action, NULL);
     }
 }
@@ -41,7 +41,7 @@ static void proc_path(int fd, char path[PROC_PATH_BYTES])
     snprintf(path, PROC_PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
-/* Calls `make` with names that might be free until one is; the name is then *ret_name. */
+/* Calls `make` with unused names until one succeeds; that name is then *ret_name. */
 static int with_free_name(const char *folder, int (*make)(const char *name, int fd), int fd,
                           char **ret_name)
 {
@@ -75,8 +75,8 @@ static int make_link(const char *name, int fd)
     return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
 
-/* A file without a name goes by itself when the program is killed; not every file system has them,
- * and it takes /proc to name one. */
+/* O_TMPFILE: the file vanishes by itself if the program is killed. Not every file system supports
+ * it, and naming it takes /proc. */
 static int open_nameless(const char *folder)
 {
     int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
@@ -89,7 +89,7 @@ static int open_nameless(const char *folder)
     return fd;
 }
 
-/* Where the path leads: through links when it exists, else itself. */
+/* Resolves links if the path exists; else uses the path itself. */
 static int find_target(crn_new_file *file, crn_error *error)
 {
     struct stat status;
@@ -142,7 +142,7 @@ int crn_new_file_stream(crn_new_file *file, crn_error *error)
     return crn_error_set(error, code, "%s: cannot be written: %s", file->path, strerror(-code));
 }
 
-/* 0, or the negative errno of the first write that failed. */
+/* 0, or the negative errno of the first failed write. */
 static int end_stream(crn_new_file *file)
 {
     errno = 0;
@@ -170,7 +170,7 @@ int crn_new_file_finish(crn_new_file *file, crn_error *error)
     if (!r) {
         int fd = file->fd;
         file->fd = -1;
-        if (close(fd)) /* some file systems only now say that the disk is full */
+        if (close(fd)) /* some file systems report a full disk only now */
             r = -errno;
     }
     if (!r && rename(file->name, file->target))

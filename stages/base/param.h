@@ -1,7 +1,6 @@
-/*
- * Parameters as tables: one row a key. The YAML parser, the range checks, the defaults,
- * `--print-config` and the README's reference all come from the same rows, so they cannot disagree.
- */
+/* Parameter tables: one row per key. The YAML parser, the range checks, the defaults,
+ * `--print-config` and the README's reference are all derived from the same rows, so they
+ * cannot disagree. */
 #ifndef CRN_STAGES_BASE_PARAM_H
 #define CRN_STAGES_BASE_PARAM_H
 
@@ -36,13 +35,13 @@ typedef struct crn_sizes {
 
 #define CRN_NUMBERS_MAX 16
 
-/* A list of whole numbers, as `devices: [0, 1]`. */
+/* A list of integers, as `devices: [0, 1]`. */
 typedef struct crn_numbers {
     int32_t count;
     int64_t item[CRN_NUMBERS_MAX];
 } crn_numbers;
 
-/* What a value is, and as which C type it stands in the settings struct. */
+/* Type of a value, and the C type that stores it in the settings struct. */
 typedef enum crn_param_type {
     CRN_PARAM_BOOL,    /* bool */
     CRN_PARAM_INTEGER, /* int64_t */
@@ -59,18 +58,15 @@ typedef struct crn_param {
     const char *key; /* NULL ends a table */
     crn_param_type type;
     size_t offset; /* of the value in the settings struct */
-    /*
-     * The default, as it would stand in the file (a text without quotes); NULL: the key is
-     * required.
-     * "" is no value for a REAL (NaN) and no item for TEXTS, SIZES and NUMBERS.
-     */
+    /* The default as written in the file (a text without quotes); NULL: the key is required. ""
+     * means no value for a REAL (NaN) and an empty list for TEXTS, SIZES and NUMBERS. */
     const char *fallback;
     double min, max; /* INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
-    const char *const *choices; /* CHOICE: NULL-ended */
-    /* TEXT: NULL-ended; any other text is the path of a file, which prepare reads. NULL: the text
-     * is not a file's. */
+    const char *const *choices; /* CHOICE: NULL-terminated */
+    /* TEXT: predefined names, NULL-terminated; any other text is the path of a file, which prepare
+     * reads. NULL: the text is not the name of a file. */
     const char *const *names;
-    const char *help; /* one clause, without a full stop; units in it where the key has none */
+    const char *help; /* one clause, without a full stop; with units if the key has none */
 } crn_param;
 
 CRN_C_END

@@ -6,16 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-/* Above anything a machine runs by default under SCHED_RR, below its interrupt threads. */
+/* Above the default SCHED_RR priorities of a machine's processes, below its interrupt threads. */
 #define REAL_TIME_PRIORITY 10
 
-/* Without real time: far enough that a waking line's thread does not wait for a worker's time
- * slice. */
+/* Without real-time scheduling: enough for a waking line thread not to wait for a worker's
+ * time slice. */
 #define WORKER_NICE 10
 
 bool crn_priority_is_real_time(void)
 {
-    static atomic_int known; /* 0: not asked yet, 1: no, 2: yes */
+    static atomic_int known; /* 0: not determined, 1: no, 2: yes */
     int answer = atomic_load(&known);
     if (answer == 0) {
         int policy;
@@ -44,7 +44,7 @@ int crn_priority_of_io(void)
 
 void crn_priority_step_back(void)
 {
-    /* Beside a line's thread in real time workers need not yield to anybody: a view that waits for
+    /* If the line's thread runs in real time, workers keep their priority: a view that waits for
      * its worker may be lost, one that waits in a socket is not. */
     if (!crn_priority_is_real_time())
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);

@@ -25,7 +25,7 @@ const char *crn_file_kind(mode_t mode)
 
 int crn_regular_open(const char *path, crn_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe would wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* open() of a pipe would block */
     struct stat about;
     if (fd < 0 || fstat(fd, &about) < 0) {
         int code = -errno;

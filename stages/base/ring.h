@@ -1,14 +1,12 @@
-/*
- * A bounded queue between exactly two threads, one that pushes and one that pops; no locks, no
- * memory after creation. A full ring refuses: what to do then is the pusher's business.
- */
+/* Bounded lock-free queue between one producer and one consumer; no allocation after creation.
+ * Pushing to a full ring fails; the producer decides what to do then. */
 #ifndef CRN_STAGES_BASE_RING_H
 #define CRN_STAGES_BASE_RING_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* The two ends live on cache lines of their own, so that pushing does not slow popping. */
+/* The two counters are on separate cache lines, to avoid false sharing. */
 typedef struct crn_ring {
     void **items;
     uint32_t mask; /* capacity - 1, capacity a power of two */

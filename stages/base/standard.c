@@ -24,12 +24,12 @@ static void check_output(void)
 
 void crn_standard_streams(const char *program)
 {
-    /* Reading alone for 0 and 1, so that output which
-     * nobody can get fails; messages may be lost. */
+    /* Read-only for 0 and 1, so that writes to an output that nobody receives fail; messages may
+     * be lost. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            _exit(1); /* no /dev/null, and nobody to tell */
+            _exit(1); /* no /dev/null, and no way to report it */
     name = program;
     atexit(check_output);
 }
