@@ -6,7 +6,7 @@
 #include "stages/names.h"
 #include "stages/picture/picture.h"
 
-/* Its shape by that name; CRN_ELEMENT_PICTURE: it is none. */
+/* The shape of that name, or CRN_ELEMENT_PICTURE if there is none. */
 static crn_element_shape shape_of(const char *text)
 {
     int shape = crn_name_find(crn_element_shape_names, text);
@@ -27,7 +27,7 @@ static int check_named(const char *name, crn_size size, bool non_flat, crn_error
     return 0;
 }
 
-/* Can a picture of this shape be an element? */
+/* 0, or an error if a picture of this size and type cannot be an element. */
 static int check_shape(const char *path, const crn_picture *picture, crn_error *error)
 {
     const crn_image *image = &picture->image;

@@ -11,10 +11,10 @@
 #include "stages/kernel.h"
 #include "stages/picture/picture.h"
 
-#define MARK           "\xef\xbb\xbf" /* of UTF-8, which spreadsheets put in front */
-#define TEXT_BYTES_MAX (4 << 20)      /* far more than CRN_KERNEL_TAPS_MAX numbers take */
+#define MARK           "\xef\xbb\xbf" /* byte order mark of UTF-8, which spreadsheets prepend */
+#define TEXT_BYTES_MAX (4 << 20)      /* far more than CRN_KERNEL_TAPS_MAX numbers need */
 
-#define WORD_BYTES 40 /* of a word as a fault quotes it */
+#define WORD_BYTES 40 /* of a word quoted in an error message */
 
 /* --- a picture --- */
 
@@ -83,7 +83,7 @@ static const char *skip_space(const char *c)
     return c;
 }
 
-/* The number that *c begins with; *c then stands behind it and what separates it from the next. */
+/* Parses the number at *c and advances *c past it and its separator. */
 static int take_number(const text_position *at, const char **c, float *ret_value)
 {
     char *end, word[WORD_BYTES];
@@ -112,7 +112,7 @@ static int take_number(const text_position *at, const char **c, float *ret_value
     return 0;
 }
 
-/* One line's numbers, appended as a row. A line without any is passed over. */
+/* Appends the numbers of a line as a row. Lines without numbers are skipped. */
 static int take_row(const text_position *at, char *line, crn_kernel *kernel)
 {
     line[strcspn(line, "#")] = '\0';
@@ -166,7 +166,7 @@ static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error
     return r;
 }
 
-/* --- a file of either kind --- */
+/* --- files of either kind --- */
 
 static bool is_picture(FILE *file)
 {

@@ -4,9 +4,9 @@
 
 #include "stages/picture/internal.h"
 
-#define LINE_BYTES 4352 /* a cgroup's path and some */
+#define LINE_BYTES 4352 /* a cgroup's path and more */
 
-/* The value of a file's line `key value`, or of the whole file when key is empty. */
+/* Reads the value of a line `key value`, or the whole file if key is empty. */
 static bool read_number(const char *path, const char *key, uint64_t *ret_value)
 {
     FILE *file = fopen(path, "re");
@@ -17,12 +17,12 @@ static bool read_number(const char *path, const char *key, uint64_t *ret_value)
     bool found = false;
     while (!found && fgets(line, sizeof line, file))
         found = !strncmp(line, key, length) && (!length || line[length] == ' ') &&
-                sscanf(line + length, "%" SCNu64, ret_value) == 1; /* `max` is no number */
+                sscanf(line + length, "%" SCNu64, ret_value) == 1; /* fails for `max` */
     fclose(file);
     return found;
 }
 
-/* One generation of control groups: their names for the same things. */
+/* A cgroup version: its names of the files and keys. */
 typedef struct generation {
     const char *controllers, *mount, *limit, *used, *idle, *active;
 } generation;
@@ -33,7 +33,7 @@ static const generation generations[] = {
      "total_inactive_file", "total_active_file"},
 };
 
-/* What one group leaves: its limit less what is used, but for the files that are only cached. */
+/* Memory left in one group: its limit less its usage, not counting cached file pages. */
 static uint64_t left_in_group(const generation *g, const char *root, const char *group)
 {
     char path[LINE_BYTES + 128];
@@ -51,7 +51,7 @@ static uint64_t left_in_group(const generation *g, const char *root, const char 
     return used < limit ? limit - used : 0;
 }
 
-/* The least that a group and those around it leave. */
+/* The minimum over a group and its ancestors. */
 static uint64_t left_in_groups(const generation *g, const char *root, char *group)
 {
     uint64_t least = UINT64_MAX;

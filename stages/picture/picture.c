@@ -51,7 +51,7 @@ void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t
     }
 }
 
-/* Bytes of a dense image, UINT64_MAX where they are more than that. */
+/* Bytes of a dense image; UINT64_MAX on overflow. */
 static uint64_t image_bytes(const crn_image *image)
 {
     uint64_t bytes = crn_type_bytes(image->type);
@@ -135,7 +135,7 @@ void crn_picture_free(crn_picture *picture)
 typedef int reader_fn(int fd, const char *path, bool pixels, crn_picture *ret_picture,
                       crn_error *error);
 
-/* Which format the file is in, by its first bytes; NULL: neither. */
+/* The reader for a file, by its magic number; NULL: unknown format. */
 static reader_fn *reader_of(const unsigned char magic[MAGIC_BYTES])
 {
     static const char tiffs[][4] = {
@@ -187,7 +187,7 @@ static bool ends_with(const char *path, const char *end)
     return length > tail && !strcasecmp(path + length - tail, end);
 }
 
-/* What is wrong with the numbers of a picture to be written; NULL: nothing. */
+/* Why a picture cannot be written, as far as its numbers tell; NULL if it can. */
 static const char *fault_of(const crn_picture *picture)
 {
     const crn_image *image = &picture->image, *alpha = &picture->alpha;

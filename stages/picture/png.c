@@ -1,7 +1,5 @@
-/*
- * libpng leaves by a jump where something is wrong. All that is kept across one lies in a `job`
- * which the function that set the jump's place does not change, so nothing is clobbered.
- */
+/* libpng reports errors with longjmp. All state that outlives a jump is in a `job`, whose address
+ * is not modified by the function that calls setjmp, so that no local variable is clobbered. */
 #include <endian.h>
 #include <errno.h>
 #include <png.h>
@@ -15,7 +13,7 @@
 #include "stages/base/new_file.h"
 #include "stages/picture/internal.h"
 
-#define DEFLATE_MOST UINT64_C(1032) /* bytes that one of deflate's can become */
+#define DEFLATE_MOST UINT64_C(1032) /* maximum expansion ratio of deflate */
 #define SIDE_MAX     INT32_MAX
 
 typedef struct png_job {
@@ -24,13 +22,13 @@ typedef struct png_job {
     png_structp png;
     png_infop info;
     jmp_buf jump;
-    char said[256]; /* by libpng */
+    char said[256]; /* libpng's message */
 
     bool pixels;
     uint64_t file_bytes;
-    crn_picture picture; /* read; or written, then not owned */
-    crn_error *error;    /* set by a step that returns < 0 */
-    uint8_t *row;        /* with alpha among its samples */
+    crn_picture picture; /* read into, or to be written and then not owned */
+    crn_error *error;    /* set by a step that returns an error */
+    uint8_t *row;        /* interleaved samples, alpha included */
     int r;
 } png_job;
 
@@ -48,7 +46,7 @@ static void on_warning(png_structp png, png_const_charp text)
     (void)text;
 }
 
-/* Runs a step that calls libpng. 0, or -EBADMSG when it was left by a jump. */
+/* Runs a step that calls libpng. 0, or -EBADMSG if libpng jumped out of it. */
 static int guard(png_job *j, void (*step)(png_job *))
 {
     if (setjmp(j->jump))
@@ -64,7 +62,7 @@ static size_t pixel_samples(const png_job *j)
     return (size_t)j->picture.samples + (j->picture.alpha.planes > 0);
 }
 
-/* Between a row as the file has it and its planes. */
+/* Copies between a row in the file's sample order and the planes. */
 static void gather(png_job *j, int32_t y)
 {
     const crn_picture *p = &j->picture;
@@ -94,7 +92,7 @@ static void scatter(png_job *j, int32_t y)
 
 static void start_reading(png_job *j)
 {
-    png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX); /* memory is the limit, see below */
+    png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX); /* memory is the only limit, see below */
     png_init_io(j->png, j->file);
     png_read_info(j->png, j->info);
     png_byte colours = png_get_color_type(j->png, j->info);
@@ -115,7 +113,7 @@ static void start_reading(png_job *j)
                             png_get_image_width(j->png, j->info), alpha, &j->picture, j->error);
 }
 
-/* A file of few bytes cannot hold many pixels; told before any memory is asked for. */
+/* A small file cannot hold many pixels: checked before memory is allocated. */
 static int check_claim(const png_job *j)
 {
     const crn_image *image = &j->picture.image;
@@ -224,7 +222,7 @@ static void write_all(png_job *j)
     png_write_end(j->png, NULL);
 }
 
-/* Writes to the part. */
+/* Writes to the temporary file. */
 static int write_png(png_job *j, int fd)
 {
     j->file = fd < 0 ? NULL : fdopen(fd, "wb");

@@ -1,7 +1,5 @@
-/*
- * Strips and tiles are decoded by libtiff into a chunk of memory, whose samples then go to their
- * planes; where a strip lies as the picture does, libtiff decodes in place.
- */
+/* libtiff decodes strips and tiles into a buffer from which samples are copied to their planes;
+ * strips with the picture's own layout are decoded in place. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include "stages/picture/tiff.h"
 #include "stages/picture/tiff_faults.h"
 
-#define ALLOC_FLOOR (INT64_C(256) << 20) /* what libtiff may take at once for any file */
+#define ALLOC_FLOOR (INT64_C(256) << 20) /* libtiff's allocation limit is at least this */
 
 typedef struct tiff_job {
     const char *path;
@@ -20,13 +18,13 @@ typedef struct tiff_job {
     int32_t number; /* of the page, from 1 */
     crn_tiff_page page;
     crn_picture picture;
-    uint8_t *chunk, *wide; /* a strip or tile; a row of it whose bits became bytes */
+    uint8_t *chunk, *wide; /* a strip or tile; one row of it expanded from bits to bytes */
     size_t chunk_room, wide_room;
     uint8_t palette[3][256];
-    crn_error said, warned; /* what libtiff said first, and warned of last */
+    crn_error said, warned; /* libtiff's first error and last warning */
 } tiff_job;
 
-/* --- libtiff's file --- */
+/* --- libtiff's file handle --- */
 
 static int tiff_fault(tiff_job *j, crn_error *error)
 {
@@ -56,7 +54,8 @@ static int open_tiff(tiff_job *j, int fd, crn_error *error)
     return tiff_fault(j, error);
 }
 
-/* To the next page that is no reduced copy of another: 1, 0 at the end, negative errno. */
+/* Advances to the next page that is not a reduced-resolution copy: 1, 0 at the end,
+ * negative errno. */
 static int turn_page(tiff_job *j, crn_error *error)
 {
     uint32_t kind;
@@ -74,7 +73,7 @@ static int turn_page(tiff_job *j, crn_error *error)
 
 /* --- pages --- */
 
-/* Looks at all pages, and comes back to the first. */
+/* Describes all pages, then returns to the first. */
 static int survey(tiff_job *j, crn_error *error)
 {
     crn_tiff_page first = {0};
@@ -107,10 +106,10 @@ static int survey(tiff_job *j, crn_error *error)
 
 /* --- pixels --- */
 
-/* How a page is cut up: columns x rows of a strip or tile, and its bytes. */
+/* Layout of a page's strips or tiles: columns x rows of one, and its bytes. */
 typedef struct cut {
     uint32_t width, height;
-    int32_t samples; /* of the file, in one strip or tile */
+    int32_t samples; /* samples per strip or tile */
     uint64_t row_bytes, bytes;
 } cut;
 
@@ -136,7 +135,7 @@ static int find_cut(tiff_job *j, cut *ret_cut, crn_error *error)
     return 0;
 }
 
-/* Bits to bytes: 0..255 where stretched, else the numbers that they are. */
+/* Expands bits to bytes, scaled to 0..255 if `stretch`. */
 static void widen(const uint8_t *from, unsigned bits, bool stretch, size_t count, uint8_t *to)
 {
     unsigned most = (1U << bits) - 1, factor = stretch ? 255 / most : 1;
@@ -147,14 +146,14 @@ static void widen(const uint8_t *from, unsigned bits, bool stretch, size_t count
     }
 }
 
-/* The colours of a palette in 8 bits. */
+/* Reads the palette, in 8 bits per colour. */
 static bool read_palette(tiff_job *j)
 {
     uint16_t *colours[3] = {NULL};
     if (!TIFFGetField(j->tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]))
         return false;
     int32_t count = 1 << j->page.bits;
-    unsigned shift = 0; /* some writers give 8 bits where the format has 16 */
+    unsigned shift = 0; /* some writers store 8 bits where the format has 16 */
     for (int32_t c = 0; c < 3; c++)
         for (int32_t i = 0; i < count; i++)
             shift = colours[c][i] > UINT8_MAX ? 8 : shift;
@@ -175,7 +174,7 @@ static void place_palette(tiff_job *j, const uint8_t *from, int32_t step, int32_
     }
 }
 
-/* Turns values round, so that the least is black. */
+/* Inverts values, so that the minimum is black. */
 static void invert(const crn_image *image, void *first, size_t count)
 {
     uint8_t *bytes = first;
@@ -188,7 +187,7 @@ static void invert(const crn_image *image, void *first, size_t count)
             words[(ptrdiff_t)i * image->step] ^= UINT16_MAX;
 }
 
-/* Part of a row, of the file's samples from first_sample on, to where it belongs. */
+/* Copies part of a row, from the file's sample first_sample on, to its planes. */
 static void place_row(tiff_job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
                       int32_t x, size_t count, const uint8_t *row)
 {
@@ -240,7 +239,7 @@ static int read_tiles(tiff_job *j, int32_t index, const cut *c, crn_error *error
     return 0;
 }
 
-/* Do the file's rows lie as the picture's? */
+/* True if the file's rows have the picture's layout. */
 static bool in_place(const tiff_job *j, const cut *c)
 {
     const crn_tiff_page *p = &j->page;
@@ -315,7 +314,7 @@ static int read_pages(tiff_job *j, crn_error *error)
             if (!r)
                 r = crn_tiff_page_refuse(
                     j->path, j->number, error,
-                    "was there, and is no more"); /* somebody writes to the file */
+                    "was there, and is no more"); /* another process is writing to the file */
             r = r < 0 ? r : crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
             if (!r)
                 r = find_cut(j, &c, error);

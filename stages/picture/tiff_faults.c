@@ -11,7 +11,7 @@ keep_first(TIFF *tiff, void *user, const char *module, const char *format, va_li
     crn_error *error = user;
     if (!*error->text)
         vsnprintf(error->text, sizeof error->text, format, arguments);
-    return 1; /* nothing is printed */
+    return 1; /* handled: libtiff prints nothing */
 }
 
 __attribute__((format(printf, 4, 0))) static int

@@ -1,4 +1,4 @@
-/* What libtiff says, kept instead of printed: for those that read and write TIFFs. */
+/* Captures libtiff's messages instead of printing them. */
 #ifndef CRN_STAGES_PICTURE_TIFF_FAULTS_H
 #define CRN_STAGES_PICTURE_TIFF_FAULTS_H
 
@@ -6,8 +6,8 @@
 
 #include "stages/base/error.h"
 
-/* A file opened with these options says its first error into *first_error, while that is empty, and
- * its last warning into *last_warning (NULL: nowhere). Both outlive the file. */
+/* Files opened with these options store their first error in *first_error, if that is empty, and
+ * their last warning in *last_warning (NULL: discarded). Both must outlive the file. */
 void crn_tiff_keep_faults(TIFFOpenOptions *options, crn_error *first_error,
                           crn_error *last_warning);
 

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A page while it is looked at. */
+/* A page being examined. */
 typedef struct tiff_page_look {
     TIFF *tiff;
     const char *path;
@@ -70,7 +70,7 @@ static const char *colours_say(uint16_t photometric)
     }
 }
 
-/* What its samples mean; the colours that are not told from samples are refused. */
+/* Interprets the samples; colour spaces that would need a conversion are rejected. */
 static int find_colours(const tiff_page_look *l, crn_tiff_page *p)
 {
     switch (p->photometric) {
@@ -93,7 +93,7 @@ static int find_colours(const tiff_page_look *l, crn_tiff_page *p)
         break;
     case PHOTOMETRIC_YCBCR:
         if (p->compression == COMPRESSION_JPEG && !p->separate)
-            break; /* libtiff makes RGB of it */
+            break; /* libtiff converts it to RGB */
         /* fall through */
     default:
         return crn_tiff_page_refuse(

@@ -1,7 +1,5 @@
-/*
- * Pages are uncompressed and in the machine's byte order, in strips of about a mebibyte that lie
- * one after the other: dense images go out as they lie, others a strip at a time.
- */
+/* Pages are written uncompressed, in native byte order, in contiguous strips of about 1 MiB: dense
+ * images directly from their memory, others through a buffer of one strip. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,13 +20,13 @@ struct crn_picture_writer {
     TIFF *tiff;
     bool big, failed;
     int64_t pages;
-    uint64_t bytes; /* of pixels so far */
+    uint64_t bytes; /* of pixels written so far */
     uint8_t *strip;
     size_t strip_room;
     crn_error tiff_error;
 };
 
-/* One page: samples planes of an image from first_plane on, and a plane of alpha or NULL. */
+/* One page: `samples` planes of an image from first_plane on, and a plane of alpha or NULL. */
 typedef struct page {
     const crn_image *image, *alpha;
     int32_t first_plane, samples, alpha_plane;
@@ -36,7 +34,7 @@ typedef struct page {
     const char *description;
 } page;
 
-/* libtiff says that it could not write; the system says why. */
+/* Reports a failed write: the system's reason if there is one, else libtiff's message. */
 static int tiff_fault(crn_picture_writer *writer, int reason, crn_error *error)
 {
     writer->failed = true;
@@ -86,7 +84,7 @@ static int set_fields(TIFF *tiff, const page *p, uint32_t strip_rows)
     return ok && (!p->description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, p->description));
 }
 
-/* Where the page's rows lie as the file has them, or NULL. */
+/* The page's rows if they are stored as the file stores them, or NULL. */
 static uint8_t *dense_rows(const page *p)
 {
     const crn_image *image = p->image;
@@ -173,7 +171,7 @@ static int append_page(crn_picture_writer *writer, const page *p, crn_error *err
 static int open_tiff(crn_picture_writer *writer, crn_error *error)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    int fd = dup(writer->part.fd); /* libtiff closes its own */
+    int fd = dup(writer->part.fd); /* libtiff closes its own descriptor */
     if (options && fd >= 0) {
         crn_tiff_keep_faults(options, &writer->tiff_error, NULL);
         writer->tiff = TIFFFdOpenExt(fd, writer->path, writer->big ? "w8" : "w", options);

@@ -1,4 +1,5 @@
-/* Contours, the definition: cell by cell into segments, segment by segment into contours. */
+/* Contours, reference implementation: marching squares cell by cell, then segments linked
+ * to contours. */
 #include "stages/serial/contours.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 
 enum { TOP, LEFT, RIGHT, BOTTOM, NO_SIDE };
 
-/* The segments of a cell by which of its corners are high: upper left 1, upper right 2, lower left
- * 4, lower right 8. Low values lie left of the direction of travel. */
+/* Segments of a cell by its high corners (a bit mask): upper left 1, upper right 2, lower left 4,
+ * lower right 8. Low values lie left of the direction of travel. */
 typedef struct segment_sides {
     uint8_t from, to;
 } segment_sides;
@@ -28,7 +29,7 @@ static const segment_sides sides_of[16][2] = {
     [14] = {{LEFT, TOP}, {NO_SIDE, NO_SIDE}},       [15] = {{NO_SIDE, NO_SIDE}, {NO_SIDE, NO_SIDE}},
 };
 
-/* The two cells with high values on one diagonal alone, where those are connected. */
+/* The two saddles (high values on one diagonal only) if high values are connected. */
 static const segment_sides sides_of_6_high[2] = {{LEFT, TOP}, {RIGHT, BOTTOM}};
 static const segment_sides sides_of_9_high[2] = {{TOP, RIGHT}, {BOTTOM, LEFT}};
 
@@ -38,7 +39,7 @@ typedef struct segment {
     bool used;
 } segment;
 
-/* One plane on its way. Rows and columns run from `origin`, -1 with a closed border, else 0. */
+/* One plane being traced. Rows and columns start at `origin`: -1 with a closed border, else 0. */
 typedef struct tracing {
     const crn_contours_params *params;
     const crn_image *in;
@@ -95,8 +96,8 @@ static bool is_valid(const tracing *t, int32_t y, int32_t x)
     return !isnan(value_at(t, y, x));
 }
 
-/* Where between a and b, one of them above the level, the level lies. An infinite value pushes the
- * point onto its finite neighbour; between two of them it lies half-way. */
+/* Linear interpolation: where the level lies between a and b, of which one is above it. Next to an
+ * infinite value this is the finite neighbour; between two of them, half-way. */
 static double fraction(double a, double b, double level)
 {
     if (isinf(a) && isinf(b))
@@ -106,8 +107,8 @@ static double fraction(double a, double b, double level)
     return (level - a) / (b - a);
 }
 
-/* The point on one side of the cell whose upper left corner is (y, x). Always from left to right or
- * from top to bottom, so that both cells of an edge compute the same doubles. */
+/* The point on a side of the cell whose upper left corner is (y, x). Always interpolated from left
+ * to right or top to bottom, so that both cells of an edge get the same doubles. */
 static crn_point point_on(const tracing *t, int32_t y, int32_t x, int side)
 {
     int32_t ay = y + (side == BOTTOM), ax = x + (side == RIGHT);
@@ -118,7 +119,7 @@ static crn_point point_on(const tracing *t, int32_t y, int32_t x, int side)
     return point;
 }
 
-/* A number that both cells of an edge agree on. */
+/* Edge number, the same from both cells of the edge. */
 static uint32_t edge_on(const tracing *t, int32_t y, int32_t x, int side)
 {
     int64_t row = y - t->origin + (side == BOTTOM), column = x - t->origin + (side == RIGHT);
@@ -151,7 +152,7 @@ static void find_segments_of_cell(tracing *t, int32_t y, int32_t x)
     }
 }
 
-/* Nothing left of a segment whose points coincide: a pixel lies exactly at the level. */
+/* True if both points of a segment coincide: a pixel lies exactly at the level. */
 static bool is_point(const segment *s)
 {
     return s->from.x == s->to.x && s->from.y == s->to.y;
@@ -167,11 +168,12 @@ static uint32_t predecessor(const tracing *t, uint32_t s)
     return t->ends[t->segments[s].from_edge];
 }
 
-/* Emits the contour of segment s, the first in raster order of those that have a length. false: it
- * does not fit, or time is over. */
+/* Emits the contour of segment s, the first in raster order of those with a length. Returns false
+ * if it does not fit or time is over. */
 static bool emit_contour(tracing *t, uint32_t s)
 {
-    /* The end of the open contour, or all the way round. `last` is the last in raster order. */
+    /* The first segment of an open contour, or once round a closed one. `last` is the last in
+     * raster order. */
     uint32_t head = s, last = s, next = s;
     while (predecessor(t, head) != NONE && predecessor(t, head) != s) {
         head = predecessor(t, head);
@@ -200,7 +202,7 @@ static bool emit_contour(tracing *t, uint32_t s)
     out->contours[out->contour_count++] = contour;
     out->point_count += contour.count;
 
-    /* A closed contour begins and ends where its last segment ends. */
+    /* A closed contour begins and ends at the end of its last segment in raster order. */
     bool reversed = t->params->orientation == CRN_ORIENT_HIGH;
     crn_point *point = out->points + contour.first + (reversed ? lengths : 0);
     *point = closed ? t->segments[last].to : t->segments[head].from;
@@ -215,7 +217,7 @@ static bool emit_contour(tracing *t, uint32_t s)
     return true;
 }
 
-/* No segment begins or ends anywhere yet. */
+/* Marks all edges as without segments. */
 static void clear_edges(tracing *t)
 {
     const size_t most = CRN_PACE_WORK / 8;
@@ -226,7 +228,7 @@ static void clear_edges(tracing *t)
     }
 }
 
-/* false: the room ended, or time is over. */
+/* Returns false if the output is full or time is over. */
 static bool trace_plane(tracing *t)
 {
     t->segment_count = 0;

@@ -1,4 +1,4 @@
-/* Convolution, the definition: every pixel's sum in double, rounded once. */
+/* Convolution, reference implementation: each sum in double, rounded once. */
 #include "stages/serial/convolve.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int crn_convolve_check(const crn_convolve_params *params, const crn_image *in, c
     return 0;
 }
 
-/* Never negative, as % would be. */
+/* Floored modulo, never negative. */
 static int64_t modulo(int64_t index, int64_t period)
 {
     return (index % period + period) % period;
@@ -41,7 +41,7 @@ int32_t crn_convolve_source(crn_convolve_border border, int64_t index, int32_t s
     case CRN_CONVOLVE_REFLECT: {
         if (size == 1)
             return 0;
-        /* There and back again, the ends once each; the way back is the way there from behind. */
+        /* The mirrored index has this period: forwards, then backwards, each end once. */
         int64_t period = 2 * ((int64_t)size - 1);
         int64_t place = modulo(index, period);
         return (int32_t)(place < size ? place : period - place);

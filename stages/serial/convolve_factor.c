@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The greatest common divisor of whole numbers. */
+/* The greatest common divisor of integers. */
 static double common_divisor(double a, double b)
 {
     while (b != 0) {
@@ -13,8 +13,8 @@ static double common_divisor(double a, double b)
     return a;
 }
 
-/* What weights of a row have in common once scaled to whole numbers: divided by it, the row goes
- * into every other one. */
+/* The common divisor of a row's weights, computed on weights scaled to integers. The row divided by
+ * it divides every other row. */
 static double common_unit(const float *row, int32_t width, double scale)
 {
     double unit = 0;
@@ -23,8 +23,8 @@ static double common_unit(const float *row, int32_t width, double scale)
     return unit / scale;
 }
 
-/* A power of two, so that nothing is rounded, that makes the row's sum less than 1: no sum along a
- * row overflows. */
+/* A power of two, so that dividing by it rounds nothing, above the row's sum of |weights|: no sum
+ * along the row overflows. */
 static double power_above(const float *row, int32_t width)
 {
     double sum = 0;
@@ -33,7 +33,7 @@ static double power_above(const float *row, int32_t width)
     return ldexp(1, ilogb(sum) + 1);
 }
 
-/* The row with the greatest weight, and that weight's column. */
+/* The row and column of the weight with the largest magnitude. */
 static void find_pivot(const crn_convolve_params *params, int32_t *ret_y, int32_t *ret_x)
 {
     float greatest = -1;
@@ -48,10 +48,8 @@ static void find_pivot(const crn_convolve_params *params, int32_t *ret_y, int32_
         }
 }
 
-/*
- * What makes all weights whole numbers with sums that f32 holds exactly, a power of two; 0: nothing
- * does. Such kernels (those of whole numbers, and binomial ones) stay exact in two passes.
- */
+/* The power of two that makes all weights integers whose sums f32 holds exactly; 0 if there is
+ * none. Such kernels (integer and binomial ones) stay exact in two passes. */
 static double whole_scale(const crn_convolve_params *params)
 {
     for (double scale = 1; scale <= 0x1p12; scale *= 2) {
@@ -68,11 +66,9 @@ static double whole_scale(const crn_convolve_params *params)
     return 0;
 }
 
-/*
- * How far a product may be from its weight, as a share of it. Two passes round (width + height)
- * times; ops.h allows 2 width height; a half of what is left is plenty for weights that were
- * rounded once.
- */
+/* Maximum relative error of a product against its weight. Two passes round (width + height) times
+ * and ops.h allows 2 width height; half of the remainder suffices for weights that were
+ * rounded once. */
 static double residual_allowed(const crn_convolve_params *params)
 {
     double allowed = 2.0 * params->width * params->height - params->width - params->height - 2;

@@ -1,14 +1,12 @@
-/* Kernels that are the product of a column and a row: what the fast backends share of them. */
+/* Separable kernels: factoring a kernel into a column and a row, for the fast backends. */
 #ifndef CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
 #define CRN_STAGES_SERIAL_CONVOLVE_FACTOR_H
 
 #include "stages/ops.h"
 
-/*
- * Is the kernel the product of a column and a row? Then writes both (height and width of them); a
- * product is 0 just where the weight is, whole numbers stay whole, and every other product is near
- * enough to its weight for the bound of ops.h.
- */
+/* True if the kernel is separable; then writes its factors (`height` and `width` elements). A
+ * product is 0 exactly where its weight is, integers stay integers, and any other product is near
+ * enough to its weight for the error bound of ops.h. */
 bool crn_convolve_factor(const crn_convolve_params *params, float *column, float *row);
 
 #endif

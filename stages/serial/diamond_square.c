@@ -56,20 +56,20 @@ void crn_diamond_square_put(const crn_image *out, int32_t y, int32_t x, float va
         ((float *)out->data)[index] = value;
         return;
     }
-    long whole = lrintf(value); /* half to even: nobody changes the rounding mode */
+    long whole = lrintf(value); /* rounds half to even: the rounding mode is never changed */
     ((uint8_t *)out->data)[index] = (uint8_t)(whole < 0           ? 0
                                               : whole > UINT8_MAX ? UINT8_MAX
                                                                   : whole);
 }
 
-/* The whole field, dense, and what its points are made with. */
+/* The whole field, dense, and the parameters of its noise. */
 typedef struct diamond_square_field {
     float *value;
     int32_t side;
     uint64_t seed;
 } diamond_square_field;
 
-/* The points in the middle of each square of side `step`. */
+/* Diamond step: the centre of each square of side `step`. */
 static void diamonds(const diamond_square_field *f, int32_t level, int32_t step, float amplitude)
 {
     int32_t half = step / 2;
@@ -83,7 +83,7 @@ static void diamonds(const diamond_square_field *f, int32_t level, int32_t step,
         }
 }
 
-/* The mean of the neighbours at `half` of a point in the middle of a side. */
+/* The mean of the neighbours at distance `half` of the midpoint of a side. */
 static float mean_around(const diamond_square_field *f, int32_t y, int32_t x, int32_t half)
 {
     const float *at = f->value + (size_t)y * (size_t)f->side + x;
@@ -99,7 +99,7 @@ static float mean_around(const diamond_square_field *f, int32_t y, int32_t x, in
     return (((at[-row] + at[-half]) + at[half]) + at[row]) * 0.25f;
 }
 
-/* The points in the middle of each side of those squares. */
+/* Square step: the midpoints of the sides of those squares. */
 static void squares(const diamond_square_field *f, int32_t level, int32_t step, float amplitude)
 {
     int32_t half = step / 2;
@@ -118,7 +118,7 @@ int crn_diamond_square_serial(crn_context *context, const crn_diamond_square_par
         return r;
     diamond_square_field f = {.side = (1 << params->exponent) + 1, .seed = params->seed};
     size_t bytes = (size_t)f.side * (size_t)f.side * sizeof *f.value;
-    /* Scratch memory is address space: more than the machine has would be given, too. */
+    /* Scratch memory only reserves addresses, so more than the physical memory would be granted. */
     if (bytes / (size_t)sysconf(_SC_PAGESIZE) > (size_t)sysconf(_SC_PHYS_PAGES))
         return -ENOMEM;
     f.value = crn_context_scratch(context, 0, bytes);

@@ -1,11 +1,10 @@
-/* What every diamond-square operator, of whichever backend, asks of its arguments and computes of a
- * single point. */
+/* Argument checks and per-point computations of diamond-square, shared by all backends. */
 #ifndef CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 #define CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 
 #include "stages/ops.h"
 
-/* The numbers are the last word of Philox's counter. */
+/* The values are the last word of Philox's counter. */
 typedef enum crn_diamond_square_phase {
     CRN_PHASE_DIAMOND,
     CRN_PHASE_SQUARE,
@@ -14,21 +13,21 @@ typedef enum crn_diamond_square_phase {
 
 #define CRN_DIAMOND_SQUARE_MIDDLE 128.0f
 
-/* 0, or -EINVAL: an exponent or a roughness out of range, not one plane of u8 or f32 with data, or
- * a rectangle that does not lie on the field. */
+/* 0, or -EINVAL: an exponent or roughness out of range, not one plane of u8 or f32 with data, or a
+ * rectangle outside of the field. */
 int crn_diamond_square_check(const crn_diamond_square_params *params, const crn_image *out);
 
-/* The greatest noise of a level. */
+/* Amplitude of a level's noise. */
 float crn_diamond_square_amplitude(double roughness, int32_t level);
 
-/* The noise of the i-th point of row j made in a phase of a level. */
+/* Noise of the i-th point of row j made in one phase of a level. */
 float crn_diamond_square_noise(uint64_t seed, int32_t level, crn_diamond_square_phase phase,
                                int32_t i, int32_t j, float amplitude);
 
-/* The corner i, j = 0, 1. */
+/* Value of the corner i, j = 0, 1. */
 float crn_diamond_square_corner(uint64_t seed, int32_t i, int32_t j);
 
-/* Writes element (y, x) of `out`, in its type. */
+/* Stores element (y, x) of `out`, converted to its type. */
 void crn_diamond_square_put(const crn_image *out, int32_t y, int32_t x, float value);
 
 #endif

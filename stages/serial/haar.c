@@ -1,4 +1,4 @@
-/* The Haar transform, the definition: a copy, then level after level, square by square. */
+/* The Haar transform, reference implementation: a copy, then level by level, square by square. */
 #include "stages/serial/haar.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 
 enum { SLOT_PLANE };
 
-/* The averages, then the differences along a row, along a column and along both; or the four pixels
- * that they stand for. */
+/* Averages and differences along a row, along a column and along both; or the four pixels of
+ * a square. */
 typedef struct haar_square {
     float a, b, c, d;
 } haar_square;
@@ -46,7 +46,7 @@ static haar_square four_sums(haar_square q)
     return sums;
 }
 
-/* A NaN stays one, and what becomes 0 keeps its sign: a threshold of 0 changes nothing. */
+/* NaN stays NaN and zeros keep their sign, so a threshold of 0 changes nothing. */
 static float soft_threshold(float difference, float threshold)
 {
     float left = fabsf(difference) - threshold;
@@ -58,7 +58,7 @@ static float *pixel(const crn_image *plane, int32_t y, int32_t x)
     return (float *)plane->data + crn_image_index(plane, 0, y, x);
 }
 
-/* One level of the averages, height x width, from one plane into another of the same size. */
+/* One forward level on the averages, height x width, from one plane to another of the same size. */
 static void forward_level(const crn_image *from, const crn_image *to, int32_t height, int32_t width,
                           crn_pace *pace)
 {
@@ -83,7 +83,7 @@ static void forward_level(const crn_image *from, const crn_image *to, int32_t he
     }
 }
 
-/* The way back, with the differences softened. */
+/* One inverse level, with a soft threshold on the differences. */
 static void inverse_level(const crn_image *from, const crn_image *to, int32_t height, int32_t width,
                           float threshold, crn_pace *pace)
 {
@@ -119,7 +119,7 @@ static void copy(const crn_image *from, const crn_image *to, int32_t height, int
             *pixel(to, y, x) = *pixel(from, y, x);
 }
 
-/* The size of the averages that so many levels leave. */
+/* The size of the averages after `levels` levels. */
 static int32_t halved(int32_t size, int32_t levels)
 {
     for (int32_t i = 0; i < levels; i++)
@@ -127,7 +127,7 @@ static int32_t halved(int32_t size, int32_t levels)
     return size;
 }
 
-/* `plane` in place, with `other` to put each level into first. */
+/* Transforms `plane` in place; each level is first written to `other`. */
 static void transform(const crn_haar_params *params, const crn_image *plane, const crn_image *other,
                       crn_pace *pace)
 {

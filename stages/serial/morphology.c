@@ -1,4 +1,4 @@
-/* Morphology, the definition: member by member. */
+/* Morphology, reference implementation: member by member. */
 #include "stages/serial/morphology.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int crn_morphology_check(const crn_morphology_params *params, const crn_image *i
     return crn_element_check(&params->element, in->type);
 }
 
-/* The element's height at one of its pixels, as it is added to the picture's value. */
+/* The height of a member of the element, in the units of the picture's values. */
 static float height_of(const crn_element *element, int32_t x, int32_t y)
 {
     return element->heights ? element->heights[(size_t)y * (size_t)element->width + (size_t)x] : 0;
@@ -35,7 +35,7 @@ static float saturated(float value, crn_type type)
     return value < 0 ? 0 : value > 255 ? 255 : value;
 }
 
-/* One pixel of the erosion, or with `dilate` of the dilation. */
+/* One pixel of the erosion, or of the dilation if `dilate`. */
 static float extreme(const crn_element *element, bool dilate, const crn_image *in, int32_t plane,
                      int32_t y, int32_t x, crn_pace *pace)
 {
@@ -84,12 +84,12 @@ static void subtract(const crn_image *a, const crn_image *b, const crn_image *ou
         for (int32_t y = 0; y < out->height && !crn_pace_over(pace, 8 * (int64_t)out->width); y++)
             for (int32_t x = 0; x < out->width; x++) {
                 float d = crn_image_at(a, plane, y, x) - crn_image_at(b, plane, y, x);
-                /* There are many NaN; the result has one. And -0 becomes +0. */
+                /* NaN has many encodings; the result has one of them. -0 becomes +0. */
                 set_pixel(out, plane, y, x, isnan(d) ? NAN : saturated(d, out->type) + 0.0f);
             }
 }
 
-/* A picture like `in` over scratch memory; data is NULL without. */
+/* An image like `in` in scratch memory; data is NULL if there is none. */
 static crn_image scratch_like(crn_context *context, int32_t slot, const crn_image *in)
 {
     size_t bytes = crn_image_elements(in) * crn_type_bytes(in->type);

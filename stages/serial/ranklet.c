@@ -1,4 +1,5 @@
-/* Ranklets, the definition: the values of every window are counted anew, quarter by quarter. */
+/* Ranklets, reference implementation: a histogram of each quarter, counted from scratch for
+ * every window. */
 #include "stages/serial/ranklet.h"
 
 #include <errno.h>
@@ -38,15 +39,14 @@ static uint16_t value_at(const crn_image *in, int32_t plane, int32_t y, int32_t 
                               : ((const uint16_t *)in->data)[index];
 }
 
-/* How many of each value there are in each quarter of a window: top left, top right, bottom left,
- * bottom right. */
+/* Histograms of the quarters of a window: top left, top right, bottom left, bottom right. */
 typedef struct counts {
     int64_t of[VALUES][4];
-    uint16_t rank[VALUES]; /* of a value among those that the plane has */
+    uint16_t rank[VALUES]; /* of a value among those that occur in the plane */
 } counts;
 
-/* A plane's values become their ranks: as all that counts is which of two is greater, nothing
- * changes, but there are fewer of them to run through. Returns how many. */
+/* Replaces a plane's values by their ranks. Ranklets depend on comparisons only, so results do not
+ * change, but there are fewer histogram bins to run through. Returns the number of ranks. */
 static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_t *ranks,
                           crn_pace *pace)
 {
@@ -64,7 +64,7 @@ static int32_t rank_plane(const crn_image *in, int32_t plane, counts *c, uint16_
     return values;
 }
 
-/* Counts the window at `ranks`, whose rows lie `stride` apart. */
+/* Computes the histograms of the window at `ranks`, whose rows are `stride` elements apart. */
 static void count_window(const crn_ranklet_params *params, const uint16_t *ranks, ptrdiff_t stride,
                          int32_t values, counts *c, crn_pace *pace)
 {
@@ -75,8 +75,8 @@ static void count_window(const crn_ranklet_params *params, const uint16_t *ranks
             c->of[ranks[x]][2 * (y >= params->height / 2) + (x >= params->width / 2)]++;
 }
 
-/* The sum of sign(t - c) over all pairs, T being two of the quarters, C the others: every t is
- * above the c that are less, and every c above the t that are less. */
+/* The sum of sign(t - c) over all pairs, with T two of the quarters and C the others: the number of
+ * pairs with t > c less the number with t < c. */
 static int64_t sum_of_signs(const counts *c, int32_t values, const int treatment[2],
                             const int control[2])
 {

@@ -1,10 +1,11 @@
-/* The careful half of the scan: borders, cells that are left out, rows that are not dense. */
+/* The general part of the scan: boundary cells, invalid cells, rows that are not dense. */
 #include "stages/openmp/contours/cells.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Infinite values: the point is pushed onto the finite one, or stays half-way between two. */
+/* Interpolation with infinite values: the point is the finite one, or half-way between two
+ * infinite ones. */
 double crn_contours_fraction_with_infinity(double a, double b)
 {
     return isinf(a) && isinf(b) ? 0.5 : isinf(a) ? 1 : 0;
@@ -87,7 +88,7 @@ void crn_contours_close_bottom(const crn_contours_job *job, crn_contours_strip *
             unsigned i = (unsigned)__builtin_ctzll(open);
             uint32_t bit = word * 64 + i, lane = bit % job->lanes, s = strip->desk->above[bit];
             crn_contours_part *part = &strip->parts[lane];
-            /* With the right pixel high, the way leads up. */
+            /* If the right pixel is high, the direction of travel is up. */
             if (right >> i & 1)
                 open_run(
                     part, s,

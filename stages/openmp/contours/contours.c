@@ -1,4 +1,4 @@
-/* The fast contours: scratch memory, strips, threads, and the order of the steps (contours.h). */
+/* CPU contours, entry point: scratch memory, strips, threads, order of the steps (contours.h). */
 #include "stages/openmp/contours/cells.h"
 
 #include <errno.h>
@@ -24,18 +24,18 @@ enum {
     SLOT_CONSTANTS,
 };
 
-/* Rows of bits that a thread works with, and those that all share. */
+/* Rows of bits: of one thread's scratch, and shared by all. */
 #define DESK_ROWS     10
 #define CONSTANT_ROWS 4
 
-/* Below this a thread more costs more than it brings: to wake one takes as long as a frame. */
+/* With less work an extra thread costs more than it saves: waking one takes as long as a frame. */
 #define ELEMENTS_PER_THREAD (1 << 19)
 
-/* More strips than threads: not all have the same to do. */
+/* More strips than threads, for load balancing. */
 #define STRIPS_PER_THREAD 4
 
-/* A larger picture goes by strips even with one
- * thread: what is traced is then still in the cache. */
+/* Larger pictures are divided into strips even with one thread, so that segments are traced while
+ * they are in the cache. */
 #define ROWS_PER_STRIP 128
 
 #define ELEMENTS_PER_STRIP (1 << 20)
@@ -74,9 +74,9 @@ static float float_below(double level)
     return (double)rounded > level ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
-/* So that element > threshold, in the element's own type, exactly when value > level. A plane that
- * lies above the level as a whole has no contours, just like one below; nor has one without a
- * level. */
+/* Sets the threshold for which element > threshold, in the element's type, is equivalent to value >
+ * level. A plane that lies entirely above its level has no contours, like one entirely below it;
+ * nor has one without a level. */
 static void set_threshold(void *thresholds, size_t i, crn_type type, double level)
 {
     double whole = level >= 0 ? floor(level) : INFINITY;
@@ -115,7 +115,7 @@ static void set_thresholds(crn_contours_job *job, void *memory)
             memcpy((uint8_t *)memory + i * size, (uint8_t *)memory + (i - job->lanes) * size, size);
 }
 
-/* Rows of bits that never change. Margins are 0, but in `ones`: outside, pixels are valid. */
+/* Constant rows of bits. Padding words are 0, except in `ones`: pixels outside are valid. */
 static void set_constants(crn_contours_job *job, uint64_t *memory)
 {
     size_t row = row_words(job);
@@ -155,7 +155,7 @@ typedef struct contours_memory {
     uint64_t *constants;
 } contours_memory;
 
-/* How large it is all at most, in cells of one plane. */
+/* Maximum sizes, in cells of one plane. */
 typedef struct contours_extent {
     int32_t first_row, rows, rows_of_strip;
     size_t columns;
@@ -219,7 +219,7 @@ static crn_contours_scratch set_scratch(const crn_contours_job *job, const conto
     size_t row = row_words(job);
     uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
     memset(words, 0, DESK_ROWS * row * sizeof *words);
-    memset(words, 0xff, 2 * row * sizeof *words); /* outside, pixels are valid */
+    memset(words, 0xff, 2 * row * sizeof *words); /* pixels outside are valid */
     uint64_t *rows[DESK_ROWS];
     for (int i = 0; i < DESK_ROWS; i++)
         rows[i] = words + (size_t)i * row + job->margin;
@@ -239,10 +239,10 @@ static crn_contours_scratch set_scratch(const crn_contours_job *job, const conto
                                   .pace = crn_pace_start(context)};
 }
 
-/* --- the steps, each of a strip
- * ------------------------------------------------------------------- */
+/* --- steps, each for one
+ * strip ------------------------------------------------------------------ */
 
-/* Time is over, or was for another thread, which has left its part undone. */
+/* True if time is over, or was for another thread, whose part is then incomplete. */
 static bool is_cut_short(crn_pace *pace, int64_t work)
 {
     return crn_pace_over(pace, work) || crn_context_status(pace->context) < 0;
@@ -265,7 +265,7 @@ static void scan_strip(const crn_contours_job *job, const contours_extent *e,
         crn_contours_trace(job, &strip->parts[lane], &desk->pace);
 }
 
-/* Both of the following as long as there is time and all that they read is whole. */
+/* The next two steps run only if there is time left and everything that they read is complete. */
 static void place_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
 {
     int64_t work = CRN_PACE_WORK / 8;
@@ -280,7 +280,7 @@ static void copy_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, c
         crn_contours_copy(job, k, lane, out);
 }
 
-/* What comes between: strips become one, and every part learns where its contours begin. */
+/* Serial step in between: joins strips and computes the offset of every part's contours. */
 static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contours *out)
 {
     uint64_t contours = out->contour_count, points = out->point_count;
@@ -303,7 +303,7 @@ static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contour
     }
     out->truncated = is_full;
     if (is_full)
-        return; /* the part where it happens knows how much stands */
+        return; /* the part in which the result fills up sets the counts */
     out->contour_count = (uint32_t)contours;
     out->point_count = (uint32_t)points;
 }
@@ -343,7 +343,7 @@ static void run_together(const crn_contours_job *job, const contours_extent *e,
     }
 }
 
-/* The planes of a job: one, or all of an interleaved picture. `out` is added to. */
+/* Processes one job: one plane, or all channels of an interleaved picture. Appends to `out`. */
 static int run_job(crn_contours_job *job, const crn_contours_variant *way, crn_context *context,
                    crn_contours *out)
 {
@@ -385,7 +385,7 @@ static void set_job(crn_contours_job *job, const crn_contours_params *params, co
     job->near_pixel = 0.5 - longer * 0x1p-52;
 }
 
-/* All planes at once, if they lie element by element beside each other. */
+/* True if all planes are stored interleaved. */
 static bool is_interleaved(const crn_image *in)
 {
     int64_t planes = in->planes;
@@ -431,7 +431,7 @@ crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threa
         threads = threads_most;
     if (threads < 1)
         threads = 1;
-    /* What is traced in one go stays a matter of milliseconds, in wide pictures, too. */
+    /* Bounds the time per strip to milliseconds for wide pictures, too. */
     if (strips < elements / ELEMENTS_PER_STRIP)
         strips = elements / ELEMENTS_PER_STRIP;
     if (strips < 1)

@@ -1,15 +1,13 @@
-/* A row of elements becomes a row of bits, 64 at a time; compiled once per target. */
+/* Thresholding: a row of elements becomes a row of bits, 64 at a time; compiled once per target. */
 #include "stages/openmp/contours/contours.h"
 
 #include <string.h>
 
 #include <immintrin.h>
 
-/*
- * Each target says, of 64 elements: which are greater than their thresholds. Halves are compared as
- * integers in the order of the numbers they stand for, u16 with the sign bit flipped. Thresholds
- * are made the same way (contours.c).
- */
+/* Each target compares 64 elements with their thresholds. Halves are compared as integers with the
+ * same order, u16 with the sign bit flipped; thresholds are converted in the same
+ * way (contours.c). */
 #if defined(CRN_TARGET_avx512)
 
 #define row_inside crn_contours_row_inside_avx512
@@ -23,7 +21,7 @@ static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
     uint64_t m1 = _mm512_cmp_ps_mask(v1, _mm512_loadu_ps(t + 16), _CMP_GT_OQ);
     uint64_t m2 = _mm512_cmp_ps_mask(v2, _mm512_loadu_ps(t + 32), _CMP_GT_OQ);
     uint64_t m3 = _mm512_cmp_ps_mask(v3, _mm512_loadu_ps(t + 48), _CMP_GT_OQ);
-    /* Unordered when either is NaN. */
+    /* The unordered comparison is true if either is NaN. */
     __mmask16 n0 = _mm512_cmp_ps_mask(v0, v1, _CMP_UNORD_Q);
     __mmask16 n1 = _mm512_cmp_ps_mask(v2, v3, _CMP_UNORD_Q);
     *nan |= !_kortestz_mask16_u8(n0, n1);
@@ -79,7 +77,7 @@ static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
         __m256 v0 = _mm256_loadu_ps(v + 8 * i), v1 = _mm256_loadu_ps(v + 8 * i + 8);
         __m256 m0 = _mm256_cmp_ps(v0, _mm256_loadu_ps(t + 8 * i), _CMP_GT_OQ);
         __m256 m1 = _mm256_cmp_ps(v1, _mm256_loadu_ps(t + 8 * i + 8), _CMP_GT_OQ);
-        /* Unordered when either is NaN. */
+        /* The unordered comparison is true if either is NaN. */
         unordered = _mm256_or_ps(unordered, _mm256_cmp_ps(v0, v1, _CMP_UNORD_Q));
         bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(m0) << 8 * i;
         bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(m1) << (8 * i + 8);
@@ -121,7 +119,7 @@ static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half,
             }
             greater[k] = _mm256_cmpgt_epi16(x, y);
         }
-        /* Packing works within halves of 128 bits; the permutation puts them in order. */
+        /* Packing works within 128-bit halves; the permutation restores the order. */
         __m256i packed = _mm256_packs_epi16(greater[0], greater[1]);
         packed = _mm256_permute4x64_epi64(packed, 0xd8);
         bits |= (uint64_t)(uint32_t)_mm256_movemask_epi8(packed) << 32 * i;
@@ -154,7 +152,7 @@ static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
         __m128 v0 = _mm_loadu_ps(v + 4 * i), v1 = _mm_loadu_ps(v + 4 * i + 4);
         __m128 m0 = _mm_cmpgt_ps(v0, _mm_loadu_ps(t + 4 * i));
         __m128 m1 = _mm_cmpgt_ps(v1, _mm_loadu_ps(t + 4 * i + 4));
-        /* Unordered when either is NaN. */
+        /* The unordered comparison is true if either is NaN. */
         unordered = _mm_or_ps(unordered, _mm_cmpunord_ps(v0, v1));
         bits |= (uint64_t)(uint32_t)_mm_movemask_ps(m0) << 4 * i;
         bits |= (uint64_t)(uint32_t)_mm_movemask_ps(m1) << (4 * i + 4);
@@ -238,7 +236,7 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     size_t step = job->threshold_step * size, blocks = elements / 64, rest = elements % 64;
     bool nan = false;
     for (size_t i = 0; i < blocks; i++) {
-        /* On into the next row, which the processor does not guess while this one is worked on. */
+        /* Prefetches the next row, which the hardware prefetcher does not do during this one. */
         for (size_t k = 0; k < size; k++)
             __builtin_prefetch((const void *)((uintptr_t)row + (i + 8) * 64 * size + 64 * k));
         bits[i] = inside_64(type, row + i * 64 * size, threshold + i * step, &nan);
@@ -246,8 +244,8 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     for (size_t i = blocks; i < job->words; i++)
         bits[i] = 0;
     if (rest) {
-        /* Nothing past the row is read: it may be the end of the caller's memory. Zeros stand for
-         * it, as outside of a closed border, and an open one looks at no cell there. */
+        /* Nothing past the row is read: it may be the end of the caller's memory. Zeros replace it,
+         * as outside of a closed border; with an open border no cell there is used. */
         uint8_t block[64 * 4] = {0};
         memcpy(block, row + blocks * 64 * size, rest * size);
         bits[blocks] = inside_64(type, block, threshold + blocks * step, &nan);
@@ -270,7 +268,7 @@ bool row_inside(const crn_contours_job *job, const void *row, uint64_t *bits)
     return inside_row(job, CRN_F32, row, bits);
 }
 
-/* Rare: no need for more than what the compiler makes of it. */
+/* Rare, so left to the compiler's vectorisation. */
 static uint64_t nan_f16(const uint16_t *v, size_t count)
 {
     uint64_t bits = 0;

@@ -1,4 +1,4 @@
-/* A strip's rows of bits become segments, linked to their neighbours; compiled once per target. */
+/* Rows of bits of a strip become segments linked to their neighbours; compiled once per target. */
 #include "stages/openmp/contours/cells.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ CRN_INLINE double value_of(const void *row, ptrdiff_t i, crn_type type)
     return (double)((const float *)row)[i];
 }
 
-/* One segment of a cell all of whose neighbours are there; `above` and `left` are the segments that
- * touch its upper and left side. No branch: in a busy map none could be foretold. */
+/* Adds a segment of an inner cell; `above` and `left` are the segments that touch its upper and
+ * left side. Branchless, since branches are unpredictable in maps with many contours. */
 CRN_INLINE void add_segment(crn_contours_track *t, const crn_contours_rows *rows, crn_type type,
                             segment_kind kind, uint32_t bit, int32_t x, uint32_t above,
                             uint32_t left)
@@ -69,12 +69,12 @@ CRN_INLINE void add_cell(const crn_contours_job *job, crn_contours_track *t, uin
         return;
     }
     add_segment(t, rows, type, segment_kinds[corners], bit, x, up, left);
-    /* Where the segment does not touch the side, nobody will ask. */
+    /* If the segment does not touch that side, the value is never read. */
     t->left = s;
     above[bit] = s;
 }
 
-/* The words with active cells. No branch: where they lie cannot be foretold. */
+/* Lists the words with active cells. Branchless, since their positions are unpredictable. */
 CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_scratch *desk)
 {
     uint32_t count = 0;
@@ -85,12 +85,12 @@ CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_s
     return count;
 }
 
-/* Rows may be millions of cells long, so time is looked at after so many active words, too; what
- * one takes, in the units of a pace, where most of its cells are active. */
+/* Rows may have millions of cells, so time is also checked once per WORDS active words; WORD_WORK
+ * is the cost of a word of mostly active cells, in the units of a pace. */
 #define WORDS     16
 #define WORD_WORK 512
 
-/* The active cells of a row. `lonely`: cells that lack a neighbour. */
+/* Scans the active cells of a row. `boundary`: cells that lack a neighbour. */
 CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
                          const crn_contours_rows *rows, const uint64_t *boundary, crn_type type,
                          bool is_planar)
@@ -138,7 +138,7 @@ CRN_INLINE void scan_row_of(const crn_contours_job *job, crn_contours_strip *str
         scan_row(job, strip, rows, boundary, type, false);
 }
 
-/* Active: not all four corners on one side. Says whether any cell is. */
+/* Active cells: not all four corners on the same side. Returns true if there are any. */
 static bool find_active(const crn_contours_job *job, const uint64_t *restrict inside,
                         const uint64_t *restrict inside_above,
                         const uint64_t *restrict shifted_above, const uint64_t *restrict valid,
@@ -193,7 +193,8 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
     rows->y[BOTTOM] = rows->row;
 }
 
-/* A row of pixels as bits; outside the picture there are none. Says whether some do not count. */
+/* Thresholds a row of pixels; outside of the picture no bit is set. Returns true if some
+ * are invalid. */
 static bool read_row(const crn_contours_job *job, crn_contours_scratch *desk, int32_t y,
                      const void *elements)
 {
@@ -224,7 +225,7 @@ static const void *elements_of(const crn_contours_job *job, const crn_contours_s
     return crn_contours_elements(job, strip, y);
 }
 
-/* The valid cells between two rows of pixels, of which some do not count. */
+/* The valid cells between two rows of pixels. */
 static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_scratch *desk,
                                    int32_t y, bool is_cut, bool was_cut)
 {
@@ -237,7 +238,7 @@ static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_scr
     return desk->valid_cells[now];
 }
 
-/* The cells of a row that lack a neighbour, or whose values do not all exist. */
+/* The cells of a row that lack a neighbour, or a corner of which lies outside of the picture. */
 static const uint64_t *boundary_cells(const crn_contours_job *job, const crn_contours_strip *strip,
                                       const crn_contours_rows *rows)
 {

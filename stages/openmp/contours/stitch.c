@@ -1,4 +1,4 @@
-/* Runs that cross from strip to strip become whole contours, and every contour gets its place. */
+/* Stitching: open runs are joined across strips, and every contour gets its range in the result. */
 #include "stages/openmp/contours/contours.h"
 
 static crn_contours_part *part_of(const crn_contours_job *job, int32_t strip, uint32_t lane)
@@ -6,7 +6,7 @@ static crn_contours_part *part_of(const crn_contours_job *job, int32_t strip, ui
     return &job->strips[strip].parts[lane];
 }
 
-/* Which run follows this one in the strip above or below. */
+/* Finds the successor of an open run in the strip above or below. */
 static void find_next(const crn_contours_job *job, int32_t strip, uint32_t lane,
                       crn_open_run *opening)
 {
@@ -22,7 +22,7 @@ static void find_next(const crn_contours_job *job, int32_t strip, uint32_t lane,
         part_of(job, opening->next_strip, lane)->openings[opening->next].followed = true;
 }
 
-/* A place in the raster order of a lane. */
+/* A position in the raster order of one channel. */
 typedef struct contour_position {
     int32_t strip;
     uint32_t segment, run;
@@ -33,7 +33,7 @@ static bool is_before(const contour_position *a, const contour_position *b)
     return a->strip != b->strip ? a->strip < b->strip : a->segment < b->segment;
 }
 
-/* What all runs from one on amount to, to the end or back to it. */
+/* Summary of a chain of runs, to its end or once round. */
 typedef struct stitch_summary {
     uint32_t total;
     contour_position least, greatest;
@@ -68,7 +68,7 @@ static void join(const crn_contours_job *job, int32_t strip, uint32_t lane, uint
                  bool closed)
 {
     stitch_summary sum = sum_up(job, strip, lane, first);
-    /* A closed contour starts where its last segment ends. */
+    /* A closed contour starts at the end of its last segment in raster order. */
     int32_t lead_strip = closed && sum.total ? sum.greatest.strip : strip;
     uint32_t lead = closed && sum.total ? sum.greatest.run : first, offset = 0, i = lead;
     int32_t at = lead_strip;
@@ -101,7 +101,7 @@ void crn_contours_stitch(const crn_contours_job *job, uint32_t lane)
     for (int32_t k = 0; k < job->strip_count; k++)
         for (uint32_t i = 0; i < part_of(job, k, lane)->opening_count; i++)
             find_next(job, k, lane, &part_of(job, k, lane)->openings[i]);
-    /* Once the open ones are joined, what is left closes. */
+    /* Chains with a start first; the remaining runs form closed contours. */
     for (int closed = 0; closed < 2; closed++)
         for (int32_t k = 0; k < job->strip_count; k++) {
             const crn_contours_part *part = part_of(job, k, lane);

@@ -1,9 +1,9 @@
-/* Links become runs, points in order of travel; and runs go to their places in the result. */
+/* Tracing: links become runs, with points in order of travel; runs are copied into the result. */
 #include "stages/openmp/contours/contours.h"
 
 #include <string.h>
 
-/* What a segment takes, in the units of a pace. */
+/* Cost of a segment, in the units of a pace. */
 #define SEGMENT_WORK 16
 
 static bool is_same(const crn_point *a, const crn_point *b)
@@ -16,17 +16,15 @@ static bool is_end(uint32_t link)
     return link & CRN_LINK_END;
 }
 
-/*
- * Tracing takes the links away as it goes. What stays in their place is CRN_NONE, and at the least
- * segment of a run a note: which run. Both have the bit of an end, so that what has not been traced
- * is seen.
- */
+/* Tracing consumes the links. A visited segment's link becomes CRN_NONE, or at the minimum segment
+ * of a run the number of that run; both have the end bit set, so that unvisited segments
+ * remain recognisable. */
 static void note_least(crn_contours_part *part, uint32_t least, uint32_t run)
 {
     part->track.links[least] = CRN_LINK_END | run;
 }
 
-/* The run from an opening to where it ends. `check`: leave out segments without a length. */
+/* Traces an open run from its first segment. `check`: skip segments without a length. */
 static inline __attribute__((always_inline)) void
 trace_open(crn_contours_part *part, crn_open_run *opening, crn_contours_run *run, bool check)
 {
@@ -54,7 +52,7 @@ trace_open(crn_contours_part *part, crn_open_run *opening, crn_contours_run *run
     opening->greatest_at = greatest_at;
 }
 
-/* The closed run that starts with s, the greatest of its segments. Returns the least. */
+/* Traces the closed run whose maximum segment is s. Returns its minimum segment. */
 static uint32_t trace_closed(crn_contours_part *part, uint32_t s, crn_contours_run *run)
 {
     uint32_t *links = part->track.links;
@@ -72,7 +70,7 @@ static uint32_t trace_closed(crn_contours_part *part, uint32_t s, crn_contours_r
     return least;
 }
 
-/* The greatest segment of a closed run that has a length, or CRN_NONE. */
+/* The maximum segment with a length in a closed run, or CRN_NONE. */
 static uint32_t find_start(const crn_contours_track *track, uint32_t s)
 {
     uint32_t greatest = CRN_NONE, at = s;
@@ -86,7 +84,7 @@ static uint32_t find_start(const crn_contours_track *track, uint32_t s)
     return greatest;
 }
 
-/* As trace_closed, where segments may have no length: none may be left. */
+/* As trace_closed, but skips segments without a length; none may be left. */
 static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_contours_run *run)
 {
     uint32_t *links = part->track.links;
@@ -110,7 +108,7 @@ static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_co
     return least;
 }
 
-/* Every opening's run. Returns how many points they have. */
+/* Traces all open runs. Returns their number of points. */
 static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pace)
 {
     uint32_t travelled = 0;
@@ -131,7 +129,7 @@ static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pa
         opening->followed = false;
         opening->lead = CRN_NONE;
         if (opening->entered || opening->exit != CRN_NONE)
-            continue; /* more may belong to it: stitch.c */
+            continue; /* may continue in another strip: stitch.c */
         opening->lead = i;
         opening->lead_strip = -1;
         opening->offset = 0;
@@ -144,8 +142,8 @@ static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pa
     return travelled;
 }
 
-/* What the openings have left is closed. From the last segment to the first, so that each contour
- * is met where it starts: with its greatest. */
+/* All remaining segments belong to closed runs. Visited from last to first, each is met at its
+ * maximum segment, where its contour starts. */
 static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check, crn_pace *pace)
 {
     uint32_t count = part->opening_count;
@@ -189,10 +187,10 @@ void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, cr
     part->order_count = count;
 }
 
-/* --- points into their places
- * ----------------------------------------------------------------------- */
+/* --- copying points into the
+ * result ------------------------------------------------------------- */
 
-/* Where a contour of so many segments goes. */
+/* Destination of a contour of `segments` segments. */
 typedef struct destination {
     crn_point *first;
     uint32_t segments;
@@ -204,7 +202,7 @@ static crn_point *point_at(const destination *to, uint32_t place)
     return to->first + (to->reversed ? to->segments - place : place);
 }
 
-/* So many points of a run, to that place of the contour and on. */
+/* Copies points of a run to position `place` of the contour and onwards. */
 static void copy_points(const destination *to, uint32_t place, const crn_point *points,
                         uint32_t count)
 {
@@ -216,7 +214,7 @@ static void copy_points(const destination *to, uint32_t place, const crn_point *
         memcpy(out, points, count * sizeof *out);
 }
 
-/* Of a contour that runs through several strips, or is open: this run's points. */
+/* Copies the points of an open run, which may be one of several of its contour. */
 static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_contours_part *part,
                          uint32_t i, crn_contours *out)
 {
@@ -234,8 +232,8 @@ static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_c
         copy_points(&to, opening->offset + 1, points, run->count);
         return;
     }
-    /* The lead holds the start, not always as its first segment: what comes before goes to the end
-     * of the contour. */
+    /* A closed contour starts within its head run; the points before the start go to the
+     * contour's end. */
     uint32_t before = opening == lead ? opening->greatest_at : 0;
     if (opening == lead)
         *point_at(&to, to.segments) = points[before];
