@@ -1,4 +1,4 @@
-/* The fast convolution: memory, strips, tiles, threads, and the order of the steps (convolve.h). */
+/* CPU convolution, entry point: memory, strips, tiles, threads, order of the steps (convolve.h). */
 #include "stages/openmp/convolve/convolve.h"
 
 #include <errno.h>
@@ -17,23 +17,23 @@ enum {
     SLOT_FACTORS,
 };
 
-/* Below this much work (multiplications) a thread more costs more than it brings. */
+/* With less work (multiplications) an extra thread costs more than it saves. */
 #define WORK_PER_THREAD (1 << 24)
 
-/* More strips than threads: not all get their processor at once. */
+/* More strips than threads, for load balancing. */
 #define STRIPS_PER_THREAD 4
 
-/* Kept rows of one tile, in floats: half of a second-level cache of 1 MiB. */
+/* Ring of a tile, in floats: half of a second-level cache of 1 MiB. */
 #define RING_FLOATS (1 << 17)
 
-/* Tiles narrower than this spend their time on their borders. */
+/* In narrower tiles most of the work is at the borders. */
 #define TILE_ELEMENTS_LEAST 256
 
-/* Rows that alternate at whole pages share few lines of the first-level cache; more than so many of
- * them are copied into the ring rather than read where they lie. */
+/* Rows at intervals of whole pages map to few sets of the first-level cache; more rows than this
+ * are copied into the ring rather than read in place. */
 #define DIRECT_ROWS_MOST 12
 
-/* --- what a filter reads and where it writes --- */
+/* --- input and output of a filter --- */
 
 static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *image, int32_t plane)
 {
@@ -46,18 +46,17 @@ static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *i
                                .dense = image->step == job->lanes};
 }
 
-/* One tile of one strip on its way down. */
+/* One tile of one strip, filtered from top to bottom. */
 typedef struct descent {
     const crn_convolve_job *job;
     crn_convolve_scratch *desk;
     crn_convolve_rows in, out;
     crn_convolve_tile tile;
-    size_t count; /* elements of the tile */
-    int64_t next,
-        from; /* the first row that is not at hand yet, and the first of all: may be < 0 */
+    size_t count;       /* elements of the tile */
+    int64_t next, from; /* the next row to fetch, and the first one: may be < 0 */
 } descent;
 
-/* The elements under the kernel of one row, as f32: where they lie, or copied to `to`. */
+/* The elements under the kernel in one row, as f32: in place, or copied to `to`. */
 static const float *get_extended(const descent *d, int32_t row, float *to)
 {
     if (d->tile.direct && row >= 0) {
@@ -69,7 +68,7 @@ static const float *get_extended(const descent *d, int32_t row, float *to)
     return to;
 }
 
-/* Has the ring hold the row `next`. */
+/* Fetches row `next` into the ring. */
 static void fetch_row(descent *d)
 {
     const crn_convolve_job *job = d->job;
@@ -99,7 +98,7 @@ static void scatter(const descent *d, const uint8_t *from, uint8_t *to)
     }
 }
 
-/* `down` rows of results from row y on. */
+/* Computes `down` output rows from row y on. */
 static void filter_rows(descent *d, int32_t y, int32_t down)
 {
     const crn_convolve_job *job = d->job;
@@ -125,7 +124,7 @@ static void filter_rows(descent *d, int32_t y, int32_t down)
 
 /* --- tiles and strips --- */
 
-/* The columns where the kernel stays on the picture, if its rows may be read as they lie. */
+/* Range of columns where the kernel stays inside the picture, if its rows may be read in place. */
 static void find_direct(const crn_convolve_job *job, int32_t *ret_begin, int32_t *ret_end)
 {
     *ret_begin = *ret_end = job->width;
@@ -150,7 +149,7 @@ static crn_convolve_tile tile_at(const crn_convolve_job *job, int32_t x)
     return (crn_convolve_tile){x, width, direct};
 }
 
-/* Rows begin to end - 1 of a plane. */
+/* Filters rows begin to end - 1 of a plane. */
 static void filter_strip(const crn_convolve_job *job, crn_convolve_scratch *desk, int32_t plane,
                          int32_t begin, int32_t end)
 {
@@ -179,9 +178,9 @@ static void filter_item(const crn_convolve_job *job, crn_convolve_scratch *desk,
                  (int32_t)(job->height * (k + 1) / strips));
 }
 
-/* --- the whole --- */
+/* --- whole pictures --- */
 
-/* Two passes cost what their taps cost, and the way through the ring between them. */
+/* Compares the taps of two passes, plus the traffic through the ring, with those of one. */
 static bool is_worth_two_passes(const crn_convolve_params *params)
 {
     int32_t width = params->width, height = params->height;
@@ -223,7 +222,7 @@ static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *way)
         job->tile_width = way->tile_width < job->width ? way->tile_width : job->width;
     size_t pitch = (size_t)(job->tile_width * job->lanes + halo + CRN_CONVOLVE_SLACK);
     pitch = (pitch + 15) / 16 * 16;
-    /* Rows a whole number of pages apart would fight for the same lines of the cache. */
+    /* Rows at intervals of whole pages would compete for the same cache sets. */
     job->pitch = pitch % 1024 < 48 ? pitch + 48 : pitch;
 }
 
@@ -334,7 +333,7 @@ int crn_convolve_openmp(crn_context *context, const crn_convolve_params *params,
         .filters = filters_of_this_processor(), .strips = 1, .threads = limit};
     if (threads < limit)
         way.threads = threads < 1 ? 1 : (int32_t)threads;
-    /* A strip loads a kernel's height more rows than it writes. */
+    /* A strip reads `height` of the kernel more rows than it writes. */
     int32_t most = in->height / (2 * params->height + 16);
     if (way.threads > 1)
         way.strips =

@@ -1,4 +1,4 @@
-/* Filters in vectors; compiled once per target. */
+/* Vectorised filters; compiled once per target. */
 #include "stages/openmp/convolve/convolve.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #include "stages/openmp/simd.h"
 
-/* A vector of floats, how many of them stand side by side, and what each target does its own way.
- * Results are clamped before they become whole numbers, so that nothing wraps. */
+/* Per target: a vector of floats, how many are computed side by side, and the operations that
+ * differ. Results are clamped before conversion to integers, so that none overflows. */
 #if defined(CRN_TARGET_avx512)
 
 #define ACROSS 4
@@ -67,7 +67,7 @@ static inline void store_u8(uint8_t *to, vector v)
 #define DOWN CRN_CONVOLVE_DOWN
 #define WIDE (sizeof(vector) / sizeof(float))
 
-/* Constant loops over vectors must go, or the vectors live in memory. */
+/* Constant loops over vectors must be unrolled, or the vectors are kept in memory. */
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
 #else
@@ -91,8 +91,8 @@ CRN_INLINE vector all(float value)
 #endif
 }
 
-/* A row of pixels serves rows of results low to high: it lies under another row of the kernel for
- * each. `row` is that under the kernel of the result row 0. */
+/* Accumulates one input row into output rows low to high; each uses a different row of the kernel,
+ * and `row` is that of output row 0. */
 CRN_INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_t row, int low,
                         int high, int across, vector sums[DOWN][ACROSS])
 {
@@ -110,7 +110,7 @@ CRN_INLINE void add_row(const crn_convolve_taps *taps, const float *from, int32_
     }
 }
 
-/* The same with constants for low and high; DOWN is 4 here. */
+/* add_row with compile-time constants for low and high; DOWN is 4 here. */
 CRN_INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from, int32_t row,
                                 int across, vector sums[DOWN][ACROSS])
 {
@@ -134,7 +134,7 @@ CRN_INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from
     }
 }
 
-/* Of a block narrower than a vector the first `count` results are stored. */
+/* Stores a block; of one narrower than a vector only the first `count` results. */
 CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
                             bool bytes, void *const *out)
 {
@@ -153,7 +153,7 @@ CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int a
     }
 }
 
-/* A block of `down` rows and `across` vectors. */
+/* Computes a block of `down` rows and `across` vectors. */
 CRN_INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
                              int down, int across, size_t count, bool bytes, void *const *out)
 {
@@ -169,7 +169,7 @@ CRN_INLINE void filter_block(const crn_convolve_taps *taps, const float *const *
     store_block(sums, x, down, across, count, bytes, out);
 }
 
-/* The same of kernels of 3 x 3, whose weights stay in registers. */
+/* filter_block for 3 x 3 kernels, with weights in registers. */
 CRN_INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float *const *rows,
                                size_t x, bool bytes, void *const *out)
 {
@@ -202,7 +202,7 @@ CRN_INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const 
         filter_block_3(weights, taps->step, rows, count - wide, bytes, out);
 }
 
-/* The last block overlaps the one before: it computes the same again rather than fewer. */
+/* The last block overlaps the previous one and recomputes some results, rather than be smaller. */
 CRN_INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
                             int down, bool bytes, void *const *out)
 {

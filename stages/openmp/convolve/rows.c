@@ -1,4 +1,4 @@
-/* Rows of the picture as f32, with what lies beyond its left and right borders. */
+/* Rows of the picture as f32, extended past its left and right borders. */
 #include "stages/openmp/convolve/convolve.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void copy_dense(const crn_convolve_job *job, const uint8_t *from, float *
         memcpy(to, from, count * sizeof *to);
 }
 
-/* Pixels that lie on the picture. */
+/* Copies pixels inside of the picture. */
 static void copy_pixels(const crn_convolve_job *job, const crn_convolve_rows *in, int32_t row,
                         int32_t x, int32_t count, float *to)
 {
@@ -35,8 +35,8 @@ static void copy_pixels(const crn_convolve_job *job, const crn_convolve_rows *in
     }
 }
 
-/* Pixels first to end - 1 of an extended row that begins at pixel `begin`: none lies on the
- * picture. */
+/* Fills pixels first to end - 1 of an extended row that begins at pixel `begin`; all are outside of
+ * the picture. */
 static void copy_border(const crn_convolve_job *job, const crn_convolve_rows *in, int32_t row,
                         int64_t begin, int64_t first, int64_t end, float *to)
 {

@@ -1,11 +1,11 @@
 /*
- * The check of probabilities, fused into the copy that brings a view's maps from the socket's
- * memory into their slot: whoever reads the maps first checks them, so it costs no pass of its own.
+ * Validation of probabilities, fused into the copy of a view's maps from the socket's memory into
+ * their slot, so that it needs no pass of its own.
  *
- * A probability is a number from -0.001 to 1.001 (the margin is for rounding); for f16, the two
- * halves nearest to these. NaN and the infinities are none. A u8 of 255 is certainty: maps whose
- * greatest value is 1 look like a mask of zeros and ones. The operators take any value; what
- * follows from a check is for the line to decide (src/fruit/values.h).
+ * A probability is a number from -0.001 to 1.001 (a margin for rounding); for f16, the halves
+ * nearest to these bounds. NaN and infinities are invalid. A u8 value of 255 is certainty: u8 maps
+ * with a maximum of 1 are probably masks of zeros and ones. Operators accept any value; the line
+ * decides what to do about a failed validation (src/fruit/values.h).
  */
 #ifndef CRN_STAGES_OPENMP_VALUES_VALUES_H
 #define CRN_STAGES_OPENMP_VALUES_VALUES_H
@@ -15,29 +15,28 @@
 
 #define CRN_VALUES_MIN     (-0.001f)
 #define CRN_VALUES_MAX     1.001f
-#define CRN_VALUES_MIN_F16 0x9419u /* as bits: -1049 x 2^-20 */
+#define CRN_VALUES_MIN_F16 0x9419u /* bit pattern of -1049 x 2^-20 */
 #define CRN_VALUES_MAX_F16 0x3c01u /* 1 + 2^-10 */
 
-#define CRN_VALUES_CHANNELS_MAX 256 /* that a count takes at once */
+#define CRN_VALUES_CHANNELS_MAX 256 /* maximum number of channels per count */
 
-/*
- * Copies elements and says whether they need a closer look: f32 and f16, when one of them is no
- * probability; u8, when the greatest is exactly 1. `to` may be NULL: nothing is copied. Neither
- * needs to be aligned, not even to an element.
- */
+/* Copies elements and returns true if they need a detailed count: f32 and f16, if one is not a
+ * probability; u8, if the maximum is exactly 1. `to` may be NULL: no copy. Pointers need no
+ * alignment, not even to elements. */
 typedef bool crn_values_copy_fn(void *restrict to, const void *restrict from, size_t bytes);
 
-/* What a channel holds. */
+/* Statistics of one channel. */
 typedef struct crn_values_count {
     uint64_t not_finite, out_of_range;
-    float min, max; /* of 0 and the finite values */
+    float min, max; /* of 0 and all finite values */
 } crn_values_count;
 
-/* The closer look at f16 or f32: every channel of interleaved pixels (planar: one channel). */
+/* Detailed count of f16 or f32 values, for each channel of interleaved pixels (planar:
+ * one channel). */
 typedef void crn_values_count_fn(const void *from, crn_type type, size_t pixels, int32_t channels,
                                  crn_values_count *ret_counts);
 
-/* What each target has. */
+/* The functions of one target. */
 typedef struct crn_values_kernels {
     crn_values_copy_fn *copy_u8, *copy_f16, *copy_f32;
     crn_values_count_fn *count;
@@ -47,7 +46,7 @@ extern const crn_values_kernels crn_values_kernels_baseline;
 extern const crn_values_kernels crn_values_kernels_avx2;
 extern const crn_values_kernels crn_values_kernels_avx512;
 
-/* Those of the best target that this processor has. */
+/* The functions of the best target of this processor. */
 const crn_values_kernels *crn_values_kernels_best(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values copied and checked in one go; compiled once per target. */
+/* Copies and validates values in one pass; compiled once per target. */
 #include "stages/openmp/values/values.h"
 
 #include <string.h>
@@ -7,9 +7,10 @@
 #include "stages/openmp/simd.h"
 
 /*
- * Bits of floats, as signed integers, are ordered like the floats where these are positive, NaN
- * above all; as unsigned ones, every negative lies above every positive and they rise with the
- * magnitude. So a signed maximum finds what is above the range, and an unsigned one what is below.
+ * Bit patterns of floats compared as signed integers have the order of the floats where these are
+ * positive, with NaN above all; compared as unsigned integers, all negative floats are above all
+ * positive ones and ordered by magnitude. So a signed maximum finds values above the range and an
+ * unsigned maximum those below.
  */
 #define MAX_BITS        0x3f8020c5 /* of CRN_VALUES_MAX */
 #define MIN_BITS        0xba83126fu
@@ -58,7 +59,7 @@ typedef __m128i vector;
 
 #endif
 
-/* What of all vectors so far is too great, and what is too little. */
+/* Signed and unsigned maxima over all vectors so far. */
 typedef struct extremes {
     vector above, below;
 } extremes;
@@ -69,7 +70,8 @@ CRN_INLINE void add_f32(extremes *so_far, vector v)
     so_far->above = max_s32(so_far->above, v);
     so_far->below = max_u32(so_far->below, v);
 #else
-    /* SSE2 has no such maxima: all bits set where a comparison fails, as it does with NaN. */
+    /* SSE2 lacks these maxima: accumulates failed comparisons, which include NaN, as
+     * all-ones masks. */
     __m128 f = _mm_castsi128_ps(v);
     __m128 outside = _mm_or_ps(_mm_cmpnge_ps(f, _mm_set1_ps(CRN_VALUES_MIN)),
                                _mm_cmpnle_ps(f, _mm_set1_ps(CRN_VALUES_MAX)));
@@ -116,7 +118,7 @@ CRN_INLINE bool judge(const extremes *all, crn_type type)
     return suspect || max == 1;
 }
 
-/* Neither several vectors at a time nor prefetches are faster than this, and stores past the cache
+/* Neither unrolling over several vectors nor prefetching is faster; non-temporal stores
  * are slower. */
 CRN_INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes,
                      crn_type type, bool stores)
@@ -161,14 +163,14 @@ static bool copy_f32(void *restrict to, const void *restrict from, size_t bytes)
 
 #define COUNTERS CRN_VALUES_CHANNELS_MAX
 
-/* Counts of elements a whole number of pixels apart. Elements whose channels differ have counts of
- * their own, so that all are counted at once. */
+/* Counters for elements at intervals of whole pixels. Elements of different channels have separate
+ * counters, so that all are counted at once. */
 typedef struct values_tally {
     uint32_t not_finite[COUNTERS], out_of_range[COUNTERS];
     float min[COUNTERS], max[COUNTERS];
 } values_tally;
 
-/* Without branches, so that it becomes vectors. The limits are as MAX_BITS and MIN_BITS. */
+/* Branchless, so that it vectorises. Limits as MAX_BITS and MIN_BITS. */
 static void add_block(values_tally *restrict counts, const float *restrict values, size_t count,
                       int32_t max_bits, uint32_t min_bits)
 {
