@@ -1,4 +1,4 @@
-/* The log's lines of a while, for tests that ask what a person was told. */
+/* Captures log lines, for tests of messages to the user. */
 #ifndef CRN_TESTS_SUPPORT_CAUGHT_LOG_H
 #define CRN_TESTS_SUPPORT_CAUGHT_LOG_H
 
@@ -7,10 +7,10 @@ typedef struct crn_caught_log {
     char text[8192];
 } crn_caught_log;
 
-/* From here on standard error goes into a file. */
+/* Redirects standard error to a file. */
 void crn_log_catch(crn_caught_log *caught);
 
-/* Standard error is itself again; returns what was written meanwhile, cut to the text's size. */
+/* Restores standard error; returns the captured text, truncated to the buffer. */
 const char *crn_log_release(crn_caught_log *caught);
 
 #endif

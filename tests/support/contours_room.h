@@ -1,10 +1,10 @@
-/* Memory for the contours that an operator finds. */
+/* Buffers for contours. */
 #ifndef CRN_TESTS_SUPPORT_CONTOURS_ROOM_H
 #define CRN_TESTS_SUPPORT_CONTOURS_ROOM_H
 
 #include "stages/result.h"
 
-/* Room for so many, and none found yet. Fails the running test when there is no memory. */
+/* An empty buffer of that capacity. Fails the running test if memory is lacking. */
 crn_contours crn_contours_room(uint32_t points, uint32_t contours);
 
 void crn_contours_room_free(crn_contours *contours);

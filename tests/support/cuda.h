@@ -1,20 +1,21 @@
-/* The CUDA operators for tests: where there is a device. */
+/* The CUDA operators for tests, if there is a device. */
 #ifndef CRN_TESTS_SUPPORT_CUDA_H
 #define CRN_TESTS_SUPPORT_CUDA_H
 
 #include "gpu/gpu.h"
 
-/* The operators on host images (crn_gpu_ops). Without a device the running test is skipped, or,
- * with CRN_REQUIRE_GPU set, failed. */
+/* The operators on host images (crn_gpu_ops). Without a device the running test is skipped, or
+ * failed if CRN_REQUIRE_GPU is set. */
 const crn_ops *crn_test_cuda_ops(void);
 
-/* The devices, likewise. */
+/* The GPU backend, with the same skipping. */
 const crn_gpu *crn_test_cuda(void);
 
-/* Two or more. With one the running test is skipped, whatever CRN_REQUIRE_GPU says. */
+/* The GPU backend with at least two devices; otherwise skips the running test, whatever
+ * CRN_REQUIRE_GPU says. */
 const crn_gpu *crn_test_several_cuda(void);
 
-/* Waits until the context has done all, however long a sanitizer makes that: 0, or what failed. */
+/* Waits until the context is idle, as long as a sanitizer needs. 0 or the error. */
 int crn_test_gpu_wait(const crn_gpu *gpu, crn_context *context);
 
 #endif

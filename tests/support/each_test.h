@@ -1,4 +1,4 @@
-/* Gives every test of a table the same set-up and tear-down. */
+/* Fixture: gives every test of a table the same set-up and tear-down. */
 #ifndef CRN_TESTS_SUPPORT_EACH_TEST_H
 #define CRN_TESTS_SUPPORT_EACH_TEST_H
 

@@ -1,6 +1,6 @@
 /*
- * A line with every stage, and fruits whose views come in every type: whoever runs them, the
- * verdicts are the same bytes but for the times.
+ * A line with every stage, and fruits with views of every type. Every backend must give the same
+ * verdicts, byte for byte except for times.
  */
 #ifndef CRN_TESTS_SUPPORT_EVERY_STAGE_H
 #define CRN_TESTS_SUPPORT_EVERY_STAGE_H
@@ -15,7 +15,7 @@ typedef struct every_stage_settings {
     const crn_gpu *gpu;
 } every_stage_settings;
 
-/* A verdict as it came; its data is freed by the caller. */
+/* A received verdict; the caller frees its data. */
 typedef struct verdict_bytes {
     unsigned char *data;
     size_t size;
@@ -27,18 +27,18 @@ typedef struct verdict_bytes {
 
 void every_stage_start(line_fixture *line, const every_stage_settings *settings);
 
-/* Three views, each of another size: f32 with a photograph, u8 planar, f16; the photograph comes
- * with every other fruit's other views, too. There are CRN_EVERY_STAGE_SHOWN of them: what they
- * show is the fruit's number, modulo that. */
+/* Sends three views of different sizes: f32 with a photograph, u8 planar, f16; every other fruit's
+ * other views have a photograph too. The content is the fruit's number modulo
+ * CRN_EVERY_STAGE_SHOWN. */
 void every_stage_send(line_fixture *line, uint64_t fruit, uint32_t lane);
 
-/* The next verdict; one must come. */
+/* Receives the next verdict; fails the test if none comes. */
 void every_stage_receive(line_fixture *line, verdict_bytes *ret_verdict);
 
-/* But for times and numbers. */
+/* Compares verdicts except for times and numbers. */
 void every_stage_expect_same(const verdict_bytes *a, const verdict_bytes *b);
 
-/* Complete, with defects in every view, each with its textures. */
+/* Asserts: complete, with defects in every view, each with textures. */
 void every_stage_expect_whole(const verdict_bytes *verdict);
 
 #endif

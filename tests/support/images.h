@@ -1,4 +1,4 @@
-/* Elements of images of any type and strides: where they lie, all of them, random ones. */
+/* Access to elements of images of any type and strides; copies; random values. */
 #ifndef CRN_TESTS_SUPPORT_IMAGES_H
 #define CRN_TESTS_SUPPORT_IMAGES_H
 
@@ -13,8 +13,7 @@ static inline void *crn_image_element(const crn_image *image, int32_t plane, int
            crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
 }
 
-/* Elements are of 1, 2 or 4 bytes: sizes that the
- * compiler knows are faster, and tests have many. */
+/* Elements have 1, 2 or 4 bytes; constant sizes are faster, and tests compare many. */
 static inline bool crn_element_is(const void *a, const void *b, size_t size)
 {
     return size == 4   ? memcmp(a, b, 4) == 0
@@ -22,10 +21,10 @@ static inline bool crn_element_is(const void *a, const void *b, size_t size)
                        : memcmp(a, b, 1) == 0;
 }
 
-/* The same elements, dense and planar, in memory (its `data`) that the caller frees. */
+/* A dense planar copy; the caller frees its `data`. */
 crn_image crn_image_copy(const crn_image *image);
 
-/* Sets every element: whole numbers to any, floats to 0 <= value < 1. */
+/* Sets every element: integers to any value, floats to 0 <= value < 1. */
 void crn_image_randomise(const crn_image *image, crn_random *random);
 
 #endif

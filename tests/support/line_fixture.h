@@ -1,6 +1,6 @@
 /*
- * A whole line in this process: crn_line in a thread of its own, a sender and a grader on ipc
- * sockets around it. Waiting is always for an event, with a limit that only a fault reaches.
+ * A whole line in this process: crn_line in its own thread, with a sender and a grader on ipc
+ * sockets. All waiting is for events, with a timeout that only a failure reaches.
  */
 #ifndef CRN_TESTS_SUPPORT_LINE_FIXTURE_H
 #define CRN_TESTS_SUPPORT_LINE_FIXTURE_H
@@ -12,19 +12,18 @@
 #define CRN_FIXTURE_PATIENCE_MS 60000
 
 typedef struct line_fixture {
-    char folder[64]; /* of the sockets, the configuration and what is recorded; removed by line_stop
-                      */
+    char folder[64]; /* for sockets, configuration and recordings; removed by line_stop */
     crn_config config;
     crn_line *line;
     pthread_t thread;
     int run_status;
     crn_error error;
-    crn_metrics metrics; /* after line_stop */
+    crn_metrics metrics; /* valid after line_stop */
     void *zmq, *sender, *grader;
     uint64_t sequence;
 } line_fixture;
 
-/* What these tests need of a verdict. */
+/* The parts of a verdict that these tests need. */
 typedef struct seen_verdict {
     uint64_t fruit, sequence, lane;
     char verdict[16];
@@ -35,41 +34,42 @@ typedef struct seen_verdict {
 } seen_verdict;
 
 /*
- * Starts a line with `yaml` (its ingest and publish sections are added here) and connects a sender
- * and a grader. Asserts on failure.
+ * Starts a line with `yaml` (to which ingest and publish sections are added) and connects a sender
+ * and a grader. Fails the test on errors.
  */
 void line_start(line_fixture *fixture, const char *yaml);
 
-/* The same with these devices, NULL for none; line_start takes the machine's. */
+/* The same with these devices, NULL for none; line_start uses the machine's. */
 void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu);
 
 /* The same in two steps, between which the configuration may be changed. */
 void line_configure(line_fixture *fixture, const char *yaml);
 void line_run(line_fixture *fixture, const crn_gpu *gpu);
 
-/* Stops the line, joins it, keeps its metrics, frees everything; asserts that it ended with 0. */
+/* Stops the line, joins its thread, keeps its metrics, frees everything; asserts that it returned
+ * 0. */
 void line_stop(line_fixture *fixture);
 
-/* Sends one view of `header` (sequence and payload_bytes are filled in here); intensity may be
- * NULL. Waits when the line is busy. */
+/* Sends one view of `header` (sequence and payload_bytes are filled in); intensity may be NULL.
+ * Blocks while the line is busy. */
 void line_send(line_fixture *fixture, crn_view_header header, const void *maps,
                const void *intensity);
 
-/* Sends parts as they are: bad input. */
+/* Sends the parts unchanged, for bad input. */
 void line_send_parts(line_fixture *fixture, const void *const *parts, const size_t *sizes,
                      int count);
 
-/* The next verdict at the grader. False when none came in `wait_ms`. */
+/* The next verdict at the grader. False if none came within `wait_ms`. */
 bool line_receive(line_fixture *fixture, int wait_ms, seen_verdict *ret_verdict);
 
-/* The same as it came, MessagePack; freed by the caller. NULL when none came in `wait_ms`. */
+/* The same as MessagePack bytes, freed by the caller; NULL if none came within `wait_ms`. */
 unsigned char *line_receive_bytes(line_fixture *fixture, int wait_ms, size_t *ret_size);
 
 /* A view header for a float map of that shape, HWC. */
 crn_view_header line_header(const line_fixture *fixture, uint64_t fruit, uint16_t view,
                             uint16_t views, uint32_t height, uint32_t width);
 
-/* Class maps with one bright disc per channel above 0; height x width x channels floats, HWC; freed
+/* Class maps with one bright disc per channel above 0: height x width x channels floats, HWC; freed
  * by the caller. */
 float *line_discs(uint32_t height, uint32_t width, uint32_t channels);
 

@@ -1,4 +1,4 @@
-/* A grader or a viewer for tests: what it receives must come, and be what it should. */
+/* A grader or viewer for tests: messages must arrive and be as expected. */
 #ifndef CRN_TESTS_SUPPORT_PEER_H
 #define CRN_TESTS_SUPPORT_PEER_H
 
@@ -8,11 +8,11 @@
 
 #include <msgpack.h>
 
-#define CRN_PEER_BYTES   200000 /* the largest message a peer takes */
-#define CRN_PEER_WAIT_MS 20000  /* for what must come; only a failing test waits so long */
+#define CRN_PEER_BYTES   200000 /* size of the largest message */
+#define CRN_PEER_WAIT_MS 20000  /* receive timeout; only a failing test waits so long */
 
-/* A socket of ZeroMQ type `type`, connected; the caller closes it. `little`: neither libzmq nor the
- * kernel holds much for it, so that it soon holds up its sender when it does not read. */
+/* A connected socket of ZeroMQ type `type`; the caller closes it. `little`: minimal buffers in
+ * libzmq and the kernel, so that it soon blocks its sender if it does not read. */
 void *crn_peer_connect(void *zmq, int type, bool little, const char *endpoint);
 
 typedef struct crn_peer_message {
@@ -25,13 +25,13 @@ typedef struct crn_peer_message {
 crn_peer_message *crn_peer_message_new(void);
 void crn_peer_message_free(crn_peer_message *message);
 
-/* The next message of a socket, topic and bytes. */
+/* Receives the next message: topic and bytes. */
 void crn_peer_receive(void *socket, crn_peer_message *ret_message);
 
-/* The same, decoded from MessagePack; the map is valid until the next one. */
+/* The same, decoded from MessagePack; the map is valid until the next call. */
 const msgpack_object *crn_peer_receive_map(void *socket, crn_peer_message *into);
 
-/* The same, as a verdict: its sequence. */
+/* The same, as a verdict; returns its sequence. */
 uint64_t crn_peer_receive_sequence(void *socket, crn_peer_message *into);
 
 #endif

@@ -1,4 +1,4 @@
-/* Random numbers that a seed makes again: the same on every machine. */
+/* Seeded random numbers, identical on every machine. */
 #ifndef CRN_TESTS_SUPPORT_RANDOM_H
 #define CRN_TESTS_SUPPORT_RANDOM_H
 
@@ -9,11 +9,11 @@ typedef struct crn_random {
     uint64_t state;
 } crn_random;
 
-/* The seed of a test program: CRN_SEED where set, else the clock's; printed, so that a failure can
- * be had again. */
+/* Seed of a test program: CRN_SEED if set, else from the clock; printed, so that failures can be
+ * repeated. */
 uint64_t crn_random_seed(void);
 
-/* How many cases to try: CRN_CASES where set. */
+/* Number of cases: CRN_CASES if set. */
 uint32_t crn_random_cases(uint32_t by_default);
 
 uint64_t crn_random_next(crn_random *random);
@@ -24,7 +24,7 @@ uint32_t crn_random_below(crn_random *random, uint32_t limit);
 /* least <= result <= most. */
 int32_t crn_random_between(crn_random *random, int32_t least, int32_t most);
 
-/* true once in so many times. */
+/* True with probability 1 / times. */
 bool crn_random_once_in(crn_random *random, uint32_t times);
 
 /* 0 <= result < 1. */

@@ -1,13 +1,13 @@
-/* A stage's settings for tests that run it alone: its defaults, but for what is said. */
+/* Settings of a stage for tests that run it alone: defaults with overrides. */
 #ifndef CRN_TESTS_SUPPORT_SETTINGS_H
 #define CRN_TESTS_SUPPORT_SETTINGS_H
 
 #include "stages/stage.h"
 
 /*
- * Fresh settings of the stage, to be freed by the caller: every key's fallback, then key after key
- * the text that follows it, up to a NULL, each as it would stand in a file. They are not prepared.
- * What is no key or value of the stage fails the test.
+ * New settings of the stage, freed by the caller: every key's default, overridden by the following
+ * key and value texts (as in a file) up to a NULL. They are not prepared. An invalid key or value
+ * fails the test.
  */
 void *crn_stage_settings(const crn_stage *stage, ...) __attribute__((sentinel));
 
