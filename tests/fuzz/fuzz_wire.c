@@ -1,6 +1,6 @@
 /*
- * libFuzzer's entry: a header part and the sizes of the others, from the fuzzer's bytes. Built with
- * clang only; see tests/fuzz/README.md.
+ * libFuzzer entry point: a header part and the sizes of the others, from the fuzzer's bytes. Built
+ * with clang only; see tests/fuzz/README.md.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
  * The bytes are [number of parts][two bits: the other parts' sizes are 1 off][the header part]. The
- * other parts are never read, so they may be as long as the header says without being there.
+ * other parts are never read, so their declared size need not be backed by memory.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * Mutated line files: whatever the bytes, the parser comes back with settings that print and load
- * again, or with faults of the one shape. The seed is fixed; a failing round prints its file.
+ * Mutated line files: for any bytes the parser returns either settings that print and load again,
+ * or error messages of the documented form. The seed is fixed; a failing round prints its file.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static const char *const seeds[] = {
     "/../config/line-full.yaml"};
 #define SEEDS (sizeof seeds / sizeof *seeds)
 
-/* What turns one YAML thing into another. */
+/* Tokens that change one YAML construct into another. */
 static const char *const tokens[] = {"{",
                                      "}",
                                      "[",
@@ -88,7 +88,7 @@ static uint32_t random_below(size_t limit)
     return (uint32_t)((z ^ (z >> 31)) % limit);
 }
 
-/* Puts `length` bytes at `at`, in place of `old` bytes. */
+/* Replaces `old` bytes at `at` by `length` new ones. */
 static size_t splice(char *file, size_t size, size_t at, size_t old, const char *bytes,
                      size_t length)
 {
@@ -114,7 +114,7 @@ static size_t mutate(char *file, size_t size)
         return splice(file, size, at, at < size, bytes, 1);
     case 1:
         return splice(file, size, at, old, "", 0);
-    case 2: /* another part of the file, inserted */
+    case 2: /* insert a copy of another range of the file */
         return splice(file, size, at, 0, bytes, length);
     case 3:
         return splice(file, size, at, 0, token, strlen(token));
@@ -123,7 +123,7 @@ static size_t mutate(char *file, size_t size)
     }
 }
 
-/* Lines of `f:line:column: text`, printable, in order of their places. */
+/* Asserts lines of the form `f:line:column: text`, printable, in order of position. */
 static void assert_faults(const char *faults)
 {
     int last_line = 0, last_column = 0;
@@ -183,7 +183,7 @@ static void test_mutated_files_are_read_or_told(void **state)
         char *faults = NULL;
         size_t faults_bytes = 0;
         FILE *out = open_memstream(&faults, &faults_bytes);
-        /* Exactly as many bytes as there are, so that a sanitizer sees a read past them. */
+        /* Exactly sized, so that a sanitizer detects reads past the end. */
         char *exact = malloc(size ? size : 1);
         memcpy(exact, file, size);
         int r = crn_config_parse("f", exact, size, out, &config);

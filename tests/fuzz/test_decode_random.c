@@ -1,7 +1,7 @@
 /*
- * Verdicts with bytes changed, added and left out, and bytes of chance, through all that reads
- * them. CRN_CASES is how many (20000 unless given), CRN_SEED where they start (else the clock); a
- * failing run names the case's own seed, and CRN_CASES=1 with it shows that case alone.
+ * Mutated verdicts (bytes changed, inserted and deleted) and random bytes through all decoders.
+ * CRN_CASES is the number of cases (20000 by default), CRN_SEED the first seed (default: the
+ * clock); a failing run names the case's own seed, and CRN_CASES=1 with it repeats that case alone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static const char json[] =
     "\"mean_probability\":null,\"bbox\":[1,2,3,4],\"centroid\":[2,3],"
     "\"xy\":[[1,2],[3.25,4],[1,2]]}]}";
 
-/* What begins a value that claims much. */
+/* First bytes of values that declare large sizes. */
 static const unsigned char claims[] = {0xdd, 0xdf, 0xdc, 0xde, 0xc6, 0xc9, 0xdb, 0xff,
                                        0x00, '[',  '{',  '"',  '\\', 'e',  '-',  '9'};
 
@@ -64,7 +64,7 @@ static size_t spoil(crn_random *random, unsigned char *bytes, size_t size)
     return size;
 }
 
-/* Whether it could be read at all. */
+/* True if it could be decoded. */
 static bool read_all(uint64_t seed, const unsigned char *bytes, size_t size, FILE *nowhere)
 {
     static crn_decoded_status status;
@@ -118,7 +118,7 @@ static void whatever_comes_is_read_or_refused(void **state)
         }
         good += read_all(seed, bytes, size, nowhere);
     }
-    if (cases > 1000) /* else the changes would be so coarse that nothing of a verdict was tried */
+    if (cases > 1000) /* otherwise no mutated verdict reached the field decoders */
         assert_in_range(good, cases / 20, cases * 9 / 10);
     crn_messagepack_json_done(&whole);
     fclose(nowhere);

@@ -1,7 +1,7 @@
 /*
- * Random messages through a socket into crn_ingest, with good views between: every good one must
- * come out whole and in order, and what else is accepted or refused must be as many as the rules
- * say. CRN_CASES (20000 unless given) and CRN_SEED as in test_wire_random.c.
+ * Random messages through a socket into crn_ingest, interspersed with valid views: every valid one
+ * must arrive whole and in order, and the counts of accepted and refused random ones must follow
+ * from the rules. CRN_CASES (20000 by default) and CRN_SEED as in test_wire_random.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define BATCH 10 /* messages sent before they are read */
 
-/* No bit flip and no edge makes a random message's epoch this one. */
+/* No bit flip and no limit value gives a random message this epoch. */
 #define GOOD_EPOCH UINT64_C(0x7b3fd1e60c95a842)
 
 static crn_receiving line;
@@ -41,7 +41,7 @@ static uint64_t total_faults(void)
     return total;
 }
 
-/* Sends one message of chance; whether it must be accepted. */
+/* Sends one random message; true if it must be accepted. */
 static bool send_random(uint64_t seed)
 {
     crn_message message;

@@ -1,6 +1,6 @@
 /*
- * The whole line under bad input: every shape of fault and messages of chance, with good fruits in
- * between. Each bad message is counted, each good fruit is answered.
+ * The whole line under invalid input: every case of fault and random messages, interspersed with
+ * valid fruits. Each invalid message is counted, each valid fruit is answered.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "tests/support/bad_messages.h"
 #include "tests/support/line_fixture.h"
 
-/* The lane of the good fruits; chance is not let near it. */
+/* Lane of the valid fruits; random messages never use it. */
 #define GOOD_LANE UINT32_C(0x900d900d)
 
 static const char yaml[] =
@@ -53,7 +53,7 @@ static void send_message(line_fixture *line, const crn_message *message)
     line_send_parts(line, parts, sizes, (int)message->parts);
 }
 
-/* Sends a fruit of one view and waits for its verdict among those that chance brought about. */
+/* Sends a fruit of one view and waits for its verdict, skipping those of random messages. */
 static void answer_a_good_fruit(line_fixture *line, const float *maps, uint64_t fruit)
 {
     crn_view_header header = line_header(line, fruit, 0, 1, 24, 40);

@@ -1,7 +1,7 @@
 /*
- * Random messages through crn_wire_check, against the rules spelt out once more. CRN_CASES is how
- * many (100000 unless given), CRN_SEED where they start; a failing run names the case's own seed,
- * and CRN_CASES=1 with it shows that case alone.
+ * Random messages through crn_wire_check, against an independent implementation of the rules.
+ * CRN_CASES is the number of cases (100000 by default), CRN_SEED the first seed; a failing run
+ * names the case's own seed, and CRN_CASES=1 with it repeats that case alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static uint64_t setting(const char *name, uint64_t fallback)
     return text && *text ? strtoull(text, NULL, 0) : fallback;
 }
 
-/* The parts in blocks of exactly their size, so that a sanitizer sees a read beyond one. */
+/* The parts in exactly sized blocks, so that a sanitizer detects reads past the end. */
 static crn_wire_fault check(const crn_message *message, crn_view_header *ret_header)
 {
     crn_wire_part parts[CRN_MESSAGE_PARTS_MAX];
@@ -64,7 +64,7 @@ static void run_case(uint64_t seed, uint64_t *faults)
         if (memcmp(&header, &untouched, sizeof header) != 0)
             fail_msg("CRN_SEED=%" PRIu64 ": a refused message touched the header", seed);
     } else {
-        /* Nothing in an accepted header is lost or passed over. */
+        /* Every field of an accepted header must be preserved. */
         unsigned char bytes[CRN_WIRE_HEADER_BYTES];
         crn_wire_pack(&header, bytes);
         if (memcmp(bytes, message.part[0].bytes, sizeof bytes) != 0)
