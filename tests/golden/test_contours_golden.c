@@ -1,4 +1,4 @@
-/* The contours operators against what skimage found (contours.bin, by make_contours.py). */
+/* The contours operators against scikit-image (contours.bin, by make_contours.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define PLANES_MAX 64
 
-/* One case as the file holds it; arrays that need alignment are copied, and the case owns them. */
+/* One case of the file; owns copies of the arrays that need alignment. */
 typedef struct contours_golden_case {
     char name[33];
     crn_image image;

@@ -1,4 +1,4 @@
-/* The convolutions against what OpenCV computed (convolve.bin, by make_convolve.py). */
+/* The convolutions against OpenCV (convolve.bin, by make_convolve.py). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,14 +10,14 @@
 #include "tests/support/golden_file.h"
 #include "tests/support/images.h"
 
-/* One case as the file holds it; the case owns its arrays. */
+/* One case of the file; owns its arrays. */
 typedef struct convolve_golden_case {
     char name[41];
     crn_image image;
     crn_convolve_params params;
     float *weights;
-    uint8_t *bytes;         /* u8: what is wanted */
-    double *sums, *extents; /* f32: what is wanted, and the sum of |weight x pixel| */
+    uint8_t *bytes;         /* u8: expected result */
+    double *sums, *extents; /* f32: expected result, and the sum of |weight x pixel| */
 } convolve_golden_case;
 
 static void read_case(golden_file *file, convolve_golden_case *ret_case)

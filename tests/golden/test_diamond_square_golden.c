@@ -1,5 +1,4 @@
-/* The diamond-square operators against fields that numpy made (diamond_square.bin, by
- * make_diamond_square.py). */
+/* The diamond-square operators against numpy (diamond_square.bin, by make_diamond_square.py). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +12,7 @@
 
 #define ELEMENTS_MAX 100000
 
-/* The definition makes whole fields: these are too large for a test. */
+/* The serial operator computes whole fields; larger ones are too slow for a test. */
 #define SERIAL_EXPONENT_MAX 10
 
 typedef struct diamond_square_golden_case {
@@ -81,7 +80,7 @@ static void test_openmp_makes_what_numpy_makes(void **state)
     golden_try_openmp(&cases);
 }
 
-/* What cannot be had is refused before memory is asked for, or not given. */
+/* Impossible sizes are refused before allocating, or the allocation fails. */
 static void test_serial_refuses_fields_larger_than_memory(void **state)
 {
     (void)state;
@@ -95,7 +94,7 @@ static void test_serial_refuses_fields_larger_than_memory(void **state)
     crn_context_free(&context);
 }
 
-/* Of everything that is no rectangle of numbers on a field. */
+/* Images that are not a rectangle of the field in u8 or f32. */
 static void test_refuses_images_without_meaning(void **state)
 {
     (void)state;

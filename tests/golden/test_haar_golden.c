@@ -1,4 +1,4 @@
-/* The Haar operators against what PyWavelets finds (haar.bin, by make_haar.py). */
+/* The Haar operators against PyWavelets (haar.bin, by make_haar.py). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,12 +10,12 @@
 #include "tests/support/golden_file.h"
 #include "tests/support/images.h"
 
-/* One case as the file holds it; the case owns its arrays. */
+/* One case of the file; owns its arrays. */
 typedef struct haar_golden_case {
     char name[41];
     crn_image image;
     crn_haar_params params;
-    bool exact;     /* the same floats; else doubles, to be met within a bound */
+    bool exact;     /* floats that must match exactly; else doubles with a tolerance */
     double *wanted; /* planes x height x width */
 } haar_golden_case;
 
@@ -48,10 +48,9 @@ static void read_case(golden_file *file, haar_golden_case *ret_case)
 }
 
 /*
- * A level makes of each value a sum of four in two steps, both rounded, and halves it, which is
- * exact: two roundings of half a unit in the last place of the greatest value there is, per level,
- * and as many on the way back. Errors of the levels before are halves of four, so they add up like
- * the values themselves.
+ * A level computes each value as a sum of four in two steps, both rounded, and an exact halving:
+ * two roundings of half a unit in the last place of the greatest value per level, and as many for
+ * the inverse. Errors of earlier levels are halves of sums of four, so they add up like the values.
  */
 static double bound_of(const haar_golden_case *c)
 {

@@ -1,5 +1,4 @@
-/* The morphology operators against what scipy.ndimage found (morphology.bin, by
- * make_morphology.py). */
+/* The morphology operators against scipy.ndimage (morphology.bin, by make_morphology.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/golden_file.h"
 
-/* One case as the file holds it; arrays are copied, and the case owns them. */
+/* One case of the file; owns copies of the arrays. */
 typedef struct morphology_golden_case {
     crn_image image, wanted;
     crn_morphology_params params;
@@ -26,7 +25,7 @@ static crn_image read_image(golden_file *file, const int32_t *fields)
                         fields[1]);
 }
 
-/* The members stand there for every shape. */
+/* The file lists the members for every shape. */
 static morphology_golden_case read_case(golden_file *file)
 {
     int32_t fields[10];

@@ -1,4 +1,4 @@
-/* The ranklet operators against all pairs, counted one by one (ranklet.bin, by make_ranklet.py). */
+/* The ranklet operators against counting all pairs (ranklet.bin, by make_ranklet.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/golden_file.h"
 
-/* One case as the file holds it; arrays are copied, and the case owns them. */
+/* One case of the file; owns copies of the arrays. */
 typedef struct ranklet_golden_case {
     char name[33];
     crn_image image, wanted;
