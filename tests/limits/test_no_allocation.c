@@ -1,7 +1,7 @@
 /*
- * Once running, the line allocates nothing per view. Every allocation in this process passes here;
- * those of the line's threads are counted, except libzmq's own (its message buffers; libstdc++ is
- * its `new`).
+ * A running line allocates nothing per view. This file replaces the allocation functions of the
+ * process and counts calls on the line's threads, except libzmq's own (its message buffers;
+ * libstdc++ implements its `new`).
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@
 
 #ifdef SANITIZED
 
-/* A sanitizer brings its own malloc. */
+/* Sanitizers replace malloc themselves. */
 static void the_line_allocates_nothing_per_view(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void count(void *caller)
                  info.dli_sname ? info.dli_sname : "?", info.dli_fname ? info.dli_fname : "?");
 }
 
-/* glibc's own entries, for programs that stand in front of malloc. */
+/* glibc's internal entry points, which remain available to programs that replace malloc. */
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
@@ -115,7 +115,7 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int descripto
 
 static unsigned char photograph[95 * 511];
 
-/* Every fourth fruit's maps are no probabilities, which is logged now and then. */
+/* Every fourth fruit's maps are not probabilities, which is logged occasionally. */
 static void run_fruits(line_fixture *line, float *maps, uint64_t first, uint64_t fruits)
 {
     static const float first_of_rot[4] = {1.5f, 0, 0, 0};
@@ -153,7 +153,7 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     for (size_t i = 0; i < sizeof photograph; i++)
         photograph[i] = (unsigned char)(i * UINT32_C(2654435761) >> 24);
     uint64_t fruits = 0;
-    /* A device has to be ready for the shape. */
+    /* Waits until the device is prepared for the shape. */
     do {
         run_fruits(&line, maps, fruits, 10);
         fruits += 10;
