@@ -1,4 +1,4 @@
-/* cernita-apply as a program: what it writes is what the operator gives when called directly. */
+/* cernita-apply as a program: its files must equal the results of calling the operator directly. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "tests/support/each_test.h"
 #include "tests/support/operator_tests.h"
 
-/* How the operators are asked for, and the table that does the same here. */
+/* Backend options, and the matching operator tables. */
 static const struct {
     const char *options;
     crn_backend backend;
@@ -33,7 +33,7 @@ static const crn_ops *ops_of(size_t way)
     return crn_backend_ops(ways[way].backend, &why);
 }
 
-/* The kinds of files that a picture may come in. */
+/* The kinds of input files. */
 static const struct {
     const char *path;
     crn_type type;
@@ -53,15 +53,15 @@ static const char *out_like(const char *path)
     return strstr(path, ".png") ? "out.png" : "out.tif";
 }
 
-/* A picture of that shape, to compute into. */
+/* Allocates a picture of that shape for results. */
 static crn_picture shape_of(const crn_picture *picture, crn_type type)
 {
     return apply_create(type, picture->pages, picture->samples, picture->image.height,
                         picture->image.width);
 }
 
-/* Of every kind of file, in every way, the program makes what the operator makes. The options are
- * taken in turn, one for each file; alpha stays as it was. */
+/* For every kind of file and every backend, the program's result must equal the operator's. The
+ * options are used in turn, one per file; alpha must be unchanged. */
 static void expect_of_files(const char *const *options, size_t option_count,
                             int (*compute)(const crn_ops *ops, size_t file, const crn_image *in,
                                            crn_image *out))
@@ -182,7 +182,7 @@ static void a_kernel_comes_from_a_file(void **state)
     crn_picture_free(&picture);
 }
 
-/* Works on f32 of the same numbers; rounds half to even and saturates. */
+/* Computed as f32 with the same values; rounded half to even, saturated. */
 static void u16_stays_u16(void **state)
 {
     (void)state;
@@ -262,14 +262,14 @@ static void haar_as_a_png_is_grey_where_nothing_differs(void **state)
     crn_expect_apply("haar --levels 1 in.png out.png");
     crn_picture out = apply_read("out.png");
     const uint8_t *pixels = out.image.data;
-    assert_int_equal(pixels[3 * 8 + 0], 255); /* its average is the greatest */
+    assert_int_equal(pixels[3 * 8 + 0], 255); /* its average is the largest */
     assert_int_equal(pixels[3 * 8 + 1], 0);
     assert_int_equal(pixels[3 * 8 + 4], 255); /* (c - d) / 2 and so on */
     assert_int_equal(pixels[7 * 8 + 0], 1);
     assert_int_equal(pixels[7 * 8 + 4], 1);
     assert_int_equal(pixels[7 * 8 + 5], 128);
     crn_picture_free(&out);
-    /* A denoised picture looks like the picture: without a threshold it is the same. */
+    /* Without a threshold, denoising returns the picture itself. */
     crn_expect_apply("haar --levels 2 --threshold 0 in.png out.png");
     apply_expect_picture("out.png", &flat);
     crn_picture_free(&flat);
@@ -284,7 +284,7 @@ static void a_denoised_picture_keeps_its_type_in_a_png(void **state)
     crn_picture_free(&picture);
 }
 
-/* Larger planes than one call takes. */
+/* Planes larger than one call processes. */
 static void large_pages_go_one_by_one(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void a_picture_may_replace_itself(void **state)
     crn_picture_free(&picture);
 }
 
-/* f32 has no place in a PNG: what became of it is said. */
+/* A PNG cannot hold f32: the mapping is reported. */
 static void f32_in_a_png_is_mapped_and_said(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void diamond_square_is_the_operators(void **state)
         }
 }
 
-/* Larger than a band. */
+/* Larger than one band. */
 static void a_large_field_has_no_seams(void **state)
 {
     (void)state;
@@ -355,7 +355,7 @@ static void a_large_field_has_no_seams(void **state)
     crn_picture_free(&wanted);
 }
 
-/* What works, but was probably not meant: one line, and the result all the same. */
+/* Valid but suspicious options print one notice and still give the result. */
 static void what_was_probably_not_meant_is_said(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* cernita-apply on a device: the files that openmp writes, and what the time is made of; where
- * there is no device, that this is said. */
+/* cernita-apply on a device: the same files as with openmp, and the breakdown of the time; without
+ * a device, the error message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void expect_same_file(const char *path, const char *wanted, const char *o
     free(right);
 }
 
-/* What has one meaning to the last bit; convolution with a kernel of whole numbers. */
+/* Operators with bit-exact results; convolution with an integer kernel. */
 static const struct {
     const char *what, *in, *end;
 } works[] = {
@@ -71,7 +71,7 @@ static void a_device_writes_the_same_files(void **state)
     crn_picture_free(&color);
 }
 
-/* The median of the line that begins so, of three runs. */
+/* The median in the line that begins with `name`, of three runs. */
 static double median_of(const char *name)
 {
     char start[64];

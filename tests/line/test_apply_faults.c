@@ -1,5 +1,5 @@
-/* cernita-apply asked wrongly, or for what cannot
- * be: one line that names the place, and the status. */
+/* cernita-apply with invalid or impossible requests: one line that names the cause, and the exit
+ * status. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "tests/support/apply_program.h"
 #include "tests/support/each_test.h"
 
-/* What the cases below ask for. */
+/* Creates the files that the cases below use. */
 static int setup(void **state)
 {
     if (apply_setup(state))
@@ -46,7 +46,7 @@ static int setup(void **state)
 typedef struct fault {
     const char *arguments;
     int status;
-    const char *line; /* NULL: contains `part` and is one line of the tool's */
+    const char *line; /* NULL: expect one line of the tool's that contains `part` */
     const char *part;
 } fault;
 
@@ -66,7 +66,7 @@ static void expect_faults(const fault *faults, size_t count)
         assert_true(!strncmp(apply_output, APPLY, strlen(APPLY)));
         assert_true(length > 0 && strchr(apply_output, '\n') == apply_output + length - 1);
         assert_null(strstr(apply_output, "Invalid argument"));
-        assert_int_equal(access("out.tif", F_OK), -1); /* nothing is left of what failed */
+        assert_int_equal(access("out.tif", F_OK), -1); /* a failed run leaves no output */
         assert_int_equal(access("out.png", F_OK), -1);
         assert_int_equal(access("out.json", F_OK), -1);
         assert_int_equal(access("out.csv", F_OK), -1);
@@ -192,17 +192,17 @@ static void pictures_and_places(void **state)
     size_t count = sizeof faults / sizeof *faults;
     const char *why;
     if (crn_backend_ops(CRN_BACKEND_CUDA, &why))
-        count--; /* this machine can */
+        count--; /* possible on this machine */
     expect_faults(faults, count);
 }
 
-/* Says what it would take before it takes it. */
+/* The memory check must fail before anything is allocated. */
 static void memory_is_asked_for_beforehand(void **state)
 {
     (void)state;
     uint64_t field_bytes = ((UINT64_C(1) << 20) + 1) * ((UINT64_C(1) << 20) + 1);
     if (crn_memory_available_bytes() >= field_bytes)
-        return; /* a terabyte: it would be made */
+        return; /* a terabyte of memory: the run would succeed */
     static const fault faults[] = {
         {"diamond-square --exponent 20 --seed 1 out.tif", 1, NULL,
          "out.tif: a field of 1048577 x 1048577 u8 takes 1.0 TiB of memory, and "},

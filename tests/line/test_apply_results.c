@@ -31,8 +31,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* --- contours
- * ------------------------------------------------------------------------------------- */
+/* --- contours --- */
 
 static crn_contours find(const crn_image *image, double level, crn_connectivity connectivity,
                          crn_orientation orientation, crn_border border)
@@ -54,7 +53,7 @@ static yajl_val member(yajl_val object, const char *name)
     return yajl_tree_get(object, (const char *[]){name, NULL}, yajl_t_any);
 }
 
-/* The file holds just these contours, every double bit by bit. */
+/* Asserts that the file holds exactly these contours, every double bit by bit. */
 static void expect_json(const char *path, const crn_contours *wanted)
 {
     char *text = read_text(path), fault[256];
@@ -127,7 +126,7 @@ static void no_contours_are_an_empty_list(void **state)
     crn_picture_free(&picture);
 }
 
-/* More points than the first room for them. */
+/* More points than the initial capacity. */
 static void many_contours_find_room(void **state)
 {
     (void)state;
@@ -216,8 +215,7 @@ static void pages_stand_apart_in_colours_of_their_own(void **state)
     crn_picture_free(&out);
 }
 
-/* --- ranklet
- * -------------------------------------------------------------------------------------- */
+/* --- ranklet --- */
 
 static const crn_size windows[] = {{4, 4}, {2, 6}, {8, 2}};
 #define WINDOWS 3

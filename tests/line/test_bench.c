@@ -1,5 +1,5 @@
-/* The benchmarks and the bindings as programs: that they run, and say what they are asked for. The
- * bindings are skipped where Debian's Python has no numpy, scipy or scikit-image. */
+/* The benchmarks and bindings as programs: they run and print the requested results. The bindings
+ * are skipped where Debian's Python has no numpy, scipy or scikit-image. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static double number_of(yajl_val line, const char *key)
     return YAJL_GET_DOUBLE(value);
 }
 
-/* Calls `check` on every line of what was printed; returns how many. */
+/* Calls `check` on every printed line; returns their number. */
 static int check_lines(void check(yajl_val line))
 {
     int lines = 0;
@@ -178,7 +178,7 @@ static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
     assert_non_null(strstr(apply_output, "ended before it had all views"));
 }
 
-/* A .npy file, version 1.0, of that header and so many bytes of floats 0, 1, 2… */
+/* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
 static void write_npy(const char *header, size_t count)
 {
     FILE *file = fopen("maps.npy", "wb");
@@ -238,7 +238,7 @@ static void other_files_are_no_frames(void **state)
     assert_non_null(strstr(apply_output, "none.npy"));
 }
 
-/* A library under a sanitizer cannot be loaded into a program without it. */
+/* A library built with a sanitizer cannot be loaded into a program without it. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define BINDINGS_LOAD 1
 

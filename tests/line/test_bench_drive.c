@@ -1,4 +1,4 @@
-/* The driver of cernita-bench line against a peer that this test plays. */
+/* The load generator of cernita-bench line against a peer played by this test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 #define FRUITS 20
 
-/* Answers the last view of every fruit with its id, and says `alive` before and behind it. */
+/* Answers the last view of every fruit with its id, and sends `alive` before and after. */
 static void *answer_and_be_alive(void *argument)
 {
     const crn_peer *peer = argument;

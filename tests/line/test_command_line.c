@@ -1,4 +1,4 @@
-/* What all programs have in common: options in full, standard streams there and checked. */
+/* Common behaviour of all programs: full option names, standard streams open and checked. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@ static const char *const programs[] = {
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)
 
-/* Runs a shell's command, its standard error into the file `err`; its exit status. */
+/* Runs a shell command with standard error redirected to the file `err`; returns its exit
+ * status. */
 __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 {
     char command[1400] = "exec 2>err; PATH=" CRN_BIN ":$PATH; ";
@@ -80,7 +81,7 @@ static void options_are_written_in_full(void **state)
     assert_int_equal(access("out.tif", F_OK), -1);
 }
 
-/* What looks like an option may be another's value, or an operand behind `--`. */
+/* An option's value, or an operand after `--`, may begin with a dash. */
 static void values_may_look_like_options(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void values_may_look_like_options(void **state)
     assert_int_equal(shell("cernitad -c%s --check", CONFIG), 0);
 }
 
-/* A full disk must not pass as success. */
+/* A full disk must be reported as a failure. */
 static void output_that_cannot_be_written_fails(void **state)
 {
     (void)state;
@@ -110,12 +111,12 @@ static void output_that_cannot_be_written_fails(void **state)
     assert_int_equal(shell("cernita-apply diamond-square --exponent 3 --seed 1 --threads 1 f.png "
                            "--time >/dev/full"),
                      1);
-    /* What prints nothing needs nowhere to print. */
+    /* Programs that print nothing need no working stdout. */
     assert_int_equal(
         shell("cernita-apply diamond-square --exponent 3 --seed 1 --threads 1 f.png >&- <&-"), 0);
 }
 
-/* A file that never ends, or never begins, must not be waited for. */
+/* Never waits for a file that does not end or has no writer. */
 static void only_regular_files_are_read(void **state)
 {
     (void)state;
@@ -142,7 +143,7 @@ static void only_regular_files_are_read(void **state)
     }
 }
 
-/* Wherever it is started, the benchmark finds the configuration that came with it. */
+/* The benchmark finds its installed configuration from any working directory. */
 static void the_benchmark_finds_its_configuration(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void the_benchmark_finds_its_configuration(void **state)
     expect_said("/share/cernita/line.yaml: is not there; name a configuration with --config");
 }
 
-/* tools/study installs and builds only what it is then going to run. */
+/* tools/study validates its arguments before it installs or builds anything. */
 static void the_study_looks_at_its_arguments_first(void **state)
 {
     (void)state;
@@ -164,13 +165,13 @@ static void the_study_looks_at_its_arguments_first(void **state)
         {"--help", "", 0},
         {"-h", "", 0},
         {"--frobnicate", "unrecognized arguments: --frobnicate", 2},
-        {"--lon", "unrecognized arguments: --lon", 2}, /* no beginning of --long */
+        {"--lon", "unrecognized arguments: --lon", 2}, /* not an abbreviation of --long */
         {"contour", "'contour' is no experiment; one of speedup, contours", 2},
         {"--seconds x", "invalid float value: 'x'", 2},
     };
     if (access("/usr/bin/python3", X_OK))
         skip();
-    /* A tree of its own, whose set-up leaves a trace and fails. */
+    /* A copy of the tree whose set-up leaves a trace and fails. */
     assert_int_equal(shell("mkdir tools && cp -r %s/../tools/study %s/../tools/python tools && "
                            "printf '#!/bin/sh\ntouch built; exit 1\n' >tools/setup && "
                            "chmod +x tools/setup",
@@ -187,7 +188,7 @@ static void the_study_looks_at_its_arguments_first(void **state)
     assert_int_equal(access("built", F_OK), 0);
 }
 
-/* Where a descriptor of `pid` leads. */
+/* Target of a descriptor of `pid`. */
 static void descriptor(pid_t pid, int fd, char target[64])
 {
     char path[64];
@@ -196,7 +197,7 @@ static void descriptor(pid_t pid, int fd, char target[64])
     target[length > 0 ? length : 0] = '\0';
 }
 
-/* Else the daemon's first sockets would be 0 to 2, and its log would go into one of them. */
+/* Otherwise the daemon's first sockets would be 0 to 2, and its log would be written into one. */
 static void closed_descriptors_are_filled(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void closed_descriptors_are_filled(void **state)
         _exit(127);
     }
     while (access("viewers", F_OK) && waitpid(pid, NULL, WNOHANG) == 0)
-        usleep(1000); /* its sockets are there once its last path is */
+        usleep(1000); /* all sockets exist once the last path does */
     for (int fd = 0; fd <= 2; fd++) {
         char target[64];
         descriptor(pid, fd, target);

@@ -1,4 +1,5 @@
-/* cernitad as a process: bad configurations, how it ends, and that it never lives on half alive. */
+/* cernitad as a process: invalid configurations, exit statuses, and that it never keeps running
+ * after a thread died. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -24,7 +25,7 @@ static void start_line(daemon_process *daemon)
     daemon_start_line(daemon, folder);
 }
 
-/* The number of the thread of that name. */
+/* The id of the thread with that name. */
 static pid_t thread_named(pid_t pid, const char *wanted)
 {
     char path[300], name[64];
@@ -62,7 +63,7 @@ static void it_ends_with_0_on_sigterm_and_sigint(void **state)
     }
 }
 
-/* Its line is gone by then; it has yet to end. */
+/* The line has ended, the process not yet. */
 static void asked_again_when_it_has_stopped_it_ends_with_0(void **state)
 {
     (void)state;

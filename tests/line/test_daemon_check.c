@@ -1,4 +1,4 @@
-/* `cernitad --check` tests what the start will need, and the start says the same. */
+/* `cernitad --check` verifies what the start will need; both report the same errors. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@
 
 #include "tests/support/daemon.h"
 
-/* Of no machine: kept for documentation (RFC 5737). */
+/* An address of no machine: reserved for documentation (RFC 5737). */
 #define STRANGE_ADDRESS "192.0.2.1"
 
 static char folder[64];
@@ -33,7 +33,7 @@ static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
                             "chain: [contours: {}]\n"
                             "run: {workers: 1, threads: 1, backend: openmp}\n";
 
-/* The daemon with this file; its exit status. */
+/* Runs the daemon with this file; returns its exit status. */
 static int run(daemon_process *daemon, const char *yaml, const char *option, void (*prepare)(void))
 {
     char path[128];
@@ -45,7 +45,7 @@ static int run(daemon_process *daemon, const char *yaml, const char *option, voi
     return WEXITSTATUS(status);
 }
 
-/* --check says this line, and nothing else, with 78; the start says it with 1. */
+/* --check prints only this line and exits with 78; the start prints it and exits with 1. */
 static void expect_fault(const char *yaml, const char *said, void (*prepare)(void))
 {
     daemon_process daemon;
@@ -111,7 +111,7 @@ static void addresses_must_be_this_machine_s(void **state)
     }
 }
 
-/* As the unit's RestrictAddressFamilies= does without AF_NETLINK. */
+/* As RestrictAddressFamilies= in the unit does without AF_NETLINK. */
 static void deny_netlink(void)
 {
     struct sock_filter filter[] = {
@@ -128,7 +128,7 @@ static void deny_netlink(void)
         _exit(126);
 }
 
-/* libzmq would abort the process. */
+/* Without this check libzmq would abort the process. */
 static void interfaces_must_be_listed_for_an_address(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void interfaces_must_be_listed_for_an_address(void **state)
                  deny_netlink);
 }
 
-/* A port of the loopback interface that nobody has. */
+/* Binds a free port of the loopback interface. */
 static int bind_any_port(int *ret_socket)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -170,7 +170,7 @@ static void what_a_running_daemon_has_is_a_note(void **state)
              "%s",
              folder, port, folder, folder, chain);
     daemon_process running, checked;
-    daemon_start_line(&running, folder); /* has the ipc paths */
+    daemon_start_line(&running, folder); /* occupies the ipc paths */
     assert_int_equal(run(&checked, yaml, "--check", NULL), 0);
     snprintf(said, sizeof said,
              "note: ingest.bind: ipc://%s/in is in use, perhaps by this line's running daemon "
@@ -183,7 +183,7 @@ static void what_a_running_daemon_has_is_a_note(void **state)
     assert_null(strstr(running.text, "connected"));
     kill(running.pid, SIGTERM);
     assert_int_equal(daemon_end(&running), 0);
-    assert_null(strstr(running.text, "connected")); /* nobody knocked at its doors */
+    assert_null(strstr(running.text, "connected")); /* --check did not connect to it */
     close(listener);
 }
 
@@ -218,7 +218,7 @@ static void folders_must_be_there(void **state)
     expect_fault(yaml, said, NULL);
 }
 
-/* An ipc path's folder is made at the start, not by --check. */
+/* The start creates an ipc path's folder, --check does not. */
 static void check_leaves_no_trace(void **state)
 {
     (void)state;

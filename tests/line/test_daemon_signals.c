@@ -1,5 +1,4 @@
-/* What signals do to cernitad, also those that come before its line is open; and the unit that
- * starts it again. */
+/* Signals to cernitad, including those before its line is open; and the unit that restarts it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -40,7 +39,7 @@ static void it_ignores_sighup_with_a_log_line(void **state)
     expect_clean_end(&daemon);
 }
 
-/* Until the program has passed the first lines of its main, where it takes its name. */
+/* Waits until the program has set its name, in the first lines of its main. */
 static void wait_for_name(pid_t pid, const char *wanted)
 {
     char path[64], name[32] = "";
@@ -73,7 +72,7 @@ static void signals_during_its_start_wait_for_the_line(void **state)
     }
 }
 
-/* As whoever starts it may have done it: the signals stay usable. */
+/* The parent may have blocked the signals; they must still work. */
 static void block_stop(void)
 {
     sigset_t stop;
@@ -95,7 +94,7 @@ static void a_signal_mask_that_it_inherits_does_not_matter(void **state)
     expect_clean_end(&daemon);
 }
 
-/* The value of a key of the unit; fails where it stands not exactly once. */
+/* Reads the value of a key of the unit; fails unless it occurs exactly once. */
 static void read_unit(const char *key, char ret_value[64])
 {
     FILE *unit = fopen(CRN_TEST_DATA "/../systemd/cernitad.service", "r");
@@ -128,7 +127,7 @@ static void the_unit_fits_the_daemon(void **state)
     assert_int_equal(atoi(value), WEXITSTATUS(status));
     read_unit("Restart", value);
     assert_string_equal(value, "always");
-    read_unit("StartLimitIntervalSec", value); /* however often it has failed */
+    read_unit("StartLimitIntervalSec", value); /* restart regardless of earlier failures */
     assert_string_equal(value, "0");
     read_unit("RestrictAddressFamilies", value); /* for tcp addresses: see test_daemon_check.c */
     assert_non_null(strstr(value, "AF_NETLINK"));

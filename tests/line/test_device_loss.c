@@ -1,6 +1,6 @@
 /*
- * A device that fails, hangs, never returns or vanishes, at whichever call: every fruit gets
- * exactly one verdict, complete, the bytes that openmp gives.
+ * A device that fails, hangs, never returns or vanishes, at any call: every fruit gets exactly one
+ * verdict, complete and byte-identical to openmp's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@
 
 #define FRUITS CRN_EVERY_STAGE_SHOWN
 
-/* A quarter of it is what a device may take. Under the thread sanitizer it takes seconds to prepare
- * for three shapes, more where others run beside. */
+/* A device may take a quarter of it. Under the thread sanitizer, preparing for three shapes takes
+ * seconds, more on a busy machine. */
 #ifdef __SANITIZE_THREAD__
 #define BUDGET_MS 24000
 #else
@@ -56,7 +56,7 @@ static int free_expected(void **state)
     return 0;
 }
 
-/* All fruits at once, on lanes of their own; each comes back once. *round counts up. */
+/* Sends all fruits at once, on lanes of their own; each must be answered once. *round counts up. */
 static void judge_round(line_fixture *line, uint32_t *round)
 {
     uint32_t seen = 0;
@@ -78,7 +78,7 @@ static void judge_round(line_fixture *line, uint32_t *round)
     ++*round;
 }
 
-/* Rounds until the devices have run so many batches. */
+/* Runs rounds until the devices have run that many batches. */
 static uint32_t judge_until_warm(line_fixture *line, int32_t batches)
 {
     uint32_t round = 0;
@@ -87,8 +87,8 @@ static uint32_t judge_until_warm(line_fixture *line, int32_t batches)
     return round;
 }
 
-/* One device of `devices` is lost by that fault, at the `after`-th call of a line that is warm, or
- * from its beginning. */
+/* Loses one device of `devices` by that fault, at the `after`-th call of a warmed-up line, or from
+ * its start. */
 static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault, bool warm,
                  int32_t after)
 {
@@ -117,7 +117,7 @@ static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault,
     assert_int_equal(metrics->publish.sent, round * FRUITS);
     assert_int_equal(metrics->engine.device + metrics->engine.processor,
                      round * FRUITS * CRN_EVERY_STAGE_VIEWS);
-    /* A call that does not come back while a device prepares holds up no view, and has longer. */
+    /* A call that blocks while a device prepares delays no view, and has a longer limit. */
     assert_in_range(metrics->engine.lost, fault == CRN_GPU_STUCK ? 0 : 1,
                     fault == CRN_GPU_FAILS_ONCE ? 1 : metrics->engine.devices);
 }
@@ -128,7 +128,7 @@ static void lose_at_any_call(const crn_gpu *gpu, int cases)
     crn_random random = {.state = crn_random_seed()};
     for (int i = 0; i < cases; i++)
         lose(gpu, "[0]", quick[i % 3], i % 4 != 3, crn_random_between(&random, 0, 150));
-    /* These take as long as a device may take. */
+    /* These cases take the full time limit of a device. */
     for (int i = 0; i < (cases + 7) / 8; i++) {
         lose(gpu, "[0]", CRN_GPU_HANGS, true, crn_random_between(&random, 0, 40));
         lose(gpu, "[0]", CRN_GPU_STUCK, true, crn_random_between(&random, 0, 40));
@@ -154,7 +154,7 @@ static void one_of_two_devices_is_lost(void **state)
     lose_one_of_two(crn_fake_gpu(2, false));
 }
 
-/* The status, which comes once a second, says so before long. */
+/* Waits for a status (sent once a second) that reports this. */
 static void wait_for_state(void *viewer, crn_peer_message *message, const char *state)
 {
     for (int told = 0; told < 20; told++) {
@@ -194,7 +194,7 @@ static void viewers_are_told(void **state)
     assert_int_equal(line.metrics.engine.lost, 1);
 }
 
-/* With another number than its own in front of it nothing serves: the line says so, and runs. */
+/* No device works with the given number: the line reports that and runs without. */
 static void auto_goes_on_without_a_device(void **state)
 {
     (void)state;

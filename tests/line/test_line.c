@@ -25,7 +25,7 @@ static const char yaml[] =
     "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
     "log: {level: warning}\n";
 
-/* The same with little time: for fruits that must be judged before they are whole. */
+/* The same with a short budget, for fruits that must be judged before they are whole. */
 static const char hasty_yaml[] =
     "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
     "chain: [contours: {border: closed}]\n"
@@ -103,7 +103,7 @@ static void missing_views_make_it_partial_in_time(void **state)
     assert_int_equal(verdict.views_expected, 4);
     assert_int_equal(verdict.views_received, 1);
     assert_int_equal(verdict.views_judged, 1);
-    /* A straggler opens nothing: the next verdict is the next fruit's. */
+    /* A late view opens no fruit: the next verdict is the next fruit's. */
     line_send(&line, line_header(&line, 5, 1, 4, HEIGHT, WIDTH), maps, NULL);
     line_send(&line, line_header(&line, 6, 0, 1, HEIGHT, WIDTH), maps, NULL);
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
@@ -126,7 +126,7 @@ static void a_deadline_already_past_is_answered_at_once(void **state)
     seen_verdict verdict;
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "late");
-    /* One that a wrong clock made is ignored, and counted. */
+    /* A deadline from a wrong clock is ignored and counted. */
     header = line_header(&line, 2, 0, 1, HEIGHT, WIDTH);
     header.deadline_ns = (uint64_t)(crn_realtime_ns() - 60 * CRN_NS_PER_S);
     line_send(&line, header, maps, NULL);
@@ -168,8 +168,7 @@ static void a_chain_that_fails_is_answered_and_told_why(void **state)
     free(maps);
 }
 
-/* Far more than the line can carry: nothing waits unseen, each fruit that was heard of is answered
- * exactly once. */
+/* Far more than the line can carry: every fruit received in part is answered exactly once. */
 static void a_flood_is_answered_fruit_by_fruit(void **state)
 {
     (void)state;
@@ -213,7 +212,7 @@ static void open_fruits_are_judged_at_the_end(void **state)
 {
     (void)state;
     line_fixture line;
-    /* By themselves its fruits would be judged later than this test waits. */
+    /* By their own deadlines, its fruits would be judged later than this test waits. */
     line_start(&line, "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
                       "chain: [contours: {}]\n"
                       "run: {workers: 1, threads: 1}\n"
@@ -222,8 +221,7 @@ static void open_fruits_are_judged_at_the_end(void **state)
     float *maps = line_discs(HEIGHT, WIDTH, 2);
     line_send(&line, line_header(&line, 1, 0, 1, HEIGHT, WIDTH), maps, NULL);
     seen_verdict verdict;
-    /* Fruit 2 will never be whole; fruit 1's verdict says that the line has come as far as reading
-     * it. */
+    /* Fruit 2 stays incomplete; fruit 1's verdict shows that the line has read it. */
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     line_send(&line, line_header(&line, 2, 0, 4, HEIGHT, WIDTH), maps, NULL);
     line_send(&line, line_header(&line, 3, 0, 1, HEIGHT, WIDTH), maps, NULL);

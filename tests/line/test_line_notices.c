@@ -1,4 +1,4 @@
-/* The line says at once what is wrong with fruits and senders. */
+/* Problems with fruits and senders are logged at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n
                            "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
                            "log: {level: warning}\n";
 
-/* Sends fruits of one view as a sender does that was just started, and waits for their verdicts. */
+/* Sends fruits of one view as a newly started sender does, and waits for their verdicts. */
 static void send_session(line_fixture *line, uint64_t epoch, uint64_t fruits, bool new_fruits)
 {
     float *maps = line_discs(HEIGHT, WIDTH, 2);
@@ -48,7 +48,7 @@ static void an_epoch_used_again_is_logged(void **state)
     crn_log_catch(&caught);
     send_session(&line, 77, 3, true);
     send_session(&line, 77, 2, false);
-    send_session(&line, 78, 2, true); /* after it all of the above was read */
+    send_session(&line, 78, 2, true); /* its verdict shows that all of the above was read */
     line_stop(&line);
     crn_log_release(&caught);
     assert_int_equal(line.metrics.lanes.reused, 1);
@@ -58,7 +58,7 @@ static void an_epoch_used_again_is_logged(void **state)
     assert_non_null(strstr(caught.text, "must choose a new epoch at each start"));
 }
 
-/* At the line's end nothing has time left, so what waits for its second view is judged without. */
+/* Stopping the line judges fruits that wait for their second view. */
 static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
     header.deadline_ns = (uint64_t)crn_realtime_ns() + 3600 * CRN_NS_PER_S;
     line_send(&line, header, maps, NULL);
     send_session(&line, header.epoch + 1, 1,
-                 true); /* with its verdict, the view before is judged */
+                 true); /* once it is answered, the view before it is judged */
     line_stop(&line);
     crn_log_release(&caught);
     assert_int_equal(line.metrics.fruits.partial, 1);
@@ -82,7 +82,7 @@ static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
     free(maps);
 }
 
-/* A viewer sees the verdict that no grader takes. */
+/* A viewer receives the verdict although there is no grader. */
 static void an_absent_grader_is_logged(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void an_absent_grader_is_logged(void **state)
     assert_int_equal(zmq_connect(viewer, viewers), 0);
     float *maps = line_discs(HEIGHT, WIDTH, 2);
     char topic[32] = "", body[65536];
-    assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0); /* a status: it is heard */
+    assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0); /* a status: subscribed */
     assert_true(zmq_recv(viewer, body, sizeof body, 0) > 0);
     line_send(&line, line_header(&line, 1, 0, 1, HEIGHT, WIDTH), maps, NULL);
     while (strncmp(topic, "fruit/", 6) != 0) {

@@ -1,6 +1,6 @@
 /*
- * A line with every stage: the serial definitions, the fast operators and the devices judge alike,
- * byte for byte, whatever type the maps come in.
+ * A line with every stage: serial, openmp and the devices give the same verdicts, byte for byte,
+ * for maps of every type.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void free_verdicts(verdict_bytes *verdicts)
         free(verdicts[i].data);
 }
 
-/* All verdicts of a line with that backend, in order of their fruits. */
+/* Receives all verdicts of a line with that backend, in order of their fruits. */
 static void run_line(const char *backend, int workers, int threads, verdict_bytes *ret_verdicts)
 {
     line_fixture line;
@@ -60,8 +60,8 @@ static void serial_and_openmp_judge_alike(void **state)
 }
 
 /*
- * All fruits at once, so that there are batches of several views, again and again until the devices
- * have run so many batches; what they say does not change.
+ * Sends all fruits at once, to form batches of several views, repeatedly until the devices have run
+ * so many batches; every round must give the same verdicts.
  */
 static void judge_many(line_fixture *line, int32_t batches, const verdict_bytes *expected)
 {
@@ -120,8 +120,8 @@ static void several_cuda_devices_judge_alike(void **state)
 
 int main(int argc, char **argv)
 {
-    /* Threads that wait busily would take the other line's processors; the OpenMP library has read
-     * its settings before main. */
+    /* Busy waiting would take the other line's processors. OpenMP reads its settings before main,
+     * hence the restart of the program. */
     if (argc == 1 && !getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
         execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {

@@ -1,4 +1,4 @@
-/* Views that take longer than their fruit has: given up, and the worker is free for the next. */
+/* Views that exceed their fruit's time are abandoned, and the worker continues with the next. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static const char long_yaml[] =
     "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
     "log: {level: warning}\n";
 
-/* Every outline holds all that lie within: what nesting and textures cost most for. */
+/* Each contour contains all inner ones: the worst case for nesting and textures. */
 static float *concentric_squares(void)
 {
     float *maps = malloc((size_t)SIDE * SIDE * 3 * sizeof *maps);
@@ -57,7 +57,7 @@ static crn_view_header header_due_in(line_fixture *line, uint64_t fruit, uint32_
     return header;
 }
 
-/* The next verdict is of a fruit whose only view was not finished. */
+/* Expects the next verdict to be of a fruit whose only view is unfinished. */
 static void expect_unfinished(line_fixture *line, uint64_t fruit)
 {
     size_t size;
@@ -106,7 +106,7 @@ static void squares_do_not_hold_the_fruits_after_them(void **state)
     free(maps);
 }
 
-/* Works for as long as it may, on the first fruit. */
+/* Runs for as long as it is allowed to, for the first fruit. */
 static atomic_int works_left;
 
 static int work_until_over(const void *settings, crn_job *job)

@@ -1,6 +1,6 @@
 /*
- * Maps that are no probabilities: whatever is wrong with them, wherever, in whatever type and
- * layout, and whoever computes, their fruit is never complete; and sound fruits always are.
+ * Maps that are not probabilities: with any invalid value, at any position, type, layout and
+ * backend, the fruit is never complete; and valid fruits always are.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static const float mutated_value[MUTATIONS] = {
     [PARTLY_NAN] = NAN,
 };
 
-/* Class maps that add up to 1 in every pixel, HWC. */
+/* Class maps that sum to 1 in every pixel, HWC. */
 static void make_softmax(crn_random *random, float *maps)
 {
     for (int pixel = 0; pixel < HEIGHT * WIDTH; pixel++) {
@@ -82,7 +82,7 @@ static void mutate(crn_random *random, mutation what, int c, float *maps)
             maps[pixel * CLASSES + c] = NAN;
 }
 
-/* Of a probability or of what a mutation makes of it; cut, not rounded. */
+/* Converts a probability, or a mutated one; truncates. */
 static uint16_t half_of(float value)
 {
     uint32_t bits;
@@ -97,7 +97,7 @@ static uint16_t half_of(float value)
     return (uint16_t)(sign | ((bits & 0x7fffffff) - (112u << 23)) >> 13);
 }
 
-/* The bytes of a message: HWC floats in the header's type and layout. */
+/* Converts HWC floats to the header's type and layout. */
 static void write_maps(const crn_view_header *header, const float *maps, unsigned char *bytes)
 {
     for (int pixel = 0; pixel < HEIGHT * WIDTH; pixel++) {
@@ -137,11 +137,11 @@ static void start(line_fixture *line, const char *chain, const char *backend, co
     line_run(line, gpu);
 }
 
-/* What a fruit's only view is to be found guilty of. */
+/* Expected finding for a fruit's only view. */
 typedef struct finding {
     crn_view_reason reason; /* CRN_REASON_NONE: the fruit is complete */
     const char *of_class;
-    uint64_t count; /* 0: some */
+    uint64_t count; /* 0: any positive number */
 } finding;
 
 static const char *const class_names[CLASSES] = {"ground", "rot", "stem", "rust"};
@@ -164,7 +164,7 @@ static void expect(const msgpack_object *verdict, const finding *expected, const
         crn_expect_unsigned(crn_decoded_field(view, "count"), expected->count);
 }
 
-/* Sends one view, a fruit of its own, and compares its verdict. */
+/* Sends one view as its own fruit, and compares its verdict. */
 static void judge(line_fixture *line, crn_type type, crn_layout layout, const void *bytes,
                   const finding *expected, int what)
 {
@@ -187,7 +187,7 @@ static void judge(line_fixture *line, crn_type type, crn_layout layout, const vo
     free(verdict);
 }
 
-/* Every kind of bad value in every class, and clean views between. */
+/* Every kind of invalid value in every class, with valid views in between. */
 static void mutate_all(line_fixture *line, uint64_t *ret_not_finite, uint64_t *ret_out_of_range)
 {
     crn_random random = {crn_random_seed()};
@@ -214,7 +214,7 @@ static void mutate_all(line_fixture *line, uint64_t *ret_not_finite, uint64_t *r
     }
 }
 
-/* Bytes: clean ones, and masks of any class, background included. */
+/* u8 maps: valid ones, and 0/1 masks in any class, background included. */
 static void mask_all(line_fixture *line, const finding *of_a_mask)
 {
     static unsigned char mask[ELEMENTS];
@@ -227,7 +227,7 @@ static void mask_all(line_fixture *line, const finding *of_a_mask)
         judge(line, CRN_U8, layout, mask, &sound, NOTHING);
         mask[at] = 1;
         judge(line, CRN_U8, layout, mask, of_a_mask, ABOVE);
-        /* One value of another class above 1: the defects' classes may well be 0 or 1. */
+        /* One value above 1 in another class: the defects' classes may then hold only 0 and 1. */
         mask[ELEMENTS - 1 - at] = 2;
         judge(line, CRN_U8, layout, mask, &sound, NOTHING);
     }
@@ -304,7 +304,7 @@ static void a_trusted_sender_is_not_checked(void **state)
     assert_int_equal(line.metrics.values.frozen, 0);
 }
 
-/* One bad view is enough, wherever it stands among sound ones. */
+/* One invalid view suffices, at any position among valid ones. */
 static void one_bad_view_of_a_fruit_makes_it_partial(void **state)
 {
     (void)state;
@@ -327,7 +327,8 @@ static void one_bad_view_of_a_fruit_makes_it_partial(void **state)
     line_stop(&line);
 }
 
-/* Nine views alike may be chance, ten are not. Every lane counts by itself; verdicts stay. */
+/* Nine identical views may be chance, ten are reported. Each lane counts separately; verdicts are
+ * unaffected. */
 static void a_cnn_that_hangs_is_told(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void a_cnn_that_hangs_is_told(void **state)
     make_softmax(&random, others);
     crn_caught_log caught;
     configure(&line, chains[0], "openmp", "check");
-    crn_log_set_level(CRN_LOG_WARNING); /* before there are threads that log */
+    crn_log_set_level(CRN_LOG_WARNING); /* before any thread that logs exists */
     line_run(&line, NULL);
     crn_log_catch(&caught);
     int complete = 0;

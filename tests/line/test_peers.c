@@ -1,5 +1,5 @@
-/* Peers that take what libzmq does not bound: each is cut, and it alone; every honest view is
- * judged whole meanwhile, in order. */
+/* Peers that exhaust what libzmq does not limit: each is disconnected, and only it; every view of
+ * other senders is judged whole meanwhile, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 
 #define PEERS      8
 #define CLOSING_MS 20000
-/* More than the kernel holds for a connection and the limits allow together. */
+/* More than the kernel buffers per connection and the limits allow together. */
 #define FLOOD_BYTES (UINT64_C(256) << 20)
 
 #define LINE                                                                                       \
@@ -40,7 +40,7 @@ static void start(line_fixture *f)
     line_start_on(f, LINE "limits: {view_mib: 1, peer_mib: 1, peers: 8}\n", NULL);
 }
 
-/* So many fruits, each of one view, through the line. */
+/* Passes that many fruits of one view through the line. */
 static void pass_fruits(line_fixture *f, uint64_t count)
 {
     static uint64_t fruit;
@@ -61,8 +61,8 @@ static void write_endpoint(const line_fixture *f, const char *name, char endpoin
     snprintf(endpoint, 128, "ipc://%s/%s", f->folder, name);
 }
 
-/* Sends the chunk over and over until it is cut. At the grader's port it comes with the handshake:
- * who finished that would be dealt verdicts, as any second grader is. */
+/* Sends the chunk repeatedly until the connection is cut. At the grader's port it is sent with the
+ * handshake, because a peer that completed it would receive verdicts like any second grader. */
 static void flood(const line_fixture *f, const char *port, const char *kind, const void *chunk,
                   size_t size)
 {
@@ -114,8 +114,8 @@ static void parts_without_end_cut_their_sender_at_every_port(void **state)
     assert_int_equal(f.metrics.publish.sent, 21);
 }
 
-/* libzmq keeps what a handshake says of its sender, ten times as large, and any command until it is
- * whole. */
+/* libzmq stores a handshake's metadata at ten times its size, and buffers any command until it is
+ * complete. */
 static void commands_of_a_megabyte_cut_their_sender(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void commands_of_a_megabyte_cut_their_sender(void **state)
     assert_int_equal(f.metrics.ingest.peers.cut[CRN_CUT_COMMAND], 2);
 }
 
-/* One message, complete at its end. */
+/* One message, completed by its last part. */
 static void a_message_of_very_many_parts_is_never_read(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     for (int i = 0; i < COUNT; i++) {
         unsigned char *at = subscriptions + i * (3 + TOPIC);
         at[1] = 1 + TOPIC;
-        at[2] = i % 3 != 2; /* and some that take one back */
+        at[2] = i % 3 != 2; /* including unsubscriptions */
         memset(at + 3, 'x', TOPIC);
         memcpy(at + 3, &i, sizeof i);
     }
@@ -183,7 +183,7 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     void *viewer = crn_peer_connect(f.zmq, ZMQ_SUB, false, endpoint);
     assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0), 0);
     crn_peer_message *m = crn_peer_message_new();
-    crn_peer_receive(viewer, m); /* the status: subscribed */
+    crn_peer_receive(viewer, m); /* a status: subscribed */
     for (int i = 0; i < 3; i++)
         flood(&f, "viewers", "SUB", subscriptions, sizeof subscriptions);
     pass_fruits(&f, FRUITS);
@@ -202,8 +202,8 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     assert_int_equal(f.metrics.publish.peers.cut[CRN_CUT_TOTAL], 3);
 }
 
-/* Topics of which libzmq's tree of subscriptions
- * keeps most, and walks through for whoever leaves. */
+/* Topics that maximise libzmq's subscription trie, which it traverses for every peer that
+ * leaves. */
 static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing
         }
         int peer = crn_zmtp_connect_as(endpoint, "SUB");
         if (peer < 0)
-            continue; /* refused: too many go at once */
+            continue; /* refused: too many disconnects at once */
         crn_zmtp_send(peer, subscriptions, sizeof subscriptions);
         close(peer);
     }
@@ -235,7 +235,7 @@ static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing
     assert_int_equal(f.metrics.publish.sent, 6);
 }
 
-/* Those that say nothing, and those that only finish the handshake. */
+/* Peers that send nothing, and peers that only complete the handshake. */
 static void more_connections_than_allowed_keep_no_sender_out(void **state)
 {
     (void)state;
@@ -254,10 +254,10 @@ static void more_connections_than_allowed_keep_no_sender_out(void **state)
         if (i % 2)
             crn_zmtp_send(idle[i], introduction, size);
     }
-    pass_fruits(&f, 3); /* who was there before stays */
+    pass_fruits(&f, 3); /* the earlier connection survives */
     void *before = f.sender;
     f.sender = crn_peer_connect(f.zmq, ZMQ_PUSH, false, endpoint);
-    pass_fruits(&f, 3); /* and who comes now gets in, once the others were silent for a second */
+    pass_fruits(&f, 3); /* and a new one is accepted once the others were silent for a second */
     zmq_close(before);
     for (int i = 0; i < IDLE; i++)
         close(idle[i]);
@@ -272,14 +272,14 @@ static void lower_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* libzmq aborts where it has no descriptor for an ipc connection. */
+/* libzmq aborts if it has no descriptor for an ipc connection. */
 static void a_process_of_few_descriptors_outlives_a_flood_of_connections(void **state)
 {
     (void)state;
     enum { IDLE = 300 };
     char folder[64], path[128], endpoint[128];
     assert_int_equal(daemon_make_folder(folder), 0);
-    /* Not a device, whose library needs more descriptors than these. */
+    /* No device: its library needs more descriptors than these. */
     daemon_config_with(folder, "openmp", path);
     daemon_process daemon;
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
@@ -294,7 +294,7 @@ static void a_process_of_few_descriptors_outlives_a_flood_of_connections(void **
     }
     for (int i = 0; i < IDLE; i++)
         close(idle[i]);
-    /* Once it has seen them go it lets a sender in. */
+    /* Accepts a sender again once it has noticed the disconnects. */
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", folder);
     int64_t until_ns = crn_now_ns() + CLOSING_MS * CRN_NS_PER_MS;
     int sender;
@@ -308,7 +308,7 @@ static void a_process_of_few_descriptors_outlives_a_flood_of_connections(void **
     assert_int_equal(daemon_remove_folder(folder), 0);
 }
 
-/* Peers that each stay below their own limit. */
+/* Peers that each stay below their individual limit. */
 static void unfinished_views_of_all_have_a_bound_together(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void unfinished_views_of_all_have_a_bound_together(void **state)
     crn_receiving_wait_peers(&line, 1 + ATTACKERS, 0, 0);
     for (int i = 0; i < ATTACKERS; i++)
         assert_int_equal(crn_zmtp_send_head(attacker[i], BYTES, true), 0);
-    /* Eight fit below four times peer_mib; with the ninth the first that came is cut. */
+    /* Eight fit below four times peer_mib; the ninth causes the oldest to be cut. */
     crn_receiving_wait_peers(&line, 1 + ATTACKERS, 1, 0);
     assert_int_equal(crn_ingest_get_stats(line.ingest)->peers.cut[CRN_CUT_SHARE], 1);
     crn_receiving_send_good(&line, line.push, 1);
@@ -336,7 +336,7 @@ static void unfinished_views_of_all_have_a_bound_together(void **state)
     crn_receiving_close(&line);
 }
 
-/* Its messages wait, so nothing is read from it when heartbeats are due. */
+/* Its messages are queued, so nothing is read from it when heartbeats are due. */
 static void a_sender_that_goes_while_nobody_reads_takes_nothing_along(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static void a_sender_that_goes_while_nobody_reads_takes_nothing_along(void **sta
     assert_true(sender >= 0);
     assert_int_equal(crn_zmtp_send(sender, messages, sizeof messages), 0);
     close(sender);
-    /* Another one's heartbeats, so that the first one's were due as well. */
+    /* Waits for another peer's heartbeats: the first one's were due as well. */
     int other = crn_zmtp_connect_push(endpoint);
     assert_true(other >= 0);
     assert_int_equal(recv(other, pings, sizeof pings, MSG_WAITALL), sizeof pings);

@@ -1,4 +1,4 @@
-/* Pictures pass between cernita and an ordinary viewer's library, Debian's tifffile, both ways. */
+/* Exchanges pictures with an ordinary TIFF library, Debian's tifffile, in both directions. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static uint64_t add_plane(uint64_t hash, const crn_image *image, int32_t plane)
     return hash;
 }
 
-/* The script's line about it. */
+/* Formats the expected line of the script. */
 static void describe(const char *name, const crn_picture *p, char *line, size_t room)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -82,7 +82,7 @@ static void what_is_written_tifffile_reads(void **state)
     (void)state;
     if (no_tifffile())
         skip();
-    static const int32_t shapes[][3] = {/* pages, samples, alpha: 1 not associated */
+    static const int32_t shapes[][3] = {/* pages, samples, alpha: 1 unassociated */
                                         {1, 1, 0}, {5, 1, 0}, {1, 3, 0},  {4, 3, 0}, {1, 1, 1},
                                         {2, 3, 2}, {3, 1, 2}, {1, 12, 0}, {1, 5, 1}};
     static char wanted[64][256];

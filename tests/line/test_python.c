@@ -1,7 +1,6 @@
 /*
- * The Python sender and subscriber against the C side: what the one sends is a good view message,
- * what the other is sent it understands. Skipped where Debian's Python has no zmq, numpy or
- * msgpack.
+ * The Python sender and subscriber against the C side: the sender's messages are valid views, and
+ * the subscriber understands verdicts. Skipped where Debian's Python has no zmq, numpy or msgpack.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -55,7 +54,7 @@ static void start(python_fixture *f, int type, const char *script, const char *f
         skip();
     char endpoint[64], command[512];
     size_t size = sizeof endpoint;
-    int wait_ms = 60000; /* python3 takes its time to start; no answer at all is a failure */
+    int wait_ms = 60000; /* python3 starts slowly; no answer at all is a failure */
     f->socket = zmq_socket(f->zmq, type);
     zmq_setsockopt(f->socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
     zmq_setsockopt(f->socket, ZMQ_SNDTIMEO, &wait_ms, sizeof wait_ms);
@@ -81,7 +80,7 @@ static void expect_end(python_fixture *f)
     assert_int_equal(pclose(f->out), 0);
 }
 
-/* One view message, checked as the daemon does it; its parts' sizes with it. */
+/* Receives one view message and checks it and its parts' sizes as the daemon does. */
 static crn_view_header receive_view(python_fixture *f, const crn_wire_rules *rules)
 {
     unsigned char header[256];
@@ -93,7 +92,7 @@ static crn_view_header receive_view(python_fixture *f, const crn_wire_rules *rul
     zmq_msg_init(&part);
     assert_true(zmq_msg_recv(&part, f->socket, 0) >= 0);
     assert_int_equal(zmq_msg_size(&part), view.payload_bytes);
-    for (size_t pixel = 0; pixel < 100; pixel++) { /* classes lie side by side and sum up to 1 */
+    for (size_t pixel = 0; pixel < 100; pixel++) { /* classes are interleaved and sum to 1 */
         double sum = 0;
         for (uint32_t i = 0; i < view.channels; i++) {
             float probability;
@@ -151,12 +150,12 @@ static void put_count(msgpack_packer *packer, const char *key, uint64_t value)
     msgpack_pack_uint64(packer, value);
 }
 
-/* What a subscriber reads of a verdict, with one defect. */
+/* The fields of a verdict, with one defect, that a subscriber reads. */
 typedef struct told {
     const char *word;
     uint64_t sequence;
     double rot_px, total_ms;
-    bool stale, past; /* past: it comes after its deadline */
+    bool stale, past; /* past: it arrives after its deadline */
 } told;
 
 static void send_packed(python_fixture *f, const char *topic, const msgpack_sbuffer *buffer)
@@ -303,7 +302,7 @@ static void expect_unreadable(python_fixture *f)
         fail_msg("'%s' is no fail-safe", line);
 }
 
-/* A grader is ended by nothing, and what it cannot read is no fruit to keep. */
+/* Nothing terminates a grader; unreadable verdicts count as fail-safe. */
 static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 {
     python_fixture *f = *state;
@@ -342,7 +341,7 @@ static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
     expect_line(f, "lane 3: 2 verdicts lost, after which none came: fail-safe for their fruits\n");
     send_alive(f, 600000, 6);
     send_verdict(f, (told){"complete", 7, 12, 9.5, false, false});
-    /* Where this test is slow, the line was silent a second time. */
+    /* On a slow machine there may be a second silence. */
     do
         assert_non_null(fgets(line, sizeof line, f->out));
     while (strncmp(line, "FAIL-SAFE", 9) == 0 || strcmp(line, "the line speaks again\n") == 0);

@@ -1,5 +1,5 @@
-/* Started by a Python that lacks what they need (-S: nothing but its own library), the scripts say
- * which package is missing, in one line. */
+/* With a Python that lacks their packages (-S: standard library only), the scripts name the missing
+ * package in one line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cernita-record as a program: everything passes through it unchanged, views are recorded. */
+/* cernita-record as a program: forwards everything unchanged and records views. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "src/ingest/wire.h"
 #include "tests/support/recorded.h"
 
-#define WAIT_MS 20000 /* for what must come; only a failing test waits so long */
+#define WAIT_MS 20000 /* timeout; only a failing test waits so long */
 
 static void *zmq, *sender, *line;
 static char from[80], to[80], output[4000];
@@ -28,7 +28,7 @@ static int said;
 static void *bound_or_connected(int type, const char *endpoint, bool binds)
 {
     int wait_ms = WAIT_MS, linger_ms = 0;
-    int mark = binds ? 1 : 1000; /* the line takes few at a time, the sender is never held up */
+    int mark = binds ? 1 : 1000; /* the line queues one message, the sender many */
     void *socket = zmq_socket(zmq, type);
     zmq_setsockopt(socket, ZMQ_RCVHWM, &mark, sizeof mark);
     zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
@@ -46,7 +46,7 @@ static int set_up(void **state)
     snprintf(from, sizeof from, "ipc://%s/from", recorded_folder);
     snprintf(to, sizeof to, "ipc://%s/to", recorded_folder);
     line = bound_or_connected(ZMQ_PULL, to, true);
-    sender = bound_or_connected(ZMQ_PUSH, from, false); /* waits for the recorder to come */
+    sender = bound_or_connected(ZMQ_PUSH, from, false); /* until the recorder connects */
     return 0;
 }
 
@@ -64,7 +64,7 @@ static int tear_down(void **state)
     return recorded_teardown(state);
 }
 
-/* Starts the program with these arguments after --from and --dir. */
+/* Starts the program with --from, --dir and these arguments. */
 static void start(const char *arguments)
 {
     int ends[2];
@@ -84,7 +84,7 @@ static void start(const char *arguments)
     said = ends[0];
 }
 
-/* Ends it with a signal (0: it ends by itself) and reads all it said; its exit status. */
+/* Ends it with a signal (0: waits for it to end) and reads its output; returns its exit status. */
 static int finish(int with)
 {
     if (with)
@@ -140,7 +140,8 @@ static int is_segment(const struct dirent *entry)
     return !strncmp(entry->d_name, "cernita-", 8);
 }
 
-/* The one segment holds small views 0 to count - 1, arrived since before_ns; removes it. */
+/* Asserts that the one segment holds small views 0 to count - 1, arrived since before_ns; removes
+ * it. */
 static void check_segment(uint64_t count, uint64_t before_ns)
 {
     struct dirent **names;
@@ -176,7 +177,7 @@ static void everything_passes_and_views_are_recorded(void **state)
         crn_recorded_view view = recorded_small(i);
         send_view(&view);
         receive_view(&view);
-        if (i % 10 == 3) { /* what nobody understands passes as it is */
+        if (i % 10 == 3) { /* unreadable messages are forwarded unchanged */
             assert_int_equal(zmq_send(sender, "not a view", 10, 0), 10);
             receive_part("not a view", 10, true);
         }
@@ -194,7 +195,7 @@ static void everything_passes_and_views_are_recorded(void **state)
     check_segment(VIEWS, before_ns);
 }
 
-/* While the line takes nothing, messages wait with their senders, and nothing is lost. */
+/* While the line accepts nothing, messages wait at their senders, and none is lost. */
 static void a_busy_line_loses_nothing(void **state)
 {
     (void)state;
@@ -225,7 +226,7 @@ static void without_a_line_views_are_recorded_alone(void **state)
         crn_recorded_view view = recorded_small(i);
         send_view(&view);
     }
-    /* The last view is in the segment, still called .part, once it can be read there. */
+    /* The last view can be read from the segment while it is still named .part. */
     uint64_t seen = 0;
     for (int64_t until_ns = crn_now_ns() + WAIT_MS * CRN_NS_PER_MS;
          seen < 20 && crn_now_ns() < until_ns;) {
@@ -263,7 +264,7 @@ static void what_goes_wrong_is_one_line(void **state)
     start("--from nowhere");
     assert_int_equal(finish(0), 1);
     assert_non_null(strstr(output, "nowhere"));
-    start("--from tcp://0.0.0.0:5599 --to tcp://127.0.0.1:5599"); /* to itself, for ever */
+    start("--from tcp://0.0.0.0:5599 --to tcp://127.0.0.1:5599"); /* a loop */
     assert_int_equal(finish(0), 2);
     assert_non_null(strstr(output, "--to tcp://127.0.0.1:5599 is --from"));
     start("--queue 0");

@@ -1,5 +1,4 @@
-/* Recordings open in an ordinary viewer's library with all they hold: Debian's tifffile, where it
- * is installed. */
+/* Recordings open completely in an ordinary TIFF library, Debian's tifffile, if installed. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* What senders did wrong, as the line tells it: in
- * its fruit's verdict, in the status, in the counts. */
+/* Senders' errors are reported in the fruit's verdict, in the status and in the counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +25,7 @@ static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n
                            "latency: {budget_ms: 20000, assemble_ms: 50}\n"
                            "log: {level: error}\n";
 
-/* A view of a wrong CNN: with three channels where the line has two classes. */
+/* A view of a mismatched CNN: three channels where the line has two classes. */
 static void send_wrong(line_fixture *line, uint32_t lane, uint64_t fruit, uint16_t view,
                        const float *maps)
 {
@@ -51,7 +50,7 @@ static seen_verdict expect_verdict(line_fixture *line, uint64_t fruit, const cha
     return verdict;
 }
 
-/* A third more than limits.view_mib: its header is read, and says whose it is. */
+/* A third more than limits.view_mib: its header is read and identifies the fruit. */
 static void send_too_large(line_fixture *line, uint64_t fruit)
 {
     float *maps = calloc(400 * 437 * 2, sizeof *maps);
@@ -60,7 +59,7 @@ static void send_too_large(line_fixture *line, uint64_t fruit)
     free(maps);
 }
 
-/* The first status that was packed after what was sent so far had been read. */
+/* The first status packed after everything sent so far was read. */
 static const msgpack_object *next_status(line_fixture *line, crn_peer_message *m)
 {
     char endpoint[128];
@@ -78,20 +77,20 @@ static void a_wrong_sender_finds_out(void **state)
     line_fixture line;
     line_start(&line, yaml);
     float *maps = line_discs(HEIGHT, WIDTH, 2), *wrong = line_discs(HEIGHT, WIDTH, 3);
-    send_wrong(&line, 0, 1, 1, wrong); /* before anything else of its fruit and lane */
+    send_wrong(&line, 0, 1, 1, wrong); /* the first of its fruit and lane */
     send_good(&line, 1, 0, 3, maps);
     send_wrong(&line, 0, 1, 2, wrong);
-    send_good(&line, 1, 2, 3, maps); /* the same view, as it should be */
+    send_good(&line, 1, 2, 3, maps); /* a valid copy of the same view */
     for (uint16_t view = 0; view < 3; view++)
-        send_wrong(&line, 0, 2, view, wrong); /* a fruit that never is one */
-    send_wrong(&line, 99, 3, 0, wrong);       /* a lane that never is one */
+        send_wrong(&line, 0, 2, view, wrong); /* a fruit that never opens */
+    send_wrong(&line, 99, 3, 0, wrong);       /* a lane that never opens */
     send_too_large(&line, 4);
     line_send_parts(&line, (const void *const[]){"GET /", "HTTP"}, (const size_t[]){5, 4}, 2);
     seen_verdict verdict = expect_verdict(&line, 1, "partial");
     assert_int_equal(verdict.views_received, 2);
     assert_int_equal(verdict.views_judged, 2);
     send_good(&line, 5, 0, 1, maps);
-    expect_verdict(&line, 5, "complete"); /* by now all of the above has been read */
+    expect_verdict(&line, 5, "complete"); /* its verdict shows that all of the above was read */
 
     crn_peer_message *m = crn_peer_message_new();
     const msgpack_object *status = next_status(&line, m);

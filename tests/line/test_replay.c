@@ -1,5 +1,5 @@
-/* cernita-replay as a program: what arrives is what
- * was recorded, when it was, for as long as asked. */
+/* cernita-replay as a program: the recorded views arrive unchanged, on schedule, for as long as
+ * requested. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "src/ingest/wire.h"
 #include "tests/support/recorded.h"
 
-#define WAIT_MS 20000 /* for what must come; only a failing test waits so long */
+#define WAIT_MS 20000 /* timeout; only a failing test waits so long */
 #define GAP_NS  (20 * CRN_NS_PER_MS)
 
 static void *zmq, *line;
@@ -44,10 +44,10 @@ static int tear_down(void **state)
     return recorded_teardown(state);
 }
 
-/* --- recordings, and the program over them --- */
+/* --- recordings, and running the program --- */
 
-/* View `number` of a recording of two lanes in turn, two views a fruit: pixels are
- * recorded_small's, numbers such as a sender gives. */
+/* View `number` of a recording of two alternating lanes, two views per fruit: pixels of
+ * recorded_small, numbers as a sender assigns them. */
 static crn_recorded_view lane_view(uint64_t number)
 {
     crn_recorded_view view = recorded_small(number);
@@ -83,7 +83,7 @@ static void start(const char *arguments)
     assert_non_null(replay);
 }
 
-/* Reads what it says until it ends; its exit status. */
+/* Reads the output until the program ends; returns its exit status. */
 static int finish(void)
 {
     output[fread(output, 1, sizeof output - 1, replay)] = '\0';
@@ -100,7 +100,7 @@ static size_t receive_part(void *bytes, size_t room, bool *ret_more)
     return (size_t)size;
 }
 
-/* The next message, whose pixels must be those of `want`; its header. */
+/* Receives the next message, checks its pixels against `want`, returns its header. */
 static crn_view_header receive(const crn_recorded_view *want)
 {
     static const crn_wire_rules anything = {.max_bytes = UINT64_MAX};
@@ -128,8 +128,7 @@ static void assert_nothing_more(void)
     assert_int_equal(zmq_recv(line, &byte, 1, ZMQ_DONTWAIT), -1);
 }
 
-/* --- tests
- * ---------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void every_type_and_layout_arrives_as_it_was(void **state)
 {
@@ -173,7 +172,7 @@ static void loops_go_on_counting_in_one_epoch(void **state)
             crn_view_header got = receive(&want);
             epoch = i ? epoch : got.epoch;
             assert_true(got.epoch == epoch && epoch >= before_ns);
-            /* What the sender would have sent had it gone on. */
+            /* What the sender would have sent next. */
             crn_recorded_view on = lane_view(i);
             assert_int_equal(got.lane, on.header.lane);
             assert_int_equal(got.sequence, on.header.sequence);
@@ -185,7 +184,7 @@ static void loops_go_on_counting_in_one_epoch(void **state)
     }
 }
 
-/* A sender that restarted: its second epoch stays another one, and does so again in each loop. */
+/* A sender that restarted: its second epoch stays distinct, in each loop. */
 static void restarts_stay_restarts(void **state)
 {
     (void)state;
@@ -209,7 +208,7 @@ static void restarts_stay_restarts(void **state)
     assert_int_equal(finish(), 0);
 }
 
-/* Time is the schedule's, so that it can be told to the nanosecond. */
+/* Due times come from the schedule, which is tested to the nanosecond. */
 static void views_are_due_as_they_came(void **state)
 {
     (void)state;
@@ -241,7 +240,8 @@ static void it_stops_after_so_many_fruits(void **state)
     record(0, 12); /* fruits 0 to 5, two at a time */
     start("--rate max --loop 0 --fruits 9");
     for (uint64_t i = 0; i < 18; i++) {
-        /* The ninth is lane 0's in the second loop: of its round the other lane's views stay. */
+        /* The ninth fruit is lane 0's in the second loop; the other lane's views of its round are
+         * not sent. */
         uint64_t index = i < 16 ? i % 12 : 4 + (i - 16) * 2;
         crn_recorded_view want = lane_view(index);
         assert_int_equal(receive(&want).lane, want.header.lane);
@@ -275,7 +275,7 @@ static void several_recordings_are_one_run(void **state)
     unlink(first);
 }
 
-/* A folder stands for the recordings in it, a later segment behind an earlier one. */
+/* A folder stands for its recordings, later segments after earlier ones. */
 static void a_folder_is_one_run(void **state)
 {
     (void)state;

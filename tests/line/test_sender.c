@@ -1,6 +1,6 @@
 /*
- * sender.py at its ends: a daemon that is not there, one that takes nothing, and --test against a
- * line. Skipped where Debian's Python has no zmq, numpy or msgpack.
+ * sender.py in edge cases: no daemon, a daemon that accepts nothing, and --test against a line.
+ * Skipped where Debian's Python has no zmq, numpy or msgpack.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void need_python(void)
         skip();
 }
 
-/* Runs sender.py; returns its exit status, with all that it said in `output`. */
+/* Runs sender.py; returns its exit status, with its output in `output`. */
 __attribute__((format(printf, 1, 2))) static int run_sender(const char *format, ...)
 {
     char arguments[1024], command[2048];
@@ -67,7 +67,7 @@ static void an_absent_daemon_is_told_in_one_line(void **state)
     assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
 }
 
-/* A view of 16 MiB as numpy.save writes it: more than the kernel holds for a connection. */
+/* A 16 MiB view as numpy.save writes it: more than the kernel buffers per connection. */
 static void write_large_view(const char *path)
 {
     char header[118];
@@ -95,7 +95,7 @@ static void what_is_not_delivered_is_counted(void **state)
     void *zmq = zmq_ctx_new(), *busy = zmq_socket(zmq, ZMQ_PULL);
     int one = 1;
     zmq_setsockopt(busy, ZMQ_RCVHWM, &one, sizeof one);
-    assert_int_equal(zmq_bind(busy, address), 0); /* and nobody ever reads */
+    assert_int_equal(zmq_bind(busy, address), 0); /* never read from */
     int status = run_sender(
         "--to %s --fruits 1 --views 6 --rate 1000 --classes a,b --linger 0.1 %s", address, path);
     unlink(path);
@@ -146,7 +146,7 @@ static void a_try_says_what_became_of_it(void **state)
     assert_int_equal(good, 0);
 }
 
-/* Runs Python with the module `sender`, a view `m` and send(), which tells how a call failed. */
+/* Runs Python with the module `sender`, a view `m` and send(), which reports errors. */
 static void run_python(const char *code)
 {
     char script[64], command[256];
@@ -212,7 +212,7 @@ static void a_wrong_argument_is_named(void **state)
     assert_string_equal(output + strlen(output) - 6, "False\n");
 }
 
-/* Large ones take seconds each. */
+/* Generating large ones takes seconds each. */
 static void no_more_views_are_generated_than_are_sent(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void no_more_views_are_generated_than_are_sent(void **state)
     expect_said("sender.py: --size '0x5' is not WIDTHxHEIGHT, such as 511x95\n");
 }
 
-/* Runs sender.py with a file that Python's `code` makes from `m`. */
+/* Runs sender.py with a file that the Python code `code` creates from `m`. */
 static int run_with_file(const char *code, const char *arguments)
 {
     char path[64], save[256];

@@ -1,5 +1,5 @@
-/* tools/setup with an apt-get, a dpkg-query and a sleep of its own: which packages it asks for, and
- * that it waits for a locked package database. */
+/* tools/setup with fake apt-get, dpkg-query and sleep: the packages it requests, and waiting for a
+ * locked package database. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 static char folder[64], said[8192], asked[8192];
 
-/* A program in the folder. */
+/* Writes an executable script into the folder. */
 static void write_program(const char *name, const char *script)
 {
     char path[128], text[2048];
@@ -31,8 +31,8 @@ static void read_all(FILE *file, char text[8192])
     text[fread(text, 1, 8191, file)] = '\0';
 }
 
-/* tools/setup with nothing installed but `installed`; its exit status. What it said stands in
- * `said`, with what it called apt-get in `asked`. */
+/* Runs tools/setup with only `installed` present; returns its exit status, its output in `said`,
+ * and its calls of apt-get in `asked`. */
 static int setup(const char *options, const char *installed)
 {
     char command[512], path[128];
@@ -61,8 +61,8 @@ static bool asked_for(const char *package)
     return strstr(asked, word) != NULL;
 }
 
-/* The fakes: apt-get update fails as many times as the file `update` has lines, with the first of
- * them, and so does apt-get install with `install`. */
+/* The fakes: apt-get update fails once per line of the file `update`, printing that line, and
+ * apt-get install likewise with `install`. */
 static int set_up(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
     assert_string_equal(said, "");
 }
 
-/* What the calls of one kind fail with, a line each. */
+/* Sets the errors of one command, one line per call. */
 static void fail_with(const char *which, const char *lines)
 {
     char path[128];

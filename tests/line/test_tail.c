@@ -1,4 +1,4 @@
-/* cernita-tail as a program: what it prints, with which status it ends, of verdicts sent to it. */
+/* cernita-tail as a program: its output and exit status for the verdicts it receives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #define LINE                                                                                       \
     "    --:--:--  lane %-2d  fruit %6d  complete  views 4/4     12.5 of 100 ms  rot 2 (143 px)\n"
 
-/* A daemon's publishing end and the tail that listens to it. */
+/* A publishing socket and the tail that is connected to it. */
 typedef struct tail_fixture {
     void *zmq, *socket;
     char endpoint[64];
@@ -95,7 +95,7 @@ static void expect_verdict(tail_fixture *f, int lane, int sequence)
     expect_line(f, expected);
 }
 
-/* Nothing more is printed, and the program ends with this status. */
+/* Asserts no further output and this exit status. */
 static void expect_end(tail_fixture *f, int status)
 {
     assert_int_equal(fgetc(f->out), EOF);
@@ -132,7 +132,7 @@ static void losses_and_a_new_run_are_told(void **state)
     expect_end(f, 0);
 }
 
-/* What came is told from what was judged, and why. */
+/* Views received are distinguished from views judged, with the reason. */
 static void views_that_were_not_judged_are_told(void **state)
 {
     tail_fixture *f = *state;
@@ -160,7 +160,7 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
         "{\"v\":1,\"run\":\"a\",\"state\":\"%s\",\"lanes\":[{\"lane\":3,\"sequence\":7}]}";
     char text[256];
     send_verdict(f, "a", 3, 6);
-    send_verdict(f, "a", 30, 0); /* a topic that begins alike */
+    send_verdict(f, "a", 30, 0); /* a topic with the same prefix */
     snprintf(text, sizeof text, status, "running");
     send_text(f, "status", text);
     snprintf(text, sizeof text, status, "degraded");
@@ -183,7 +183,7 @@ static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, si
     assert_true(zmq_send(f->socket, bytes, size, 0) >= 0);
 }
 
-/* Five bytes that announce four billion values; what else cannot be read; then a verdict. */
+/* Five bytes that declare four billion values; other unreadable messages; then a verdict. */
 static void lying_messages_are_skipped_and_counted(void **state)
 {
     tail_fixture *f = *state;
@@ -202,8 +202,8 @@ static void lying_messages_are_skipped_and_counted(void **state)
     expect_end(f, 0);
 }
 
-/* At the grader's socket: `alive` shows a verdict lost after which none came, and nothing is said
- * of topics that a later version may bring. */
+/* At the grader's socket: `alive` reveals a lost last verdict, and unknown topics of later versions
+ * are skipped silently. */
 static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
 {
     tail_fixture *f = *state;
@@ -236,7 +236,7 @@ static void json_is_a_line_a_verdict(void **state)
     expect_end(f, 0);
 }
 
-/* What a stage adds to a defect passes through as it is, and disturbs no line. */
+/* A stage's additions to a defect are passed on and do not disturb the text. */
 static void textures_pass(void **state)
 {
     tail_fixture *f = *state;
@@ -292,7 +292,7 @@ static void what_is_asked_wrongly_is_said(void **state)
     }
 }
 
-/* The sides of the only picture that is drawn of a verdict over photographs of 100 x 40 pixels. */
+/* Size of the only picture drawn of a verdict over photographs of 100 x 40 pixels. */
 static crn_image draw_over(tail_fixture *f, const char *over)
 {
     char arguments[256];
@@ -310,7 +310,7 @@ static crn_image draw_over(tail_fixture *f, const char *over)
     return picture.image;
 }
 
-/* A folder of recordings is as good as its recordings. */
+/* A folder of recordings is accepted like its files. */
 static void photographs_may_lie_in_a_folder(void **state)
 {
     tail_fixture *f = *state;

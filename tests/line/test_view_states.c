@@ -1,5 +1,4 @@
-/* What becomes of views in a whole line, as its verdicts say it: judged, lost for a reason,
- * missing. */
+/* The states of views in the verdicts of a whole line: judged, lost for a reason, missing. */
 #include <errno.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -27,23 +26,23 @@
     "chain: [contours: {border: closed}]\n"                                                        \
     "log: {level: error}\n"
 
-/* Nothing of these falls due while a test waits for something else. */
+/* No deadline expires while a test waits for something else. */
 #define PATIENT "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
 
 typedef struct view_states_fixture {
     line_fixture line;
     float *maps;
-    unsigned char *bytes; /* of the verdict received last */
+    unsigned char *bytes; /* of the latest verdict */
     size_t size;
     msgpack_unpacked unpacked;
 } view_states_fixture;
 
 static view_states_fixture it;
 
-/* --- a chain that a test holds --- */
+/* --- a chain that the test can block --- */
 
 static sem_t gate;
-static int ended_with; /* what the chain returns once it is let through */
+static int ended_with; /* the chain's result once it is released */
 
 static int wait_at_the_gate(const void *settings, crn_job *job)
 {
@@ -108,7 +107,7 @@ static void send_view(uint64_t fruit, uint16_t view, uint16_t views)
     line_send(&it.line, header_of(fruit, view, views), it.maps, NULL);
 }
 
-/* The last view of a fruit whose deadline is past: it is judged as it stands. */
+/* Sends the last view of a fruit whose deadline has passed: it is judged at once. */
 static void send_due(uint64_t fruit, uint16_t view, uint16_t views)
 {
     crn_view_header header = header_of(fruit, view, views);
@@ -129,7 +128,7 @@ static const msgpack_object *receive_verdict(const char *kind)
     return verdict;
 }
 
-/* The tools read it, too. */
+/* Decodes with the tools' decoder too. */
 static crn_decoded *read_as_tools_do(void)
 {
     crn_messagepack_json packed;
@@ -197,7 +196,7 @@ static void judged_views_say_where_and_how_long(void **state)
     for (uint64_t fruit = 0; fruit < 20; fruit++) {
         const msgpack_object *verdict = receive_verdict("complete");
         expect_judged(verdict, 4, "serial");
-        /* The budget begins at the close, which is within the time since publication. */
+        /* The budget starts at the close, which lies within the time since publication. */
         uint64_t deadline_ns = crn_decoded_field(verdict, "deadline_ns")->via.u64;
         uint64_t published_ns = crn_decoded_field(verdict, "published_ns")->via.u64;
         double total_ms = ms_of(crn_decoded_field(verdict, "latency_ms"), "total");
@@ -211,7 +210,7 @@ static void judged_views_say_where_and_how_long(void **state)
     }
 }
 
-/* The first of a shape may run while the device prepares for it. */
+/* The first views of a shape may run on the CPU while the device prepares for it. */
 static void views_of_a_device_are_said_to_be_its(void **state)
 {
     (void)state;
@@ -229,7 +228,8 @@ static void views_of_a_device_are_said_to_be_its(void **state)
     expect_judged(&it.unpacked.data, 1, "cuda");
 }
 
-/* One runs, one waits at the worker, one in a slot; no slot is left, and one never comes. */
+/* One view runs, one waits at the worker, one in a slot; for another there is no slot, and one
+ * never arrives. */
 static void each_lost_view_has_its_reason(void **state)
 {
     (void)state;
@@ -256,9 +256,9 @@ static void an_evicted_view_had_no_slot(void **state)
     (void)state;
     start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\nlimits: {slots: 3}\n");
     send_view(1, 0, 3); /* runs */
-    send_view(1, 1, 3); /* is handed to the worker */
-    send_view(2, 0, 2); /* has the last slot, */
-    send_view(1, 2, 3); /* and yields it */
+    send_view(1, 1, 3); /* waits at the worker */
+    send_view(2, 0, 2); /* holds the last slot, */
+    send_view(1, 2, 3); /* which this one takes over */
     send_due(2, 1, 2);
     static const char *const states[][2] = {{"lost", "no_slot"}, {"lost", "no_slot"}};
     expect_states(receive_verdict("late"), 2, states);
@@ -303,7 +303,7 @@ static void a_chain_that_fails_says_so(void **state)
     expect_states(receive_verdict("late"), 1, states);
 }
 
-/* The chain itself saw that the time was up. */
+/* The chain itself noticed that the time was up. */
 static void a_chain_that_gives_up_is_unfinished(void **state)
 {
     (void)state;
@@ -315,14 +315,15 @@ static void a_chain_that_gives_up_is_unfinished(void **state)
     expect_states(receive_verdict("late"), 1, states);
 }
 
-/* All but the last view wait for long before the fruit closes: of that its latency says nothing. */
+/* All but the last view wait long before the fruit closes, which its latency must not include. */
 static void a_wait_before_the_close_is_no_latency(void **state)
 {
     (void)state;
     start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\n");
     send_view(1, 0, 3);
     send_view(1, 1, 3);
-    /* Another fruit's verdict says that both are in, and have waited since before it was sent. */
+    /* Another fruit's verdict shows that both were read and have waited since before it was
+     * sent. */
     send_due(2, 0, 2);
     receive_verdict("late");
     uint64_t other_ns = crn_decoded_field(&it.unpacked.data, "published_ns")->via.u64;
