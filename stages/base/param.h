@@ -1,6 +1,6 @@
 /* Parameter tables: one row per key. The YAML parser, the range checks, the defaults,
- * `--print-config` and the README's reference are all derived from the same rows, so they
- * cannot disagree. */
+ * `--print-config` and the reference in config/README.md are all derived from the same rows, so
+ * they cannot disagree. */
 #ifndef CRN_STAGES_BASE_PARAM_H
 #define CRN_STAGES_BASE_PARAM_H
 

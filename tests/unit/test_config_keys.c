@@ -372,8 +372,8 @@ static char *reference(void)
     return text;
 }
 
-/* The README's table is the reference; where they differ, the fresh one is left beside the
- * programs. */
+/* The table in config/README.md is the reference; where they differ, the fresh one is left beside
+ * the programs. */
 static void test_the_readme_has_the_reference(void **state)
 {
     (void)state;
