@@ -14,28 +14,29 @@
 #include "stages/classes.h"
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)
-/* What one call reads at most before it returns to its caller; a good message needs 3 parts. */
+/* Limit of messages that one call reads; a valid message needs 3 parts. */
 #define BAD_PER_CALL_MAX   64
 #define PARTS_PER_CALL_MAX 1024
-/* Events read in one go, so that a storm of them never holds the caller. */
+/* Events read per call, so that a storm of them cannot block the caller. */
 #define EVENTS_PER_CALL_MAX 256
-/* A message of more parts than any is ends its sender's connection; one of fewer is refused with
- * its reason in the log. */
+/* A message with more parts ends its sender's connection; one with fewer, but too
+ * many, is refused and the reason logged. */
 #define PARTS_MAX 64
-/* Unfinished messages of all senders together, as a multiple of one sender's. */
+/* Limit of all senders' incomplete messages together, as a multiple of one sender's. */
 #define SHARES 4
 
 enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_STRANGER, PEER_GATES };
 
 struct crn_ingest {
     crn_endpoint *endpoint;
-    void *socket; /* the endpoint's */
+    void *socket; /* owned by the endpoint */
     crn_wire_rules rules;
-    size_t parts; /* read so far of the message under way; beyond CRN_WIRE_PARTS_MAX only counted */
+    size_t parts; /* parts read so far of the current message; beyond CRN_WIRE_PARTS_MAX only
+                     counted */
     zmq_msg_t part[CRN_WIRE_PARTS_MAX];
-    zmq_msg_t surplus;           /* a part too many, read to be dropped */
+    zmq_msg_t surplus;           /* an excess part, read to be dropped */
     bool intensity;              /* the message last received has one */
-    crn_ingest_refused *refused; /* NULL: nobody wants to know */
+    crn_ingest_refused *refused; /* NULL: no callback */
     void *refused_context;
     crn_ingest_stats stats;
     crn_log_gate fault_gate[CRN_WIRE_FAULTS];
@@ -52,14 +53,14 @@ static crn_wire_rules make_rules(const crn_config *config)
     };
 }
 
-/* What this socket needs beyond what every endpoint has. */
+/* Sets this socket's options beyond those of every endpoint. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
 {
     uint64_t peer_bytes = (uint64_t)(config->limits.peer_mib * BYTES_PER_MIB);
     crn_peers_rules rules = {
         .connections = (int32_t)config->limits.peers,
         .silent_yield = true,
-        /* A view as large as view_mib comes with a header and libzmq's own records. */
+        /* A view of view_mib comes with a header and libzmq's own records. */
         .frames = {.part_bytes = CRN_INGEST_PART_SHARE * ingest->rules.max_bytes,
                    .message_bytes = peer_bytes + BYTES_PER_MIB,
                    .parts = PARTS_MAX},
@@ -70,8 +71,11 @@ static int set_options(crn_ingest *ingest, const crn_config *config)
         r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
     if (r < 0)
         return r;
-    /* Nothing larger is ever read into memory, so a hostile peer cannot make this side reserve it.
-     * No good part is larger than max_bytes; one that is somewhat larger is read to be refused. */
+    /*
+     * Larger parts are never read into memory, so a hostile peer cannot make this side allocate it.
+     * No valid part exceeds max_bytes; one that is somewhat larger is read so that it can be
+     * refused.
+     */
     int64_t part_bytes_max = CRN_INGEST_PART_SHARE * (int64_t)ingest->rules.max_bytes;
     return zmq_setsockopt(ingest->socket, ZMQ_MAXMSGSIZE, &part_bytes_max, sizeof part_bytes_max) ==
                    0
@@ -135,7 +139,7 @@ void crn_ingest_close(crn_ingest **ingest)
     *ingest = NULL;
 }
 
-/* Gives the parts' memory back to libzmq. */
+/* Releases the parts' memory to libzmq. */
 static void release_parts(crn_ingest *ingest)
 {
     for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++) {
@@ -146,9 +150,9 @@ static void release_parts(crn_ingest *ingest)
 }
 
 /*
- * Reads the next message to its end, whatever is in it. A message of very many parts uses up the
- * budget and is read on by the next call. 1, 0 when there is nothing more to read now, negative
- * errno.
+ * Reads the next message to its end, whatever it contains. A message of very many parts exhausts
+ * the budget and is continued by the next call. Returns 1, 0 if there is nothing more to read now,
+ * or a negative errno.
  */
 static int read_message(crn_ingest *ingest, int *budget)
 {
@@ -193,7 +197,7 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
             crn_log_held(held, more));
 }
 
-/* Counts the message last read, and passes on whose it is. */
+/* Counts the message last read as refused and calls the callback. */
 static void refuse(crn_ingest *ingest, crn_wire_fault fault)
 {
     ingest->stats.faults[fault]++;
@@ -241,7 +245,7 @@ bool crn_ingest_pending(crn_ingest *ingest)
 {
     int events = 0;
     size_t size = sizeof events;
-    /* A socket that cannot answer has failed: let the next receive say so. */
+    /* A socket that returns an error has failed: the next receive will report it. */
     return zmq_getsockopt(ingest->socket, ZMQ_EVENTS, &events, &size) < 0 || events & ZMQ_POLLIN;
 }
 

@@ -11,8 +11,8 @@ struct crn_pool {
     size_t slot_bytes; /* whole pages */
     unsigned char *memory;
     crn_view *views;
-    uint32_t
-        *stack; /* numbers of the free slots; the one given back last is warm and goes out first */
+    uint32_t *stack; /* indices of the free slots; LIFO, because the last one released is warm in
+                        the cache */
 };
 
 int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool)
@@ -54,7 +54,7 @@ void crn_pool_free(crn_pool **pool)
     *pool = NULL;
 }
 
-/* Kept in reach, which tells it from memory that was forgotten. */
+/* Keeps leaked pools reachable, so that leak checkers do not report them. */
 static crn_pool *_Atomic abandoned;
 
 void crn_pool_abandon(crn_pool **pool)

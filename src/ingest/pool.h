@@ -1,8 +1,5 @@
-/*
- * The slots that views wait in: a fixed number, reserved at the start, each as large as the largest
- * view allowed. One thread takes and gives; pages that no view was large enough to touch are never
- * resident.
- */
+/* The slots that views wait in: a fixed number, reserved at the start, each as large as the largest
+ * view allowed. Used by one thread. Pages that no view touches never become resident. */
 #ifndef CRN_SRC_INGEST_POOL_H
 #define CRN_SRC_INGEST_POOL_H
 
@@ -12,27 +9,25 @@
 
 typedef struct crn_pool crn_pool;
 
-/* `bytes`: tensor and intensity of the largest view together. 0, -EINVAL, -ENOMEM. */
+/* `bytes`: tensor and intensity of the largest view together. Returns 0, -EINVAL or -ENOMEM. */
 int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool);
 
-/* Frees and nulls; NULL is fine. Nobody may hold a view any more. */
+/* Frees the pool and sets *pool to NULL; NULL is allowed. No view may be in use any more. */
 void crn_pool_free(crn_pool **pool);
 
-/*
- * Instead of crn_pool_free where something may still look into the slots (a device that was lost):
- * their memory stays until the process ends. Nulls; NULL is fine.
- */
+/* Call instead of crn_pool_free if something may still access the slots (a lost device): leaks
+ * their memory until the process ends. Sets *pool to NULL; NULL is allowed. */
 void crn_pool_abandon(crn_pool **pool);
 
-/* The memory of all slots: whole pages. */
+/* The memory of all slots, page-aligned. */
 void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes);
 
-/* A free slot's view, its maps pointer set; NULL when all are taken. The taker owns it until
- * crn_pool_give. */
+/* Returns a free slot's view with its maps pointer set, or NULL if all are taken.
+ * The caller owns it until crn_pool_give. */
 crn_view *crn_pool_take(crn_pool *pool);
 void crn_pool_give(crn_pool *pool, crn_view *view);
 
-/* The view in a slot that is taken. */
+/* Returns the view in a slot that is taken. */
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot);
 
 uint32_t crn_pool_free_slots(const crn_pool *pool);

@@ -1,16 +1,16 @@
 /*
- * Refused views: under which reasons, how many, and which ones lately. No sockets, no clock, no
- * memory after creation.
+ * Refused views: reasons, counts, and the most recent ones. No sockets, no clock, no allocation
+ * after creation.
  *
- * What a sender did wrong must reach it, and must harm nobody else. So a refused message whose
- * header can be read
- *   - counts for its lane where that lane is open; refusals never open a lane, else a hostile peer
- *     could use up limits.lanes: those of other lanes, and of no readable header, are counted
- *     together;
- *   - appears in its fruit as a refused view, unless a good message for that view came or comes;
- *     refusals never open a fruit, nor close one before assemble_ms, so that a peer cannot make the
- *     grader hear of fruits that are not there, or cut short one that is. Of a fruit whose views
- * are all refused no verdict is given: counters, the log and `status` tell of it.
+ * A sender must learn what it did wrong, without harm to others. A refused message with a readable
+ * header therefore
+ *   - counts for its lane if that lane is open. Refusals never open a lane, or a hostile peer
+ *     could use up limits.lanes; those of other lanes, and those without a readable header, are
+ *     counted together;
+ *   - shows in its fruit as a refused view, unless a valid message for that view came or comes.
+ *     Refusals never open a fruit, nor close one before assemble_ms, so that a peer can neither
+ *     make the grader receive verdicts on fruits that do not exist, nor cut short one that does. A
+ *     fruit whose views are all refused has no verdict: counters, the log and `status` report it.
  */
 #ifndef CRN_SRC_INGEST_REFUSAL_H
 #define CRN_SRC_INGEST_REFUSAL_H
@@ -22,11 +22,12 @@
 
 CRN_C_BEGIN
 
-/* A crn_wire_fault, or what only shows beside other messages. */
+/* A crn_wire_fault, or a contradiction to other messages. */
 typedef enum crn_refusal {
     CRN_REFUSAL_NONE,
-    CRN_REFUSAL_VIEWS_MISMATCH = CRN_WIRE_FAULTS, /* `views` is not what the fruit's first said */
-    CRN_REFUSAL_LANES,                            /* a lane beyond limits.lanes */
+    CRN_REFUSAL_VIEWS_MISMATCH =
+        CRN_WIRE_FAULTS, /* `views` differs from the fruit's first message */
+    CRN_REFUSAL_LANES,   /* a lane beyond limits.lanes */
     CRN_REFUSALS,
 } crn_refusal;
 
@@ -39,7 +40,7 @@ typedef struct crn_refusals {
 
 void crn_refusals_add(crn_refusals *sum, const crn_refusals *refusals);
 
-/* So many refused views are remembered for fruits that open after them. */
+/* Number of refused views that are kept for fruits that open later. */
 #define CRN_REFUSED_KEPT 64
 
 typedef struct crn_refused_view {
@@ -49,16 +50,17 @@ typedef struct crn_refused_view {
     crn_refusal why; /* NONE: the entry is free */
 } crn_refused_view;
 
-/* All zeros is an empty one. */
+/* Empty when zeroed. */
 typedef struct crn_refused_views {
     uint32_t next;
     crn_refused_view at[CRN_REFUSED_KEPT];
 } crn_refused_views;
 
-/* The oldest is forgotten. */
+/* Stores a refused view; the oldest one is replaced. */
 void crn_refused_remember(crn_refused_views *views, const crn_view_header *header, crn_refusal why);
 
-/* Takes one of that fruit out; CRN_REFUSAL_NONE: there is none, *ret_view is untouched. */
+/* Removes one of that fruit's views; CRN_REFUSAL_NONE if there is
+ * none, *ret_view is unchanged then. */
 crn_refusal crn_refused_recall(crn_refused_views *views, const crn_view_header *fruit,
                                uint16_t *ret_view);
 

@@ -1,4 +1,4 @@
-/* A view in the line: a pool slot's memory, what came with it, and what happened to it when. */
+/* A view in a pool slot: its memory, its header, and the times of its processing. */
 #ifndef CRN_SRC_INGEST_VIEW_H
 #define CRN_SRC_INGEST_VIEW_H
 
@@ -11,19 +11,18 @@
 #include "src/ingest/wire.h"
 
 typedef struct crn_view {
-    uint32_t slot; /* its place in the pool */
+    uint32_t slot; /* index in the pool */
     crn_ticket ticket;
     crn_view_header header;
     crn_value_fault values;
-    unsigned char *maps;      /* the tensor as it came, 64-byte aligned; the pool's */
-    unsigned char *intensity; /* behind it; NULL without */
+    unsigned char *maps;      /* the tensor as received, 64-byte aligned; owned by the pool */
+    unsigned char *intensity; /* follows the maps; NULL for none */
     int64_t received_ns;
-    int64_t deadline_ns;   /* what remains is measured against this; set when it is handed to the
-                              engine */
-    atomic_bool cancelled; /* its fruit was judged: a worker that has not begun leaves it */
+    int64_t deadline_ns; /* time by which it must finish; set when it is submitted to the engine */
+    atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
 } crn_view;
 
-/* The view as the chain sees it: images over its memory. */
+/* The view as input of the chain: images over its memory. */
 static inline crn_chain_input crn_view_input(const crn_view *view)
 {
     const crn_view_header *header = &view->header;

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* Where the fields stand; src/ingest/wire.h draws the same. */
+/* Offsets of the fields; see the table in src/ingest/wire.h. */
 enum {
     AT_MAGIC = 0,
     AT_HEADER_BYTES = 4,
@@ -161,7 +161,7 @@ static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size)
     return CRN_WIRE_OK;
 }
 
-/* Whether the header agrees with itself. */
+/* Checks that the header is consistent. */
 static crn_wire_fault check_shape(const crn_view_header *header)
 {
     if (header->type != CRN_U8 && header->type != CRN_F16 && header->type != CRN_F32)
@@ -177,7 +177,7 @@ static crn_wire_fault check_shape(const crn_view_header *header)
     return header->payload_bytes == payload_bytes ? CRN_WIRE_OK : CRN_WIRE_PAYLOAD_SIZE;
 }
 
-/* Whether a header that agrees with itself suits the line. */
+/* Checks a consistent header against the line's rules. */
 static crn_wire_fault check_rules(const crn_view_header *header, const crn_wire_rules *rules)
 {
     if (rules->channels && header->channels != rules->channels)

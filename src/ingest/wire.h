@@ -1,5 +1,5 @@
 /*
- * The view message's bytes: parse, check and pack. No sockets, no memory of its own; fuzzed.
+ * The view message: parse, check and pack. No sockets, no allocation; fuzzed.
  *
  * A message is [header 128 bytes][tensor][optional intensity, u8 H x W], little-endian on any host:
  *
@@ -10,11 +10,11 @@
  *  96 32 bytes reserved
  *
  * flags: 1 an intensity part follows. dtype: 1 u8 (p = v/255), 2 f16, 3 f32. layout: 1 CHW, 2 HWC.
- * The tensor holds probabilities, 0 to 1; what happens to a view that holds others: values.h.
+ * The tensor holds probabilities, 0 to 1; for other values see values.h.
  * class_set: FNV-1a 64 of the class names in channel order with '\n' between; 0: unchecked.
- * sequence: +1 with every view of a lane, sent or not; epoch: another with every start of the
- * sender. deadline_ns: when the verdict must be out; more than 10 s from now it is taken for a
- * wrong clock's, ignored and counted (deadline_ignored).
+ * sequence: +1 with every view of a lane, sent or not; epoch: a new one at every start of the
+ * sender. deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed
+ * to a wrong clock, ignored and counted (deadline_ignored).
  */
 #ifndef CRN_SRC_INGEST_WIRE_H
 #define CRN_SRC_INGEST_WIRE_H
@@ -49,25 +49,25 @@ typedef struct crn_view_header {
 } crn_view_header;
 
 /*
- * Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names.
- * Where several hold, the one that says most about the sender is told: first whether this is a view
- * message at all, then whether its header agrees with itself, then with the line, and last whether
- * the parts are what the header says.
+ * Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names. If
+ * several apply, the most informative one is reported: first whether this is a view message at all,
+ * then whether its header is consistent, then whether it matches the line, and last whether the
+ * parts are as the header says.
  */
 typedef enum crn_wire_fault {
     CRN_WIRE_OK,
-    CRN_WIRE_PARTS,          /* parts missing or too many */
+    CRN_WIRE_PARTS,          /* too few or too many parts */
     CRN_WIRE_HEADER_SIZE,    /* the first part is not 128 bytes, or header_bytes says otherwise */
     CRN_WIRE_MAGIC,          /* not CRN1 */
-    CRN_WIRE_FLAGS,          /* a flag nobody knows */
+    CRN_WIRE_FLAGS,          /* an unknown flag */
     CRN_WIRE_RESERVED,       /* reserved bytes that are not zero */
     CRN_WIRE_TYPE,           /* dtype */
     CRN_WIRE_LAYOUT,         /* layout */
     CRN_WIRE_SHAPE,          /* a side of 0 or beyond 2^31 - 1, or H x W x C x size overflows */
     CRN_WIRE_TOO_LARGE,      /* beyond limits.view_mib */
     CRN_WIRE_PAYLOAD_SIZE,   /* payload_bytes is not H x W x C x size */
-    CRN_WIRE_CHANNELS,       /* not as many as there are classes */
-    CRN_WIRE_CLASS_SET,      /* the sender's classes are others */
+    CRN_WIRE_CHANNELS,       /* not the number of classes */
+    CRN_WIRE_CLASS_SET,      /* the sender has other classes */
     CRN_WIRE_VIEW_INDEX,     /* view >= views, or views or view beyond limits.views */
     CRN_WIRE_TENSOR_SIZE,    /* the tensor part is not payload_bytes long */
     CRN_WIRE_INTENSITY_SIZE, /* the intensity part is not H x W long */
@@ -77,10 +77,10 @@ typedef enum crn_wire_fault {
 /* "ok", "parts", "header_size", …: labels of counters. */
 extern const char *const crn_wire_fault_names[CRN_WIRE_FAULTS];
 
-/* The same for a person: what is wrong and where to look, one clause each. */
+/* Hints for users: what is wrong and where to look, one clause each. */
 extern const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS];
 
-/* What a line accepts. A 0 in channels, views or class_set: not checked. */
+/* What a line accepts. A 0 in channels, views or class_set disables that check. */
 typedef struct crn_wire_rules {
     uint64_t max_bytes; /* tensor and intensity together */
     uint32_t channels;
@@ -88,41 +88,36 @@ typedef struct crn_wire_rules {
     uint64_t class_set;
 } crn_wire_rules;
 
-/* One part of a message; the memory is the caller's. */
+/* One part of a message; the caller owns the memory. */
 typedef struct crn_wire_part {
     const void *bytes; /* may be NULL when size is 0 */
     size_t size;
 } crn_wire_part;
 
-/* Checks everything in the header part before anything is used. *ret_header is untouched on a
- * fault. */
+/* Checks the whole header part before any field is used. *ret_header is unchanged on a fault. */
 crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rules *rules,
                               crn_view_header *ret_header);
 
 /*
- * Checks a whole message: its header part, and that the other parts are there and as long as the
- * header says; not one byte of them is read. `count` may be larger than CRN_WIRE_PARTS_MAX; of
- * `parts`, no more than that are looked at. *ret_header is untouched on a fault.
+ * Checks a whole message: its header part, and that the other parts exist and have the sizes that
+ * the header gives; their contents are not read. `count` may exceed CRN_WIRE_PARTS_MAX, but no more
+ * of `parts` than that are accessed. *ret_header is unchanged on a fault.
  */
 crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
                               crn_view_header *ret_header);
 
-/*
- * Whether these bytes are a view's header, whatever else is wrong with the message: 128 bytes, the
- * magic, header_bytes. Its fields are then as crn_wire_peek tells them, unchecked.
- */
+/* True if these bytes are a view's header, whatever else is wrong with the message: 128 bytes, the
+ * magic, header_bytes. crn_wire_peek then returns its fields, unchecked. */
 bool crn_wire_is_header(const void *bytes, size_t size);
 
-/*
- * The fields as they stand, unchecked, for telling a person which message was refused: nothing may
- * be done with them but print them. Type and layout are the raw bytes.
- */
+/* Returns the unchecked fields, only to report which message was refused; use them for nothing but
+ * printing. Type and layout are the raw bytes. */
 void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header);
 
-/* Writes the 128 bytes of a header (reserved fields zero). */
+/* Writes a header's 128 bytes (reserved fields zero). */
 void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES]);
 
-/* Height x width: the bytes of the intensity part, 0 when none follows. */
+/* Height x width: the size of the intensity part, 0 if there is none. */
 static inline size_t crn_wire_intensity_bytes(const crn_view_header *header)
 {
     return header->flags & CRN_WIRE_FLAG_INTENSITY ? (size_t)header->height * header->width : 0;

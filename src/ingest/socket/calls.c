@@ -14,12 +14,12 @@
 #include "src/ingest/socket/peers.h"
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-static int spare = -1; /* given up for a moment to accept, and so to refuse, a connection */
+static int spare = -1; /* closed for a moment in order to accept, and so refuse, a connection */
 
-/* Between two looks at connections that ended while nothing is read from them. */
+/* Polling interval for connections that ended while nothing is read from them. */
 #define HANG_UP_NS 1000000
 
-/* Whether this thread is one of libzmq's that have connections. */
+/* True in libzmq's threads that have connections. */
 static _Thread_local bool accepts;
 
 static int open_spare(void)
@@ -45,8 +45,8 @@ int listen(int descriptor, int backlog)
     return r;
 }
 
-/* Without a descriptor left libzmq would be told of the same connection again and again (tcp), or
- * abort (ipc). */
+/* Without a free descriptor libzmq would be notified of the same connection
+ * again and again (tcp), or abort (ipc). */
 static void refuse_waiting(int listener)
 {
     pthread_mutex_lock(&spare_lock);
@@ -84,9 +84,12 @@ ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
     return got;
 }
 
-/* libzmq stops asking for a connection's input once ingest.high_water_mark messages of it wait.
- * When told that such a one has ended it leaves it half taken down, and the next heartbeat on it
- * aborts the process (4.3.4: !_io_error). It will find the end by itself once it reads on. */
+/*
+ * libzmq stops polling a connection for input once ingest.high_water_mark of its messages wait. If
+ * notified that such a connection ended, it leaves it half closed, and the next heartbeat on it
+ * aborts the process (4.3.4: !_io_error). So hide hang-ups: libzmq finds the end itself when it
+ * reads on.
+ */
 int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_ms)
 {
     int got = (int)syscall(SYS_epoll_pwait, epoll, events, capacity, timeout_ms, NULL, _NSIG / 8);
@@ -94,7 +97,8 @@ int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_
         return got;
     int kept = 0;
     for (int i = 0; i < got; i++) {
-        /* With both, libzmq reads twice, and may have stopped after the first time. */
+        /* With hang-up and input libzmq reads twice, and may have
+         * stopped polling after the first time. */
         events[i].events &= EPOLLIN | EPOLLOUT;
         if (events[i].events)
             events[kept++] = events[i];

@@ -6,14 +6,14 @@
 #include "stages/base/log.h"
 #include "src/ingest/socket/peers.h"
 
-/* Those that accept connections: ingest, grader, viewers. */
+/* Sockets that accept connections: ingest, grader, viewers. */
 #define PORTS 3
 
-/* Listeners, libzmq's own, files, libraries, a GPU's
- * driver: some thirty on a machine without one. */
+/* Listeners, libzmq's own descriptors, files, libraries, a GPU's driver:
+ * some thirty on a machine without one. */
 #define OWN_DESCRIPTORS 256
 
-/* Of a limit too low for all that: the share of connections. */
+/* If the limit is too low, connections get at most one in this many of it. */
 #define SHARE_OF_PEERS 2
 
 int64_t crn_descriptors_needed(const crn_config *config)

@@ -1,5 +1,5 @@
-/* Descriptors enough for every connection that limits.peers allows: libzmq and the recorder need
- * theirs, too. */
+/* Ensures file descriptors for every connection that limits.peers allows;
+ * libzmq and the recorder need some, too. */
 #ifndef CRN_SRC_INGEST_SOCKET_DESCRIPTORS_H
 #define CRN_SRC_INGEST_SOCKET_DESCRIPTORS_H
 
@@ -7,14 +7,11 @@
 
 #include "src/config/config.h"
 
-/* How many these settings need. */
+/* Number of descriptors that these settings need. */
 int64_t crn_descriptors_needed(const crn_config *config);
 
-/*
- * Raises the process's soft limit of open files as far as its settings need it and the hard limit
- * allows. Where that is too little, lowers config->limits.peers to what fits, with a line in the
- * log.
- */
+/* Raises the process's soft limit of open files as far as the settings need it and the hard limit
+ * allows. If that is too low, reduces config->limits.peers to what fits and logs it. */
 void crn_descriptors_reserve(crn_config *config);
 
 #endif

@@ -20,9 +20,11 @@
 #include "stages/base/param.h"
 #include "stages/base/priority.h"
 
-/* A peer that answers no ping for this long is gone. A reader that leaves its socket alone for
- * longer loses its senders, and what they had under way: once the high water mark stops the
- * reading, their answers wait behind their data. */
+/*
+ * Heartbeats: a peer that answers no ping for HEARTBEAT_TIMEOUT_MS is dead. A reader that does not
+ * read its socket for longer loses its senders and the messages in transit: once the high water
+ * mark stops reading, the answers queue behind the data.
+ */
 #define HEARTBEAT_INTERVAL_MS 1000
 #define HEARTBEAT_TIMEOUT_MS  5000
 #define HANDSHAKE_MS          5000
@@ -34,14 +36,14 @@
 
 typedef struct binding {
     char address[CRN_TEXT_BYTES];
-    int lock; /* descriptor of the ipc path's lock file, -1 without */
+    int lock; /* descriptor of the ipc path's lock file; -1 for none */
 } binding;
 
 struct crn_endpoint {
     void *socket;
     crn_socket_monitor *monitor;
     char key[64];
-    crn_peers *peers; /* NULL: not limited */
+    crn_peers *peers; /* NULL: no limits */
     int bindings;
     binding binding[CRN_TEXTS_MAX];
 };
@@ -71,9 +73,11 @@ static int set_shared_options(crn_endpoint *endpoint)
         if (r < 0)
             return r;
     }
-    /* Nobody answers for this domain, and libzmq lets everyone in
-     * then; but with a domain it no longer takes what does not begin
-     * with its greeting, say a web browser, for a very old peer. */
+    /*
+     * No ZAP handler answers for this domain, so libzmq admits everyone; but with a domain set it
+     * no longer treats a client that does not begin with its greeting, say a web browser, as a very
+     * old peer.
+     */
     static const char domain[] = "cernita";
     return zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0 ? 0
                                                                                          : -errno;
@@ -147,7 +151,7 @@ void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_sta
     crn_peers_get_stats(endpoint->peers, ret_stats);
 }
 
-/* The file's path, or NULL for what has none: other transports, abstract names, a wildcard. */
+/* Returns the file's path, or NULL for other transports, abstract names and a wildcard. */
 static const char *ipc_path(const char *address)
 {
     size_t prefix = strlen(IPC_PREFIX);
@@ -170,7 +174,7 @@ static int make_parents(const char *path)
     return 0;
 }
 
-/* Who holds the lock, for a person to look at; 0 when the file does not say. */
+/* Process that holds the lock, for messages; 0 if the file does not say. */
 static long read_holder(int lock)
 {
     char text[32] = "";
@@ -202,14 +206,14 @@ static int take_lock(const crn_endpoint *endpoint, const char *path, int *ret_lo
     }
     char text[32];
     int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    /* The number only helps a person; the lock holds without it. */
+    /* The number is only for messages; the lock works without it. */
     if (ftruncate(lock, 0) == 0 && pwrite(lock, text, (size_t)size, 0) != size)
         errno = 0;
     *ret_lock = lock;
     return 0;
 }
 
-/* Whether a program without our lock listens there: libzmq would unlink its socket file. */
+/* True if a program without our lock listens there: libzmq would unlink its socket file. */
 static bool somebody_listens(const char *path)
 {
     struct sockaddr_un peer = {.sun_family = AF_UNIX};
@@ -224,7 +228,7 @@ static bool somebody_listens(const char *path)
     return listens;
 }
 
-/* libzmq removes whatever has the path's name before it binds: only a dead socket may be there. */
+/* libzmq removes any file with the path's name before it binds: allow only a dead socket there. */
 static int check_path_free(const crn_endpoint *endpoint, const char *path, crn_error *error)
 {
     struct stat status;
@@ -285,10 +289,10 @@ const char *crn_endpoint_bind_cure(int fault)
     }
 }
 
-/* libzmq reads port 5555x as 5555, and 70000 as 4464. */
+/* Rejects what libzmq would misread: it parses port 5555x as 5555, and 70000 as 4464. */
 static bool port_is_number(const char *address)
 {
-    const char *port = strrchr(address, ':') + 1; /* at least that of tcp:// */
+    const char *port = strrchr(address, ':') + 1; /* finds at least the colon of tcp:// */
     size_t digits = strspn(port, "0123456789");
     if (strcmp(port, "*") == 0)
         return true;
@@ -337,7 +341,7 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
     if (zmq_getsockopt(endpoint->socket, ZMQ_LAST_ENDPOINT, bound->address, &size) < 0)
         snprintf(bound->address, sizeof bound->address, "%s", address);
     bound->lock = lock;
-    endpoint->bindings++; /* from here on, closing the endpoint undoes it */
+    endpoint->bindings++; /* from here on, closing the endpoint undoes the bind */
     if (path && chmod(path, SOCKET_FILE_MODE) < 0) {
         r = -errno;
         return crn_error_set(error, r, "%s: cannot set the mode of %s: %s", endpoint->key, path,
@@ -382,8 +386,8 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     for (int i = 0; i < closing->bindings; i++) {
         if (closing->binding[i].lock < 0)
             continue;
-        /* libzmq leaves the file and stops listening some time later. Without the file nobody gets
-         * there any more, and whoever takes the lock next makes his own. */
+        /* libzmq leaves the file and stops listening some time later. Without the file nobody can
+         * connect any more, and the next holder of the lock creates its own. */
         unlink(ipc_path(closing->binding[i].address));
         close(closing->binding[i].lock);
     }

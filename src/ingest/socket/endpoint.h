@@ -1,11 +1,11 @@
 /*
- * A bound ZeroMQ socket, as ingest and publish both need it: the options that tell a dead peer from
- * a silent one, ipc paths that nobody can steal, faults told with their cure, and peers that come
- * and go. Owned and used by one thread. Only ingest.c, publish.c and tools that bind include it.
+ * A bound ZeroMQ socket as ingest and publish both need it: options that tell a dead peer from a
+ * silent one, ipc paths that cannot be taken over, errors with a hint, and events of peers. Used by
+ * one thread. Only ingest.c, publish.c and tools that bind include it.
  *
- *   crn_endpoint_open      the socket, with the shared options; not bound yet
- *   crn_endpoint_limit     what its peers may take
- *   crn_endpoint_set       high water mark and whatever else the user's kind of socket needs
+ *   crn_endpoint_open      creates the socket with the shared options; not bound yet
+ *   crn_endpoint_limit     limits of its peers
+ *   crn_endpoint_set       high water mark and other options of the user's socket type
  *   crn_endpoint_bind      once per address
  *   crn_endpoint_socket    for zmq_msg_send and zmq_msg_recv
  *   crn_endpoint_event     until 0, whenever the monitor's descriptor is ready
@@ -21,69 +21,72 @@
 typedef struct crn_endpoint crn_endpoint;
 
 /*
- * A context for sockets that the line's thread uses. Where real-time scheduling is allowed its I/O
- * thread runs after that thread and before workers: on busy cores, a peer that keeps it busy would
- * otherwise make views wait for its next time slice (measured: 2.4 s). NULL with errno.
+ * Creates a context for the line's thread's sockets. If real-time scheduling is allowed, its I/O
+ * thread has a priority below that thread's and above the workers': otherwise, on busy cores, a
+ * peer that keeps it busy makes views wait for its next time slice (measured: 2.4 s). NULL with
+ * errno.
  */
 void *crn_endpoint_context(void);
 
 /*
  * Creates a socket of ZeroMQ type `type` (ZMQ_PULL, …) with the shared options: heartbeats, TCP
- * keepalive, a bounded handshake, linger 0, IPv4. `zmq` is the caller's context and outlives the
- * endpoint. `key` names the setting in error lines ("ingest.bind") and is copied. 0 or negative
- * errno with *error.
+ * keepalive, a handshake timeout, linger 0, IPv4. `zmq` is the caller's context and must outlive
+ * the endpoint. `key` names the setting in error messages ("ingest.bind") and is copied. Returns 0
+ * or a negative errno with *error.
  */
 int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_endpoint,
                       crn_error *error);
 
-/* Bounds what connections may take, before the first bind; without it they are not bounded. 0 or
- * -ENOMEM. */
+/* Sets limits for connections; call it before the first bind. Without it
+ * there are none. Returns 0 or -ENOMEM. */
 int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules);
 
-/* Logs the connections that were cut since the last call, at most a line a second per reason. */
+/* Logs the connections cut since the last call, at most one line a second per reason. */
 void crn_endpoint_report(crn_endpoint *endpoint);
 
-/* Of a limited endpoint: since when its thread is at work; 0: it waits (crn_peers_busy). */
+/* For an endpoint with limits: since when its thread has been
+ * working; 0: it waits (crn_peers_busy). */
 void crn_endpoint_busy(crn_endpoint *endpoint, int64_t since_ns);
 
-/* How many of a limited endpoint's connections have finished their handshake, as far as their side
- * goes; those that libzmq then refuses end at once. From any thread. */
+/* For an endpoint with limits: number of connections whose peer has completed its handshake; those
+ * that libzmq then rejects end at once. From any thread. */
 int32_t crn_endpoint_introduced(const crn_endpoint *endpoint);
 
-/* How many were cut since the start; from any thread. */
+/* Connections cut since the start; from any thread. */
 void crn_endpoint_get_cut(const crn_endpoint *endpoint, crn_peers_stats *ret_stats);
 
-/* Sets an option that takes an int, before the bind it shall hold for. 0 or negative errno. */
+/* Sets an integer option for later binds. Returns 0 or a negative errno. */
 int crn_endpoint_set(crn_endpoint *endpoint, int option, int value);
 
 /*
- * Binds one address more, at most CRN_TEXTS_MAX. An ipc path gets its missing parent folders and a
- * lock file `<path>.lock` beside it, which stays behind when the endpoint is closed: removing it
- * could take it from under a daemon that is just starting. The socket file of a dead program is
- * taken over; one that somebody listens on, or a file that is no socket, is not. Its mode becomes
- * 0660. 0 or negative errno with one line in *error that names the address and the cure.
+ * Binds one more address, at most CRN_TEXTS_MAX. For an ipc path it creates missing parent folders
+ * and a lock file `<path>.lock`, which remains when the endpoint is closed: removing it could take
+ * it from a daemon that is just starting. The socket file of a dead program is replaced; one with a
+ * listener, or a file that is not a socket, is not. Its mode becomes 0660. Returns 0 or a negative
+ * errno with one line in *error that names the address and a hint.
  */
 int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error);
 
-/* What is wrong and what helps, where binding failed with this (positive) errno. */
+/* Problem and hint for a (positive) errno with which binding failed. */
 const char *crn_endpoint_bind_cure(int fault);
 
-/* The i-th address as bound (a wildcard port replaced by the real one); NULL past the last. */
+/* The i-th address as bound (a wildcard port replaced by the actual one); NULL past the last. */
 const char *crn_endpoint_bound(const crn_endpoint *endpoint, int i);
 
-/* The ZeroMQ socket; the endpoint's. */
+/* The ZeroMQ socket, owned by the endpoint. */
 void *crn_endpoint_socket(const crn_endpoint *endpoint);
 
-/* Descriptors to poll for reading: the socket's, then its monitor's. Edge-triggered, as ZMQ_FD is:
- * drain before waiting. */
+/* Descriptors to poll for input: the socket's, then its monitor's.
+ * Edge-triggered like ZMQ_FD: drain before waiting. */
 void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2]);
 
-/* The next of the monitor's events, without waiting: 1 with *ret_kind, 0 when there are no more. */
+/* Reads the monitor's next event without waiting: 1 with *ret_kind, 0 if there is none. */
 int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind);
 
 /*
- * Unbinds, gives the locks back, closes, nulls; NULL is fine. What libzmq holds for its peers goes
- * out within linger_ms in the background (zmq_ctx_term waits for it).
+ * Unbinds, releases the locks, closes and sets *endpoint to NULL; NULL is allowed. Messages that
+ * libzmq holds for its peers are sent within linger_ms in the background (zmq_ctx_term waits for
+ * it).
  */
 void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms);
 

@@ -3,20 +3,20 @@
 #include <string.h>
 
 #define GREETING_BYTES 64
-#define VERSION_AT     10 /* in the greeting; the signature lies before it */
-#define VERSION_MIN    2  /* libzmq reads revisions from 2 on as ZMTP 3 */
+#define VERSION_AT     10 /* offset in the greeting; the signature precedes it */
+#define VERSION_MIN    2  /* libzmq treats revisions from 2 on as ZMTP 3 */
 #define FLAG_MORE      1
 #define FLAG_LONG      2
 #define FLAG_COMMAND   4
 #define LENGTH_BYTES   8
-#define NAME_BYTES     5 /* of a command that are looked at: length and up to four letters */
-/* Of a command; libzmq's own have at most 300, and a handshake's take it ten times their size. */
+#define NAME_BYTES     5 /* bytes of a command that are examined: length and up to four letters */
+/* Limit for a command; libzmq's own have at most 300 bytes, and a
+ * handshake takes ten times its size. */
 #define COMMAND_BYTES_MAX 1024
-#define PART_BYTES        64 /* libzmq's own record of a part */
-#define PART_INSIDE_MAX   33 /* a part of so many bytes lies inside that record */
+#define PART_BYTES        64 /* libzmq's record of a part */
+#define PART_INSIDE_MAX   33 /* a part up to this size is stored inside that record */
 #define BUFFER_BYTES                                                                               \
-    8448 /* any other part may keep the whole buffer alive that it was read into                   \
-          */
+    8448 /* a part beyond that size may keep alive the whole buffer that it was read into */
 
 enum state { GREETING, FLAGS, LENGTH, NAME, BODY };
 
@@ -25,7 +25,7 @@ void crn_frames_begin(crn_frames *frames)
     *frames = (crn_frames){.state = GREETING, .skip = GREETING_BYTES};
 }
 
-/* Collects bytes into head until there are `wanted`; true when they are. */
+/* Collects bytes into head up to `wanted`; true once complete. */
 static bool collect(crn_frames *frames, size_t wanted, const uint8_t **at, const uint8_t *end)
 {
     size_t take = wanted - frames->have, there = (size_t)(end - *at);
@@ -63,7 +63,7 @@ static crn_frames_fault count_total(crn_frames *frames, const crn_frames_rules *
                                                                         : CRN_FRAMES_GOOD;
 }
 
-/* A part's head has come. */
+/* Accounts for a part when its header has been received. */
 static crn_frames_fault count_part(crn_frames *frames, const crn_frames_rules *rules)
 {
     if (++frames->parts > rules->parts)
@@ -71,7 +71,7 @@ static crn_frames_fault count_part(crn_frames *frames, const crn_frames_rules *r
     if (rules->part_bytes > 0 && frames->skip > rules->part_bytes)
         return CRN_FRAMES_PART;
     frames->held_bytes += PART_BYTES + (frames->skip > PART_INSIDE_MAX ? BUFFER_BYTES : 0);
-    /* libzmq makes room for the whole of it now. */
+    /* libzmq allocates the whole part at this point. */
     if (frames->skip > PART_INSIDE_MAX &&
         __builtin_add_overflow(frames->held_bytes, frames->skip, &frames->held_bytes))
         return CRN_FRAMES_BYTES;
@@ -93,7 +93,7 @@ static void end_frame(crn_frames *frames)
 static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *rules, uint64_t size)
 {
     bool command = frames->flags & FLAG_COMMAND;
-    /* libzmq takes a handshake that is no command as well. */
+    /* libzmq also accepts a handshake that is not a command. */
     if (!command && !frames->introduced)
         return CRN_FRAMES_GREETING;
     if (command && size > COMMAND_BYTES_MAX)
@@ -102,7 +102,7 @@ static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *r
     frames->have = 0;
     frames->state = command ? NAME : BODY;
     frames->name = size < NAME_BYTES ? (uint8_t)size : NAME_BYTES;
-    /* libzmq keeps a command that says MORE like any other part. */
+    /* libzmq stores a command with the MORE flag like any other part. */
     if (!command || frames->flags & FLAG_MORE) {
         crn_frames_fault fault = count_part(frames, rules);
         if (fault)
@@ -113,8 +113,8 @@ static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *r
     return CRN_FRAMES_GOOD;
 }
 
-/* A command's name has come as far as it is looked at. The first is the handshake's; heartbeats are
- * free; the rest are subscriptions. */
+/* Accounts for a command when its name has been received. The first is the handshake; heartbeats
+ * are free; all others are subscriptions. */
 static crn_frames_fault count_command(crn_frames *frames, const crn_frames_rules *rules)
 {
     frames->state = BODY;
@@ -131,7 +131,7 @@ static crn_frames_fault count_command(crn_frames *frames, const crn_frames_rules
     return count_total(frames, rules, 2 + frames->skip + frames->name);
 }
 
-/* One step: what the state asks for, as far as the bytes reach. */
+/* Handles the bytes of the current state, as far as they go. */
 static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules,
                                const uint8_t **at, const uint8_t *end)
 {

@@ -12,19 +12,19 @@
 #define HANDSHAKE_FAILED_EVENTS                                                                    \
     (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-#define CONNECTIONS 256 /* expected unless told otherwise */
+#define CONNECTIONS 256 /* default maximum */
 
 typedef struct connection {
-    int descriptor; /* libzmq's, only to tell connections apart */
+    int descriptor; /* libzmq's, used only to identify connections */
     bool established;
 } connection;
 
 struct crn_socket_monitor {
     void *socket;               /* the caller's */
-    void *pair;                 /* where libzmq's events arrive */
-    uint64_t failed_handshakes; /* whose disconnection is still to come */
+    void *pair;                 /* receives libzmq's events */
+    uint64_t failed_handshakes; /* handshakes whose disconnect event is still to come */
     int32_t connections, capacity;
-    connection *connection; /* in the order they came */
+    connection *connection; /* in order of arrival */
 };
 
 int crn_socket_monitor_open(void *zmq, void *socket, crn_socket_monitor **ret_monitor)
@@ -34,13 +34,13 @@ int crn_socket_monitor_open(void *zmq, void *socket, crn_socket_monitor **ret_mo
     if (r < 0)
         goto fail;
     monitor->socket = socket;
-    /* A name of its own: libzmq forgets that of a closed monitor some time later. */
+    /* A unique name: libzmq releases that of a closed monitor only some time later. */
     static atomic_uint serial;
     char name[64];
     snprintf(name, sizeof name, "inproc://cernita.monitor.%u", atomic_fetch_add(&serial, 1));
     int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
                  HANDSHAKE_FAILED_EVENTS;
-    /* Without a bound, or a storm of events would block libzmq's I/O thread, and data with it. */
+    /* No limit, or a storm of events would block libzmq's I/O thread, and data with it. */
     int none = 0;
     if (zmq_socket_monitor(socket, name, events) < 0 ||
         !(monitor->pair = zmq_socket(zmq, ZMQ_PAIR)) ||
@@ -78,7 +78,7 @@ int crn_socket_monitor_descriptor(const crn_socket_monitor *monitor)
     return zmq_getsockopt(monitor->pair, ZMQ_FD, &descriptor, &size) == 0 ? descriptor : -1;
 }
 
-/* One message: a frame of event (16 bits) and value (32), and a frame with the address. */
+/* Reads one message: a frame with event (16 bits) and value (32), and a frame with the address. */
 static bool read_event(crn_socket_monitor *monitor, uint16_t *ret_event, int32_t *ret_value)
 {
     unsigned char frame[6];
@@ -88,7 +88,7 @@ static bool read_event(crn_socket_monitor *monitor, uint16_t *ret_event, int32_t
     while (r < 0 && errno == EINTR);
     if (r != (int)sizeof frame)
         return false;
-    zmq_recv(monitor->pair, NULL, 0, ZMQ_DONTWAIT); /* the address: always this side's */
+    zmq_recv(monitor->pair, NULL, 0, ZMQ_DONTWAIT); /* the address is always the local one */
     memcpy(ret_event, frame, sizeof *ret_event);
     memcpy(ret_value, frame + sizeof *ret_event, sizeof *ret_value);
     return true;
@@ -100,8 +100,8 @@ static void add_connection(crn_socket_monitor *monitor, int descriptor)
         monitor->connection[monitor->connections++] = (connection){descriptor, false};
 }
 
-/* A finished handshake does not say whose it was: of those that have not finished theirs, strangers
- * may stay for long, so it is the youngest. */
+/* The event of a completed handshake does not identify the connection. Connections that fail theirs
+ * may stay for long, so the youngest without a completed handshake is assumed. */
 static void establish_connection(crn_socket_monitor *monitor)
 {
     for (int32_t i = monitor->connections; i-- > 0;)
@@ -111,7 +111,7 @@ static void establish_connection(crn_socket_monitor *monitor)
         }
 }
 
-/* Forgets the connection. Whether it had finished its handshake. */
+/* Removes the connection; returns whether it had completed its handshake. */
 static bool remove_connection(crn_socket_monitor *monitor, int descriptor)
 {
     for (int32_t i = 0; i < monitor->connections; i++) {
@@ -143,7 +143,8 @@ int crn_socket_monitor_next(crn_socket_monitor *monitor, crn_endpoint_event_kind
             return 1;
         } else if (event == ZMQ_EVENT_DISCONNECTED) {
             bool established = remove_connection(monitor, value);
-            /* libzmq tells of some failed handshakes and their disconnection, of some only that. */
+            /* libzmq reports some failed handshakes with a disconnect
+             * event, some by that event only. */
             if (!established && monitor->failed_handshakes) {
                 monitor->failed_handshakes--;
                 continue;

@@ -1,39 +1,37 @@
-/*
- * What libzmq's monitor of a bound socket tells: which connections finish their handshake, which
- * end. Owned and used by the socket's thread.
- */
+/* Events of a bound socket's libzmq monitor: which connections complete their handshake and which
+ * end. Used by the socket's thread. */
 #ifndef CRN_SRC_INGEST_SOCKET_MONITOR_H
 #define CRN_SRC_INGEST_SOCKET_MONITOR_H
 
 #include <stdint.h>
 
-/* Peers over inproc:// are not seen. */
+/* Peers over inproc:// are not reported. */
 typedef enum crn_endpoint_event_kind {
-    CRN_ENDPOINT_CONNECTED,    /* a peer finished its handshake */
-    CRN_ENDPOINT_DISCONNECTED, /* one that had finished it is gone */
-    CRN_ENDPOINT_REFUSED,      /* something connected that does not speak ZeroMQ, or gave up */
+    CRN_ENDPOINT_CONNECTED,    /* a peer completed its handshake */
+    CRN_ENDPOINT_DISCONNECTED, /* a peer that had completed it disconnected */
+    CRN_ENDPOINT_REFUSED,      /* a failed handshake: the peer does not speak ZeroMQ, or gave up */
 } crn_endpoint_event_kind;
 
 typedef struct crn_socket_monitor crn_socket_monitor;
 
-/* Begins with a socket that has no connections yet. 0 or negative errno. */
+/* Starts on a socket without connections. Returns 0 or a negative errno. */
 int crn_socket_monitor_open(void *zmq, void *socket, crn_socket_monitor **ret_monitor);
 
-/* How many connections there can be at once (256 until set); the state of more is guessed. Before
- * the first of them. 0 or -ENOMEM. */
+/* Sets the maximum number of connections (256 by default); the state of further ones is guessed.
+ * Call it before the first connection. Returns 0 or -ENOMEM. */
 int crn_socket_monitor_expect(crn_socket_monitor *monitor, int32_t connections);
 
-/* The next event, without waiting: 1 with *ret_kind, 0 when there are no more. */
+/* Reads the next event without waiting: 1 with *ret_kind, 0 if there is none. */
 int crn_socket_monitor_next(crn_socket_monitor *monitor, crn_endpoint_event_kind *ret_kind);
 
-/* To poll for reading; edge-triggered. */
+/* Poll it for input; edge-triggered. */
 int crn_socket_monitor_descriptor(const crn_socket_monitor *monitor);
 
-/* Ends the monitoring, while the socket is still open: libzmq's I/O thread would wait for ever to
- * tell of the close to nobody, and with it all sockets of the context. */
+/* Stops monitoring while the socket is still open: otherwise libzmq's I/O thread would block for
+ * ever on the closing event that nobody reads, and with it all sockets of the context. */
 void crn_socket_monitor_stop(crn_socket_monitor *monitor);
 
-/* Once the socket is closed; NULL is fine. */
+/* Call once the socket is closed; NULL is allowed. */
 void crn_socket_monitor_close(crn_socket_monitor **monitor);
 
 #endif

@@ -16,53 +16,56 @@
 #include "stages/base/log.h"
 #include "src/ingest/socket/calls.h"
 
-/* Descriptors from here on are no connections: they are refused. */
+/* Connections on descriptors from here on are rejected. */
 #define DESCRIPTORS_MAX 65536
 
-/* Who has sent nothing for so long yields to a new connection. A flood of connections is thus let
- * in at a bounded rate; the rest of it costs an accept and a close each. */
+/*
+ * A peer that has sent nothing for this long may be replaced by a new connection. This bounds the
+ * rate at which a flood of connections is admitted; the rest of it costs an accept and a close
+ * each.
+ */
 #define SILENT_NS CRN_NS_PER_S
 
-/* Cuts whose line waits to be logged; of the others only their number is. */
+/* Cuts that are queued for the log; further ones are only counted. */
 #define NOTES_MAX 16
 
-/* A socket's thread at work for so long gets no new connections until it has caught up. */
+/* A socket whose thread has worked for this long gets no new connections until it has caught up. */
 #define BUSY_NS (100 * CRN_NS_PER_MS)
 
 #define NAME_BYTES 96
 
 typedef struct peer {
     crn_peers *peers;
-    struct peer *next; /* of the free ones */
-    int descriptor;    /* -1: free */
+    struct peer *next; /* of the free list */
+    int descriptor;    /* -1: unused */
     bool cut;
-    int64_t accepted_ns, begun_ns; /* begun: the message under way */
+    int64_t accepted_ns, begun_ns; /* begun: start of the incomplete message */
     crn_frames frames;
 } peer;
 
 typedef struct note {
     crn_peers_cut reason;
-    char name[NAME_BYTES]; /* of the peer */
+    char name[NAME_BYTES]; /* name of the peer */
 } note;
 
 struct crn_peers {
     char key[64];
     crn_peers_rules rules;
-    atomic_int uses; /* the owner, listeners and connections */
+    atomic_int uses; /* references: the owner, listeners and connections */
     atomic_uint_fast64_t cut[CRN_CUTS];
-    atomic_int introduced; /* connections that finished their handshake */
+    atomic_int introduced; /* connections that completed their handshake */
     atomic_int_fast64_t busy_since_ns;
-    atomic_bool caught_up; /* the socket's thread waited since `left` was last set to 0 */
-    note notes[NOTES_MAX]; /* ring */
+    atomic_bool caught_up; /* the socket's thread waited since `left` was last reset */
+    note notes[NOTES_MAX]; /* ring buffer */
     atomic_uint noted, reported;
-    crn_log_gate gate[CRN_CUTS]; /* the owner's */
+    crn_log_gate gate[CRN_CUTS]; /* used by the owner */
 
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* protects what follows */
     peer *free;
-    int32_t connections, cut_connections; /* open; of those, already cut */
+    int32_t connections, cut_connections; /* open; of those, cut but not closed yet */
     uint64_t unfinished;                  /* sum of the connections' held_bytes */
     uint64_t kept;                        /* sum of their totals */
-    uint64_t left; /* totals of those that went since the socket's thread last waited */
+    uint64_t left; /* totals of connections that closed since the socket's thread last waited */
     peer peer[];
 };
 
@@ -97,7 +100,7 @@ static const char *const cures[CRN_CUTS] = {
                             "ulimit -n), or lower limits.peers",
 };
 
-/* By descriptor: what libzmq listens on, and its connections. */
+/* By descriptor: libzmq's listeners and its connections. */
 static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
 static _Atomic(peer *) by_descriptor[DESCRIPTORS_MAX];
 
@@ -155,7 +158,7 @@ int32_t crn_peers_capacity(const crn_peers *peers)
     return peers->rules.connections + CRN_PEERS_CLOSING_MAX;
 }
 
-/* Who that is, for a person: address and port, or process and user. */
+/* Describes the peer for messages: address and port, or process and user. */
 static void write_name(int descriptor, char name[NAME_BYTES])
 {
     struct sockaddr_storage address;
@@ -181,7 +184,7 @@ static void write_name(int descriptor, char name[NAME_BYTES])
     }
 }
 
-/* Counts, and leaves a note for the owner where there is room. Under the lock. */
+/* Counts a cut and queues it for the owner's log if there is room. Call with the lock held. */
 static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
 {
     atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
@@ -238,7 +241,7 @@ void crn_peers_listened(int listener)
     bound = true;
 }
 
-/* Takes the connection's bytes out of the sums. */
+/* Subtracts the connection's bytes from the sums. */
 static void give_shares(peer *it)
 {
     it->peers->unfinished -= it->frames.held_bytes;
@@ -247,8 +250,8 @@ static void give_shares(peer *it)
     it->frames.held_bytes = it->frames.total = 0;
 }
 
-/* Under the lock: libzmq reads no more from it. Shutdown has it look, where it waits for input;
- * else it finds the end when it reads on. */
+/* Cuts a connection; call with the lock held. Shutdown wakes libzmq if it polls for input;
+ * otherwise libzmq finds the end when it reads on. */
 static void cut(peer *it, crn_peers_cut reason)
 {
     it->cut = true;
@@ -258,8 +261,8 @@ static void cut(peer *it, crn_peers_cut reason)
     shutdown(it->descriptor, SHUT_RDWR);
 }
 
-/* The oldest, at least SILENT_NS old, of those that did not finish their handshake; where the rules
- * say so, of those that sent nothing since. NULL: all are in use. */
+/* Oldest connection, at least SILENT_NS old, that has not completed its handshake; if the rules
+ * allow, otherwise one that has sent nothing since. NULL: all are active. */
 static peer *find_silent(crn_peers *peers, int64_t now_ns)
 {
     peer *found = NULL;
@@ -278,7 +281,7 @@ static peer *find_silent(crn_peers *peers, int64_t now_ns)
     return found;
 }
 
-/* A record for a new connection, or NULL: there is no room for it. Under the lock. */
+/* Takes a record for a new connection, or returns NULL if full. Call with the lock held. */
 static peer *take_peer(crn_peers *peers, int64_t now_ns)
 {
     if (peers->connections - peers->cut_connections >= peers->rules.connections) {
@@ -329,7 +332,7 @@ void crn_peers_unaccepted(int listener)
     pthread_mutex_unlock(&peers->lock);
 }
 
-/* All together hold too much: whose unfinished message has occupied most memory for longest. */
+/* Over the common limit: cuts the peer whose incomplete message has the largest bytes x age. */
 static void cut_largest(crn_peers *peers, int64_t now_ns)
 {
     peer *found = NULL;
@@ -346,8 +349,11 @@ static void cut_largest(crn_peers *peers, int64_t now_ns)
         cut(found, CRN_CUT_SHARE);
 }
 
-/* All together sent too much that libzmq keeps: whoever sent most. What was sent by those that went
- * it keeps until the socket's thread has come to that: then it is whoever sends more. */
+/*
+ * Over the common limit of what libzmq keeps: cuts the peer that sent most. libzmq keeps what
+ * closed connections sent until the socket's thread has processed that; if only this exceeds the
+ * limit, cuts the peer that is sending.
+ */
 static void limit_kept(crn_peers *peers, peer *sending)
 {
     if (atomic_exchange_explicit(&peers->caught_up, false, memory_order_relaxed))
@@ -385,7 +391,7 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
         atomic_fetch_add_explicit(&peers->introduced, 1, memory_order_relaxed);
     if (fault) {
         cut(it, reasons[fault]);
-        /* What came whole before it counts, but where nothing at all is to come. */
+        /* Messages complete before the fault still count, unless the peer may send none at all. */
         return peers->rules.frames.parts > 0 ? it->frames.whole_bytes : 0;
     }
     if (peers->unfinished > peers->rules.unfinished_bytes)
@@ -428,7 +434,7 @@ void crn_peers_closing(int descriptor)
 {
     if (descriptor < 0 || descriptor >= DESCRIPTORS_MAX)
         return;
-    /* Looked at first: almost every descriptor of the process is neither. */
+    /* Relaxed first check: almost every descriptor of the process is neither. */
     if (atomic_load_explicit(&by_descriptor[descriptor], memory_order_relaxed)) {
         peer *it = atomic_exchange(&by_descriptor[descriptor], NULL);
         if (it)

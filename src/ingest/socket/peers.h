@@ -1,13 +1,13 @@
 /*
- * The connections of one bound ZeroMQ socket, and which of them are cut because they would take
- * memory or time that others need. libzmq has no limits for that, and tells nobody what it holds
- * for whom; so calls.c passes by here whatever libzmq accepts, reads and closes. A
- * connection that goes too far is closed by letting libzmq read the end of its stream: that one
- * alone, before libzmq sees the bytes in question, on tcp and ipc alike.
+ * The connections of one bound ZeroMQ socket, and the decision which of them are cut because they
+ * use memory or time that others need. libzmq has no limits for that and does not report what it
+ * stores for whom; so calls.c reports here whatever libzmq accepts, reads and closes. To cut a
+ * connection means that libzmq reads the end of its stream: this affects that connection only,
+ * before libzmq sees the offending bytes, on tcp and ipc alike.
  *
  * Threads: the owner of the socket creates, binds, reports and frees; the functions named after
- * calls are for libzmq's I/O threads, under a mutex of the socket's own that the owner never takes
- * once bound.
+ * calls run in libzmq's I/O threads, under a mutex of the socket that the owner never takes once
+ * bound.
  */
 #ifndef CRN_SRC_INGEST_SOCKET_PEERS_H
 #define CRN_SRC_INGEST_SOCKET_PEERS_H
@@ -18,30 +18,30 @@
 
 #include "src/ingest/socket/frames.h"
 
-/* Connections that are being closed stay for a moment beside those that took their place. */
+/* Connections that are being closed remain briefly beside their replacements. */
 #define CRN_PEERS_CLOSING_MAX 64
 
-/* What one socket grants. */
+/* Limits of one socket. */
 typedef struct crn_peers_rules {
-    int32_t connections;       /* at once */
-    bool silent_yield;         /* full: who has sent no message yet yields to a new connection */
-    crn_frames_rules frames;   /* each connection's */
-    uint64_t unfinished_bytes; /* of messages that are not complete, all connections together */
-    uint64_t kept_bytes; /* of what they sent since they connected, all together; 0: any number */
+    int32_t connections; /* maximum number at once */
+    bool silent_yield;   /* when full, a peer without any message so far is replaced by a new one */
+    crn_frames_rules frames;   /* of each connection */
+    uint64_t unfinished_bytes; /* of incomplete messages, all connections together */
+    uint64_t kept_bytes; /* sent since they connected, all connections together; 0: unlimited */
 } crn_peers_rules;
 
-/* Why a connection was cut, or not let in. */
+/* Why a connection was cut, or rejected. */
 typedef enum crn_peers_cut {
-    CRN_CUT_PART,     /* a part larger than any may be */
-    CRN_CUT_PARTS,    /* a message of too many parts; at grader's and viewers' ports any message */
-    CRN_CUT_BYTES,    /* a message of too many bytes */
-    CRN_CUT_TOTAL,    /* too many subscriptions, its own or all together */
-    CRN_CUT_GREETING, /* no ZMTP 3 */
-    CRN_CUT_COMMAND,  /* a command larger than any may be */
-    CRN_CUT_SHARE,    /* too much in unfinished messages, all together */
+    CRN_CUT_PART,     /* a part is too large */
+    CRN_CUT_PARTS,    /* a message has too many parts; at grader's and viewers' ports any message */
+    CRN_CUT_BYTES,    /* a message is too large */
+    CRN_CUT_TOTAL,    /* too many subscriptions, by one viewer or by all */
+    CRN_CUT_GREETING, /* not ZMTP 3 */
+    CRN_CUT_COMMAND,  /* a command is too large */
+    CRN_CUT_SHARE,    /* incomplete messages of all connections are too large */
     CRN_CUT_CONNECTIONS, /* too many connections */
-    CRN_CUT_BUSY,        /* the socket's thread does not keep up with those that come and go */
-    CRN_CUT_DESCRIPTORS, /* the process has no descriptor left */
+    CRN_CUT_BUSY,        /* the socket's thread cannot keep up with connects and disconnects */
+    CRN_CUT_DESCRIPTORS, /* the process has no free descriptor */
     CRN_CUTS,
 } crn_peers_cut;
 
@@ -53,40 +53,41 @@ typedef struct crn_peers_stats {
 
 typedef struct crn_peers crn_peers;
 
-/* `key` names the socket in log lines ("ingest.bind"). NULL without memory. */
+/* `key` names the socket in log messages ("ingest.bind"). Returns NULL if out of memory. */
 crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules);
 
-/* Sockets that this thread listens on until the matching end are this socket's. The end says
- * whether there was one: if not, libzmq opens its sockets in a way that cannot be watched. */
+/* Assigns to this socket all listeners that this thread opens until the matching end. The end
+ * returns whether there was one; if not, this libzmq uses calls that are not interposed. */
 void crn_peers_begin_bind(crn_peers *peers);
 bool crn_peers_end_bind(void);
 
-/* How many connections there can be at once, those included that are being closed. */
+/* Maximum number of connections, including those that are being closed. */
 int32_t crn_peers_capacity(const crn_peers *peers);
 
-/* From when on the socket's thread has been at work without a pause; 0: it waits. One that works
- * for long gets no new connections: libzmq would queue what they do for it without a bound. */
+/* Time since which the socket's thread has worked without pause; 0: it waits. While it works for
+ * long, new connections are rejected: libzmq would queue their events without limit. */
 void crn_peers_busy(crn_peers *peers, int64_t since_ns);
 
-/* Logs what was cut since the last call, a line a second per reason at most. */
+/* Logs the connections cut since the last call, at most one line a second per reason. */
 void crn_peers_report(crn_peers *peers);
 
-/* How many connections have finished their handshake as far as their side goes; from any thread. */
+/* Number of connections whose peer has completed its handshake; from any thread. */
 int32_t crn_peers_introduced(const crn_peers *peers);
 
 void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats);
 
-/* The owner's part ends; the memory goes with the last of libzmq's descriptors. NULL is fine. */
+/* Releases the owner's reference; the memory is freed with libzmq's
+ * last descriptor. NULL is allowed. */
 void crn_peers_free(crn_peers **peers);
 
 /* --- for calls.c, on any descriptor of the process --- */
 
 void crn_peers_listened(int listener);
-/* False: the new connection is to be closed at once. */
+/* False: the caller must close the new connection at once. */
 bool crn_peers_accepted(int listener, int connection);
-/* There was no descriptor for a connection. */
+/* No descriptor was free for a connection. */
 void crn_peers_unaccepted(int listener);
-/* How many of the bytes libzmq is to see; 0: the connection has ended. */
+/* Number of bytes that libzmq may see; 0: report the end of the stream. */
 size_t crn_peers_received(int connection, const void *bytes, size_t size);
 void crn_peers_closing(int descriptor);
 
