@@ -1,4 +1,5 @@
-/* The fast diamond-square: tiles, threads, memory, and the cascade of levels (diamond_square.h). */
+/* CPU diamond-square, entry point: tiles, threads, memory, the cascade of
+ * levels (diamond_square.h). */
 #include "stages/openmp/diamond_square/diamond_square.h"
 
 #include <emmintrin.h>
@@ -12,22 +13,22 @@ enum { SLOT_TILES };
 #define BLOCK  CRN_DIAMOND_SQUARE_BLOCK
 #define LEVELS CRN_DIAMOND_SQUARE_EXPONENT_MAX
 
-/* Room before and after what a row needs: blocks that begin before it and end after it. */
+/* Padding of a row for blocks that begin before it or end after it. */
 #define ROW_MARGIN 192
 
-/* Below this a thread more costs more than it brings. */
+/* With less work an extra thread costs more than it saves. */
 #define ELEMENTS_PER_THREAD (1 << 19)
 
-/* Of a tile: wide enough for long rows, narrow enough for the rows of all levels to stay in the
- * caches; with several threads, high enough to make little of what it shares with its neighbours
- * twice. */
+/* Maximum tile size: wide for long rows, narrow enough for the rows of all levels to stay in the
+ * caches; with several threads, high enough to keep the rows that neighbouring tiles both compute a
+ * small part. */
 #define TILE_COLUMNS     8448
 #define TILE_ROWS_LEAST  256
 #define TILES_PER_THREAD 4
 
-/* An f32 result larger than the last-level cache is written past it: to read its lines first, as
- * stores do, takes as long as all else. Made so many blocks at a time, which stay in the nearest
- * cache on their way. */
+/* An f32 result larger than the last-level cache is written with non-temporal stores: ordinary ones
+ * first read each line, which takes as long as all else. STREAM_BLOCKS blocks at a time are
+ * computed into a buffer that stays in the first-level cache. */
 #define STREAM_BYTES  ((size_t)32 << 20)
 #define STREAM_BLOCKS 16
 
@@ -47,46 +48,47 @@ typedef struct diamond_square_job {
     const crn_image *out;
     const target_functions *run;
     crn_diamond_square_keys keys;
-    int32_t rows, columns; /* most of a tile */
+    int32_t rows, columns; /* maximum size of a tile */
     int32_t tiles_across, tiles_down;
-    uint8_t *memory; /* of tile_bytes per thread */
+    uint8_t *memory; /* tile_bytes per thread */
     size_t tile_bytes;
-    bool stream; /* past the caches */
+    bool stream; /* non-temporal stores */
 } diamond_square_job;
 
-/* Makes grid level + 1 of grid level, two rows at a time, from the top. */
+/* One step of the cascade: computes grid level + 1 from grid level, two rows at a time, from
+ * the top. */
 typedef struct diamond_square_step {
     float amplitude;
-    int32_t next;         /* the a of the next pair of rows */
+    int32_t next;         /* the a of the next row pair */
     int32_t last_row;     /* 2^level */
-    int32_t start, count; /* x */
-    int32_t last;         /* x that is needed */
-    int32_t offset;       /* of `start` in the rows of grid `level` */
-    float *rows[4];       /* of grid level + 1, rows y at y mod 4, from column 2 start on; of the
-                             last step only two, for what does not go to its place directly */
+    int32_t start, count; /* range of x */
+    int32_t last;         /* the last x that is needed */
+    int32_t offset;       /* of `start` in rows of grid `level` */
+    float *rows[4]; /* of grid level + 1, row y at index y mod 4, from column 2 start on; the last
+                       step only uses two, for elements that are not stored directly */
     float *diamonds;
     crn_diamond_square_columns columns[2]; /* by phase */
 } diamond_square_step;
 
-/* One rectangle of the field, by one thread. */
+/* One rectangle of the field, computed by one thread. */
 typedef struct diamond_square_tile {
     const diamond_square_job *job;
-    int32_t x0, y0, x1, y1; /* on the field, x1 and y1 belong to it */
+    int32_t x0, y0, x1, y1; /* in the field, x1 and y1 inclusive */
     float *corners[2];
     diamond_square_step steps[LEVELS];
 } diamond_square_tile;
 
 /* --- memory --- */
 
-/* Elements of a row of grid `level`, with its margin. A tile that needs w columns of a grid needs
- * less than w / 2 + 3 of the one before. */
+/* Elements of a row of grid `level`, with padding. A tile that needs w columns of a grid needs less
+ * than w / 2 + 3 of the previous one. */
 static size_t row_capacity(const diamond_square_job *j, int32_t level)
 {
     size_t needed = ((size_t)j->columns >> (j->params->exponent - level)) + 6;
     return (needed + ROW_MARGIN + 15) / 16 * 16;
 }
 
-/* Bytes of a tile's memory; with a tile, it is given from `memory` on. */
+/* Bytes of a tile's memory; if `t` is given, assigns its buffers from `memory` on. */
 static size_t lay_out(const diamond_square_job *j, diamond_square_tile *t, uint8_t *memory)
 {
     size_t at = 0, row = row_capacity(j, 0) * sizeof(float);
@@ -99,7 +101,7 @@ static size_t lay_out(const diamond_square_job *j, diamond_square_tile *t, uint8
         for (int i = 0; i < 4; i++, at += row)
             if (s)
                 s->rows[i] = (float *)(void *)(memory + at);
-        /* Half as many diamonds, and as many bytes for an array of columns: 8 for each 4 x. */
+        /* Half as many diamonds, and as many bytes per array of column state: 8 for each 4 x. */
         row = (row / 2 + 127) / 64 * 64;
         if (s)
             s->diamonds = (float *)(void *)(memory + at + 64);
@@ -119,7 +121,8 @@ static int32_t half_down(int32_t n)
     return n > 0 ? (n - 1) / 2 : 0;
 }
 
-/* What every step needs, from the last one, which makes the rectangle, to the first. */
+/* Sets the range that each step must compute, from the last step, which computes the rectangle, to
+ * the first. */
 static void plan(diamond_square_tile *t)
 {
     const crn_diamond_square_params *params = t->job->params;
@@ -147,7 +150,7 @@ static void plan(diamond_square_tile *t)
             t->corners[j][i] = crn_diamond_square_corner(params->seed, i, j);
 }
 
-/* Row y of grid `level`, at the start of that level's step. */
+/* Row y of grid `level`, at the first x of that level's step. */
 static const float *source_row(const diamond_square_tile *t, int32_t level, int32_t y)
 {
     const float *row = level ? t->steps[level - 1].rows[y & 3] : t->corners[y];
@@ -162,7 +165,7 @@ static crn_diamond_square_row row_of(const crn_diamond_square_keys *keys, int32_
                                     (uint32_t)product};
 }
 
-/* The next pair of rows of a step but for where they go. */
+/* The next row pair of a step, without its output pointers. */
 static crn_diamond_square_pair next_pair(const diamond_square_tile *t, int32_t level)
 {
     const diamond_square_step *s = &t->steps[level];
@@ -184,7 +187,7 @@ static crn_diamond_square_pair next_pair(const diamond_square_tile *t, int32_t l
     };
 }
 
-/* The point at the left or the right end of row 2a + 1, which has three neighbours. */
+/* The point at the left or right end of row 2a + 1, the mean of three neighbours. */
 static float border_point(const diamond_square_tile *t, int32_t level,
                           const crn_diamond_square_pair *p, int32_t x)
 {
@@ -196,7 +199,7 @@ static float border_point(const diamond_square_tile *t, int32_t level,
                                            2 * s->next + 1, s->amplitude);
 }
 
-/* Makes the rows of grid `level` up to row y. */
+/* Computes the rows of grid `level` up to row y. */
 static void reach(diamond_square_tile *t, int32_t level, int32_t y)
 {
     if (level == 0)
@@ -220,9 +223,9 @@ static void reach(diamond_square_tile *t, int32_t level, int32_t y)
     }
 }
 
-/* --- the last step: to the image --- */
+/* --- last step: writing the image --- */
 
-/* Where row y of the field lies, or NULL where it is not in the tile. */
+/* Address of the field's element (y, x) in the image, or NULL if row y is outside of the tile. */
 static uint8_t *image_row(const diamond_square_tile *t, int32_t y, int32_t x)
 {
     if (y < t->y0 || y > t->y1)
@@ -232,7 +235,7 @@ static uint8_t *image_row(const diamond_square_tile *t, int32_t y, int32_t x)
     return (uint8_t *)out->data + index * (ptrdiff_t)crn_type_bytes(out->type);
 }
 
-/* Columns x to end of a row of the field, from `line`, which begins at column `origin`. */
+/* Copies columns x to end of a row of the field from `line`, which begins at column `origin`. */
 static void copy_columns(const diamond_square_tile *t, int32_t y, int32_t x, int32_t end,
                          const void *line, int32_t origin)
 {
@@ -252,7 +255,7 @@ static void copy_columns(const diamond_square_tile *t, int32_t y, int32_t x, int
         memcpy(to, from, size);
 }
 
-/* Blocks from..end of a pair, to `even` and `odd`, which begin at the first of them. */
+/* Computes blocks from .. end of a pair into `even` and `odd`, which begin at the first of them. */
 static void run_blocks(const diamond_square_tile *t, const crn_diamond_square_pair *whole,
                        int32_t from, int32_t end, void *even, void *odd)
 {
@@ -273,7 +276,7 @@ static void run_blocks(const diamond_square_tile *t, const crn_diamond_square_pa
     t->job->run->pair(&p);
 }
 
-/* Copies as memcpy does, but past the caches. */
+/* memcpy with non-temporal stores. */
 static void stream_bytes(uint8_t *to, const uint8_t *from, size_t count)
 {
     size_t head = -(uintptr_t)to & 63, at = head < count ? head : count;
@@ -285,7 +288,7 @@ static void stream_bytes(uint8_t *to, const uint8_t *from, size_t count)
     memcpy(to + at, from + at, count - at);
 }
 
-/* By way of the lines, a few blocks at a time. */
+/* Computes a few blocks at a time into the line buffers and streams them to the image. */
 static void stream_pair(const diamond_square_tile *t, const crn_diamond_square_pair *p, int32_t y)
 {
     const diamond_square_step *s = &t->steps[t->job->params->exponent - 1];
@@ -305,8 +308,8 @@ static void stream_pair(const diamond_square_tile *t, const crn_diamond_square_p
     }
 }
 
-/* Blocks that lie in the tile as a whole go to their place directly, where elements lie side by
- * side; the others, at the tile's sides, by way of the lines. */
+/* Blocks entirely inside the tile are computed in place if the image's elements are adjacent; those
+ * at the tile's sides go through the line buffers. */
 static void place_pair(const diamond_square_tile *t, const crn_diamond_square_pair *p, int32_t y)
 {
     const diamond_square_step *s = &t->steps[t->job->params->exponent - 1];
@@ -332,7 +335,7 @@ static void place_pair(const diamond_square_tile *t, const crn_diamond_square_pa
     }
 }
 
-/* Rows 2a and 2a + 1 of the field, the next ones of the last step. */
+/* Computes the next rows 2a and 2a + 1 of the field in the last step. */
 static void finish_pair(const diamond_square_tile *t)
 {
     const crn_image *out = t->job->out;
@@ -374,7 +377,7 @@ static void make_tile(const diamond_square_job *j, int32_t number, uint8_t *memo
         finish_pair(&t);
     }
     if (j->stream)
-        _mm_sfence(); /* what went past the caches is seen before what tells of it */
+        _mm_sfence(); /* orders non-temporal stores before the stores that publish them */
 }
 
 static void run_tiles(const diamond_square_job *j, int32_t threads)
@@ -390,7 +393,8 @@ static void run_tiles(const diamond_square_job *j, int32_t threads)
         make_tile(j, i, j->memory + (size_t)omp_get_thread_num() * j->tile_bytes);
 }
 
-/* Parts of at most `most`, all but the last of the same size; ret_each is that size. */
+/* Divides `whole` into parts of equal size, at most `most`; the last may be smaller. Returns
+ * their number. */
 static int32_t parts(int32_t whole, int32_t most, int32_t *ret_each)
 {
     int32_t count = (whole - 1) / most + 1;
@@ -446,8 +450,7 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
         threads = crn_context_threads(context);
     if (threads < 1)
         threads = 1;
-    /* As many tiles for one thread as for another,
-     * more than one each where they are high enough. */
+    /* The same number of tiles for each thread, more than one if they are high enough. */
     int64_t each = threads == 1 ? 1 : out->height / (threads * TILE_ROWS_LEAST);
     each = each < 1 ? 1 : each > TILES_PER_THREAD ? TILES_PER_THREAD : each;
     int32_t rows = (int32_t)((out->height - 1) / (threads * each) + 1);

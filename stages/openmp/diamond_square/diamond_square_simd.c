@@ -1,4 +1,4 @@
-/* Two rows of a level from two rows of the one before (diamond_square.h). */
+/* Two rows of a level from two rows of the previous one (diamond_square.h). */
 #include "stages/openmp/diamond_square/diamond_square.h"
 
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "stages/openmp/diamond_square/vector.h"
 #include "stages/openmp/simd.h"
 
-/* Rounds after the third. */
+/* Rounds after the third, which are not shared. */
 #define ROUNDS_LEFT (CRN_PHILOX_ROUNDS - 3)
 
 #define REALS  ((int32_t)(sizeof(reals) / sizeof(float)))
-#define STRIDE (2 * REALS) /* x at a time: the numbers of a vector of blocks */
+#define STRIDE (2 * REALS) /* x per iteration: the noise of one vector of blocks */
 
 CRN_INLINE words all(uint64_t word)
 {
@@ -32,7 +32,7 @@ CRN_INLINE words load_words(const uint64_t *from)
     return value;
 }
 
-/* What a row's noise is made with, in registers. */
+/* Constants of the noise generator, in registers. */
 typedef struct generator {
     words factor0, factor1;
     words key0[ROUNDS_LEFT], key1[ROUNDS_LEFT];
@@ -48,12 +48,13 @@ CRN_INLINE generator start_generator(const crn_diamond_square_keys *keys)
     return g;
 }
 
-/* One row's next STRIDE points: the four words of their blocks. High halves are garbage. */
+/* Philox state of a row's next STRIDE points: the four words of their blocks. High halves
+ * are garbage. */
 typedef struct diamond_square_stream {
     words x0, x1, x2, x3;
 } diamond_square_stream;
 
-/* The third round. */
+/* Third round: combines column and row state. */
 CRN_INLINE diamond_square_stream start_stream(const generator *g, words first, words second,
                                               words u, words v)
 {
@@ -62,7 +63,7 @@ CRN_INLINE diamond_square_stream start_stream(const generator *g, words first, w
                                    crn_words_high(second) ^ v, second};
 }
 
-/* Those after it, of several rows at once: one alone would wait for its own products. */
+/* Remaining rounds, interleaved over several rows to hide the latency of the multiplications. */
 CRN_INLINE void run_streams(const generator *g, diamond_square_stream *streams, int count)
 {
 #pragma GCC unroll 8
@@ -79,7 +80,7 @@ CRN_INLINE void run_streams(const generator *g, diamond_square_stream *streams, 
         }
 }
 
-/* The signed words as numbers. */
+/* Converts the signed words to floats. */
 CRN_INLINE void end_stream(const diamond_square_stream *s, reals ret[2])
 {
     crn_words_to_reals(crn_words_join(s->x0, s->x1), crn_words_join(s->x2, s->x3), ret);
@@ -107,7 +108,7 @@ void CRN_TARGETED(crn_diamond_square_columns)(const crn_diamond_square_keys *key
     }
 }
 
-/* A vector's worth of both rows; what the four sums are of, by name. */
+/* The operands of the four-neighbour mean, a vector of each. */
 typedef struct around {
     reals up, left, right, down;
 } around;
@@ -121,7 +122,7 @@ CRN_INLINE reals mean_of(const around *n, bool no_up, bool no_down)
     return sum * (no_up || no_down ? 1.0f / 3.0f : 0.25f);
 }
 
-/* `two` vectors of each row go to their places, woven. */
+/* Interleaves and stores two vectors of each row. */
 CRN_INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], const reals odd[2])
 {
     if (type == CRN_U8) {
@@ -138,10 +139,10 @@ CRN_INLINE void put(crn_type type, void *row, int32_t x, const reals even[2], co
 }
 
 /*
- * Longer than it should be, but all of it is one loop whose parts share registers.
+ * Longer than a function should be, but it is one loop whose parts share registers.
  *
- * careful: the row may be the first or the last, and the noise is scaled in two steps. In the
- * common case one is enough, since amplitude x 2^-31 is exact.
+ * careful: handles the first and last row, and scales the noise in two steps. In the common case
+ * one step suffices, since amplitude x 2^-31 is exact.
  */
 CRN_INLINE void make_pair(const crn_diamond_square_pair *p, crn_type type, bool careful)
 {

@@ -1,10 +1,10 @@
 /*
- * The vector operations of the fast diamond-square that differ between instruction sets; what does
- * not is written with the compiler's operators. For a *_simd.c alone.
+ * Vector operations of diamond-square that differ between instruction sets; the others are written
+ * with the compiler's vector operators. Only for *_simd.c files.
  *
- * `words` holds 64-bit elements, `reals` as many bytes of f32. An element stands for a block of
- * four words: of CRN_DIAMOND_SQUARE_LANES blocks, the element 2k is number k, the element 2k + 1
- * number CRN_DIAMOND_SQUARE_LANES / 2 + k, so that crn_words_join gives them in order.
+ * `words` has 64-bit elements, `reals` is as many bytes of f32. An element holds a Philox block of
+ * four words: of CRN_DIAMOND_SQUARE_LANES blocks, element 2k is number k and element 2k + 1 number
+ * CRN_DIAMOND_SQUARE_LANES / 2 + k, so that crn_words_join yields them in order.
  */
 #ifndef CRN_STAGES_OPENMP_DIAMOND_SQUARE_VECTOR_H
 #define CRN_STAGES_OPENMP_DIAMOND_SQUARE_VECTOR_H
@@ -18,14 +18,14 @@
 typedef uint64_t words __attribute__((vector_size(64)));
 typedef float reals __attribute__((vector_size(64)));
 
-/* The product of the low halves. */
+/* Products of the low halves. */
 static inline words crn_words_multiply(words a, words b)
 {
     return (words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 
-/* The high halves as low ones; the high ones are garbage. A shuffle goes through any of a
- * processor's pipes, a shift only through some. */
+/* Moves the high halves to the low ones; the high ones become garbage. A shuffle, since it runs on
+ * more execution ports than a shift. */
 static inline words crn_words_high(words a)
 {
     return (words)_mm512_shuffle_epi32((__m512i)a, (_MM_PERM_ENUM)_MM_SHUFFLE(3, 3, 1, 1));
@@ -36,27 +36,27 @@ static inline words crn_words_xor3(words a, words b, words c)
     return (words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, 0x96);
 }
 
-/* The low halves of a as low, those of b as high halves. */
+/* Low halves of a in the low halves, low halves of b in the high ones. */
 static inline words crn_words_join(words a, words b)
 {
     return (words)_mm512_mask_shuffle_epi32((__m512i)a, 0xaaaa, (__m512i)b,
                                             (_MM_PERM_ENUM)_MM_SHUFFLE(2, 2, 0, 0));
 }
 
-/* Signed words as numbers; ret[0] has the elements 0, 2, ... of both, ret[1] the others. */
+/* Converts signed words to floats; ret[0] has the elements 0, 2, ... of both, ret[1] the others. */
 static inline void crn_words_to_reals(words a, words b, reals ret[2])
 {
     ret[0] = (reals)_mm512_cvtepi32_ps(_mm512_unpacklo_epi64((__m512i)a, (__m512i)b));
     ret[1] = (reals)_mm512_cvtepi32_ps(_mm512_unpackhi_epi64((__m512i)a, (__m512i)b));
 }
 
-/* `at`, one to the right, after the last of `before`. */
+/* `at` shifted right by one element, preceded by the last element of `before`. */
 static inline reals crn_reals_shift(reals before, reals at)
 {
     return (reals)_mm512_alignr_epi32((__m512i)at, (__m512i)before, 15);
 }
 
-/* a[0] b[0] a[1] b[1] ... */
+/* Interleaves: a[0] b[0] a[1] b[1] ... */
 static inline void crn_reals_zip(reals a, reals b, reals ret[2])
 {
     const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -66,7 +66,7 @@ static inline void crn_reals_zip(reals a, reals b, reals ret[2])
     ret[1] = (reals)_mm512_permutex2var_ps((__m512)a, high, (__m512)b);
 }
 
-/* The same of two each, rounded half to even and saturated. */
+/* Interleaves two vectors each, rounded half to even and saturated to bytes. */
 static inline words crn_reals_zip_bytes(const reals a[2], const reals b[2])
 {
     __m512i a16 =

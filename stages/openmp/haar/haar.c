@@ -1,4 +1,4 @@
-/* The fast Haar transform: scratch memory, planes, strips, threads, the order of the steps. */
+/* CPU Haar transform, entry point: scratch memory, planes, strips, threads, order of the passes. */
 #include "stages/openmp/haar/haar.h"
 
 #include <errno.h>
@@ -10,46 +10,46 @@
 
 enum { SLOT_PLANES, SLOT_DESKS };
 
-/* Below this a thread more costs more than it brings: to wake one takes as long as a frame. */
+/* With less work an extra thread costs more than it saves: waking one takes as long as a frame. */
 #define ELEMENTS_PER_THREAD (1 << 21)
 
-/* More strips than threads: a processor may have something else to do. */
+/* More strips than threads, for load balancing. */
 #define STRIPS_PER_THREAD 4
 
-/* From here on a picture does not stay in the cache until it is read. */
+/* Larger results do not stay in the cache until they are read. */
 #define STREAMED_BYTES (1 << 23)
 
-/* Levels that are denoised at once, so that a tile stays low in the caches. */
+/* Levels per pass of denoise: a tile then stays in the lower cache levels. */
 #define LEVELS_OF_TILE 3
 
-/* Levels that several threads go through at once: what is left is a thousandth. */
+/* Levels per pass with several threads: the remaining averages are a thousandth of the picture. */
 #define LEVELS_OF_STRIP 5
 
-/* At most CRN_HAAR_FUSED_MAX times one level, there and back. */
+/* At most CRN_HAAR_FUSED_MAX passes of one level, forward and back. */
 #define PASSES_MAX (2 * CRN_HAAR_FUSED_MAX)
 
-/* The strips of all planes, through some levels. */
+/* One pass over the strips of all planes. */
 typedef struct pass {
     crn_haar_strip_fn *strip;
-    crn_haar_job job; /* of the first plane */
+    crn_haar_job job; /* for the first plane */
     int32_t strips;
 } pass;
 
-/* What is to be done, pass after pass. A group is one plane, or all of an interleaved picture. */
+/* The sequence of passes. A group is one plane, or all channels of an interleaved picture. */
 typedef struct haar_plan {
     int32_t groups;
     pass passes[PASSES_MAX];
     int32_t pass_count;
-    size_t desk_floats; /* of one thread */
+    size_t desk_floats; /* per thread */
 } haar_plan;
 
-/* Between passes stand the averages of so many levels, and for the way back their results. */
+/* Intermediate images between passes: the averages, and for the inverse their results. */
 typedef struct stages {
     crn_image averages[CRN_HAAR_FUSED_MAX + 1], results[CRN_HAAR_FUSED_MAX + 1];
-    int32_t count; /* of steps from one to the next */
+    int32_t count; /* number of passes */
 } stages;
 
-/* The part of a picture where the averages of so many levels stand. */
+/* The rectangle of a picture that holds the averages after `levels` levels. */
 static crn_image corner(const crn_image *image, int32_t levels)
 {
     crn_image part = *image;
@@ -71,7 +71,7 @@ static size_t set_stage(const crn_image *picture, int32_t lanes, int32_t levels,
     return (size_t)stage.plane_stride * (size_t)(picture->planes / lanes);
 }
 
-/* Memory for what stands between the passes. */
+/* Allocates the intermediate images. */
 static int set_stages(const crn_haar_variant *way, const crn_haar_params *params,
                       const crn_image *in, const crn_image *out, int32_t lanes,
                       crn_context *context, stages *ret_stages)
@@ -109,7 +109,7 @@ static void add_pass(haar_plan *p, const crn_haar_variant *way, crn_haar_strip_f
     p->desk_floats = floats > p->desk_floats ? floats : p->desk_floats;
 }
 
-/* The levels between stage `i` and the next. */
+/* Number of levels of pass `i`. */
 static void set_levels(const crn_haar_variant *way, const crn_haar_params *params, int32_t i,
                        crn_haar_job *job)
 {
@@ -165,7 +165,7 @@ static void plan_denoise(const crn_haar_variant *way, const crn_haar_params *par
     }
 }
 
-/* --- the work --- */
+/* --- execution --- */
 
 static void shift(crn_image *image, int32_t plane)
 {
@@ -220,7 +220,7 @@ int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
     if (r < 0)
         return r;
     int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
-    haar_plan p; /* large: what is not used is not set */
+    haar_plan p; /* large, so unused elements are not initialised */
     p.groups = in->planes / lanes;
     p.pass_count = 0;
     p.desk_floats = 0;
@@ -244,7 +244,7 @@ int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
         else
             plan_denoise(way, params, &s, &job, &p);
     }
-    /* Whole lines of the cache, one to spare between threads. */
+    /* Whole cache lines, with padding between threads. */
     p.desk_floats = p.desk_floats / 16 * 16 + 32;
     float *desks = crn_context_scratch(context, SLOT_DESKS,
                                        p.desk_floats * (size_t)way->threads * sizeof *desks);

@@ -1,14 +1,14 @@
 /*
- * The fast Haar transform: what its files share.
+ * The CPU Haar transform (openmp): types and functions shared by its files.
  *
- *   haar.c         the entry: scratch memory, planes, strips, threads, the order of the steps
+ *   haar.c         entry point: scratch memory, planes, strips, threads, order of the passes
  *   strips.c       forward and inverse: strips of rows through several levels at once
- *   tiles.c        denoise: tiles of strips to and back
- *   rows.c         rows of any type and strides as dense floats
- *   haar_simd.c    two rows through one level, with what vector.h brings
+ *   tiles.c        denoise: tiles forward and back
+ *   rows.c         conversion between rows of any type and strides and dense floats
+ *   haar_simd.c    two rows through one level, with the vectors of vector.h
  *
- * A row is `width` pixels of `lanes` planes that lie interleaved (1: a plane by itself), so a
- * pixel's neighbour stands `lanes` elements away, and all planes are worked on together.
+ * A row has `width` pixels of `lanes` interleaved channels (1 for a single plane): the neighbouring
+ * pixel is `lanes` elements away, and all channels are processed together.
  */
 #ifndef CRN_STAGES_OPENMP_HAAR_HAAR_H
 #define CRN_STAGES_OPENMP_HAAR_HAAR_H
@@ -16,38 +16,39 @@
 #include "stages/context.h"
 #include "stages/ops.h"
 
-/* Two rows of pixels, and the rows of half their width that they become. With no second row of
- * pixels `bottom` is `top`. No row overlaps another. */
+/* Two rows of pixels and the four rows of half their width that they transform to. Without a second
+ * pixel row, `bottom` equals `top`. No rows overlap. */
 typedef struct crn_haar_rows {
     int32_t width, lanes;
     float *top, *bottom;
     float *average, *row, *column, *diagonal;
-    float *soft_top, *soft_bottom; /* to denoise: what the pixels become */
-    /* Of a picture that does not stay in the cache; else the rest does not count. */
+    float *soft_top, *soft_bottom; /* denoise: output rows of pixels */
+    /* The picture does not fit into the cache; the fields below are only used in that case. */
     bool is_large;
-    /* Which of the rows that are written go past the cache, in the order above: those that begin
-     * where a line of the cache does, of one lane. Others see them after a crn_haar_fence(). */
+    /* Output rows, in the order above, that are written with non-temporal stores: rows of one lane
+     * that begin at a cache line. A crn_haar_fence() makes them visible to other threads. */
     bool past[4];
-    /* What will be read next, laid out as what is read now, in the order above: it is brought
-     * nearer meanwhile, so that reading and writing overlap. Never NULL. */
+    /* Input rows of the next iteration, in the order above, to be prefetched so that reading and
+     * writing overlap. Never NULL. */
     const float *soon[4];
 } crn_haar_rows;
 
-/* What an instruction set does with two rows. */
+/* Kernels of one target, for two rows each. */
 typedef struct crn_haar_kernels {
-    /* Reads top and bottom, writes the other four; columns and diagonals of a row that is its own
-     * twin too. */
+    /* Reads top and bottom and writes the other four, including column and diagonal of a row that
+     * is paired with itself. */
     void (*forward)(const crn_haar_rows *rows);
-    /* The reverse. A bottom that is not kept is written all the same. */
+    /* The inverse. Writes bottom even if it is not kept. */
     void (*inverse)(const crn_haar_rows *rows);
-    /* Writes `average` alone. */
+    /* Writes only `average`. */
     void (*average)(const crn_haar_rows *rows);
-    /* There and back: reads top and bottom, writes soft_top and soft_bottom, with soft differences
-     * and with the averages of `average`, or their own where that is NULL. */
+    /* Forward and back in one step: reads top and bottom and writes soft_top and soft_bottom, with
+     * soft-thresholded differences and with the averages in `average`, or their own if it
+     * is NULL. */
     void (*denoise)(const crn_haar_rows *rows, float threshold);
-    /* u8 as whole numbers, or as value / 255. */
+    /* Converts u8 by integer value, or to value / 255 with `unit`. */
     void (*widen)(const uint8_t *from, float *to, size_t count, bool unit);
-    /* Copies past the cache. Other threads see it after a crn_haar_fence(). */
+    /* Copies with non-temporal stores. A crn_haar_fence() makes them visible to other threads. */
     void (*stream)(const float *from, float *to, size_t count);
 } crn_haar_kernels;
 
@@ -55,88 +56,88 @@ extern const crn_haar_kernels crn_haar_kernels_baseline;
 extern const crn_haar_kernels crn_haar_kernels_avx2;
 extern const crn_haar_kernels crn_haar_kernels_avx512;
 
-/* A line of the cache. */
+/* Bytes of a cache line. */
 #define CRN_HAAR_LINE_BYTES 64
 
-/* Levels that are worked on at once. */
+/* Maximum number of levels per pass. */
 #define CRN_HAAR_FUSED_MAX 31
 
-/* One plane, or all planes of an interleaved picture, through some levels. */
+/* One plane, or all channels of an interleaved picture, through the levels of one pass. */
 typedef struct crn_haar_job {
     const crn_haar_kernels *kernels;
-    crn_image in, out; /* of `lanes` planes, and of the size of the level that is begun with */
+    crn_image in, out; /* of `lanes` channels, with the size of the first level's input */
     int32_t lanes;
-    int32_t levels; /* from 1, at most CRN_HAAR_FUSED_MAX */
+    int32_t levels; /* 1 to CRN_HAAR_FUSED_MAX */
     bool unit;
-    bool stream; /* what goes to `out` goes past the cache: it is too large to stay there */
+    bool stream; /* `out` is written with non-temporal stores, as it exceeds the cache */
     bool stream_averages;
     float threshold;
-    crn_image averages; /* of the last level: where forward puts them and inverse takes them from.
-                           To denoise: with what to replace them; no data: they stay */
-    crn_pace *pace;     /* the thread's; once it is over strips end half-way */
+    crn_image averages; /* of the last level: written by forward, read by inverse. Denoise: the
+                           averages to use instead; no data: keep them */
+    crn_pace *pace;     /* the thread's; once it is over strips return early */
 } crn_haar_job;
 
-/* Whether `rows` more of the picture are not to be begun. */
+/* True if time is over and work on `rows` more rows must not start. */
 static inline bool crn_haar_is_over(const crn_haar_job *job, int64_t rows)
 {
     return crn_pace_over(job->pace, rows * job->in.width * job->lanes);
 }
 
-/* `width` pixels as dense floats: where they are, or else put into `spare`. */
+/* `width` pixels as dense floats: in place, or else copied to `spare`. */
 float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
                          int32_t width, float *spare);
 
-/* Where the same stands of a row that will be read later; `now` if nothing can be brought nearer:
- * there is no such row, or it is not dense floats. */
+/* The same position in a row that will be read later, for prefetching; `now` if that row does not
+ * exist or is not dense floats. */
 const float *crn_haar_soon_row(const crn_haar_job *job, const crn_image *from, int64_t y, int32_t x,
                                const float *now);
 
-/* Where dense floats may be written that belong there: there, or `spare`; and whether past the
- * cache. `to` is the job's `out` or `averages`. */
+/* Where to write dense floats of a row: in place, or `spare`; and whether with non-temporal stores.
+ * `to` is the job's `out` or `averages`. */
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                            float *spare, bool *ret_past);
 
-/* Brings what was written to `spare` to where it belongs. */
+/* Stores a row that was written to `spare`. */
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
                          int32_t width, const float *row);
 
 void crn_haar_fence(void);
 
-/* Rows of pixels from `begin`, a multiple of 2^levels, to `end`, one too or the height. The memory
- * is the thread's. */
+/* Processes rows of pixels from `begin`, a multiple of 2^levels, to `end`, also a multiple or the
+ * height. `memory` is the thread's. */
 typedef void crn_haar_strip_fn(const crn_haar_job *job, int32_t begin, int32_t end, float *memory);
 
 crn_haar_strip_fn crn_haar_strip_forward;
 crn_haar_strip_fn crn_haar_strip_inverse;
 crn_haar_strip_fn crn_haar_strip_denoise;
-/* Forward, but the averages of the last level alone, which must be dense. */
+/* Forward, only the averages of the last level, which must be dense. */
 crn_haar_strip_fn crn_haar_strip_average;
-/* No level at all. */
+/* Zero levels: a copy. */
 crn_haar_strip_fn crn_haar_strip_copy;
 
-/* Floats of memory that a strip needs, whatever its size: of the first two, and of the others. */
+/* Floats of memory for a strip of any size: for forward and inverse, and for the others. */
 size_t crn_haar_strip_floats(const crn_haar_job *job);
 size_t crn_haar_tile_floats(const crn_haar_job *job);
 
-/* Floats from one row of scratch memory to the next. */
+/* Floats from row to row of scratch memory. */
 static inline size_t crn_haar_row_floats(const crn_haar_job *job, int32_t width)
 {
     return ((size_t)width * (size_t)job->lanes + 15) / 16 * 16;
 }
 
-/* The size of the averages that so many levels leave. */
+/* The size of the averages after `levels` levels. */
 static inline int32_t crn_haar_halved(int32_t size, int32_t levels)
 {
     return (int32_t)(((int64_t)size + ((int64_t)1 << levels) - 1) >> levels);
 }
 
-/* How to go about it: chosen by the processor and the picture's size, or by a test. */
+/* An execution variant: chosen by processor and picture size, or by a test. */
 typedef struct crn_haar_variant {
     const crn_haar_kernels *kernels;
-    int32_t fused;   /* levels at once, from 1 to CRN_HAAR_FUSED_MAX */
-    int32_t strips;  /* >= 1; fewer where the rows do not suffice */
+    int32_t fused;   /* levels per pass, 1 to CRN_HAAR_FUSED_MAX */
+    int32_t strips;  /* >= 1; fewer if there are too few rows */
     int32_t threads; /* >= 1 */
-    bool stream;     /* write past the cache */
+    bool stream;     /* non-temporal stores */
 } crn_haar_variant;
 
 int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,

@@ -1,4 +1,4 @@
-/* Two rows through one level of the Haar transform; compiled once per target. */
+/* One level of the Haar transform on two rows; compiled once per target. */
 #include "stages/openmp/haar/haar.h"
 #include "stages/openmp/haar/vector.h"
 #include "stages/openmp/simd.h"
@@ -9,15 +9,14 @@
 typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 
 /*
- * Each target brings its vector of floats (vector.h), the `stretch` of a row that it handles
- * at once, how to read and write such a stretch in pairs of pixels and in halves (what pairs
- * become), and a walk over the stretches of two rows. The arithmetic in between is the same for
- * all.
+ * Each target provides its vector of floats (vector.h); haar_range, the part of a row that is
+ * processed at once; loads and stores of such a range as pairs of pixels and as halves (the
+ * transformed rows); and a loop over the ranges of two rows. The arithmetic is the same for all.
  */
 
-/* --- element by element: where a row ends, and for what no vectors suit --- */
+/* --- scalar code: ends of rows, and shapes that do not vectorise --- */
 
-/* One element of each of the four rows; without a second pixel to the right, `alone`. */
+/* One element of each of the four rows; `alone`: without a second pixel to the right. */
 CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
                     bool alone)
 {
@@ -66,13 +65,13 @@ CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold
         one(op, g, threshold, pairs * lanes + k, 2 * pairs * lanes + k, true);
 }
 
-/* --- a stretch --- */
+/* --- ranges --- */
 
 #if defined(CRN_TARGET_avx512)
 
-/* `packed`: so many pairs as fit, whose two pixels are told apart by permutation: even and odd take
- * two vectors apart, low and high put them together. Otherwise a part of one pair. `whole`: the
- * masks are full. */
+/* `packed`: as many pairs as fit; permutations over two vectors separate even and odd pixels (even,
+ * odd) and interleave them again (low, high). Otherwise part of one pair. `whole`: the masks
+ * are full. */
 typedef struct haar_range {
     size_t half, full, lanes;
     __mmask16 mask, low_mask, high_mask;
@@ -135,8 +134,8 @@ CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool pas
 
 #else
 
-/* `packed`: pairs of single elements. Otherwise a part of one pair of more lanes. `whole`: it
- * begins where a vector does. */
+/* `packed`: pairs of single elements. Otherwise part of one pair of more lanes. `whole`: begins at
+ * a multiple of the vector size. */
 typedef struct haar_range {
     size_t half, full, lanes;
 } haar_range;
@@ -234,7 +233,7 @@ CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshol
     }
 }
 
-/* Brings nearer what will be read after this stretch's like. */
+/* Prefetches the input that follows this range's. */
 CRN_INLINE void bring(operation op, const crn_haar_rows *g, const haar_range *s, bool packed)
 {
     if (op == INVERSE) {
@@ -268,8 +267,8 @@ CRN_INLINE void set_pairs(haar_range *s, size_t first, size_t count)
     s->high_mask = 2 * elements > CRN_HAAR_WIDE ? first_elements(2 * elements - CRN_HAAR_WIDE) : 0;
 }
 
-/* Element i of the first pixels of all pairs, and of the pairs put together (from 16 on: of their
- * second pixels). */
+/* Index of element i of the first pixels of all pairs in memory, where pairs are interleaved, and
+ * the inverse (from 16 on: index among the second pixels). */
 #define APART(lanes, i) ((i) / (lanes)*2 * (lanes) + (i) % (lanes))
 #define TOGETHER(lanes, i)                                                                         \
     ((i) / (2 * (lanes)) * (lanes) + (i) % (lanes) + (i) / (lanes) % 2 * CRN_HAAR_WIDE)
@@ -285,7 +284,7 @@ CRN_INLINE void set_pairs(haar_range *s, size_t first, size_t count)
         SIXTEEN(APART, lanes, 0), SIXTEEN(TOGETHER, lanes, 0), SIXTEEN(TOGETHER, lanes, 16)        \
     }
 
-/* By lanes, from 1. Indices count modulo 32; those past the last pair are masked. */
+/* By number of lanes, from 1. Indices are modulo 32; those past the last pair are masked. */
 static const int32_t permutations[CRN_HAAR_WIDE / 2][3][CRN_HAAR_WIDE] = {
     PERMUTATIONS(1), PERMUTATIONS(2), PERMUTATIONS(3), PERMUTATIONS(4),
     PERMUTATIONS(5), PERMUTATIONS(6), PERMUTATIONS(7), PERMUTATIONS(8),
@@ -358,8 +357,8 @@ CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, b
 
 #else
 
-/* The last stretch of what is no multiple of a vector begins earlier: what it does twice it does
- * alike. */
+/* If the length is no multiple of a vector, the last range overlaps the one before and recomputes
+ * the same values. */
 CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2);
@@ -408,7 +407,7 @@ CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, b
 
 #endif
 
-/* Functions of their own, so that the code for what is small stays as tight as it is alone. */
+/* Separate functions, so that the code for small pictures stays as compact as it is alone. */
 static __attribute__((noinline)) void forward_large(const crn_haar_rows *rows)
 {
     walk(FORWARD, rows, 0, true);
@@ -453,8 +452,8 @@ static void denoise(const crn_haar_rows *rows, float threshold)
         walk(DENOISE, rows, threshold, false);
 }
 
-/* 1/255 is 0x1p-8 + 0x1.010102p-16 so nearly that for every byte the sum of the two products is the
- * quotient as a division rounds it; the first product is exact. */
+/* 1/255 is so near to 0x1p-8 + 0x1.010102p-16 that for every byte the sum of the two products
+ * equals the correctly rounded quotient; the first product is exact. */
 static void widen(const uint8_t *from, float *to, size_t count, bool unit)
 {
     if (unit)
@@ -467,7 +466,7 @@ static void widen(const uint8_t *from, float *to, size_t count, bool unit)
 
 static void stream(const float *from, float *to, size_t count)
 {
-    /* Whole lines of the cache alone. */
+    /* Only whole cache lines are streamed. */
     size_t head = (64 - ((uintptr_t)to & 63)) % 64 / sizeof *to;
     head = head < count ? head : count;
     memcpy(to, from, head * sizeof *to);

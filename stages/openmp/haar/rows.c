@@ -1,4 +1,4 @@
-/* Rows of a picture, whatever its strides and type, as dense floats. */
+/* Conversion between rows of any type and strides and dense floats. */
 #include "stages/openmp/haar/haar.h"
 
 #include <string.h>

@@ -1,13 +1,14 @@
-/* Strips of rows through several levels at once: what a level leaves goes on while it is in the
+/* Strips of rows through several levels at once: a level's averages are used while they are in the
  * cache, and every pixel is read once and written once. */
 #include "stages/openmp/haar/haar.h"
 
 #include <string.h>
 
-/* As many floats of a row are written past the cache at once. */
+/* Floats of a row that are streamed at once. */
 #define PART_FLOATS 2048
 
-/* Pixels whose halves are whole lines of the cache: no line is written in two parts. */
+/* Granularity in pixels: half of it is whole cache lines, so that no line is written in
+ * two parts. */
 #define PART_STEP 32
 
 /* Sizes of the averages by level; 0 is the picture. */
@@ -15,11 +16,11 @@ typedef struct sizes {
     int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1];
 } sizes;
 
-/* A thread's rows of floats. */
+/* Row buffers of one thread. */
 typedef struct strips_scratch {
-    float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; 0: pixels that are not dense, on
-                                               their way in or out */
-    float *halves[4];                       /* the same of what pairs become */
+    float
+        *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; level 0: rows that are not dense */
+    float *halves[4];                     /* the same for the transformed rows */
     float *zeros, *unwanted;
 } strips_scratch;
 
@@ -62,7 +63,7 @@ static strips_scratch set_scratch(const crn_haar_job *job, const sizes *s, float
     return d;
 }
 
-/* What is streamed goes in parts, so that reading and writing take turns quickly. */
+/* Streamed rows are processed in parts, to alternate quickly between reads and writes. */
 static int32_t part_width(const crn_haar_job *job, int32_t width)
 {
     int32_t part = PART_FLOATS / job->lanes / PART_STEP * PART_STEP;
@@ -72,7 +73,7 @@ static int32_t part_width(const crn_haar_job *job, int32_t width)
 
 /* --- forward --- */
 
-/* The two rows of pixels that will be read next. */
+/* Sets the next two rows of pixels, for prefetching. */
 static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int32_t x,
                          crn_haar_rows *g)
 {
@@ -84,8 +85,8 @@ static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int3
     }
 }
 
-/* Pixels from `x`, an even number, of two rows become
- * row `r` of a level's averages and differences. */
+/* Transforms pixels from `x`, an even number, of two rows to row `r` of a level's averages
+ * and differences. */
 static void forward_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
                          int32_t level, int32_t r, int32_t x, int32_t width, float *top,
                          float *bottom)
@@ -138,7 +139,7 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
               *bottom = top;
         if (y + 1 < s.height[0])
             bottom = crn_haar_read_row(job, &job->in, (int32_t)y + 1, 0, s.width[0], d.rows[0][1]);
-        /* Every second row of averages makes one of the next level. */
+        /* Every second row of averages yields one of the next level. */
         int32_t r = (int32_t)(y / 2);
         for (int32_t level = 1;; level++, r /= 2) {
             forward_rows(job, &s, &d, level, r, top, bottom);
@@ -154,7 +155,7 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
 
 /* --- inverse --- */
 
-/* What the next row of averages and differences of a level will be read from. */
+/* Sets the next rows of averages and differences of a level, for prefetching. */
 static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level, int32_t r,
                          int32_t x, crn_haar_rows *g)
 {
@@ -169,7 +170,8 @@ static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level,
     g->soon[3] = crn_haar_soon_row(job, in, below, wide + half, g->diagonal);
 }
 
-/* Pixels from `x`, an even number, of rows 2r and 2r + 1 of the averages of the level before. */
+/* Computes pixels from `x`, an even number, of rows 2r and 2r + 1 of the previous
+ * level's averages. */
 static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
                          int32_t level, int32_t r, int32_t x, int32_t width)
 {
@@ -181,7 +183,7 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_s
     g.average = d->rows[level][r & 1] + element / 2;
     if (level == job->levels)
         g.average = crn_haar_read_row(job, &job->averages, r, half, width - narrow, d->halves[0]);
-    g.row = g.average; /* of no pair nothing is read */
+    g.row = g.average; /* not read, as there are no pairs */
     if (narrow)
         g.row = crn_haar_read_row(job, in, r, wide + half, narrow, d->halves[1]);
     g.column = g.diagonal = d->zeros;
@@ -218,7 +220,7 @@ void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end,
     sizes s = set_sizes(job);
     strips_scratch d = set_scratch(job, &s, memory);
     for (int64_t y = begin; y < end && !crn_haar_is_over(job, 2); y += 2) {
-        /* The levels of which a new row of averages is needed. */
+        /* Levels for which a new row of averages is needed. */
         int32_t level = 1;
         while (level < job->levels && y % ((int64_t)2 << level) == 0)
             level++;

@@ -1,25 +1,25 @@
-/* Tiles to and back through several levels at once: pixels are read
- * again while they are in the first-level cache, so that differences
- * need no memory, and the picture is read and written once. */
+/* Denoising tile by tile, forward and back through several levels at once: differences are
+ * recomputed from pixels in the first-level cache instead of being stored, and the picture is read
+ * and written once. */
 #include "stages/openmp/haar/haar.h"
 
 #include <string.h>
 
-/* Pixels of a tile, as floats: with all that they become a small part of the second-level cache;
- * narrower tiles end before the processor has begun to read ahead. */
+/* Pixels of a tile, in floats: with its averages it is a small part of the second-level cache; with
+ * narrower tiles, rows end before the hardware prefetcher has started. */
 #define TILE_FLOATS 12288
 
-/* Pixels whose rows are whole lines of the cache. */
+/* Granularity in pixels: whole cache lines. */
 #define TILE_STEP 16
 
-/* Whole squares of the last level, but at the picture's end. */
+/* Whole squares of the last level, except at the picture's end. */
 typedef struct haar_tile {
     int32_t y, x;
     int32_t height[CRN_HAAR_FUSED_MAX + 1], width[CRN_HAAR_FUSED_MAX + 1]; /* by level */
     ptrdiff_t stride[CRN_HAAR_FUSED_MAX + 1];
-    float *averages[CRN_HAAR_FUSED_MAX + 1]; /* as they come; level 0: the pixels */
-    float *results[CRN_HAAR_FUSED_MAX + 1];  /* with soft differences */
-    float *spare[2];                         /* rows on their way in or out */
+    float *averages[CRN_HAAR_FUSED_MAX + 1]; /* level 0: the pixels */
+    float *results[CRN_HAAR_FUSED_MAX + 1];  /* after soft thresholding */
+    float *spare[2];                         /* buffers for rows that are not dense */
 } haar_tile;
 
 static int32_t tile_width(const crn_haar_job *job)
@@ -28,7 +28,7 @@ static int32_t tile_width(const crn_haar_job *job)
     int64_t step = side > TILE_STEP ? side : TILE_STEP;
     int64_t steps = TILE_FLOATS / (side * step * job->lanes), whole = job->in.width;
     int64_t width = (steps < 1 ? 1 : steps) * step, tiles = (whole + width - 1) / width;
-    /* Tiles of one size: none is narrow. */
+    /* Tiles of equal width, so that none is narrow. */
     width = ((whole + tiles - 1) / tiles + step - 1) / step * step;
     return width < whole ? (int32_t)width : job->in.width;
 }
@@ -39,7 +39,7 @@ static int32_t tile_height(const crn_haar_job *job)
     return side < job->in.height ? (int32_t)side : job->in.height;
 }
 
-/* Of one level. */
+/* Floats of one level. */
 static size_t level_floats(const crn_haar_job *job, int32_t level)
 {
     return crn_haar_row_floats(job, crn_haar_halved(tile_width(job), level)) *
@@ -59,7 +59,7 @@ static float *row_of(const haar_tile *t, float *const *levels, int32_t level, in
     return levels[level] + r * t->stride[level];
 }
 
-/* The two rows that row `r` of a level is made from, or makes. */
+/* Sets the two rows that row `r` of a level is computed from, or that it yields. */
 static void set_pixels(const haar_tile *t, int32_t level, int32_t r, crn_haar_rows *g)
 {
     bool is_pair = 2 * r + 1 < t->height[level - 1];
@@ -68,7 +68,8 @@ static void set_pixels(const haar_tile *t, int32_t level, int32_t r, crn_haar_ro
     g->bottom = is_pair ? row_of(t, t->averages, level - 1, 2 * r + 1) : g->top;
 }
 
-/* The rows of the next tile that stand where a tile's row `r` of the first level comes from. */
+/* Sets the next tile's rows at the position of this tile's row `r` of the first level,
+ * for prefetching. */
 static void set_soon(const crn_haar_job *job, const haar_tile *t, int32_t r, crn_haar_rows *g)
 {
     int64_t y = (int64_t)t->y + 2 * r, x = (int64_t)t->x + t->width[0];
@@ -76,7 +77,7 @@ static void set_soon(const crn_haar_job *job, const haar_tile *t, int32_t r, crn
         y += tile_height(job);
         x = 0;
     }
-    /* A narrower one with what stands before it. */
+    /* For a narrower tile, with the columns before it. */
     int32_t last = job->in.width - t->width[0];
     x = x < last ? x : last;
     g->soon[0] = crn_haar_soon_row(job, &job->in, y, (int32_t)x, g->top);
@@ -109,7 +110,7 @@ static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memor
     }
 }
 
-/* The averages of one level. */
+/* Computes the averages of one level. */
 static void average_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {
@@ -119,7 +120,8 @@ static void average_level(const crn_haar_job *job, const haar_tile *t, int32_t l
     }
 }
 
-/* The averages of the level before, with soft differences; those of the first are the result. */
+/* Computes the previous level's averages with soft-thresholded differences; those of level 0 are
+ * the result. */
 static void denoise_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {

@@ -1,4 +1,4 @@
-/* For haar_simd.c alone: each target's vector of floats, and the arithmetic on four of them. */
+/* Vector of floats per target and arithmetic on four of them. Only for haar_simd.c. */
 #ifndef CRN_STAGES_OPENMP_HAAR_VECTOR_H
 #define CRN_STAGES_OPENMP_HAAR_VECTOR_H
 
@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #include "stages/openmp/simd.h"
 
-/* Floats of a line of the cache. */
+/* Floats of a cache line. */
 #define CRN_HAAR_CACHE_LINE 16
 
 #if defined(CRN_TARGET_avx512)
@@ -22,7 +22,7 @@ CRN_INLINE vector set1(float value)
     return _mm512_set1_ps(value);
 }
 
-/* 0 where it is less; of a NaN, the NaN. */
+/* max(v, 0), NaN for NaN. */
 CRN_INLINE vector at_least_0(vector v)
 {
     return _mm512_max_ps(_mm512_setzero_ps(), v);
@@ -87,7 +87,7 @@ CRN_INLINE void write_at(float *at, vector v)
     memcpy(at, &v, sizeof v);
 }
 
-/* One line of the cache. */
+/* Streams one cache line. */
 CRN_INLINE void stream_line(const float *from, float *to)
 {
     for (int i = 0; i < CRN_HAAR_CACHE_LINE; i += CRN_HAAR_WIDE)
