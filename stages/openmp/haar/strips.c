@@ -18,9 +18,8 @@ typedef struct sizes {
 
 /* Row buffers of one thread. */
 typedef struct strips_scratch {
-    float
-        *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; level 0: rows that are not dense */
-    float *halves[4];                     /* the same for the transformed rows */
+    float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; 0: rows that are not dense */
+    float *halves[4];                       /* the same for the transformed rows */
     float *zeros, *unwanted;
 } strips_scratch;
 

@@ -1,5 +1,5 @@
-/* The fast morphology: memory, tiles, threads, and which passes make up an operation
- * (morphology.h). */
+/* CPU morphology, entry point: memory, tiles, threads, the passes of each
+ * operation (morphology.h). */
 #include "stages/openmp/morphology/morphology.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 #include "stages/serial/morphology.h"
 
 enum {
-    SLOT_ERODE,               /* 3 slots: the plan's */
-    SLOT_DILATE = 3,          /* 3 more */
-    SLOT_THREADS = 6,         /* what each thread works with */
-    CACHE_BYTES = 3 << 20,    /* of a tile: the second-level cache, and some more */
-    MEMORY_BYTES = 256 << 20, /* of a thread: with more, levels are not kept */
-    COLUMNS_LEAST = 256,      /* of a tile, in elements */
-    ROWS_LEAST = 64,          /* of a strip, where it has the choice */
+    SLOT_ERODE,               /* 3 slots of the erosion's plan */
+    SLOT_DILATE = 3,          /* 3 slots of the dilation's plan */
+    SLOT_THREADS = 6,         /* scratch of all threads */
+    CACHE_BYTES = 3 << 20,    /* per tile: a little more than the second-level cache */
+    MEMORY_BYTES = 256 << 20, /* per thread: beyond that, levels are not kept */
+    COLUMNS_LEAST = 256,      /* minimum width of a tile, in elements */
+    ROWS_LEAST = 64,          /* minimum height of a strip, unless the variant says otherwise */
     ELEMENTS_PER_THREAD = 1 << 19,
 };
 
-/* The rows that a tile's result and what it is subtracted from pass through. */
+/* Row buffers of a tile: the operands of a difference, and the result. */
 enum { SET_FIRST, SET_SECOND, SET_OUT, SETS };
 
 typedef struct morphology_job {
@@ -37,7 +37,7 @@ typedef struct morphology_tile {
     int32_t row, row_end, first, end;
 } morphology_tile;
 
-/* What a thread works with. */
+/* Scratch of one thread. */
 typedef struct morphology_scratch {
     crn_morphology_pass passes[2];
     uint8_t *memory[2];
@@ -54,7 +54,7 @@ static bool dilates(crn_morphology_operation operation)
     return operation != CRN_ERODE;
 }
 
-/* The second pass reads what the first makes. */
+/* True if the second pass reads the first one's output. */
 static bool is_chain(crn_morphology_operation operation)
 {
     return operation == CRN_OPEN || operation == CRN_CLOSE || operation == CRN_TOPHAT ||
@@ -71,7 +71,7 @@ static int32_t pass_count(crn_morphology_operation operation)
     return erodes(operation) && dilates(operation) ? 2 : 1;
 }
 
-/* Does pass `index` dilate? In a gradient, the first does. */
+/* True if pass `index` is a dilation. In a gradient, the first one is. */
 static bool pass_dilates(crn_morphology_operation operation, int32_t index)
 {
     switch (operation) {
@@ -125,7 +125,8 @@ static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int
     return pass;
 }
 
-/* The passes of a tile; of a chain the first has the columns that the second reads. */
+/* The passes of a tile; in a chain, the first pass also computes the columns that the second one
+ * reads outside of the tile. */
 static void make_passes(const morphology_job *j, int32_t first, int32_t end,
                         crn_morphology_pass *passes)
 {
@@ -154,7 +155,7 @@ static size_t set_bytes(const morphology_job *j, int32_t columns)
     return rounded(row_bytes(j, columns)) + 2 * CRN_MORPHOLOGY_SLOP;
 }
 
-/* Of the passes of a tile of that many columns, wherever it lies. */
+/* Bytes for the passes of any tile of that many columns. */
 static size_t pass_bytes(const morphology_job *j, int32_t columns)
 {
     crn_morphology_pass passes[2];
@@ -207,7 +208,7 @@ static void scatter(const crn_morphology_rows *out, int32_t row, int32_t first, 
     }
 }
 
-/* Rows of the result where they belong, or rows to be scattered. */
+/* The result's rows in the image if it is dense, else temporary rows to be scattered. */
 static void **rows_of_result(const morphology_job *j, const morphology_tile *t, int32_t row,
                              int32_t count, morphology_scratch *d)
 {
@@ -293,8 +294,8 @@ static void run_task(const morphology_job *j, int32_t index, uint8_t *memory, cr
         run_tile(j, &t, memory, pace);
 }
 
-/* As few tiles side by side as let their rows stay in the cache; but what tiles share is made
- * twice, and shall not be most of it. */
+/* The smallest number of tiles side by side whose rows stay in the cache, limited because the
+ * overlap of neighbouring tiles is computed twice. */
 static int32_t choose_tiles(const morphology_job *j)
 {
     int32_t width = j->in.width, tiles = 1;

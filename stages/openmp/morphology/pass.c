@@ -1,5 +1,5 @@
-/* An erosion or dilation running down a tile: rows come in, levels are made of them, levels are
- * merged into rows (morphology.h). */
+/* One erosion or dilation of a tile: rows are read, levels are computed from them, and levels are
+ * merged into output rows (morphology.h). */
 #include "stages/openmp/morphology/morphology.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static size_t size_of(const crn_morphology_pass *pass)
     return crn_morphology_is_f32(pass->kind) ? sizeof(float) : sizeof(uint8_t);
 }
 
-/* Bytes from a pixel to its neighbour. */
+/* Bytes from a pixel to its right neighbour. */
 static ptrdiff_t unit_of(const crn_morphology_pass *pass)
 {
     return (ptrdiff_t)size_of(pass) * pass->lanes;
@@ -33,7 +33,7 @@ static void set_neutral(crn_morphology_kind kind, void *to, size_t bytes)
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* Hands out memory piece by piece; only counts when `memory` is NULL. */
+/* Bump allocator; only counts if `memory` is NULL. */
 typedef struct pass_ground {
     uint8_t *memory;
     size_t taken;
@@ -72,10 +72,10 @@ static crn_morphology_ring take_ring(const crn_morphology_pass *pass,
                                 .bytes = (size_t)columns * (size_t)unit_of(pass)};
     if (keeps(pass, level))
         ring.rows = plan->above + plan->below + pass->block;
-    /* An odd number of cache lines, so that rows do not fall onto each other in the cache. */
+    /* An odd number of cache lines, so that rows are spread over the cache's sets. */
     ring.stride = ((ring.bytes + 2 * slop_of(pass) + 64 + 63) / 64 | 1) * 64;
     uint8_t *memory = take(g, ring.stride * (size_t)ring.rows);
-    /* Where the run that reads it begins shall be the beginning of a cache line. */
+    /* Aligns rows so that the run that reads this level begins at a cache line. */
     size_t ahead = (size_t)(unit_of(pass) * (plan->left + (level->used ? level->dx : 0)));
     if (memory)
         ring.memory = memory + slop_of(pass) + (64 - ahead % 64) % 64;
@@ -115,7 +115,7 @@ size_t crn_morphology_pass_bytes(const crn_morphology_pass *pass)
     return lay_out(&copy, NULL);
 }
 
-/* Where the picture's columns begin in a row of level 0. */
+/* Offset of the picture's first column in a row of level 0. */
 static ptrdiff_t data_offset(const crn_morphology_pass *pass)
 {
     return (pass->data_first - (pass->first - pass->plan->left)) * unit_of(pass);
@@ -145,7 +145,7 @@ void crn_morphology_pass_start(crn_morphology_pass *pass, void *memory, int32_t 
     set_neutral(pass->kind, pass->neutral, bytes_of_result(pass) + (size_t)(reach * unit_of(pass)));
 }
 
-/* --- rows come in --------------------------------------------------------------------------- */
+/* --- input rows ----------------------------------------------------------------------------- */
 
 const void *crn_morphology_row(const crn_morphology_rows *rows, int32_t row, int32_t first,
                                int32_t end, size_t size, void *gathered)
@@ -171,7 +171,7 @@ static uint8_t *ring_row(const crn_morphology_ring *ring, int32_t row)
     return ring->memory + (size_t)(ring->rows == 1 ? 0 : row % ring->rows) * ring->stride;
 }
 
-/* In whole cache lines: before and after the row is room. */
+/* Works on whole cache lines; rows have padding on both sides. */
 static void make_level(const crn_morphology_pass *pass, int32_t index, int32_t row)
 {
     const crn_morphology_level *level = &pass->plan->levels[index];
@@ -208,7 +208,7 @@ static void read_rows(crn_morphology_pass *pass, int32_t end)
     }
 }
 
-/* --- rows go out ---------------------------------------------------------------------------- */
+/* --- output rows ---------------------------------------------------------------------------- */
 
 static bool is_on_picture(const crn_morphology_pass *pass, int32_t row)
 {
@@ -235,7 +235,7 @@ static void make_stack(const crn_morphology_pass *pass, int32_t row, int32_t cou
     pass->kernels->stack(pass->kind, to, pass->rows, window, count, bytes_of_result(pass));
 }
 
-/* Where the block is not full, what is made of neutral rows goes into a row that nobody reads. */
+/* If the block is not full, surplus output rows go into a dummy row. */
 static void make_rhombus(const crn_morphology_pass *pass, int32_t row, int32_t count,
                          void *const *to)
 {
@@ -266,7 +266,7 @@ static void make_merged(const crn_morphology_pass *pass, int32_t row, void *to)
         if (!is_on_picture(pass, row + run->dy))
             continue;
         const crn_morphology_ring *ring = &pass->rings[run->level];
-        int32_t number = at + run->dy; /* mod `rows`: every level that is used has as many */
+        int32_t number = at + run->dy; /* mod `rows`, which is the same for all levels used */
         number = number < 0 ? number + rows : number < rows ? number : number - rows;
         pass->rows[count++] =
             ring->memory + (size_t)number * ring->stride + (run->dx + plan->left) * unit;
@@ -276,7 +276,7 @@ static void make_merged(const crn_morphology_pass *pass, int32_t row, void *to)
     pass->kernels->merge(pass->kind, to, pass->rows, count, bytes_of_result(pass));
 }
 
-/* Merges one run into pass->best, by doubling the length of what the row is made of. */
+/* Merges one run into pass->best, doubling the length by repeated merging. */
 static void merge_run(const crn_morphology_pass *pass, const crn_morphology_run *run, int32_t row)
 {
     ptrdiff_t unit = unit_of(pass);
@@ -318,8 +318,8 @@ static void make_raised(const crn_morphology_pass *pass, int32_t row, void *to)
         end = end < columns ? end : columns;
         if (first >= end)
             continue;
-        /* No height makes an infinite value finite, so with f32 what lies off the picture may be
-         * looked at. */
+        /* No height makes an infinite value finite, so for f32 neutral elements outside of the
+         * picture may be read. */
         bool everywhere = crn_morphology_is_f32(pass->kind);
         pass->raised[count++] = (crn_morphology_raised){
             .row = ring_row(&pass->rings[0], row + m->dy) + (m->dx + plan->left) * unit_of(pass),
@@ -331,7 +331,7 @@ static void make_raised(const crn_morphology_pass *pass, int32_t row, void *to)
     pass->kernels->raise(pass->kind, to, pass->raised, count, bytes_of_result(pass));
 }
 
-/* What a row takes, in the units of a pace. */
+/* Cost of a row, in the units of a pace. */
 static int64_t row_work(const crn_morphology_pass *pass)
 {
     const crn_morphology_plan *plan = pass->plan;

@@ -1,5 +1,5 @@
-/* An element becomes runs, and runs become levels
- * of lengths made from one another (morphology.h). */
+/* Decomposition of an element into runs (chords; Urbach and Wilkinson 2008), and of run lengths
+ * into levels, each computed from a shorter one (morphology.h). */
 #include "stages/openmp/morphology/morphology.h"
 
 #include <errno.h>
@@ -7,10 +7,11 @@
 
 #include "stages/element.h"
 
-/* Levels that stand between two lengths that runs have: each is up to 3 times the one before. */
+/* Maximum number of levels inserted between two run lengths: each is up to 3 times the
+ * previous one. */
 #define LEVELS_BETWEEN 16
 
-/* The part of an element that can lie on the picture at all. */
+/* The part of an element that can overlap the picture. */
 typedef struct plan_extent {
     const crn_element *element;
     bool dilate;
@@ -46,7 +47,7 @@ static void reach(crn_morphology_plan *plan, int32_t dx, int32_t dy, int32_t len
     plan->right = greater(plan->right, dx + length - 1);
 }
 
-/* Members `first` to `end` - 1 of the element's row y. */
+/* Adds the members `first` to `end` - 1 of the element's row y. */
 static void add_run(crn_morphology_plan *plan, const plan_extent *e, int32_t y, int32_t first,
                     int32_t end)
 {
@@ -64,7 +65,7 @@ static void add_run(crn_morphology_plan *plan, const plan_extent *e, int32_t y, 
     plan->runs[plan->run_count++] = run;
 }
 
-/* Where the disk begins in its row y: right of the anchor when it does not. */
+/* The first column of the disk in row y; right of the anchor if the row is empty. */
 static int32_t disk_begin(const crn_element *element, int32_t y)
 {
     int32_t low = 0, high = element->width / 2 + 1;
@@ -119,7 +120,7 @@ static void add_members(crn_morphology_plan *plan, const plan_extent *e, int32_t
     }
 }
 
-/* A level of that length from the last one, at most 3 times as long. */
+/* Adds a level computed from the last one, at most 3 times as long. */
 static void add_level(crn_morphology_plan *plan, int32_t length)
 {
     int32_t from = plan->level_count - 1, least = plan->levels[from].length;
@@ -133,7 +134,8 @@ static void add_level(crn_morphology_plan *plan, int32_t length)
     plan->levels[plan->level_count++] = level;
 }
 
-/* A level for that length, which is greater than all before, and what it takes to get there. */
+/* Adds a level of that length, longer than all others, with the intermediate levels that
+ * it needs. */
 static void climb_to(crn_morphology_plan *plan, int32_t length)
 {
     int32_t steps[LEVELS_BETWEEN], count = 0, last = plan->levels[plan->level_count - 1].length;
@@ -143,7 +145,7 @@ static void climb_to(crn_morphology_plan *plan, int32_t length)
         add_level(plan, steps[--count]);
 }
 
-/* level_of: by length, up to `longest`. */
+/* level_of: level by length, up to `longest`. */
 static void set_levels(crn_morphology_plan *plan, int32_t *level_of, int32_t longest)
 {
     plan->levels[0] = (crn_morphology_level){.length = 1};
@@ -166,8 +168,8 @@ static void set_levels(crn_morphology_plan *plan, int32_t *level_of, int32_t lon
     }
 }
 
-/* The longest length, where but one run has it, is not worth a level: the run becomes those that
- * the level would be made from. */
+/* If only one run has the longest length, a level for it does not pay off: the run is replaced by
+ * the runs that the level would be computed from. */
 static void split_longest(crn_morphology_plan *plan)
 {
     crn_morphology_level *last = &plan->levels[plan->level_count - 1];
@@ -204,7 +206,7 @@ static bool is_stack(const crn_morphology_plan *plan)
     return plan->run_count > 0;
 }
 
-/* The radius if it is a rhombus that has kernels of its own, or 0. */
+/* The radius if the element is a rhombus with special kernels, or 0. */
 static int32_t rhombus_radius(const crn_morphology_plan *plan)
 {
     int32_t radius = (int32_t)(plan->run_count / 2);
@@ -230,7 +232,7 @@ int crn_morphology_make_plan(crn_context *context, int32_t slot, const crn_eleme
     crn_morphology_plan plan = {.is_flat = !element->heights};
     size_t each =
         plan.is_flat ? (columns + 1) / 2 * sizeof *plan.runs : columns * sizeof *plan.members;
-    size_t more = plan.is_flat ? 2 * sizeof *plan.runs : 0; /* split_longest's */
+    size_t more = plan.is_flat ? 2 * sizeof *plan.runs : 0; /* runs added by split_longest */
     void *list = crn_context_scratch(context, slot, rows * each + more);
     plan.levels =
         crn_context_scratch(context, slot + 1, (columns + LEVELS_BETWEEN) * sizeof *plan.levels);

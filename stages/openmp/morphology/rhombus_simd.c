@@ -1,4 +1,4 @@
-/* A small rhombus, the disk of 3 or 5 pixels: runs are made and merged in registers. */
+/* Small rhombi, the disks of 3 and 5 pixels: runs are computed and merged in registers. */
 #include "stages/openmp/morphology/vector.h"
 #include "stages/openmp/simd.h"
 
@@ -12,16 +12,16 @@ _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are mad
 
 #define RADIUS_MOST 2
 
-/* clang leaves loops as they are, and with them the results in memory, unless told. */
+/* Unless told, clang does not unroll these loops and keeps the results in memory. */
 #if defined(__clang__)
 #define WHOLLY _Pragma("clang loop unroll(full)")
 #else
 #define WHOLLY CRN_MORPHOLOGY_UNROLL
 #endif
 
-/* The vector that lies `bytes` beside `row`, which begins a cache line. A load across the border of
- * two lines costs more than twice as much as one within a line, so it is made from two whole lines
- * where `bytes` is known to the compiler. */
+/* The vector `bytes` away from `row`, which begins at a cache line. A load that crosses a cache
+ * line costs more than twice as much as one within a line, so it is assembled from two whole lines
+ * if `bytes` is a compile-time constant. */
 #if defined(CRN_TARGET_avx512)
 
 #define SHIFTS true
@@ -38,7 +38,7 @@ _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are mad
     case n:                                                                                        \
         return _mm512_alignr_epi8(high, low, n);
 
-/* The 64 bytes from number 4 * `words` of low and high on. */
+/* 64 bytes of low:high, starting at byte 4 * `words`. */
 CRN_INLINE vector shift_words(vector high, vector low, int32_t words)
 {
     switch (words) {
@@ -50,7 +50,7 @@ CRN_INLINE vector shift_words(vector high, vector low, int32_t words)
     }
 }
 
-/* Within each 16 bytes. */
+/* The same by bytes, within each 16 bytes. */
 CRN_INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
 {
     switch (bytes) {
@@ -82,7 +82,7 @@ CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 
 #endif
 
-/* The extremes of 1, 3 and 5 pixels about each; is_known: the compiler knows `unit`. */
+/* Extremes of 1, 3 and 5 pixels centred on each; is_known: `unit` is a compile-time constant. */
 CRN_INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
                              const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
 {
@@ -97,7 +97,8 @@ CRN_INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_k
     }
 }
 
-/* Row i lies in the windows of the results i - 2 radius to i; `k` rows below the top of one's. */
+/* Merges row i into a result, one of i - 2 radius to i, in whose window it is `k` rows below
+ * the top. */
 CRN_INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32_t k,
                           const vector lengths[RADIUS_MOST + 1], vector v[ROWS_AT_ONCE])
 {
@@ -163,7 +164,7 @@ CRN_INLINE void rhombus_unit(crn_morphology_kind kind, int32_t radius, bool is_k
     }
 }
 
-/* One plane, three and twelve are what there mostly is. */
+/* Specialised for 1, 3 and 12 planes, the most frequent ones. */
 CRN_INLINE void rhombus_kind(crn_morphology_kind kind, int32_t radius, void *const *to,
                              const uint8_t *const *rows, ptrdiff_t unit, size_t bytes)
 {

@@ -1,4 +1,4 @@
-/* What morphology does to rows; compiled once per target. */
+/* Row operations of morphology; compiled once per target. */
 #include "stages/openmp/morphology/morphology.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static void load_row(crn_morphology_kind kind, void *to, const void *from, size_
 
 /* --- merge ---------------------------------------------------------------------------------- */
 
-/* The extreme of rows[0] to rows[count - 1], at x; `at_once` vectors, in registers. */
+/* Extreme of rows[0] to rows[count - 1] at x; `at_once` vectors, in registers. */
 CRN_INLINE void merge_at(crn_morphology_kind kind, size_t at_once, vector *v,
                          const uint8_t *const *rows, size_t count, size_t x)
 {
@@ -111,9 +111,9 @@ static void merge_rows(crn_morphology_kind kind, void *to, const void *const *ro
 /* --- stack ---------------------------------------------------------------------------------- */
 
 /*
- * `count` <= window results share the rows that lie in all their windows. What the first has above
- * those and the last below is merged row by row, and each result takes what it needs of it (van
- * Herk 1992, Gil and Werman 1993, in registers). `at_once` vectors side by side: v[row][vector].
+ * Van Herk / Gil-Werman (1992, 1993) in registers: `count` <= window results share the rows that
+ * lie in all their windows. The rows above and below those are merged cumulatively, and each result
+ * takes the prefix that it needs. `at_once` vectors side by side: v[row][vector].
  */
 CRN_INLINE
     void stack_at(crn_morphology_kind kind, size_t at_once, const void *const *rows, int32_t window,
@@ -145,7 +145,7 @@ CRN_INLINE
     }
 }
 
-/* A window of three, where two results and the next two share a row as well. */
+/* A window of three, in which two results and the next two also share a row. */
 CRN_INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const void *const *rows,
                                int32_t count, size_t x,
                                vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE])
@@ -202,7 +202,7 @@ CRN_INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t co
     }
 }
 
-/* Returns how many of the results it made. */
+/* Computes as many of the results as fit into registers; returns their number. */
 CRN_INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void *const *rows,
                               int32_t window, int32_t count, size_t bytes)
 {
@@ -259,7 +259,7 @@ CRN_INLINE vector raised(crn_morphology_kind kind, const uint8_t *from, float he
     return crn_sub_u8(v, crn_set1_u8(height < 0 ? (uint8_t)-height : 0));
 }
 
-/* All members lie on the picture, for as many elements as `at_once` vectors have. */
+/* All members lie on the picture, for the elements of `at_once` vectors. */
 CRN_INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
                             const crn_morphology_raised *members, size_t count, size_t x)
 {
@@ -275,7 +275,7 @@ CRN_INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
     }
 }
 
-/* u8 near the picture's sides. */
+/* u8 near the picture's left and right sides. */
 static void raise_beside(bool greatest, uint8_t *to, const crn_morphology_raised *members,
                          size_t count, ptrdiff_t from, ptrdiff_t until)
 {

@@ -1,4 +1,4 @@
-/* What a vector is to the morphology of one target. Only for its *_simd.c. */
+/* Vector type and operations of morphology, per target. Only for its *_simd.c files. */
 #ifndef CRN_STAGES_OPENMP_MORPHOLOGY_VECTOR_H
 #define CRN_STAGES_OPENMP_MORPHOLOGY_VECTOR_H
 
@@ -16,13 +16,13 @@
 #define CRN_MORPHOLOGY_UNROLL
 #endif
 
-/* Each target says what a vector is, and what can be done with one. Of two floats the first counts
- * only when it is less (greater) than the second: so a NaN that comes first never does. */
+/* Each target defines a vector type and its operations. Of two floats the first is used only if it
+ * is less (greater) than the second, so a NaN as first operand is never used. */
 #if defined(CRN_TARGET_avx512)
 
 typedef __m512i vector;
 #define CRN_MORPHOLOGY_VECTOR_BYTES  64
-#define CRN_MORPHOLOGY_STACK_MAX     16 /* rows of a result in registers */
+#define CRN_MORPHOLOGY_STACK_MAX     16 /* output rows in registers */
 #define CRN_MORPHOLOGY_MERGE_AT_ONCE 8  /* vectors */
 #define crn_load_vector(p)           _mm512_loadu_si512(p)
 #define crn_store_vector(p, v)       _mm512_storeu_si512(p, v)
@@ -141,7 +141,7 @@ CRN_INLINE vector load_part(const void *from, size_t bytes)
 
 #endif
 
-/* Compiles `call`, an inline function of a constant kind, for each kind. */
+/* Expands `call`, an inline function of a constant kind, for each kind. */
 #define CRN_MORPHOLOGY_FOR_EACH_KIND(kind, call, ...)                                              \
     switch (kind) {                                                                                \
     case CRN_LEAST_U8:                                                                             \

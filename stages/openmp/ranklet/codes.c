@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A row of the tile's pixels, in the image's type, side by side. */
+/* A row of the tile's pixels, dense, in the image's type. */
 static const void *row_of(const crn_ranklet_place *place, int32_t y)
 {
     const crn_image *in = place->in;

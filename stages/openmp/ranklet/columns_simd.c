@@ -1,10 +1,10 @@
 /*
- * Larger windows. Every column of the picture keeps, for the h pixels of it that the windows of a
- * row see, how many there are of each value in the upper and in the lower half, and what each value
- * scores: score(v) = sum over its pixels q of sign(v - q). All of it adds up over columns, so a
- * window's quarters a, b, c and its score come from its neighbour's by adding one column and taking
- * another off, and AW is the product sum over v of a(v) score(v). Nothing is summed up over values
- * but these products. From row to row a column changes by two pixels.
+ * Columns variant, for larger windows. For every column of the picture, over the h pixels that the
+ * windows of a row cover, it keeps the histograms of the upper and lower half and the score of each
+ * value: score(v) = sum over its pixels q of sign(v - q). All are additive over columns, so a
+ * window's quarters a, b, c and its score follow from its neighbour's by adding one column and
+ * subtracting another, and AW is the inner product sum over v of a(v) score(v), the only sum over
+ * values. From row to row a column changes by two pixels.
  */
 #include <string.h>
 
@@ -34,11 +34,11 @@ typedef uint32_t quad_u32 __attribute__((vector_size(16)));
 #define LANES16 (BYTES / 2)
 #define LANES32 (BYTES / 4)
 
-/* Vectors of values that stay in registers while a row is run through. */
+/* Vectors of values that stay in registers throughout a row. */
 #define BLOCK16 (BYTES == 64 ? 4 : 2)
 #define BLOCK32 2
 
-/* The sums of three vectors. */
+/* Horizontal sums of three vectors. */
 static inline __attribute__((always_inline)) quad add_across(v32 a, v32 b, v32 c)
 {
 #if defined(CRN_TARGET_avx512)
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) quad add_across(v32 a, v32 b, v32 c
 #endif
 }
 
-/* Pairs of products, added up. */
+/* Multiplies and adds adjacent pairs of products. */
 static inline __attribute__((always_inline)) v32 multiply16(v16 a, v16 b)
 {
 #if defined(CRN_TARGET_avx512)
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) v32 load_count32(const int16_t *p)
 
 /* --- a row of positions ----------------------------------------------------------------------- */
 
-/* Sums of a block of values in 16 bits; `count` and `score` load a vector of a column's. */
+/* Sums of a block of values in 16 bits; `count` and `score` load a vector of a column's arrays. */
 #define ROW_16(name, type, count, score)                                                           \
     static void name(const crn_ranklet_tile *tile, const type *columns, quad *sums)                \
     {                                                                                              \
@@ -145,12 +145,12 @@ static inline __attribute__((always_inline)) v32 load_count32(const int16_t *p)
 ROW_16(row_8, uint8_t, load_count8, load_score8)
 ROW_16(row_16, int16_t, load_count16, load_count16)
 
-/* What is kept of a window in 32 bits, and the step to its neighbour. */
+/* A window's counts and scores in 32 bits, and the step to its neighbour. */
 typedef struct wide {
     v32 a[BLOCK32], b[BLOCK32], c[BLOCK32], g[BLOCK32];
 } wide;
 
-/* The window's first position; `p` its first column. */
+/* Initialises them for the first position; `p` is its first column. */
 static inline __attribute__((always_inline)) wide wide_start(const crn_ranklet_tile *tile,
                                                              const int16_t *p)
 {
@@ -184,7 +184,7 @@ static inline __attribute__((always_inline)) void wide_step(const crn_ranklet_ti
     }
 }
 
-/* Products of 32 bits in 64, neighbours added up. */
+/* Products of 32 bits in 64, adjacent ones added. */
 static inline __attribute__((always_inline)) v64 multiply32(v32 a, v32 b)
 {
 #if defined(CRN_TARGET_avx512)
@@ -209,8 +209,7 @@ static inline int64_t add_across64(v64 a)
     return sum;
 }
 
-/* Sums in 32 bits: all of them, or as much of them as is left modulo 2^32, then with the first
- * position's in full. */
+/* Sums in 32 bits: complete, or modulo 2^32 with the first position's complete. */
 static void row_32(const crn_ranklet_tile *tile, const int16_t *columns, quad *sums, int64_t *full)
 {
     const ptrdiff_t size = 3 * (ptrdiff_t)tile->bins;
@@ -254,7 +253,7 @@ static void row_64(const crn_ranklet_tile *tile, const int16_t *columns, int64_t
     }
 }
 
-/* One value after the other, for windows of any size. */
+/* Scalar: one value after the other, for windows of any size. */
 static void row_any(const crn_ranklet_tile *tile, const int64_t *columns, int64_t (*sums)[4])
 {
     const ptrdiff_t size = 3 * (ptrdiff_t)tile->bins, lower = tile->bins;
@@ -307,12 +306,12 @@ void CRN_TARGETED(crn_ranklet_columns_row)(crn_ranklet_tile *tile, int32_t y)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* sign(k - 255): from 255 - p on, what the values 0 ... score against p. */
+/* sign(k - 255): from index 255 - p on, the scores of the values 0 ... against p. */
 static const int8_t steps8[512] = {[0 ... 254] = -1, [256 ... 511] = 1};
 static const int16_t steps16[512] = {[0 ... 254] = -1, [256 ... 511] = 1};
 
-/* The columns of the first row of windows, and their step to the next: type of counts, of scores,
- * and the table of steps. */
+/* Builds the columns of the first row of windows, and advances them to the next: type of counts,
+ * type of scores, table of signs. */
 #define COLUMNS(name, type, steps_type, steps)                                                     \
     static void name##_clip(const crn_ranklet_tile *tile, type *column)                            \
     {                                                                                              \

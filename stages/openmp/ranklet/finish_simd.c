@@ -1,4 +1,4 @@
-/* Sums become R; compiled once per target. */
+/* Conversion of sums to R; compiled once per target. */
 #include <stdbool.h>
 
 #include "stages/openmp/ranklet/ranklet.h"
@@ -14,7 +14,7 @@ static void split_64(const crn_ranklet_tile *tile, const int64_t (*sums)[4])
     }
 }
 
-/* From the first position's on, each sum differs from its neighbour's by less than 2^31. */
+/* Restores complete sums from the first position's: neighbours differ by less than 2^31. */
 static void split_wrapped(const crn_ranklet_tile *tile, const int64_t *full,
                           const uint32_t (*sums)[4])
 {
@@ -54,7 +54,7 @@ void CRN_TARGETED(crn_ranklet_split)(const crn_ranklet_tile *tile, int32_t y)
         split_32(tile, sums);
 }
 
-/* Dividing by a power of two is multiplying by its inverse, to the last bit. */
+/* Division by a power of two is exactly multiplication by its inverse. */
 static inline bool has_inverse(double divisor)
 {
     int64_t whole = (int64_t)divisor;

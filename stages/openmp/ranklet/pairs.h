@@ -1,12 +1,12 @@
 /*
- * Smaller windows, for codes of 8 or of 16 bits: a ranklet_pairs*_simd.c says of which before it
- * includes this.
+ * Pairs variant, for smaller windows and codes of 8 or 16 bits: a ranklet_pairs*_simd.c selects the
+ * code type before it includes this.
  *
  * For two rows of pixels, `down` rows apart, and a displacement d along them, pairs(d) at (y, x) is
- * the sum of sign(p - q) over p in the half window's height of pixels from (y, x) downwards and q
- * in as many from (y + down, x + d). Going down a row changes 2 (2 half - 1) of its half^2 pairs,
- * and all positions of a row go through the same at once. A sum over two quarters, as AB, is the
- * sum of such pairs(d), each as often as the quarters have columns d apart.
+ * the sum of sign(p - q) over the column of half a window's height of pixels p from (y, x)
+ * downwards, and as many q from (y + down, x + d). Moving down a row changes 2 (2 half - 1) of its
+ * half^2 pairs, and all positions of a row are updated alike. A sum over two quarters, such as AB,
+ * is the sum of pairs(d), each as often as the quarters have columns d apart.
  *
  * Quarters beside each other (AB, CD) need pairs with down = 0 and d from 1 to width - 1; all
  * others (AC, BD, AD, BC) pairs with down = half the height, and d from -(width - 1) to width - 1.
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) crn_codes crn_codes_compare(crn_cod
 #endif
 }
 
-/* `half` pixels from p downwards against as many from q downwards. */
+/* Compares `half` pixels from p downwards with as many from q downwards. */
 static inline __attribute__((always_inline)) crn_codes
 crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
 {
@@ -86,15 +86,15 @@ crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t ha
     return sum;
 }
 
-/* The same a row further down: what p and q were the first of goes, what comes after their last
- * comes. */
+/* Updates that sum from one row to the next: the pairs with the first pixel of p or q are removed,
+ * those with the new last pixels are added. */
 static inline __attribute__((always_inline)) crn_codes
 crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
 {
     crn_codes p_gone = crn_codes_load(p), q_gone = crn_codes_load(q);
     crn_codes p_come = crn_codes_load(p + half * stride);
     crn_codes q_come = crn_codes_load(q + half * stride);
-    crn_codes more = {0}; /* in two sums, which need not wait for each other */
+    crn_codes more = {0}; /* two independent sums, to hide latency */
     sum = crn_codes_compare(sum, q_gone, p_gone);
     more = crn_codes_compare(more, p_come, q_come);
     for (int32_t i = 1; i < half; i++) {
@@ -107,11 +107,11 @@ crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q, ptrdiff_t st
     return sum + more;
 }
 
-/* Below this, all pairs are fewer than those that change. */
+/* For smaller halves, all pairs are fewer than those that change. */
 #define CRN_PAIRS_HALF_NEXT 4
 
-/* pairs(d) of all displacements, first to last, of the row y; from scratch, or from the row
- * before. `pairs` is their first row. */
+/* Computes pairs(d) of row y for all displacements, from scratch (`anew`) or from the previous row.
+ * `pairs` is the row of displacement `first`. */
 static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs, int32_t first,
                                   int32_t last, int32_t down, int32_t y, bool anew)
 {
@@ -129,10 +129,8 @@ static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs,
         }
 }
 
-/*
- * Of a row of pairs, from their displacement 0 on: the sum over two quarters whose first columns
- * lie `apart`, at x.
- */
+/* The sums at x over two quarters whose first columns are `apart` columns apart. `pairs` is the row
+ * of displacement 0. */
 static inline __attribute__((always_inline)) crn_pair_sums
 crn_pairs_quarters(const crn_ranklet_tile *tile, const crn_code *pairs, int32_t apart, int32_t x)
 {
@@ -154,7 +152,7 @@ static inline crn_pair_sum *crn_pairs_ring(const crn_ranklet_tile *tile, int32_t
     return (crn_pair_sum *)tile->rings + y % (tile->height / 2 + 1) * tile->pairs_stride;
 }
 
-/* The rows of pairs: first those of neighbours (down = 0), then the others, at d = 0. */
+/* Rows of pairs: of quarters beside each other (down = 0), and of the others, at d = 0. */
 static inline crn_code *crn_pairs_beside(const crn_ranklet_tile *tile)
 {
     return tile->pairs;
@@ -165,7 +163,7 @@ static inline crn_code *crn_pairs_below(const crn_ranklet_tile *tile)
     return (crn_code *)tile->pairs + (2 * tile->width - 2) * tile->pairs_stride;
 }
 
-/* The row of AB at y, into its ring. */
+/* Computes row y of AB and stores it in its ring. */
 static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool anew)
 {
     crn_code *pairs = crn_pairs_beside(tile);
@@ -178,17 +176,17 @@ static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool an
     }
 }
 
-/* `count` rounded up to whole vectors of `lanes`. */
+/* `count` rounded up to whole vectors of `lanes` elements. */
 static inline int32_t crn_pairs_whole(int32_t count, int32_t lanes)
 {
     return (count + lanes - 1) / lanes * lanes;
 }
 
 /*
- * The last vector of a row of sums reads on beyond the last position: up to a window's width into
- * the rows of pairs, half of one into the row of AC. That is further than they are written, so the
- * rest is cleared, once a tile. What comes of it is read by nobody, but a sum of whatever lay there
- * may overflow.
+ * Clears the padding of rows, once per tile. The last vector of a row of sums reads past the last
+ * position: up to a window's width into the rows of pairs, half of one into the row of AC, which is
+ * further than they are written. The results there are not used, but a sum of uninitialised values
+ * might overflow.
  */
 static inline void crn_pairs_clear(const crn_ranklet_tile *tile)
 {
@@ -205,7 +203,7 @@ static inline void crn_pairs_clear(const crn_ranklet_tile *tile)
         memset(ac + ac_sums, 0, (size_t)(sums + half - ac_sums) * sizeof *ac);
 }
 
-/* What goes before row y can be told: CD is AB half a window further down. */
+/* Computes what row y depends on: CD is AB half a window further down. */
 static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool anew)
 {
     const int32_t last = tile->width - 1;
@@ -219,7 +217,7 @@ static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bo
     crn_pairs_rows(tile, first, -last, last, tile->height / 2, y, anew);
 }
 
-/* The row y of all three sums. */
+/* Computes row y of all three sums. */
 static inline void crn_pairs_sum(const crn_ranklet_tile *tile, int32_t y)
 {
     const int32_t half = tile->width / 2;

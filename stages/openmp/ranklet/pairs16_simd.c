@@ -1,4 +1,4 @@
-/* Smaller windows, of codes of 16 bits (pairs.h). */
+/* Pairs variant for 16-bit codes (pairs.h). */
 #define CRN_RANKLET_CODE int16_t
 #define CRN_RANKLET_SUM  int32_t
 #define CRN_RANKLET_BITS 16

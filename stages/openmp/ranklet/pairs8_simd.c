@@ -1,4 +1,4 @@
-/* Smaller windows, of codes of 8 bits (pairs.h). */
+/* Pairs variant for 8-bit codes (pairs.h). */
 #define CRN_RANKLET_CODE int8_t
 #define CRN_RANKLET_SUM  int16_t
 #define CRN_RANKLET_BITS 8

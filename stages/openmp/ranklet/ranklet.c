@@ -1,4 +1,4 @@
-/* The fast ranklets: tiles, threads and scratch memory (ranklet.h). */
+/* CPU ranklets, entry point: tiles, threads and scratch memory (ranklet.h). */
 #include "stages/openmp/ranklet/codes.h"
 
 #include <errno.h>
@@ -21,17 +21,18 @@ enum {
     SLOTS,
 };
 
-/* Counts of a tile's columns, and rows of pairs, that stay in the second and the first cache. */
+/* Bytes of a tile's column counts and of its rows of pairs, which fit into the second- and
+ * first-level cache. */
 #define COUNTS_BYTES (640 << 10)
 #define PAIRS_BYTES  (40 << 10)
 
-/* Sums of all rows of a tile, where it is gone over several times. */
+/* Bytes of the sums of all rows of a tile, if it takes several sweeps. */
 #define SUMS_BYTES (4 << 20)
 
-/* Below this a thread more costs more than it brings. */
+/* With less work an extra thread costs more than it saves. */
 #define NS_PER_THREAD 100000
 
-/* More tiles than threads: not all take the same time. */
+/* More tiles than threads, for load balancing. */
 #define TILES_PER_THREAD 4
 
 static const crn_ranklet_target targets[CRN_TARGETS] = {
@@ -49,10 +50,10 @@ static const crn_ranklet_target targets[CRN_TARGETS] = {
     [CRN_AVX512] = TARGET(avx512),
 };
 
-/* A thread's memory. */
+/* Scratch memory of one thread. */
 typedef struct ranklet_scratch {
-    uint16_t *line;   /* a row of pixels, where memory has steps */
-    uint16_t *values; /* the tile's, of 16 bits */
+    uint16_t *line;   /* a row of pixels, if rows are not dense */
+    uint16_t *values; /* 16-bit codes of the tile */
     uint16_t *ranks;  /* by value */
     uint8_t *codes;
     void *counts, *sums, *pairs, *rings, *results[3];
@@ -66,11 +67,11 @@ typedef struct ranklet_job {
     const crn_ranklet_variant *way;
     const crn_ranklet_target *target;
     crn_ranklet_width counts_width;
-    int32_t rows, columns;  /* of a tile, at most */
-    int32_t strips, stacks; /* tiles down and along a plane */
-    ptrdiff_t stride;       /* of a row of codes, with what may be read beside it */
+    int32_t rows, columns;  /* maximum size of a tile */
+    int32_t strips, stacks; /* numbers of tiles down and along a plane */
+    ptrdiff_t stride;       /* of a row of codes, with padding */
     ptrdiff_t pairs_stride;
-    size_t bytes[SLOTS]; /* a thread's */
+    size_t bytes[SLOTS]; /* per thread */
     uint8_t *memory[SLOTS];
 } ranklet_job;
 
@@ -88,9 +89,9 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
         return params->height <= INT8_MAX ? CRN_RANKLET_8 : CRN_RANKLET_16;
     if (params->height > INT16_MAX || area > INT32_MAX)
         return CRN_RANKLET_ANY;
-    /* AW is at most a quarter of area^2. A step along the row changes a by its columns that come
-     * and go, each pixel of which counts at most the area, and the score of every pixel of a by at
-     * most 2 height. */
+    /* AW is at most a quarter of area^2. A step along the row adds and removes columns of a, each
+     * pixel of which counts at most the area, and changes the score of every pixel of a by at most
+     * 2 height. */
     if (area <= 92680)
         return CRN_RANKLET_32;
     return area * params->height <= (int64_t)1 << 30 ? CRN_RANKLET_WRAPPED : CRN_RANKLET_64;
@@ -98,7 +99,7 @@ crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params)
 
 /* --- a tile --- */
 
-/* What a position costs, in about nanoseconds of a busy machine. */
+/* Estimated cost of a position, in nanoseconds of a busy machine. */
 static double pairs_ns(const crn_ranklet_params *params, int32_t code_bits)
 {
     return 0.006 * code_bits * params->width * params->height + 0.5;
@@ -110,7 +111,7 @@ static double columns_ns(crn_ranklet_width width)
     return ns[width];
 }
 
-/* A row of positions, in the units of a pace. */
+/* Cost of a row of positions, in the units of a pace. */
 static int64_t row_work(const crn_ranklet_tile *tile, double ns)
 {
     return (int64_t)((tile->columns + tile->width) * ns);
@@ -155,7 +156,8 @@ static void run_pairs(const ranklet_job *j, ranklet_scratch *d, const crn_rankle
     }
 }
 
-/* All rows, for some of the values: `first` and `last` of those times. */
+/* One sweep over all rows, for a range of values; `first` and `last` mark the first and
+ * last sweep. */
 static void run_columns_once(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
                              crn_ranklet_tile *tile, bool first, bool last)
 {
@@ -253,7 +255,7 @@ static size_t rounded(size_t bytes)
     return (bytes + 127) / 64 * 64;
 }
 
-/* What a thread needs at most of each slot. */
+/* Sets the bytes that a thread needs of each slot. */
 static void set_bytes(ranklet_job *j)
 {
     const size_t width = (size_t)j->params->width, height = (size_t)j->params->height;
@@ -348,7 +350,7 @@ static int32_t between(int64_t value, int64_t least, int64_t most)
     return (int32_t)(value < least ? least : value);
 }
 
-/* Tiles as wide as the caches like, and as high as leaves enough of them for all threads. */
+/* Tiles as wide as the caches allow, and high enough to leave some for every thread. */
 static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params,
                       const crn_image *in, const crn_image *out, double ns)
 {
@@ -360,7 +362,8 @@ static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params
     way->columns = between(columns, params->width > 128 ? params->width : 128, out->width);
     int64_t stacks = (out->width - 1) / way->columns + 1, rows = out->height;
     if (way->threads > 1) {
-        /* Pairs are cheaper to begin beside each other, columns below each other. */
+        /* Pairs start more cheaply with tiles beside each other, columns with tiles below
+         * each other. */
         int64_t tiles = (int64_t)way->threads * (pairs ? 2 : TILES_PER_THREAD);
         int64_t most = out->width / (6 * (int64_t)params->width) + 1;
         int64_t more = (tiles - 1) / in->planes + 1;

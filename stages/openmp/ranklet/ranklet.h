@@ -1,9 +1,9 @@
 /*
- * The fast ranklets: what its files share.
+ * The CPU ranklets (openmp): types and functions shared by its files.
  *
- *   ranklet.c               the entry: tiles, threads, scratch memory
- *   columns_simd.c          larger windows: counts per column, added up along a row
- *   pairs8_simd.c,  smaller windows: pairs of pixels compared, a row at a time
+ *   ranklet.c               entry point: tiles, threads, scratch memory
+ *   columns_simd.c          larger windows: histograms per column, summed along a row
+ *   pairs8_simd.c,  smaller windows: comparisons of pixel pairs, a row at a time
  *   pairs16_simd.c
  *   finish_simd.c           sums become R
  *
@@ -24,57 +24,55 @@
 #include "stages/openmp/simd.h"
 #include "stages/ops.h"
 
-/* A vector's elements: rows of codes and sums may be read, and the thread's own written, so far
- * beyond their end. */
+/* Padding in elements, one vector's: rows of codes and sums may be read, and those in scratch
+ * memory written, that far past their end. */
 #define CRN_RANKLET_MARGIN 64
 
-/* Values that a tile's counts tell apart at once. */
+/* Number of histogram bins. */
 #define CRN_RANKLET_BINS 256
 
-/* How the columns of a tile are counted: by what the window's numbers need. */
+/* Integer widths used in the columns variant, by the size of the window. */
 typedef enum crn_ranklet_width {
-    CRN_RANKLET_8,       /* counts of 8 bits, added up in 16 */
-    CRN_RANKLET_16,      /* counts and their sums of 16 bits */
-    CRN_RANKLET_32,      /* counts of 16, sums of 32 bits, as the products' sums */
-    CRN_RANKLET_WRAPPED, /* the same, the products' sums modulo 2^32: neighbours differ by less */
-    CRN_RANKLET_64,      /* the same, the products' sums of 64 bits */
+    CRN_RANKLET_8,       /* 8-bit counts, 16-bit sums */
+    CRN_RANKLET_16,      /* 16-bit counts and sums */
+    CRN_RANKLET_32,      /* 16-bit counts, 32-bit sums and sums of products */
+    CRN_RANKLET_WRAPPED, /* the same, sums of products modulo 2^32: neighbours differ by less */
+    CRN_RANKLET_64,      /* the same, 64-bit sums of products */
     CRN_RANKLET_ANY,
 } crn_ranklet_width;
 
-/*
- * What a task works on: so many rows and columns of positions, and the pixels under their windows
- * as codes, which are in the same order as the values.
- */
+/* A task: a rectangle of window positions, and the pixels under their windows as codes, which have
+ * the same order as the values. */
 typedef struct crn_ranklet_tile {
     int32_t width, height; /* of the window */
     int32_t rows, columns; /* of positions */
-    const void *codes;     /* of (rows + height - 1) rows, their first element */
+    const void *codes;     /* (rows + height - 1) rows; points at the first element */
     ptrdiff_t stride;      /* from row to row of codes, in elements */
 
-    /* Columns: */
+    /* Columns variant: */
     crn_ranklet_width counts_width;
-    int32_t bins; /* a multiple of 128; codes are below */
-    bool clipped; /* codes 0 and bins - 1 are of values beyond, to be compared with but not
-                     counted */
-    void *counts; /* per column, `bins` each: of the upper half, of the lower half, and what a value
-                     scores against the whole column */
-    void *sums;   /* per row CRN_RANKLET_FULL_BYTES, with the first position's AW, BW, CW in int64_t
-                     where they are WRAPPED, then per position AW, BW, CW and a gap in int32_t; from
-                     64 on, per position the same in int64_t */
+    int32_t bins; /* a multiple of 128; greater than all codes */
+    bool clipped; /* codes 0 and bins - 1 stand for values out of range, which are compared with but
+                     not counted */
+    void *counts; /* per column, three arrays of `bins`: histogram of the upper half, of the lower
+                     half, and each value's score against the whole column */
+    void *sums; /* per row: CRN_RANKLET_FULL_BYTES, if WRAPPED with the first position's AW, BW, CW
+                   in int64_t; then per position AW, BW, CW and padding in int32_t, or in int64_t
+                   from CRN_RANKLET_64 on */
 
-    /* Pairs: */
+    /* Pairs variant: */
     void *pairs; /* by displacement, rows of sums of pairs */
-    void *rings; /* rows of AB, and one each of AC, AD, BC */
+    void *rings; /* ring of rows of AB, and one row each of AC, AD, BC */
     ptrdiff_t pairs_stride;
 
-    void *result[3]; /* a row of sums each: vertical, horizontal, diagonal */
+    void *result[3]; /* one row of sums each: vertical, horizontal, diagonal */
 
-    crn_pace *pace; /* the thread's; once it is over, what a step leaves is of no use */
+    crn_pace *pace; /* the thread's; once it is over, results are discarded */
 } crn_ranklet_tile;
 
 #define CRN_RANKLET_FULL_BYTES 32
 
-/* From row to row of a tile's sums. */
+/* Bytes from row to row of a tile's sums. */
 static inline size_t crn_ranklet_sums_bytes(const crn_ranklet_tile *tile)
 {
     size_t columns = (size_t)tile->columns;
@@ -82,7 +80,7 @@ static inline size_t crn_ranklet_sums_bytes(const crn_ranklet_tile *tile)
                                                 : CRN_RANKLET_FULL_BYTES + columns * 16;
 }
 
-/* Row after row: start; then for every row `row`, and before every other one `advance`. */
+/* Steps of a tile: start; then for every row `row`, with `advance` between rows. */
 typedef void crn_ranklet_row_fn(crn_ranklet_tile *tile, int32_t y);
 
 typedef struct crn_ranklet_finish {
@@ -93,12 +91,12 @@ typedef struct crn_ranklet_finish {
     ptrdiff_t step;
 } crn_ranklet_finish;
 
-/* What each target has. */
+/* The functions of one target. */
 typedef struct crn_ranklet_target {
     crn_ranklet_row_fn *columns_start, *columns_row, *columns_advance;
     crn_ranklet_row_fn *pairs8_start, *pairs8_row, *pairs8_advance;
     crn_ranklet_row_fn *pairs16_start, *pairs16_row, *pairs16_advance;
-    /* AW ... to the three results; sums of 32 or 64 bits to f32. */
+    /* Splits AW, BW, CW into the three results; converts sums of 32 or 64 bits to f32. */
     void (*split)(const crn_ranklet_tile *tile, int32_t y);
     void (*finish32)(const crn_ranklet_finish *job);
     void (*finish64)(const crn_ranklet_finish *job);
@@ -124,20 +122,20 @@ CRN_RANKLET_DECLARE(avx512);
 
 typedef enum crn_ranklet_method {
     CRN_RANKLET_BY_COST,
-    CRN_RANKLET_PAIRS, /* only where crn_ranklet_may_pair */
+    CRN_RANKLET_PAIRS, /* only if crn_ranklet_may_pair */
     CRN_RANKLET_COLUMNS,
 } crn_ranklet_method;
 
-/* How to go about it: chosen by the processor, the window and the picture, or by a test. */
+/* An execution variant: chosen by processor, window and picture, or by a test. */
 typedef struct crn_ranklet_variant {
     crn_target target;
-    int32_t rows, columns; /* most positions of a tile */
+    int32_t rows, columns; /* maximum positions of a tile */
     int32_t threads;
     crn_ranklet_method method;
-    crn_ranklet_width counts_width; /* at least as wide as need be */
+    crn_ranklet_width counts_width; /* at least as wide as necessary */
 } crn_ranklet_variant;
 
-/* Do sums over pairs fit into the numbers that hold them? 8: codes of 8 bits, else of 16. */
+/* True if sums over pairs fit into their integer types, for codes of 8 bits or else 16. */
 bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits);
 
 crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params);
