@@ -9,11 +9,11 @@
 #include "stages/base/log.h"
 #include "stages/base/priority.h"
 
-/* Messages read before the loop looks at everything else again; each is followed by what is due
- * anyway. */
+/* Messages read before the loop handles everything else; due
+ * verdicts are also handled after each one. */
 #define MESSAGES_PER_ROUND 16
 
-/* A worker that has been at one view for this long will not come back. */
+/* A worker that has run one view for this long will not return. */
 #define WORKER_LIMIT_NS (10 * CRN_NS_PER_S)
 
 #define WATCH_NS  (1 * CRN_NS_PER_S)
@@ -38,14 +38,14 @@ void crn_line_hang_up(crn_line *line)
     notify(line, &line->hung_up);
 }
 
-/* Why a view that came back with this status is lost. */
+/* Reason of loss for a view that was returned with this status. */
 static crn_view_reason reason_of(int status)
 {
     bool out_of_time = status == -ETIME || status == -ECANCELED;
     return out_of_time ? CRN_REASON_UNFINISHED : CRN_REASON_FAILED;
 }
 
-/* Views that ended: their results into the store, their slots back. */
+/* Collects finished views: stores their results and releases their slots. */
 static void collect(crn_line *line)
 {
     crn_engine_rearm(line->engine);
@@ -131,7 +131,7 @@ static void run_pending(crn_line *line)
     dispatch(line, crn_now_ns());
 }
 
-/* Reads a round of messages; true when more may be waiting. */
+/* Reads a round of messages; *ret_more is true if more may be waiting. */
 static int receive_round(crn_line *line, bool *ret_more)
 {
     for (int i = 0; i < MESSAGES_PER_ROUND; i++) {
@@ -161,8 +161,8 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
 {
     if (now_ns < line->watch_ns)
         return 0;
-    /* Where this thread comes late the process was stopped, and the workers with it: they have
-     * their time anew. */
+    /* If this thread is late the process was stopped, and the workers
+     * with it: restart their time limit. */
     if (now_ns - line->watch_ns > WATCH_NS)
         line->stopped_ns = now_ns;
     line->watch_ns = now_ns + WATCH_NS;
@@ -176,15 +176,14 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
                             error);
 }
 
-/* Sleeps until a message, an ended view, a signal
- * to stop, or the next moment something falls due. */
+/* Sleeps until a message, a finished view, a stop signal, or the next event that falls due. */
 static void wait_for_work(crn_line *line)
 {
     struct pollfd polled[8];
     nfds_t count = 0;
     int descriptors[6];
     int found = crn_ingest_descriptors(line->ingest, descriptors);
-    /* Once stopping, messages are left where they are. */
+    /* While stopping, messages are no longer read. */
     if (line->stopping)
         found = 0;
     found += crn_publish_descriptors(line->publish, descriptors + found);
@@ -205,11 +204,11 @@ static void wait_for_work(crn_line *line)
     if (wait_ns < 0)
         wait_ns = 0;
     struct timespec timeout = {.tv_sec = wait_ns / CRN_NS_PER_S, .tv_nsec = wait_ns % CRN_NS_PER_S};
-    /* Interrupted or not, the loop looks at everything again. */
+    /* Interrupted or not, the loop checks everything. */
     (void)ppoll(polled, count, &timeout, NULL);
 }
 
-/* What signals asked for. */
+/* Handles the requests of signals. */
 static void read_requests(crn_line *line)
 {
     uint64_t count;

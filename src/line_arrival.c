@@ -3,7 +3,7 @@
 
 #include "stages/base/clock.h"
 
-/* A header deadline further away than this is taken for a clock that is wrong. */
+/* A header deadline further away than this is attributed to a wrong clock. */
 #define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)
 
 /* The header's deadline on CLOCK_MONOTONIC. */

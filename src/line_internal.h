@@ -1,4 +1,4 @@
-/* The line, for line.c, line_open.c and line_arrival.c alone. */
+/* Shared by line.c, line_open.c and line_arrival.c only. */
 #ifndef CRN_SRC_LINE_INTERNAL_H
 #define CRN_SRC_LINE_INTERNAL_H
 
@@ -26,18 +26,19 @@ struct crn_line {
     crn_engine *engine;
     crn_result_store *store;
     crn_publish *publish;
-    crn_recorder *recorder; /* NULL: nothing is recorded */
+    crn_recorder *recorder; /* NULL: no recording */
     crn_values values;
     int stop_descriptor; /* readable: stop_wanted or hung_up was set */
     atomic_bool stop_wanted, hung_up;
     bool stopping;
-    int64_t watch_ns, report_ns; /* when to look at the workers, when to log the counters next */
-    int64_t stopped_ns;          /* until when the process was stopped from outside; 0: never */
+    int64_t watch_ns, report_ns; /* when to check the workers, and to log the counters, next */
+    int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
+                           never */
     uint64_t deadlines_ignored, results_full;
     crn_notices notices;
 };
 
-/* A good message is in: credits its fruit, and brings it into a slot where one can be had. */
+/* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. */
 void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
 #endif

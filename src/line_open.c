@@ -1,4 +1,4 @@
-/* What the line reserves and starts, in which order, and how it is taken down. */
+/* Reserves and starts the line's parts in order, and takes them down. */
 #include "src/line_internal.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 #define LINGER_MS 500
 
-/* Copies that wait for the disk. */
+/* Size of the queue of copies that wait for the disk. */
 #define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
 
-/* Kept for a fruit's results on average; a single view may take as much as the limits allow. */
+/* Average size of a fruit's results; a single view may take as much as the limits allow. */
 #define RESULT_BYTES_PER_FRUIT 65536
 
 static size_t store_bytes(const crn_config *config)
@@ -57,7 +57,7 @@ static int open_logic(crn_line *line, crn_error *error)
     return 0;
 }
 
-/* With the slots' memory, which devices read. */
+/* Needs the slots' memory, which devices read. */
 static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_device_memory memory;
@@ -65,7 +65,7 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
     return crn_engine_open(line->config, gpu, memory, &line->engine, error);
 }
 
-/* What ingest refused. */
+/* Callback for messages that ingest refused. */
 static void refuse(void *context, const crn_view_header *header, crn_wire_fault fault)
 {
     crn_fruits_refuse(((crn_line *)context)->fruits, header, (crn_refusal)fault);
@@ -94,7 +94,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
                               RECORD_QUEUE_BYTES, &line->recorder, error);
     if (r == 0)
         r = open_engine(line, gpu, error);
-    /* Last, so that no view is taken in before somebody can judge it. */
+    /* Last, so that no view is accepted before it can be judged. */
     if (r == 0)
         r = crn_ingest_open(line->zmq, config, &line->ingest, error);
     if (r < 0) {

@@ -1,4 +1,4 @@
-/* cernitad: the command line, signals, and the only place that exits. */
+/* cernitad: command line, signals, and the only place that exits. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -58,8 +58,7 @@ static void ask_line(int signal_number)
         crn_line_stop(running_line);
 }
 
-/* A thread that crashes takes the process down; this says which one before the default action
- * follows. */
+/* Reports which thread crashed; the default action, which ends the process, follows. */
 static void tell_crash(int signal_number)
 {
     char name[16] = "?";
@@ -73,8 +72,8 @@ static void tell_crash(int signal_number)
     raise(signal_number); /* SA_RESETHAND: the default action now */
 }
 
-/* SIGTERM, SIGINT and SIGHUP; true: they wait.
- * Called before there are threads, which inherit it. */
+/* Blocks or unblocks SIGTERM, SIGINT and SIGHUP. Called before there
+ * are threads, which inherit the mask. */
 static void block_signals(bool block)
 {
     sigset_t signals;
@@ -85,7 +84,7 @@ static void block_signals(bool block)
     sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
 }
 
-/* From here on the line answers signals, those first that came while it was opened. */
+/* From here on the line handles signals, first those that arrived while it was opened. */
 static void set_up_signals(void)
 {
     struct sigaction ask = {.sa_handler = ask_line};
@@ -122,7 +121,7 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
 };
 
-/* 0: go on with *ret_options; positive: exit with status - 1. */
+/* Returns 0 to continue with *ret_options; a positive value: exit with status value - 1. */
 static int parse_options(int argc, char **argv, options *ret_options)
 {
     crn_error error;
@@ -167,17 +166,15 @@ static int parse_options(int argc, char **argv, options *ret_options)
     return 0;
 }
 
-/*
- * Threads of a worker that wait must not spin on the cores that ingest and publishing need. libgomp
- * reads the environment before main, so the daemon starts itself once more.
- */
+/* Waiting OpenMP threads of a worker must not spin on cores that ingest and publishing need.
+ * libgomp reads the environment before main, so the daemon re-executes itself. */
 static void make_openmp_passive(char **argv)
 {
     if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0)
         execv("/proc/self/exe", argv);
 }
 
-/* The devices that the backend may use; NULL: none. */
+/* Returns the GPU interface if the backend may use it, otherwise NULL. */
 static const crn_gpu *find_gpu(const crn_config *config)
 {
     const char *no_gpu;
@@ -186,7 +183,7 @@ static const crn_gpu *find_gpu(const crn_config *config)
     return on_gpu ? crn_gpu_get(&no_gpu) : NULL;
 }
 
-/* --check: whether the start would succeed, and what the line then takes. */
+/* --check: reports whether the start would succeed, and the resources that the line needs. */
 static int check(const crn_config *config, const crn_gpu *gpu)
 {
     char *notes = NULL;
@@ -219,20 +216,20 @@ static int run(const crn_config *config, const crn_gpu *gpu)
     crn_metrics metrics = crn_line_metrics(running_line);
     crn_metrics_log(&metrics);
     if (r < 0) {
-        /* A worker may never return, so nothing is joined: what libzmq has taken is all that
-         * leaves. */
+        /* A worker may never return, so no thread is joined: only what
+         * libzmq has accepted is still sent. */
         crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
         _exit(EXIT_RUNTIME);
     }
-    block_signals(true); /* the line is about to be freed: there is nothing left to ask */
+    block_signals(true); /* the line is about to be freed: signals can no longer be handled */
     bool ended = crn_line_close(&running_line);
     crn_log(CRN_LOG_INFO, "stopped");
     if (!ended)
-        _exit(EXIT_SUCCESS); /* else the driver, as it leaves, would wait for the device */
+        _exit(EXIT_SUCCESS); /* otherwise the driver's exit handler would wait for the device */
     return EXIT_SUCCESS;
 }
 
-/* What the options ask of the line; the exit status. */
+/* Runs the line according to the options; returns the exit status. */
 static int serve(const options *given, char **argv, crn_config *config)
 {
     if (given->backend && parse_backend(given->backend, &config->run.backend) < 0)
@@ -259,8 +256,8 @@ static int serve(const options *given, char **argv, crn_config *config)
     const crn_gpu *gpu = find_gpu(config);
     if (given->check)
         return check(config, gpu);
-    /* Not EXIT_CONFIG: an address or a disk may come
-     * later, so a service manager shall try again. */
+    /* Not EXIT_CONFIG: an address or a disk may become available later,
+     * so a service manager should retry. */
     if (crn_preflight(config, gpu, stderr, NULL) < 0)
         return EXIT_RUNTIME;
     crn_malloc_keep_pages();
@@ -271,7 +268,7 @@ static int serve(const options *given, char **argv, crn_config *config)
 int main(int argc, char **argv)
 {
     options given;
-    block_signals(true); /* first of all: a terminal may close, or a stop come, at any time */
+    block_signals(true); /* first, because a hang-up or a stop signal may arrive at any time */
     crn_standard_streams("cernitad");
     prctl(PR_SET_NAME, "cernitad", 0, 0, 0);
     int r = parse_options(argc, argv, &given);

@@ -24,8 +24,8 @@
 #include "src/recording/recorder.h"
 #include "stages/backend.h"
 
-/* What the line opens without any peer: sockets, their monitors and wake-ups of libzmq, files; some
- * thirty were counted with one worker and no device. */
+/* Descriptors that the line opens without any peer: sockets, their monitors, libzmq's wake-ups,
+ * files; some thirty were counted with one worker and no device. */
 #define DESCRIPTORS_OWN 64
 
 typedef struct preflight {
@@ -81,8 +81,8 @@ static bool find_interface(const struct ifaddrs *interfaces, const char *name, a
     return false;
 }
 
-/* `text` is HOST:PORT as the file's check lets it through. False: no address of any machine. As
- * libzmq, which asks no name server before it binds. */
+/* Parses HOST:PORT, as checked in the config. False if no machine can have this address. Like
+ * libzmq, which does not ask a name server before it binds. */
 static bool read_address(const char *text, const struct ifaddrs *interfaces, address *ret_address)
 {
     const char *colon = strrchr(text, ':');
@@ -108,7 +108,7 @@ static bool read_address(const char *text, const struct ifaddrs *interfaces, add
     return known;
 }
 
-/* Binds a socket of its own, with libzmq's options, and closes it. 0 or a positive errno. */
+/* Binds a temporary socket with libzmq's options, and closes it. Returns 0 or a positive errno. */
 static int try_bind(const address *at)
 {
     bool v6 = at->any.sa_family == AF_INET6;
@@ -129,7 +129,8 @@ static void check_tcp(preflight *check, const char *key, const char *endpoint)
 {
     const char *text = endpoint + strlen("tcp://");
     struct ifaddrs *interfaces = NULL;
-    /* libzmq lists them for every address but `*`, and aborts the process where it cannot. */
+    /* libzmq lists the interfaces for every address but `*`, and
+     * aborts the process if it cannot. */
     if (text[0] != '*' && getifaddrs(&interfaces) < 0) {
         fail(check, key,
              "cannot bind %s: this machine's interfaces cannot be listed: %s; allow it netlink "
@@ -151,7 +152,7 @@ static void check_tcp(preflight *check, const char *key, const char *endpoint)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Cuts the path to the folder that it lies in. */
+/* Truncates the path to its folder. */
 static void cut_to_folder(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -161,8 +162,8 @@ static void cut_to_folder(char *path)
         slash[slash == path] = '\0';
 }
 
-/* 0 where files can be made in the folder, or (missing: it does not exist) the folder itself in the
- * nearest one above that exists. Or a positive errno. */
+/* Returns 0 if files can be created in the folder or, if it does not exist (*ret_missing), if it
+ * can be created itself in the nearest parent that exists; otherwise a positive errno. */
 static int try_folder(const char *folder, bool *ret_missing)
 {
     char path[CRN_TEXT_BYTES];
@@ -180,8 +181,8 @@ static int try_folder(const char *folder, bool *ret_missing)
     return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0 ? errno : 0;
 }
 
-/* The process that holds an ipc path, as its lock file says; 0: nobody. The lock itself is not
- * touched, or a daemon that is just starting would find it taken. */
+/* Process that holds an ipc path according to its lock file; 0 for none. Does not touch the lock
+ * itself, or a daemon that is just starting would find it taken. */
 static long find_holder(const char *lock_path)
 {
     long holder = 0;
@@ -255,7 +256,7 @@ static void check_recording(preflight *check)
 
 /* --- memory, descriptors, devices ------------------------------------------------------------- */
 
-/* Address space that this process has already. */
+/* Address space that this process uses already. */
 static uint64_t address_space_bytes(void)
 {
     uint64_t pages = 0;
@@ -288,7 +289,8 @@ static void check_memory(preflight *check)
              bytes >> 20, (uint64_t)space.rlim_cur >> 20);
 }
 
-/* As crn_descriptors_reserve will find it: the soft limit is raised where the hard one allows. */
+/* Same computation as crn_descriptors_reserve: the soft limit is
+ * raised as far as the hard one allows. */
 static void check_descriptors(preflight *check)
 {
     struct rlimit files;

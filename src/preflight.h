@@ -1,7 +1,7 @@
 /*
- * What the start will need, tested before it and without a trace: addresses and paths to bind, the
- * folder to record in, memory, descriptors, devices. The daemon does this at --check and at its
- * start, so that both say the same.
+ * Tests without side effects what the start will need: addresses and paths to bind, the recording
+ * folder, memory, descriptors, devices. The daemon runs it for --check and at its start, so that
+ * both report the same.
  */
 #ifndef CRN_SRC_PREFLIGHT_H
 #define CRN_SRC_PREFLIGHT_H
@@ -12,12 +12,12 @@
 #include "src/config/config.h"
 
 /*
- * Every fault is a line `file: key: what; cure` on `faults`, what is only worth knowing a line
- * `note: …` on `notes`; NULL: silence. `config` is resolved, its `file` set; `gpu` (NULL: none) is
- * what run.backend cuda and auto will use. 0, or -EINVAL where the start would fail.
+ * Every error is a line `file: key: what; hint` on `faults`, every note a line `note: …` on
+ * `notes`; NULL: no output. `config` is resolved, its `file` set; `gpu` (NULL: none) is what
+ * run.backend cuda and auto will use. Returns 0, or -EINVAL if the start would fail.
  *
- * An endpoint that another program has, perhaps this line's running daemon, is a note: only the
- * start itself can take it.
+ * An endpoint in use by another program, perhaps this line's running daemon, is only a note: the
+ * start itself will find out.
  */
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes);
 

@@ -5,7 +5,7 @@
 
 #include "stages/base/log.h"
 
-/* A line of `name=count` under construction. */
+/* A line of `name=count` being built. */
 typedef struct counters {
     char text[1000];
     int used;

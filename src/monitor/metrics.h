@@ -1,5 +1,4 @@
-/* Every counter of the line in one place: what it
- * did, and under which reason anything was dropped. */
+/* All counters of the line: what it did, and why anything was dropped. */
 #ifndef CRN_SRC_MONITOR_METRICS_H
 #define CRN_SRC_MONITOR_METRICS_H
 
@@ -13,21 +12,19 @@
 
 typedef struct crn_metrics {
     crn_ingest_stats ingest;
-    crn_lane_stats lanes; /* summed over the lanes */
+    crn_lane_stats lanes; /* sum over the lanes */
     int32_t lane_count;
-    crn_refusals refused_elsewhere; /* of lanes that are not open, or of no readable header */
+    crn_refusals refused_elsewhere; /* of lanes that are not open, or without a readable header */
     crn_fruit_stats fruits;
     crn_engine_stats engine;
     crn_values_stats values;
     crn_publish_stats publish;
     crn_recorder_stats recorder;
     uint64_t deadlines_ignored; /* header deadlines more than 10 s away */
-    uint64_t
-        results_full; /* views whose defects found no room until publication: verdict truncated */
+    uint64_t results_full; /* views whose defects the result store had no room for: truncated */
 } crn_metrics;
 
-/* One to three log lines at info: what was done, what was lost and why; counters that are zero are
- * left out. */
+/* Logs one to three lines at level info with all counters that are not zero. */
 void crn_metrics_log(const crn_metrics *metrics);
 
 #endif

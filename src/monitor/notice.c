@@ -31,7 +31,7 @@ void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
                 : "; no right to real-time scheduling, so workers step back instead");
 }
 
-/* Why a fruit is not complete: its views' reasons, and what no view has for a reason. */
+/* Why a fruit is not complete: the views' reasons, and causes that are not a view's. */
 enum cause {
     CAUSE_REFUSED = CRN_REASONS,
     CAUSE_MISSING,
@@ -65,7 +65,7 @@ static const char *cause_name(int cause)
                                       : crn_view_reason_names[cause];
 }
 
-/* Why this view keeps its fruit from being complete; CRN_REASON_NONE: it does not. */
+/* Why this view keeps its fruit from being complete; CRN_REASON_NONE if it does not. */
 static int cause_of(const crn_fruit_view *view, bool expected)
 {
     crn_view_reason reason = crn_fruit_view_reason(view);

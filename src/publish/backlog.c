@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Moments of sending remembered; beyond them all sends count as doubtful. */
+/* Number of send times that are kept; if more were sent within doubt_ns, all count as doubtful. */
 #define SENDS_REMEMBERED 4096
 
 struct crn_backlog {
@@ -11,8 +11,8 @@ struct crn_backlog {
     size_t capacity, first, count;
     size_t bytes, max_bytes;
     int64_t doubt_ns;
-    int64_t sent_ns[SENDS_REMEMBERED]; /* ring */
-    uint64_t sent;                     /* since a grader last left, but for those counted */
+    int64_t sent_ns[SENDS_REMEMBERED]; /* ring buffer */
+    uint64_t sent; /* since a grader last disconnected, without those counted already */
     int64_t blocked_from_ns, blocked_to_ns;
 };
 
@@ -112,7 +112,7 @@ uint64_t crn_backlog_take_doubtful(crn_backlog *backlog, int64_t now_ns)
            backlog->sent_ns[(backlog->sent - 1 - doubtful) % SENDS_REMEMBERED] >= from_ns)
         doubtful++;
     if (doubtful == SENDS_REMEMBERED)
-        doubtful = backlog->sent; /* what is no longer remembered may have been missed too */
+        doubtful = backlog->sent; /* earlier send times are unknown, so these may be lost too */
     backlog->sent = 0;
     backlog->blocked_to_ns = INT64_MIN;
     return doubtful;

@@ -20,7 +20,7 @@ struct crn_encoder {
     crn_format format;
     unsigned char *bytes;
     size_t size, capacity;
-    bool failed; /* the buffer could not grow: nothing more is written */
+    bool failed; /* the buffer could not grow: further writes are ignored */
     msgpack_packer packer;
     yajl_gen json;
 };
@@ -181,7 +181,7 @@ void crn_encoder_integer(crn_encoder *encoder, int64_t value)
 void crn_encoder_unsigned(crn_encoder *encoder, uint64_t value)
 {
     if (encoder->json) {
-        /* yajl's own integers end at 2^63 - 1. */
+        /* yajl's integer type ends at 2^63 - 1. */
         char digits[24];
         int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
         yajl_gen_number(encoder->json, digits, (size_t)length);

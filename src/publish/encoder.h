@@ -1,11 +1,11 @@
 /*
- * One way to write maps, arrays and values, in MessagePack (libmsgpack) or in JSON (yajl), so that
- * whoever writes a message writes it once. One buffer is kept and grows: after the largest message
- * nothing allocates any more.
+ * Common interface to write maps, arrays and values in MessagePack (libmsgpack) or JSON (yajl), so
+ * that every message is written by one function. Keeps one growing buffer: after the largest
+ * message it no longer allocates.
  *
- * MessagePack needs the number of a map's pairs or an array's items before they come, JSON needs to
- * know where they end: both are said. Values follow one another as they stand in the message; in a
- * map a text (the key) and a value take turns.
+ * MessagePack needs the number of a map's pairs or an array's items in advance, JSON needs to know
+ * where they end: callers give both. Values are written in the order of the message; in a map,
+ * texts (keys) and values alternate.
  */
 #ifndef CRN_SRC_PUBLISH_ENCODER_H
 #define CRN_SRC_PUBLISH_ENCODER_H
@@ -21,16 +21,17 @@ CRN_C_BEGIN
 
 typedef struct crn_encoder crn_encoder;
 
-/* The caller owns *ret_emit. 0, -ENOMEM. */
+/* The caller owns *ret_encoder. Returns 0 or -ENOMEM. */
 int crn_encoder_create(crn_format format, crn_encoder **ret_encoder);
 void crn_encoder_free(crn_encoder **encoder);
 
 crn_format crn_encoder_format(const crn_encoder *encoder);
 
-/* Starts a message; the one before is gone. */
+/* Starts a message and discards the previous one. */
 void crn_encoder_begin(crn_encoder *encoder);
 
-/* The message's bytes, valid until the next begin. 0, or -ENOMEM when the buffer could not grow. */
+/* Returns the message's bytes, valid until the next begin. Returns 0, or
+ * -ENOMEM if the buffer could not grow. */
 int crn_encoder_end(crn_encoder *encoder, const unsigned char **ret_bytes, size_t *ret_size);
 
 void crn_encoder_map(crn_encoder *encoder, uint32_t pairs);
@@ -44,23 +45,23 @@ void crn_encoder_integer(crn_encoder *encoder, int64_t value);
 void crn_encoder_unsigned(crn_encoder *encoder, uint64_t value);
 void crn_encoder_text(crn_encoder *encoder, const char *text); /* UTF-8 */
 
-/* In JSON with as many digits as bring the same double back; what is not finite becomes null. */
+/* In JSON with as many digits as a round trip needs; non-finite values become null. */
 void crn_encoder_real(crn_encoder *encoder, double value);
 
-/* A key and its value. */
+/* Writes a key and its value. */
 void crn_encoder_pair_bool(crn_encoder *encoder, const char *key, bool value);
 void crn_encoder_pair_unsigned(crn_encoder *encoder, const char *key, uint64_t value);
 void crn_encoder_pair_text(crn_encoder *encoder, const char *key, const char *text);
 void crn_encoder_pair_real(crn_encoder *encoder, const char *key, double value);
 void crn_encoder_pair_ms(crn_encoder *encoder, const char *key, int64_t ns); /* milliseconds */
 
-/* `count` x, y pairs: in MessagePack a bin of little-endian f32, in JSON [[x, y], …]. */
+/* Writes `count` x, y pairs: in MessagePack a bin of little-endian f32, in JSON [[x, y], …]. */
 void crn_encoder_points(crn_encoder *encoder, const float *xy, uint32_t count);
 
 /*
- * A false that can become true once the message is packed, without moving a byte: JSON leaves a
- * blank after `true`. Returns its place in the message, for crn_encoder_set_bool on the message or
- * any copy of it.
+ * Writes a false that can be changed to true in the packed message in place: JSON leaves a blank
+ * after `true`. Returns its offset in the message, for crn_encoder_set_bool on the message or any
+ * copy.
  */
 size_t crn_encoder_later_bool(crn_encoder *encoder);
 void crn_encoder_set_bool(crn_format format, unsigned char *at, bool value);

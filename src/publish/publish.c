@@ -20,14 +20,14 @@
 #define STATUS_TOPIC     "status"
 #define STATUS_PERIOD_NS CRN_NS_PER_S
 
-/* What libzmq and the kernel hold for a grader that dies is lost: they get little to hold. */
+/* What libzmq and the kernel hold for a grader that dies is lost: keep these buffers small. */
 #define GRADER_SEND_MESSAGES 8
 #define GRADER_SEND_BYTES    65536
 
 /* A grader sends nothing. */
 #define GRADER_RECEIVE_BYTES 256
 
-/* Events read in one go, so that a storm of them never holds the caller. */
+/* Events read per call, so that a storm of them cannot block the caller. */
 #define READS_AT_ONCE 256
 
 struct crn_publish {
@@ -35,15 +35,15 @@ struct crn_publish {
     crn_lanes *lanes;
     char run[17];
     crn_endpoint *grader;
-    void *socket; /* the grader's */
-    bool unread;  /* more events than one go reads */
+    void *socket; /* the grader's socket */
+    bool unread;  /* more events are pending than one call reads */
     crn_viewers *viewers;
     crn_format formats[CRN_OUTLETS];
-    crn_encoder *encoders[CRN_FORMAT_JSON + 1]; /* by format, those in use */
+    crn_encoder *encoders[CRN_FORMAT_JSON + 1]; /* indexed by format; those in use */
     crn_verdict *packer;
     crn_backlog *backlog; /* of the grader */
     int64_t next_status_ns;
-    int64_t heard_ns; /* when the grader was last sent a verdict or alive, or that was tried */
+    int64_t heard_ns; /* when a verdict or alive was last sent to the grader, or attempted */
     crn_log_gate dropped, came, extra, left, bare, refused;
     uint64_t refused_graders;
     crn_publish_stats stats;
@@ -57,7 +57,7 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
     if (r < 0)
         return r;
     publish->socket = crn_endpoint_socket(publish->grader);
-    /* Heartbeats alone are expected. */
+    /* Only heartbeats are expected. */
     crn_peers_rules rules = {.connections = (int32_t)publish->config->limits.peers};
     r = crn_endpoint_limit(publish->grader, &rules);
     int64_t messages = settings->high_water_mark;
@@ -125,8 +125,11 @@ fail:
     return r;
 }
 
-/* Has libzmq take in what its I/O thread told the socket: peers that came, went or read on. Sending
- * does so only now and then, and the descriptor stays readable until it is done. */
+/*
+ * Makes libzmq process what its I/O thread queued for the socket: peers that connected,
+ * disconnected or read on. Sending does this only occasionally, and the descriptor stays readable
+ * until it is done.
+ */
 static void take_in_news(void *socket)
 {
     int events = 0;
@@ -134,7 +137,8 @@ static void take_in_news(void *socket)
     zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
 }
 
-/* Topic and body. True: libzmq took both; false: the body is still the caller's, errno says why. */
+/* Sends topic and body. True: libzmq accepted both; false: the body
+ * remains the caller's, with errno. */
 static bool send_message(void *socket, const char *topic, zmq_msg_t *body)
 {
     return zmq_send(socket, topic, strlen(topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
@@ -213,8 +217,8 @@ static void read_events(crn_publish *publish, int64_t now_ns)
     crn_endpoint_report(publish->grader);
 }
 
-/* Waiting verdicts to the grader, in order, as long as libzmq takes them. Comings and goings are
- * read first. */
+/* Sends waiting verdicts to the grader, in order, until libzmq accepts no
+ * more. Reads connection events first. */
 static void flush_backlog(crn_publish *publish, int64_t now_ns)
 {
     read_events(publish, now_ns);
@@ -226,7 +230,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
         char topic[CRN_TOPIC_BYTES];
         write_topic(topic, first->lane);
         if (send_message(publish->socket, topic, &first->body)) {
-            /* libzmq reports a departure a moment before it lets go of the peer. */
+            /* libzmq reports a disconnect shortly before it detaches the peer. */
             bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
             crn_backlog_sent(publish->backlog, doubtful, now_ns);
             publish->heard_ns = now_ns;
@@ -243,7 +247,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
 
 static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
 {
-    flush_backlog(publish, now_ns); /* the oldest rather goes out than be dropped */
+    flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
     size_t dropped = crn_backlog_push(publish->backlog, item);
     publish->stats.dropped += dropped;
     uint64_t held;
@@ -255,7 +259,7 @@ static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
     flush_backlog(publish, now_ns);
 }
 
-/* Reads all news of the grader, sends what can be sent, and counts what viewers did. */
+/* Reads all connection events, sends what can be sent, and updates the viewers' counters. */
 static void settle(crn_publish *publish, int64_t now_ns)
 {
     publish->unread = false;
@@ -273,10 +277,8 @@ static void settle(crn_publish *publish, int64_t now_ns)
     publish->stats.waiting = crn_backlog_count(publish->backlog);
 }
 
-/*
- * The verdict as a message, packed once per format. Where memory is short the fruit still gets its
- * verdict, without the defects.
- */
+/* Packs the verdict as a message, once per format. If memory is short the fruit still gets its
+ * verdict, without the defects. */
 static int make_message(crn_publish *publish, crn_format format, const crn_fruit *fruit,
                         crn_verdict_facts *facts, const crn_result_store *store,
                         crn_verdict_bytes *packed, zmq_msg_t *ret_body)
@@ -345,8 +347,8 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     settle(publish, now_ns);
 }
 
-/* Packs what `pack` says of the daemon, in the socket's format, and sends it unless that would have
- * to wait. */
+/* Packs a message about the daemon with `pack`, in the socket's format,
+ * and sends it unless that would block. */
 static void send_about(crn_publish *publish, crn_outlet which, const char *topic,
                        crn_status_packer *pack, const char *state)
 {
@@ -372,8 +374,8 @@ static void send_about(crn_publish *publish, crn_outlet which, const char *topic
     zmq_msg_close(&body);
 }
 
-/* Only while no verdict waits: what a grader hears last must not be older than what it still gets.
- * One that is absent or reads too slowly misses it. */
+/* Sends `alive`, but only while no verdict waits: it must not overtake older verdicts. A grader
+ * that is absent or reads too slowly misses it. */
 static void send_alive(crn_publish *publish, const char *state, int64_t now_ns)
 {
     int64_t alive_ns = publish->config->publish.grader.alive_ms * CRN_NS_PER_MS;
@@ -427,7 +429,7 @@ const char *crn_publish_endpoint(const crn_publish *publish, crn_outlet which)
                                       : crn_viewers_endpoint(publish->viewers);
 }
 
-/* What waits goes to a grader that is there; returns the milliseconds left. */
+/* Sends what waits, as long as there is a grader; returns the milliseconds left. */
 static int drain_backlog(crn_publish *publish, int linger_ms)
 {
     int64_t until_ns = crn_now_ns() + linger_ms * CRN_NS_PER_MS;

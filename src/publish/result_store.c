@@ -7,15 +7,15 @@
 
 #define BLOCK_BYTES 4096
 
-/* A view's results are one run of bytes over its blocks: this, the defects, the points, the
- * textures. */
+/* A view's results are a byte stream over its blocks: this preamble, the
+ * defects, the points, the textures. */
 typedef struct preamble {
     uint32_t defect_count, point_count, texture_count;
     bool truncated;
 } preamble;
 
 typedef struct block {
-    uint32_t next; /* of the same view, or of the free ones; CRN_RESULT_NONE ends both */
+    uint32_t next; /* next block of the same view, or of the free list; CRN_RESULT_NONE ends both */
     unsigned char bytes[BLOCK_BYTES - sizeof(uint32_t)];
 } block;
 
@@ -24,12 +24,12 @@ _Static_assert(sizeof(block) == BLOCK_BYTES, "blocks are whole pages");
 struct crn_result_store {
     block *blocks;
     uint32_t count;
-    uint32_t fresh; /* blocks from here on were never used, so that their memory is not touched */
-    uint32_t given; /* first of those given back, the latest first: the warmest */
+    uint32_t fresh; /* blocks from here on were never used, so their memory is untouched */
+    uint32_t given; /* head of the free list; LIFO, the last one freed is warm in the cache */
     uint32_t used;
 };
 
-/* Where the next byte of a view goes or comes from. */
+/* Read or write position within a view's blocks. */
 typedef struct store_position {
     block *at;
     size_t offset;
@@ -77,7 +77,7 @@ static uint32_t take_block(crn_result_store *store)
     return taken;
 }
 
-/* A chain of `count` blocks, which are there. */
+/* Takes `count` linked blocks, which the caller has checked to be free. */
 static uint32_t take_chain(crn_result_store *store, size_t count)
 {
     uint32_t first = CRN_RESULT_NONE;
@@ -89,8 +89,7 @@ static uint32_t take_chain(crn_result_store *store, size_t count)
     return first;
 }
 
-/* Moves `size` bytes between memory and a view's
- * blocks: into the blocks, or with `out` from them. */
+/* Copies `size` bytes between memory and a view's blocks: into them, or out of them with `out`. */
 static void move(const crn_result_store *store, store_position *cursor, void *memory, size_t size,
                  bool out)
 {

@@ -12,11 +12,11 @@
 #define STEP_NAME_BYTES 72
 
 typedef struct class_total {
-    uint64_t count; /* contours that are no holes */
+    uint64_t count; /* contours that are not holes */
     double area_px;
 } class_total;
 
-/* What is known of a fruit before its defects are written, and has to stand before them. */
+/* Totals over a fruit's results, which precede its defects in the message. */
 typedef struct verdict_summary {
     uint64_t defects;
     uint32_t skipped; /* bit per step */
@@ -33,7 +33,7 @@ struct crn_verdict {
     size_t memory_bytes;
 };
 
-/* A stage that stands in the chain a second time is told apart by a number: keys are unique. */
+/* A stage that occurs a second time in the chain gets a number, because keys are unique. */
 static void name_steps(crn_verdict *verdict)
 {
     const crn_config *config = verdict->config;
@@ -62,7 +62,7 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
     size_t defect_bytes = verdict->view.defect_capacity * sizeof(crn_defect);
     size_t point_bytes = verdict->view.point_capacity * 2 * sizeof(float);
     verdict->view.texture_capacity = verdict->view.defect_capacity * crn_config_textures(config);
-    /* Mapped, so that what no verdict ever needs is never touched. */
+    /* Mapped, so that pages that no verdict needs are never touched. */
     verdict->memory_bytes =
         defect_bytes + point_bytes + verdict->view.texture_capacity * sizeof(crn_texture);
     verdict->memory = mmap(NULL, verdict->memory_bytes, PROT_READ | PROT_WRITE,
@@ -153,7 +153,7 @@ static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const 
     crn_encoder_map_end(encoder);
 }
 
-/* Every class with a level has an entry, so that a reader needs no case distinction. */
+/* Every class with a level has an entry, so that readers need no special case. */
 static void put_totals(const crn_classes *classes, crn_encoder *encoder, const verdict_summary *sum)
 {
     uint32_t outlined = 0;
@@ -193,7 +193,7 @@ static void put_textures(crn_encoder *encoder, const crn_defects *view, const cr
     crn_encoder_array_end(encoder);
 }
 
-/* Whether a step made textures of that view: its defects then say them, were it none. */
+/* True if a step computed textures for that view: its defects then have the key, even if empty. */
 static bool has_textures(const crn_config *config, const crn_judgement *judgement)
 {
     for (int32_t step = 0; step < config->steps; step++)
@@ -202,7 +202,7 @@ static bool has_textures(const crn_config *config, const crn_judgement *judgemen
     return false;
 }
 
-/* `before`: defects of the views before this one; parents count from the verdict's first. */
+/* `before`: number of defects of earlier views; `parent` counts from the verdict's first defect. */
 static void put_defect(const crn_classes *classes, crn_encoder *encoder, const crn_defects *view,
                        const crn_defect *defect, uint32_t view_index, uint64_t before,
                        bool textures)

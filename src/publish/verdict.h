@@ -11,7 +11,7 @@
  *   recipe            "": there are none yet
  *   lane, epoch, fruit                    as its views said
  *   sequence          of the lane's verdicts, from 0 with each run: a gap is a lost verdict
- *   stale             see below
+ *   stale             true if past its deadline: see below
  *   encoder, captured_ns                  of the lowest view received
  *   published_ns      when it was packed
  *   deadline_ns       when it was due at the latest
@@ -36,7 +36,7 @@
  *     state           "judged"; "lost": received but not judged; "refused": what came for it was
  *                     refused; "missing": nothing came for it
  *     reason          of a lost one:
- *                       no_slot       no slot was free, or it gave its slot to a view worth more
+ *                       no_slot       no slot was free, or a view of higher priority took its slot
  *                       discarded     it had not begun when its fruit was judged, or could not have
  *                                     finished in time
  *                       unfinished    it was running when its time ran out
@@ -58,7 +58,7 @@
  *     class, count    only with not_finite, out_of_range and mask_values: the first class that has
  *                     such values ("": all classes together), and how many it has
  *   totals            {class: {count, area_px}} for every class with a level, over all views: count
- *                     leaves holes out, area_px takes theirs off
+ *                     excludes holes, area_px subtracts their area
  *   defects           [{view, class, level, closed, hole, parent, area_px, perimeter_px,
  *                     bbox: [x0, y0, x1, y1], centroid: [x, y], mean_probability, xy, ranklet}],
  *                     view by view; stages/README.md says what each means
@@ -66,28 +66,28 @@
  *     xy              the outline: a bin of little-endian f32 x, y pairs, in JSON [[x, y], ...]
  *     ranklet         only where a ranklet step ran for that view
  *
- * stale is true where the deadline had passed when the verdict was packed, or, for the grader, when
- * it was handed to libzmq. So it becomes true when
+ * stale is true if the deadline had passed when the verdict was packed or, for the grader, when it
+ * was passed to libzmq. Causes:
  *   - no grader was connected, or the one that was did not read, and the verdict waited for it;
  *   - a view's header had a deadline that was past on its arrival (by 10 s at most; others are
- *     ignored): it came too late, or clocks disagree;
- *   - the line itself came late to it: the process was stopped, or had no core to run on.
- * What happens once libzmq has the verdict is not in it: one that then waits at the reader says
- * false, and a viewer's copy may where the grader's says true. deadline_ns against the reader's
- * clock tells whether there is time left.
+ *     ignored): the view was late, or clocks disagree;
+ *   - the line itself was late: the process was stopped, or had no core to run on.
+ * Delays after that are not included: a verdict that then waits at the reader says false, and a
+ * viewer's copy may say false where the grader's says true. Compare deadline_ns with the reader's
+ * clock to know whether there is time left.
  *
- * Viewers also get the topic `status`, the grader `alive`: status.h. Readers pass over topics that
- * they do not know.
+ * Viewers also get the topic `status`, the grader `alive`: status.h. Readers must ignore topics
+ * that they do not know.
  *
- * For graders' authors, when nothing comes: with publish.grader.alive_ms set, a grader hears
- * something at least that often, so after three times as long without a word the line is dead or
- * cut off, and its fail-safe applies to every fruit until something comes again. A sequence in
- * `alive` beyond the last verdict's that came: those verdicts are lost. A fruit whose views were
- * all lost on their way, or refused, has no verdict at all, so a fruit that reaches the ejector
- * without one is the fail-safe's, too.
+ * For authors of graders: with publish.grader.alive_ms set, a grader receives a message at least
+ * that often, so after three times as long without one the line is dead or disconnected, and the
+ * grader's fail-safe applies to every fruit until messages arrive again. If the sequence in `alive`
+ * is above that of the last verdict received, the verdicts between are lost. A fruit whose views
+ * were all lost on their way, or refused, has no verdict at all, so the fail-safe also applies to a
+ * fruit that reaches the ejector without one.
  *
- * Everything that packing needs is reserved when the packer is created; a verdict allocates nothing
- * once the emitter's buffer has grown to the largest one.
+ * All memory for packing is reserved when the packer is created; a verdict allocates nothing once
+ * the encoder's buffer has grown to the largest one.
  */
 #ifndef CRN_SRC_PUBLISH_VERDICT_H
 #define CRN_SRC_PUBLISH_VERDICT_H
@@ -103,31 +103,31 @@ CRN_C_BEGIN
 
 typedef struct crn_verdict crn_verdict;
 
-/* What a verdict says beside its fruit and the results. */
+/* Contents of a verdict besides its fruit and the results. */
 typedef struct crn_verdict_facts {
     const char *run; /* id of the daemon's start */
     uint32_t lane;
-    uint64_t sequence; /* of the lane's verdicts */
+    uint64_t sequence; /* number of the lane's verdict */
     crn_verdict_kind kind;
     uint64_t published_ns; /* CLOCK_REALTIME */
-    int64_t now_ns;        /* the same moment on CLOCK_MONOTONIC */
-    bool without_defects; /* leaves all defects out and says so (truncated, complete turns partial):
-                             for when the memory for a whole verdict cannot be had */
+    int64_t now_ns;        /* the same time on CLOCK_MONOTONIC */
+    bool without_defects;  /* omits all defects and says so (truncated; complete becomes partial):
+                              for when memory for a whole verdict is not available */
 } crn_verdict_facts;
 
-/* A packed verdict; the bytes are the emitter's and valid until it begins again. */
+/* A packed verdict; the bytes belong to the encoder until its next begin. */
 typedef struct crn_verdict_bytes {
     const unsigned char *bytes;
     size_t size;
     size_t
-        stale_at; /* where `stale` stands, false: crn_encoder_set_bool turns it without repacking */
+        stale_at; /* offset of `stale`, false: crn_encoder_set_bool changes it without repacking */
 } crn_verdict_bytes;
 
-/* `config` is resolved, the caller's, and outlives the packer. 0, -ENOMEM. */
+/* `config` is resolved, the caller's, and must outlive the packer. Returns 0 or -ENOMEM. */
 int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict);
 void crn_verdict_free(crn_verdict **verdict);
 
-/* Packs one verdict. `fruit->views` has config->limits.views entries. 0, -ENOMEM. */
+/* Packs one verdict. `fruit->views` has config->limits.views entries. Returns 0 or -ENOMEM. */
 int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes);

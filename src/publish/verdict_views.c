@@ -2,7 +2,7 @@
 
 #include "stages/backend.h"
 
-/* What a reader distinguishes; a view that still waits or runs when its fruit is judged is lost. */
+/* States as readers see them; a view that waits or runs when its fruit is judged is lost. */
 static const char *const state_names[] = {
     [CRN_VIEW_ABSENT] = "missing",  [CRN_VIEW_ARRIVED] = "lost",  [CRN_VIEW_QUEUED] = "lost",
     [CRN_VIEW_RUNNING] = "lost",    [CRN_VIEW_JUDGED] = "judged", [CRN_VIEW_LOST] = "lost",
@@ -19,7 +19,7 @@ static int64_t ended_ns(const crn_fruit_view *view)
     return view->received_ns + view->judgement.queue_ns + view->judgement.run_ns;
 }
 
-/* The judged view that ended last; NULL: none was judged. */
+/* The judged view that ended last, or NULL. */
 static const crn_fruit_view *last_judged(const crn_config *config, const crn_fruit *fruit)
 {
     const crn_fruit_view *last = NULL;
@@ -69,7 +69,7 @@ static void emit_nothing(crn_encoder *encoder, const char *key)
     crn_encoder_null(encoder);
 }
 
-/* Until when a view that was not judged waited or ran. */
+/* Time until which a view that was not judged waited or ran. */
 static int64_t given_up_ns(const crn_fruit_view *view, int64_t now_ns)
 {
     return view->state == CRN_VIEW_LOST ? view->lost_ns : now_ns;
@@ -138,7 +138,7 @@ static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t 
     crn_encoder_map_end(encoder);
 }
 
-/* Views of that number have an entry. */
+/* True if the view with that index has an entry. */
 static bool is_listed(const crn_fruit *fruit, int64_t number)
 {
     return number < fruit->expected || fruit->views[number].state != CRN_VIEW_ABSENT;

@@ -20,18 +20,21 @@
 
 #define KEY "publish.viewers.bind"
 
-/* Viewers only ever send subscriptions, to topics of at most 31 bytes. libzmq takes some 35 bytes
- * of memory for each byte of a topic, six times that where first and last byte are told apart. */
+/*
+ * Viewers only send subscriptions, to topics of at most 31 bytes. libzmq uses some 35 bytes
+ * of memory for each byte of a topic, six times as much where its first and last byte are
+ * told apart.
+ */
 #define SUBSCRIPTION_BYTES 128
 
-/* What one viewer may send: a subscription to each of 1024 lanes, and some changes. */
+/* Limit for one viewer: a subscription to each of 1024 lanes, and some changes. */
 #define SUBSCRIPTIONS_BYTES 32768
 
-/* And all together: for whoever leaves, libzmq walks through all there are. */
+/* Limit for all viewers: when one disconnects, libzmq walks through all subscriptions. */
 #define SUBSCRIPTIONS_ALL_BYTES (2 * SUBSCRIPTIONS_BYTES)
 
-/* Events and subscriptions read in one go, so that
- * a storm of them never delays verdicts for long. */
+/* Events and subscriptions read per call, so that a storm of them
+ * cannot delay verdicts for long. */
 #define READS_AT_ONCE 256
 
 typedef struct queued {
@@ -40,25 +43,25 @@ typedef struct queued {
 } queued;
 
 struct crn_viewers {
-    /* Of the thread once it runs. */
+    /* Owned by the thread once it runs. */
     void *zmq;
     crn_endpoint *endpoint;
     void *socket; /* the endpoint's */
     crn_log_gate refused_gate;
-    uint64_t viewers, seen; /* connections now, subscriptions ever */
+    uint64_t viewers, seen; /* connections now; subscriptions ever */
 
     const crn_config *config;
     pthread_t thread;
     bool started;
-    sem_t opened; /* posted once the socket is bound, or could not be */
-    int status;   /* of the opening */
+    sem_t opened; /* posted once the socket is bound or has failed to bind */
+    int status;   /* of the start */
     crn_error error;
-    int wake; /* eventfd: something is queued, or the end is asked for */
+    int wake; /* eventfd: something is queued, or the thread must end */
     queued *items;
-    crn_ring full, empty; /* items on their way to the thread, and back */
+    crn_ring full, empty; /* queues of items to the thread, and back */
     atomic_bool stop;
     atomic_uint_fast64_t viewers_now, seen_now, refused;
-    uint64_t dropped; /* of the line's thread */
+    uint64_t dropped; /* owned by the line's thread */
 };
 
 static int bind_socket(crn_viewers *self, crn_error *error)
@@ -76,15 +79,15 @@ static int bind_socket(crn_viewers *self, crn_error *error)
         .frames = {.message_bytes = SUBSCRIPTIONS_BYTES,
                    .parts = 1,
                    .total_bytes = SUBSCRIPTIONS_BYTES},
-        .unfinished_bytes = UINT64_MAX, /* one part is no unfinished message */
+        .unfinished_bytes = UINT64_MAX, /* a single part is never an incomplete message */
         .kept_bytes = SUBSCRIPTIONS_ALL_BYTES,
     };
     r = crn_endpoint_limit(self->endpoint, &rules);
     if (r == 0)
         r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM,
                              (int)self->config->publish.viewers.high_water_mark);
-    /* Bounded by the rules. Were libzmq to stop reading, it would abort the process: a connection
-     * that ends meanwhile fails its heartbeat's assertion (!_io_error). */
+    /* Limited by the rules instead. Should libzmq stop reading, it would abort the process: a
+     * connection that ends meanwhile fails an assertion at its next heartbeat (!_io_error). */
     if (r == 0)
         r = crn_endpoint_set(self->endpoint, ZMQ_RCVHWM, 0);
     int64_t longest = SUBSCRIPTION_BYTES;
@@ -96,7 +99,7 @@ static int bind_socket(crn_viewers *self, crn_error *error)
     return crn_endpoint_bind(self->endpoint, self->config->publish.viewers.bind, error);
 }
 
-/* libzmq passes on the first subscription to a topic. True: more may wait. */
+/* libzmq reports the first subscription to a topic. Returns true if more may be pending. */
 static bool read_subscriptions(crn_viewers *self)
 {
     for (int reads = 0; reads < READS_AT_ONCE;) {
@@ -124,7 +127,7 @@ static void tell_refused(crn_viewers *self)
                 crn_endpoint_bound(self->endpoint, 0), crn_log_held(held, more));
 }
 
-/* Viewers that came and went. True: more may wait. */
+/* Reads connection events. Returns true if more may be pending. */
 static bool read_events(crn_viewers *self)
 {
     crn_endpoint_event_kind kind;
@@ -153,22 +156,23 @@ static void send_queued(crn_viewers *self)
     }
 }
 
-/* Whatever libzmq and the line have for this thread; true when more may wait. */
+/* Handles everything from libzmq and the line for this thread;
+ * returns true if more may be pending. */
 static bool serve(crn_viewers *self)
 {
     uint64_t count;
     if (read(self->wake, &count, sizeof count) < 0 && errno != EAGAIN && errno != EINTR)
         crn_log(CRN_LOG_ERROR, "publish.viewers: cannot read its eventfd: %s", strerror(errno));
-    /* Connections after the subscriptions that they sent, so that no one sees a subscription
-     * without its viewer. */
+    /* Connections after their subscriptions, so that no reader of the counters
+     * sees a subscription without its viewer. */
     bool more = read_subscriptions(self);
     more |= read_events(self);
     atomic_store_explicit(&self->viewers_now, self->viewers, memory_order_relaxed);
     atomic_store_explicit(&self->seen_now, self->seen, memory_order_release);
     send_queued(self);
     crn_endpoint_report(self->endpoint);
-    /* Has libzmq take in what its I/O thread told the socket; the descriptor, edge-triggered, stays
-     * silent of it else. */
+    /* Makes libzmq process what its I/O thread queued for the socket; otherwise the edge-triggered
+     * descriptor would not signal it. */
     int events = 0;
     size_t size = sizeof events;
     zmq_getsockopt(self->socket, ZMQ_EVENTS, &events, &size);
@@ -179,7 +183,7 @@ static void *run_viewers(void *argument)
 {
     crn_viewers *self = argument;
     prctl(PR_SET_NAME, "viewers", 0, 0, 0);
-    crn_priority_step_back(); /* and libzmq's threads of this context with it */
+    crn_priority_step_back(); /* libzmq's threads of this context inherit it */
     self->status = bind_socket(self, &self->error);
     bool bound = self->status == 0;
     sem_post(&self->opened);
@@ -230,7 +234,7 @@ int crn_viewers_open(const crn_config *config, crn_viewers **ret_viewers, crn_er
         crn_error_set(error, r, KEY ": cannot start its thread: %s", strerror(-r));
     } else {
         while (sem_wait(&self->opened) != 0)
-            continue; /* a signal */
+            continue; /* EINTR */
         r = self->status;
         if (r < 0)
             *error = self->error;
@@ -276,7 +280,8 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
 
 bool crn_viewers_wanted(const crn_viewers *viewers)
 {
-    /* Subscriptions cannot be counted: libzmq also passes on the end of those that never were. */
+    /* Subscriptions cannot be counted: libzmq also reports the end of
+     * subscriptions that were never reported. */
     return crn_endpoint_introduced(viewers->endpoint) > 0;
 }
 
