@@ -5,8 +5,8 @@
  * `enqueue` calls the operators that the stage needs, on images in the engine's memory (host or
  * device); `finish` runs on the host after all of them have completed and reads the results
  * (geometry, filters, features). The CPU engine's workers run all enqueues of a chain, then all
- * finishes; a stage does not depend on which engine runs it. The engine, not the stage, measures
- * and counts.
+ * finishes; a stage does not depend on which engine runs it. Stages are timed and
+ * counted by their caller.
  */
 #ifndef CRN_STAGES_STAGE_H
 #define CRN_STAGES_STAGE_H

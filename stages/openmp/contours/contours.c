@@ -239,8 +239,7 @@ static crn_contours_scratch set_scratch(const crn_contours_job *job, const conto
                                   .pace = crn_pace_start(context)};
 }
 
-/* --- steps, each for one
- * strip ------------------------------------------------------------------ */
+/* --- steps, each for one strip --- */
 
 /* True if time is over, or was for another thread, whose part is then incomplete. */
 static bool is_cut_short(crn_pace *pace, int64_t work)

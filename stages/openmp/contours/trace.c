@@ -187,8 +187,7 @@ void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, cr
     part->order_count = count;
 }
 
-/* --- copying points into the
- * result ------------------------------------------------------------- */
+/* --- copying points into the result --- */
 
 /* Destination of a contour of `segments` segments. */
 typedef struct destination {
