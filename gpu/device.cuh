@@ -6,9 +6,9 @@
  * crn_context_scratch (slots 0 to 15), launches on crn_gpu_stream and returns. On the first call
  * with a shape it may allocate and upload constants, which blocks; later calls only enqueue kernels
  * and copies, so that they can be captured into a graph. It processes crn_context_views images at
- * once, with the same number of launches as for one; view v of an image begins crn_gpu_view_stride
- * elements after view v - 1. With one view images may have any strides, with several they must be
- * dense (-EINVAL otherwise).
+ * once, in one launch wherever a single image takes one; view v of an image begins
+ * crn_gpu_view_stride elements after view v - 1. With one view images may have any strides, with
+ * several they must be dense (-EINVAL otherwise).
  */
 #ifndef CRN_GPU_DEVICE_CUH
 #define CRN_GPU_DEVICE_CUH

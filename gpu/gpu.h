@@ -48,7 +48,7 @@ typedef struct crn_gpu {
     /* Pinned host memory that devices read and write: allocated, or registered by the caller. */
     void *(*pinned_create)(size_t bytes); /* 64-byte aligned; NULL if out of memory */
     void (*pinned_free)(void *memory);
-    int (*pin)(void *memory, size_t bytes); /* whole pages, for all devices; -EALREADY: it is */
+    int (*pin)(void *memory, size_t bytes); /* whole pages, all devices; -EALREADY: registered */
     void (*unpin)(void *memory);
 
     int (*upload)(crn_context *context, void *device, const void *host, size_t bytes);

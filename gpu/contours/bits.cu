@@ -28,7 +28,8 @@ static __device__ float widened(float value)
     return value;
 }
 
-/* The greatest float not above the level: exactly the same floats are greater than it. */
+/* The greatest float not above the level: a float is greater than it exactly if
+ * it is above the level. */
 static __device__ float level_of(const crn_contours_plan &plan, int32_t plane)
 {
     return __double2float_rd(plan.more_levels ? plan.more_levels[plane] : plan.levels[plane]);
@@ -177,8 +178,8 @@ static void make_bits(const crn_context *context, const crn_contours_plan *plan)
         cudaLaunchKernelEx(&config, make_bits_of_planes<T>, *plan);
         return;
     }
-    /* As high as possible while all multiprocessors have a few blocks; higher
-     * than this does not pay. */
+    /* As high as possible while all multiprocessors have a few blocks, up to
+     * where it stops paying. */
     int64_t words = rows * plan->words * plan->numbers,
             blocks = 8 * crn_gpu_limits_of(context)->multiprocessors;
     int32_t high = words / WARPS / blocks >= 4 * ROWS_AHEAD ? 4 * ROWS_AHEAD : ROWS_AHEAD;

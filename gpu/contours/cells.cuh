@@ -147,7 +147,7 @@ static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
     return segment;
 }
 
-/* True if the cell across a side that a contour crosses has a segment: it exists, not skipped. */
+/* True if a cell has a segment, given that a contour reaches it: it exists and was not skipped. */
 static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
                                                 const crn_contours_work &work, int32_t plane,
                                                 int32_t row, int32_t column)

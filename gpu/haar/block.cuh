@@ -12,7 +12,8 @@ typedef enum crn_haar_reach {
     CRN_HAAR_EDGE,  /* partly inside */
 } crn_haar_reach;
 
-/* Where a block's values that are 2^K apart go: a quadrant of level K, or the pixels. */
+/* Where a block's values that are 2^K apart are read or written: a quadrant of
+ * level K, or the pixels. */
 typedef struct crn_haar_window {
     ptrdiff_t at, row_stride, step; /* of the first, in elements */
     int32_t rows, columns;          /* number of them from there on that lie in the quadrant */
