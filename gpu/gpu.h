@@ -39,9 +39,13 @@ typedef struct crn_gpu {
     int32_t (*count)(void); /* number of devices that the operators support, numbered from 0 */
     int (*describe)(int32_t device, crn_gpu_device *ret_device);
 
-    /* Creates a context with its own stream for `views` views at once, and makes it current
-     * in the calling thread; free it with crn_context_free. -ENOEXEC: this build has no
-     * code for the device. */
+    /*
+     * Creates a context with its own stream and makes it current in the calling thread.
+     *
+     * @param views number of views that it works on at once
+     * @param ret_context free it with crn_context_free
+     * @return -ENOEXEC if this build has no code for the device
+     */
     int (*context_create)(int32_t device, int32_t views, crn_context **ret_context);
     int (*use)(crn_context *context);
 
@@ -79,31 +83,40 @@ typedef struct crn_gpu {
     void (*range_end)(void);
 } crn_gpu;
 
-/* Returns the CUDA backend, or NULL if this build or this machine has no usable device; *ret_why
- * (static) then says why. */
+/*
+ * @param ret_why set to the reason (static) if there is no backend
+ * @return the CUDA backend; NULL if this build or this machine has no usable device
+ */
 const crn_gpu *crn_gpu_get(const char **ret_why);
 
-/* Describes a negative errno of these functions, with the cure where there is a specific one
+/* Text for a negative errno of these functions, with the cure where there is a specific one
  * (static, or strerror's). */
 const char *crn_gpu_strerror(int error);
 
-/* Polls until all work is done. Returns 0, the device's error, or -ETIMEDOUT after limit_ns. Spins
- * for the first 50 us, then sleeps between polls. */
+/*
+ * Polls until all work is done; spins for the first 50 us, then sleeps between polls.
+ *
+ * @return 0, the device's error, or -ETIMEDOUT after limit_ns
+ */
 int crn_gpu_wait(const crn_gpu *gpu, crn_context *context, int64_t limit_ns);
 
 /*
  * The operators on images in host memory, with any context: they upload, run on device 0, download,
- * and return when all that is done. NULL as crn_gpu_get. Their device memory is freed with the
- * context.
+ * and return when all that is done. Their device memory is freed with the context.
+ *
+ * @return NULL as crn_gpu_get
  */
 const crn_ops *crn_gpu_ops(const char **ret_why);
 
-/* Durations of the last such operator's phases on the device. Returns 0, or -EINVAL if none has
- * run with that context. */
+/* Durations of the phases of an operator on the device. */
 typedef struct crn_gpu_times {
     int64_t upload_ns, kernel_ns, download_ns;
 } crn_gpu_times;
 
+/*
+ * @param ret_times set to those of the last crn_gpu_ops operator with that context
+ * @return 0, or -EINVAL if there was none
+ */
 int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times);
 
 #endif
