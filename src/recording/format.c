@@ -13,12 +13,12 @@
 static const char *const type_names[] = {[CRN_U8] = "u8", [CRN_F16] = "f16", [CRN_F32] = "f32"};
 static const char *const layout_names[] = {[CRN_CHW] = "CHW", [CRN_HWC] = "HWC"};
 
-/* The header's whole numbers by name; height, width and channels stand in the shape too, for the
- * viewers that know nothing of us. */
+/* The header's integers by name; height, width and channels are repeated in the shape, for TIFF
+ * readers that do not know this format. */
 typedef struct number {
     const char *name;
     size_t offset; /* in crn_recorded_view */
-    uint64_t max;  /* of its C type: tells the width as well */
+    uint64_t max;  /* maximum of its C type, which also gives its width */
 } number;
 
 #define IN_HEADER(field) offsetof(crn_recorded_view, header.field)
@@ -99,7 +99,7 @@ uint64_t crn_payload_bytes(const crn_view_header *header)
     return bytes;
 }
 
-/* A whole number exactly: yajl keeps its text, because a double holds only 53 bits. */
+/* Parses an integer exactly: yajl keeps the text, because a double holds only 53 bits. */
 static bool read_number(yajl_val value, uint64_t max, uint64_t *ret_value)
 {
     if (!YAJL_IS_NUMBER(value))
@@ -114,7 +114,7 @@ static bool read_number(yajl_val value, uint64_t max, uint64_t *ret_value)
     return true;
 }
 
-/* Index of the text in names[1..2 or 3], 0 when it is none of them. */
+/* Index of the text in names[1..2 or 3], 0 if it is none of them. */
 static int read_name(yajl_val root, const char *key, const char *const *names, int count)
 {
     yajl_val value = yajl_tree_get(root, (const char *[]){key, NULL}, yajl_t_string);

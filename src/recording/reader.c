@@ -1,6 +1,7 @@
 /*
- * Each view is opened as a TIFF of its own: libtiff is shown a header that names the view's first
- * page. It so never sees more than one view's pages, and a view costs the same wherever it stands.
+ * Every view is opened as a separate TIFF: libtiff is given a header that points to the view's
+ * first page. It never sees more than one view's pages, so a view takes the same time anywhere in
+ * the file.
  */
 #include "src/recording/recording.h"
 
@@ -18,7 +19,7 @@
 #include "stages/picture/tiff_faults.h"
 
 #define HEADER_BYTES 16 /* of a BigTIFF */
-#define FIRST_LINK   8  /* where the header names the first directory */
+#define FIRST_LINK   8  /* offset of the first directory's offset in the header */
 #define ENTRY_BYTES  20
 #define ALLOC_FLOOR  (INT64_C(1) << 20)
 
@@ -31,18 +32,18 @@ struct crn_recording_reader {
     int fd;
     char *path;
     uint64_t size;        /* of the file */
-    uint64_t first, next; /* the first view's first directory; that of the view to come, or 0 */
-    uint64_t page, views; /* already read */
-    uint64_t used;        /* how far into the file what was read reaches */
+    uint64_t first, next; /* offset of the first view's first directory; of the next view's, or 0 */
+    uint64_t page, views; /* number read so far */
+    uint64_t used;        /* end of the bytes read so far */
 
-    unsigned char header[HEADER_BYTES]; /* what libtiff is shown */
+    unsigned char header[HEADER_BYTES]; /* the header that libtiff is given */
     uint64_t position;
-    bool past_end; /* something asked for lies beyond the file's end */
+    bool past_end; /* a read went beyond the file's end */
     crn_error tiff_error;
     buffer planes, maps, intensity;
 };
 
-/* --- libtiff's file --- */
+/* --- file access for libtiff --- */
 
 static size_t read_at(crn_recording_reader *reader, void *data, size_t bytes, uint64_t offset)
 {
@@ -120,7 +121,7 @@ static TIFF *open_view(crn_recording_reader *reader)
 
 /* --- faults --- */
 
-/* 0 with a line when the file simply ends here, else -EBADMSG with the fault. */
+/* Returns 0 with a line if the file is truncated here, otherwise -EBADMSG with the fault. */
 __attribute__((format(printf, 4, 5))) static int fault(crn_recording_reader *reader, uint64_t page,
                                                        crn_error *error, const char *format, ...)
 {
@@ -139,7 +140,7 @@ __attribute__((format(printf, 4, 5))) static int fault(crn_recording_reader *rea
 
 static int tiff_fault(crn_recording_reader *reader, uint64_t page, crn_error *error)
 {
-    /* libtiff's text can hold anything that the file holds. */
+    /* libtiff's text can contain any byte of the file. */
     for (char *c = reader->tiff_error.text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = '?';
@@ -155,7 +156,7 @@ static uint32_t tag(TIFF *tiff, uint32_t which)
     return TIFFGetFieldDefaulted(tiff, which, &value) ? value : 0;
 }
 
-/* Whether all of the page's strips lie within the file. */
+/* True if all of the page's strips are within the file. */
 static bool strips_lie_inside(crn_recording_reader *reader, TIFF *tiff)
 {
     uint32_t strips = TIFFNumberOfStrips(tiff);
@@ -171,7 +172,7 @@ static bool strips_lie_inside(crn_recording_reader *reader, TIFF *tiff)
     return true;
 }
 
-/* 1 when the page is what a recording has for this header, else as fault(). */
+/* Returns 1 if the page is as a recording has it for this header, otherwise as fault(). */
 static int check_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page,
                       const crn_view_header *header, crn_type type, crn_error *error)
 {
@@ -224,7 +225,7 @@ static int reserve(buffer *b, size_t bytes)
     return b->memory ? 0 : -ENOMEM;
 }
 
-/* Where the directory at `offset` says that the next one is. */
+/* Reads the offset of the next directory from the directory at `offset`. */
 static bool read_link(crn_recording_reader *reader, uint64_t offset, uint64_t *ret_next)
 {
     uint64_t entries;
@@ -234,13 +235,13 @@ static bool read_link(crn_recording_reader *reader, uint64_t offset, uint64_t *r
                sizeof *ret_next;
 }
 
-/* To the next page of a view; directories must follow one another, so that no loop holds us. */
+/* Goes to the next page of a view; offsets must increase, so that loops are impossible. */
 static int turn_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page, crn_error *error)
 {
     uint64_t before = TIFFCurrentDirOffset(tiff), next = 0;
     reader->past_end = false;
     if (!read_link(reader, before, &next) || !next) {
-        reader->past_end = true; /* the chain ends too early, as that of a cut file does */
+        reader->past_end = true; /* the chain of directories ends early, as in a truncated file */
         return fault(reader, page, error, "is missing");
     }
     if (next <= before)
@@ -248,7 +249,7 @@ static int turn_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page, cr
     return TIFFReadDirectory(tiff) ? 1 : tiff_fault(reader, page, error);
 }
 
-/* The first page's JSON, checked against what the file can hold. */
+/* Parses the first page's JSON and checks it against the file's size. */
 static int read_description(crn_recording_reader *reader, TIFF *tiff, crn_recorded_view *view,
                             crn_error *error)
 {
@@ -266,8 +267,8 @@ static int read_description(crn_recording_reader *reader, TIFF *tiff, crn_record
     return 1;
 }
 
-/* The pages of the view whose first one is open,
- * pixels included when asked for. 1, or as fault(). */
+/* Reads the pages of the view whose first page is open, with pixels if
+ * requested. Returns 1, or as fault(). */
 static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
                       crn_recorded_view *view, crn_error *error)
 {
@@ -302,7 +303,7 @@ static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
     return 1;
 }
 
-/* Reads one view and finds the next one. 1, or as fault(). */
+/* Reads one view and finds the next one. Returns 1, or as fault(). */
 static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
                      crn_recorded_view *ret_view, crn_error *error)
 {

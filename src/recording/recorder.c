@@ -1,7 +1,7 @@
 /*
- * The queue is a ring of bytes: the line's thread appends a head and a copy of the view and moves
- * `filled`; the writer thread reads it in place and moves `freed`. A view never wraps: what is left
- * at the ring's end is skipped.
+ * The queue is a byte ring with one producer and one consumer: the line's thread appends an entry
+ * header and a copy of the view and advances `filled`; the writer thread reads it in place and
+ * advances `freed`. A view never wraps around: the rest at the ring's end is skipped.
  */
 #include "src/recording/recorder.h"
 
@@ -24,29 +24,29 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 
-#define ALIGN_BYTES     64  /* of an entry; the ring's length is a multiple of it */
-#define PAGE_BYTES      512 /* of a recording, what a page needs beside its pixels; an estimate */
+#define ALIGN_BYTES     64  /* alignment of an entry; divides the ring's size */
+#define PAGE_BYTES      512 /* estimated size of a page in a recording without its pixels */
 #define QUEUE_BYTES_MIN UINT64_C(65536)
 #define NAMES_TRIED_MAX 10000
 
-/* What stands before each view's bytes in the ring. */
+/* Header of a view in the ring. */
 typedef struct entry {
-    uint64_t bytes; /* of the whole entry; 0: go on at the ring's start */
+    uint64_t bytes; /* size of the whole entry; 0: continue at the ring's start */
     crn_recorded_view view;
 } entry;
 
 struct crn_recorder {
     char *dir;
-    char start[24]; /* UTC, as the segments are named */
+    char start[24]; /* UTC start time, for the names of segments */
     uint64_t segment_bytes, segment_number;
-    crn_recording_writer *segment; /* the writer thread's; NULL between two */
+    crn_recording_writer *segment; /* used by the writer thread; NULL between segments */
     crn_log_gate refused, slow;
     uint64_t dropped_told;
 
     unsigned char *ring;
     uint64_t ring_bytes, guard_bytes;
     atomic_uint_fast64_t filled, freed; /* bytes since the start; filled - freed are in use */
-    sem_t entries;                      /* one post an entry, and one at the end */
+    sem_t entries;                      /* posted once per entry, and once at the end */
     pthread_t thread;
     bool started;
 
@@ -95,8 +95,8 @@ static void end_segment(crn_recorder *recorder)
         count(&recorder->segments);
 }
 
-/* Takes the next name that is free: a recorder started in the same second may have some. What is
- * there is left alone, the .part of a recorder that was killed as well. */
+/* Takes the next free name: a recorder started in the same second may use some. Existing files are
+ * left alone, including the .part of a recorder that was killed. */
 static int begin_segment(crn_recorder *recorder, crn_error *error)
 {
     char path[PATH_MAX];
@@ -146,7 +146,7 @@ static void write_view(crn_recorder *recorder, const crn_recorded_view *view)
     count(&recorder->failed);
     tell_refusal(recorder, error.text);
     if (r != -EINVAL)
-        end_segment(recorder); /* the next view tries a file of its own: this one may be lost */
+        end_segment(recorder); /* the next view starts a new file: this one may be lost */
 }
 
 static void *write_views(void *context)
@@ -157,7 +157,7 @@ static void *write_views(void *context)
             continue;
         uint64_t freed = atomic_load_explicit(&recorder->freed, memory_order_relaxed);
         if (freed == atomic_load_explicit(&recorder->filled, memory_order_acquire))
-            break; /* a post without an entry is the end */
+            break; /* a post without an entry means stop */
         entry *at = (entry *)(recorder->ring + freed % recorder->ring_bytes);
         if (!at->bytes) {
             freed += recorder->ring_bytes - freed % recorder->ring_bytes;
@@ -230,14 +230,15 @@ static int start_thread(crn_recorder *recorder)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
     int r = -pthread_create(&recorder->thread, NULL, write_views, recorder);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     recorder->started = r == 0;
     return r;
 }
 
-/* Whole pages, touched at once, and behind them one that nobody may touch. NULL: no memory. */
+/* Allocates whole pages, populated at once, followed by a guard page.
+ * recorder->ring stays NULL if out of memory. */
 static void make_ring(crn_recorder *recorder, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -271,7 +272,8 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     recorder->dir = strdup(dir);
     crn_error shortage;
     if (recorder->dir && check_room(recorder, 0, &shortage))
-        tell_refusal(recorder, shortage.text); /* now: the first view may come in hours */
+        tell_refusal(recorder,
+                     shortage.text); /* log it now: the first view may arrive hours later */
     make_ring(recorder, queue_bytes);
     r = recorder->dir && recorder->ring ? start_thread(recorder) : -ENOMEM;
     if (r) {

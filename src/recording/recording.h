@@ -1,17 +1,17 @@
 /*
- * Recordings: uncompressed BigTIFF, a page per class, then the intensity page if any, a view after
- * the other. A view's first page says in ImageDescription, as JSON, what the header said. With
- * picture.c the only user of libtiff.
+ * Recordings: uncompressed BigTIFF, view by view, each with a page per class and then the intensity
+ * page if any. ImageDescription of a view's first page holds its header as JSON. With picture.c the
+ * only user of libtiff.
  *
  * The JSON of a first page: "shape" [C, H, W], "axes" "CYX", "dtype" "u8" | "f16" | "f32" and
- * "layout" "CHW" | "HWC" of the wire, and as whole numbers sequence, epoch, fruit, captured_ns,
+ * "layout" "CHW" | "HWC" of the wire, and as integers sequence, epoch, fruit, captured_ns,
  * deadline_ns, encoder, lane, view, views, height, width, channels, flags, class_set, arrived_ns.
- * That of an intensity page: "shape" [H, W], "axes" "YX", "intensity" true. Pages are planar;
- * u8 has 8 bits a sample, f16 and f32 have IEEE floats of 16 and 32.
+ * That of an intensity page: "shape" [H, W], "axes" "YX", "intensity" true. Pages are planar; u8
+ * has 8 bits a sample, f16 and f32 have IEEE floats of 16 and 32.
  *
- * A view is linked into the file after its last byte, so a writer killed at any moment leaves a
- * good recording (named `.part`) of all views but the one it was writing. Writing and reading cost
- * the same for every view, however many pages there are.
+ * A view is linked into the file after its last byte is written, so a writer killed at any time
+ * leaves a valid recording (named `.part`) of all views but the one it was writing. Writing and
+ * reading take constant time per view, however many pages there are.
  */
 #ifndef CRN_SRC_RECORDING_RECORDING_H
 #define CRN_SRC_RECORDING_RECORDING_H
@@ -30,53 +30,53 @@ typedef struct crn_recorded_view {
     crn_view_header header;
     uint64_t arrived_ns;            /* CLOCK_REALTIME at reception */
     const unsigned char *maps;      /* payload_bytes */
-    const unsigned char *intensity; /* height x width, NULL without */
+    const unsigned char *intensity; /* height x width; NULL for none */
 } crn_recorded_view;
 
 /*
- * Writes `path`.part, renamed to `path` when closed. `replace`: a regular file `path` is then
- * replaced, and a .part that a killed program left is removed now; otherwise -EEXIST where one of
- * them exists. Never touches what is no regular file, nor a .part that another program is writing:
- * -EEXIST. 0 or negative errno with one line in *error, as all of these.
+ * Writes `path`.part, which is renamed to `path` when closed. `replace`: allows to replace a
+ * regular file `path`, and removes a .part that a killed program left; otherwise -EEXIST if one of
+ * them exists. Never touches a file that is not regular, nor a .part that another program is
+ * writing: -EEXIST. Returns 0 or a negative errno with one line in *error, as do all of these.
  */
 int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
                          crn_error *error);
 
-/*
- * Appends one view; its memory is only read. -EINVAL for a view that does not fit its header. After
- * a failure (a full disk) the file ends with the view before, and writing may be tried again.
- */
+/* Appends one view. Returns -EINVAL if it does not match its header. After a failure (a full disk)
+ * the file ends with the previous view, and writing may be tried again. */
 int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *view,
                         crn_error *error);
 
-/* How long the file is; how many views it holds. */
+/* File size in bytes; number of views. */
 uint64_t crn_recording_bytes(const crn_recording_writer *writer);
 uint64_t crn_recording_views(const crn_recording_writer *writer);
 
-/* Finishes and renames; nulls *writer in any case. NULL is fine. Nothing is forced to the disk. */
+/* Finishes and renames the file; sets *writer to NULL in any case.
+ * NULL is allowed. Does not fsync. */
 int crn_recording_close(crn_recording_writer **writer, crn_error *error);
 
-/* Gives up: removes `path`.part; nulls. NULL is fine. */
+/* Aborts: removes `path`.part and sets *writer to NULL. NULL is allowed. */
 void crn_recording_discard(crn_recording_writer **writer);
 
-/* Opens a recording, `.part` or whole. Any other file is refused with one line. */
+/* Opens a recording, finished or `.part`. Any other file is rejected with one line. */
 int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_error *error);
 
 /*
- * The next view, with the wire bytes' layout and type restored; its memory is the reader's until
- * the next call. 1, 0 at the end, negative errno with *error, again and again from there. An
- * incomplete last view (a killed recorder's, a cut file's) is passed over: 0, with one line in
- * *error, whose text is empty otherwise. Memory is bounded by the size of the file's largest view.
+ * Reads the next view, restoring the wire's layout and type; its memory belongs to the reader until
+ * the next call. Returns 1, 0 at the end, or a negative errno with *error, which repeated calls
+ * return again. An incomplete last view (of a killed recorder, a truncated file) is skipped: 0,
+ * with one line in *error, whose text is empty otherwise. Memory is limited by the size of the
+ * file's largest view.
  */
 int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
 
-/* The same without reading any pixels: maps and intensity are NULL, the header is complete. */
+/* As crn_recording_next without pixels: maps and intensity are NULL, the header is complete. */
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
 
-/* Back to the first view. */
+/* Returns to the first view. */
 void crn_recording_rewind(crn_recording_reader *reader);
 
-/* Closes and nulls; NULL is fine. */
+/* Closes the reader and sets *reader to NULL; NULL is allowed. */
 void crn_recording_end(crn_recording_reader **reader);
 
 #endif

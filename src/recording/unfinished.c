@@ -11,9 +11,9 @@
 
 #include "stages/base/regular_file.h"
 
-#define TRIES 8 /* another program may make and remove the same name meanwhile */
+#define TRIES 8 /* another program may create and remove the same name meanwhile */
 
-/* 0 when nothing has the name, 1 when a regular file has; else -EEXIST, or why it is not known. */
+/* Returns 0 if the name is free, 1 if it is a regular file; otherwise -EEXIST or another error. */
 static int look_at(const char *path, crn_error *error)
 {
     struct stat about;
@@ -27,7 +27,7 @@ static int look_at(const char *path, crn_error *error)
                          crn_file_kind(about.st_mode));
 }
 
-/* Whether the name still stands for the open file. */
+/* True if the name still refers to the open file. */
 static bool is_named(int fd, const char *name)
 {
     struct stat open_file, named;
@@ -35,7 +35,7 @@ static bool is_named(int fd, const char *name)
            open_file.st_dev == named.st_dev;
 }
 
-/* Removes a regular .part that no program is writing. 0 or negative errno. */
+/* Removes a regular .part that no program is writing. Returns 0 or a negative errno. */
 static int remove_leftover(const char *name, crn_error *error)
 {
     int r = look_at(name, error);
@@ -55,13 +55,13 @@ static int remove_leftover(const char *name, crn_error *error)
     return r < 0 ? r : 0;
 }
 
-/* The descriptor or negative errno. */
+/* Returns the descriptor or a negative errno. */
 static int make(const crn_recording_part *part, crn_error *error)
 {
     for (int tries = 0; tries < TRIES; tries++) {
         int fd = open(part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            flock(fd, LOCK_EX | LOCK_NB); /* not every file system has locks */
+            flock(fd, LOCK_EX | LOCK_NB); /* best effort: not every file system supports locks */
             return fd;
         }
         int code = -errno;
@@ -108,7 +108,7 @@ static int rename_part(const crn_recording_part *part)
         return rename(part->name, part->path) ? -errno : 0;
     if (!renameat2(AT_FDCWD, part->name, AT_FDCWD, part->path, RENAME_NOREPLACE))
         return 0;
-    if (errno != EINVAL) /* a file system that cannot refuse by itself */
+    if (errno != EINVAL) /* EINVAL: the file system does not support RENAME_NOREPLACE */
         return -errno;
     if (!access(part->path, F_OK))
         return -EEXIST;

@@ -1,10 +1,10 @@
 /*
- * The file that a recording is written to: NAME.part until it is whole, then NAME. Only regular
- * files are ever opened, replaced or removed, and links are not followed.
+ * The file that a recording is written to: named NAME.part until it is complete, then NAME. Only
+ * regular files are ever opened, replaced or removed, and links are not followed.
  *
- * A .part is locked (flock) as long as its writer lives. One that nobody locks was left by a
- * program that was killed: where the caller may replace NAME it is removed, else its name counts as
- * taken and it stays, being a good recording of what it holds.
+ * A .part is locked (flock) while its writer lives. An unlocked one was left by a program that was
+ * killed: it is removed if the caller may replace NAME; otherwise the name counts as taken and the
+ * file stays, because it is a valid recording of what it contains.
  */
 #ifndef CRN_SRC_RECORDING_UNFINISHED_H
 #define CRN_SRC_RECORDING_UNFINISHED_H
@@ -14,23 +14,24 @@
 #include "stages/base/error.h"
 
 typedef struct crn_recording_part {
-    int fd;            /* for reading and writing; -1 without */
+    int fd;            /* open for reading and writing; -1 for none */
     char *path, *name; /* NAME; NAME.part */
-    bool replace;      /* NAME may be there already */
+    bool replace;      /* NAME may exist already */
 } crn_recording_part;
 
-/* Makes an empty .part. 0, -EEXIST where a name is taken, another negative errno; with one line. */
+/* Creates an empty .part. Returns 0, -EEXIST if a name is taken, or another
+ * negative errno, with one line in *error. */
 int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
                             crn_error *error);
 
-/* Closes it and gives it its name; where that fails it is kept under its own. Frees what *part
- * holds in any case. 0 or negative errno with one line. */
+/* Closes and renames it to NAME; if that fails it keeps its own name. Frees what *part holds in any
+ * case. Returns 0 or a negative errno with one line in *error. */
 int crn_recording_part_finish(crn_recording_part *part, crn_error *error);
 
-/* Closes it and leaves it under its own name. */
+/* Closes it and keeps its own name. */
 void crn_recording_part_keep(crn_recording_part *part);
 
-/* Closes and removes it; one of zeros with fd -1 is fine. */
+/* Closes and removes it; a zeroed one with fd -1 is allowed. */
 void crn_recording_part_drop(crn_recording_part *part);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Each view is a small TIFF of its own to libtiff, laid out in memory behind what the file holds
- * already; then its bytes go out in one call, and last the eight bytes that link it to the view
- * before. libtiff alone would walk all earlier pages to link each new one.
+ * libtiff writes each view as a small separate TIFF, in memory, at offsets after the file's present
+ * end; then its bytes are written in one call, and last the eight bytes that link it to the
+ * previous view. libtiff alone would walk all earlier pages to link each new one.
  */
 #include "src/recording/recording.h"
 
@@ -22,13 +22,13 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
                "pages and links are written as they lie in memory");
 
 #define HEADER_BYTES 16  /* of a BigTIFF */
-#define FIRST_LINK   8   /* where the header names the first directory */
-#define PAGE_BYTES   512 /* more than a page's directory takes, its JSON aside */
+#define FIRST_LINK   8   /* offset of the first directory's offset in the header */
+#define PAGE_BYTES   512 /* upper bound of a page's directory, without its JSON */
 #define EXTENTS_MORE 8
 #define IOV_BATCH    512
 
-/* A run of the view's bytes: in `small` (what libtiff
- * writes) or elsewhere (pixels, never copied). */
+/* A contiguous range of the view's bytes: in `small` (written by libtiff) or
+ * elsewhere (pixels, which are never copied). */
 typedef struct writer_extent {
     uint64_t offset; /* in the file */
     size_t bytes;
@@ -38,25 +38,26 @@ typedef struct writer_extent {
 
 struct crn_recording_writer {
     crn_recording_part file;
-    uint64_t end;  /* of the file's good bytes */
-    uint64_t link; /* where the offset of the next view's first directory belongs */
+    uint64_t end;  /* end of the file's valid bytes */
+    uint64_t link; /* offset of the link to the next view's first directory */
     uint64_t views;
 
     /* The view being laid out, as libtiff's file. */
     unsigned char header[HEADER_BYTES];
-    uint64_t position, top; /* libtiff's place in the file; the file's end so far */
+    uint64_t position, top; /* libtiff's file position; end of the file so far */
     writer_extent *extents;
     size_t extents_used, extents_room;
     unsigned char *small;
     size_t small_used, small_room;
-    const unsigned char *pixels; /* what a write of pixels comes from; */
-    size_t pixels_bytes;         /* telling it from a directory */
+    const unsigned char *pixels; /* source of the next pixel write, to */
+    size_t pixels_bytes;         /* distinguish it from directory writes */
     unsigned char *planes;       /* scratch for interleaved maps */
     size_t planes_room;
     crn_error tiff_error;
 };
 
-/* --- libtiff's file, in memory ------------------------------------------------------------- */
+/* --- file access for libtiff, in memory
+ * -------------------------------------------------------- */
 
 static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
 {
@@ -68,8 +69,8 @@ static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset,
     return NULL;
 }
 
-/* Appends bytes at the end: pixels by reference, anything else copied into `small`; NULL makes a
- * hole, because libtiff writes what a directory refers to before the directory. */
+/* Appends bytes at the end: pixels by reference, anything else copied into `small`; NULL reserves a
+ * zeroed range, because libtiff writes the data that a directory refers to before the directory. */
 static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
 {
     bool pixels = data && data == writer->pixels && bytes == writer->pixels_bytes;
@@ -86,7 +87,7 @@ static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
         writer->small_used += bytes;
     }
     if (last && !pixels && !last->pixels) {
-        last->bytes += bytes; /* small runs follow one another in memory as in the file */
+        last->bytes += bytes; /* ranges in `small` are contiguous in memory as in the file */
     } else {
         if (writer->extents_used == writer->extents_room)
             return false;
@@ -229,7 +230,7 @@ static int reserve(crn_recording_writer *writer, const crn_view_header *header)
     return r;
 }
 
-/* Lays the view out in memory, behind the file's end. */
+/* Lays the view out in memory, after the file's end. */
 static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, crn_error *error)
 {
     const crn_view_header *header = &view->header;
@@ -271,8 +272,8 @@ static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
-/* The extents follow one another in the file without gaps. What a call leaves over (rare: a full
- * disk, a signal) goes out piece by piece. */
+/* Writes the extents, which are contiguous in the file. What a call does not write (rare: a full
+ * disk, a signal) is written extent by extent. */
 static int write_extents(crn_recording_writer *writer)
 {
     for (size_t i = 0; i < writer->extents_used;) {
@@ -300,7 +301,7 @@ static int write_extents(crn_recording_writer *writer)
     return 0;
 }
 
-/* Where the last page laid out names the page after it. */
+/* Offset of the link in the view's last page to the next page. */
 static uint64_t last_link(crn_recording_writer *writer, uint64_t directory)
 {
     for (uint64_t next = directory;; directory = next) {
@@ -411,7 +412,7 @@ int crn_recording_close(crn_recording_writer **writer, crn_error *error)
     if (!w)
         return 0;
     int r;
-    /* What a failed write left behind the last view goes. */
+    /* Removes what a failed write left after the last view. */
     if (ftruncate(w->file.fd, (off_t)w->end) < 0) {
         r = crn_error_set(error, -errno, "%s: cannot be cut to its length: %s", w->file.name,
                           strerror(errno));
