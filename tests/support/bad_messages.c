@@ -6,7 +6,7 @@
 
 #include <zmq.h>
 
-/* Where the fields stand, written down apart from wire.c, so that the two check each other. */
+/* Field offsets, written independently of wire.c so that the two verify each other. */
 enum {
     MAGIC = 0,
     HEADER_BYTES = 4,
@@ -135,10 +135,10 @@ bool crn_message_matches(const crn_view_header *header, const void *maps, const 
     return matches;
 }
 
-/* What a shape of a fault is made from: the good message and a few numbers to lie with. */
+/* Input of a fault case: the valid message and the numbers to corrupt it with. */
 typedef struct bad_context {
     crn_message *message;
-    unsigned char *header; /* part 0 of it */
+    unsigned char *header; /* its part 0 */
     const crn_view_header *good;
     const crn_wire_rules *rules;
 } bad_context;
@@ -146,10 +146,10 @@ typedef struct bad_context {
 typedef struct bad_shape {
     const char *name;
     crn_wire_fault fault;
-    int at, bytes;  /* a field to overwrite; bytes 0: none */
-    uint64_t value; /* what with */
+    int at, bytes;  /* the field to overwrite; bytes 0: none */
+    uint64_t value; /* the new value */
     void (*change)(bad_context *context);
-    bool intensity; /* starts from a message that has one */
+    bool intensity; /* needs a message with intensity */
 } bad_shape;
 
 static void header_only(bad_context *c)
@@ -214,13 +214,13 @@ static void shape_overflow(bad_context *c)
 {
     set_shape(c, INT32_MAX, INT32_MAX, INT32_MAX);
 }
-/* 2^30 x 2^30 x 16 bytes are 2^64: a product that forgets to look is 0, as payload_bytes says. */
+/* 2^30 x 2^30 x 16 bytes are 2^64: a product without overflow check is 0, as payload_bytes says. */
 static void shape_overflow_to_zero(bad_context *c)
 {
     set_shape(c, UINT64_C(1) << 30, UINT64_C(1) << 30, 16);
     crn_message_put(c->header + PAYLOAD, 0, 8);
 }
-/* The product of the sides fits 64 bits, only the element size makes it wrap. */
+/* The product of the sides fits 64 bits; multiplying by the element size overflows. */
 static void shape_overflow_by_type(bad_context *c)
 {
     c->header[DTYPE] = CRN_F32;
@@ -267,7 +267,7 @@ static void view_is_views(bad_context *c)
 {
     crn_message_put(c->header + VIEW, crn_message_get(c->header + VIEWS, 2), 2);
 }
-/* A shape that agrees with itself and is just beyond the limit; its parts need not be there. */
+/* A consistent size just beyond the limit; its parts need not exist. */
 static void too_large(bad_context *c)
 {
     uint64_t row_bytes =
@@ -281,7 +281,7 @@ static void too_large_for_real(bad_context *c)
     too_large(c);
     crn_message_resize(c->message, 1, crn_message_get(c->header + PAYLOAD, 8));
 }
-/* The tensor alone would do; with the intensity part it is too large. */
+/* The tensor alone is small enough; with the intensity part it is too large. */
 static void too_large_together(bad_context *c)
 {
     crn_view_header header = *c->good;

@@ -88,7 +88,7 @@ static void compare_rows(const crn_image *got, const crn_image *wanted, int32_t 
     if (got->step == 1 && wanted->step == 1 &&
         memcmp(crn_image_element(got, plane, y, 0), crn_image_element(wanted, plane, y, 0),
                size * (size_t)got->width) == 0)
-        return; /* most of large pictures, at once */
+        return; /* fast path */
     for (int32_t x = 0; x < got->width; x++) {
         if (crn_element_is(crn_image_element(got, plane, y, x),
                            crn_image_element(wanted, plane, y, x), size))

@@ -142,7 +142,7 @@ crn_convolve_wanted crn_convolve_compute(const crn_convolve_case *c, int32_t pla
         w.finite = w.finite && isfinite(v);
         w.spoilt = w.spoilt || (!isfinite(v) && weight != 0);
     }
-    /* What is too small for f32's normal numbers is off by a little of its own. */
+    /* Results below f32's normal range have an absolute error of their own. */
     w.bound = c->exact ? 0 : p->width * p->height * (2 * 0x1p-24 * size + 2 * 0x1p-149);
     return w;
 }

@@ -87,8 +87,8 @@ void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_
         crn_expect_text(&map->via.map.ptr[i].key, keys[i]);
 }
 
-/* Times are whole nanoseconds, said in milliseconds:
- * 17 digits of rounding are none of the line's. */
+/* Times are whole nanoseconds printed in milliseconds; this removes rounding errors at 17
+ * digits. */
 static int64_t nanoseconds_of(const msgpack_object *ms)
 {
     assert_int_equal(ms->type, MSGPACK_OBJECT_FLOAT64);
@@ -145,7 +145,7 @@ static void expect_same_array(const msgpack_object_array *array, yajl_val value)
         crn_expect_same(&array->ptr[i], YAJL_GET_ARRAY(value)->values[i]);
 }
 
-/* Both formats say the same, to the last bit, in the same order. */
+/* Both formats hold the same values, to the last bit and in the same order. */
 void crn_expect_same(const msgpack_object *object, yajl_val value)
 {
     switch (object->type) {

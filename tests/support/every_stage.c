@@ -16,8 +16,8 @@
 
 #define CLASSES 3
 
-/* Each view has a size of its own, as cameras have: what one of them needs of a device must not be
- * taken from another. */
+/* Each view has a size of its own, as with several cameras: device buffers must not be confused
+ * between shapes. */
 static const struct {
     int32_t height, width;
 } sizes[CRN_EVERY_STAGE_VIEWS] = {{47, 90}, {71, 150}, {32, 211}};
@@ -25,8 +25,8 @@ static const struct {
 #define PIXELS_MAX (71 * 150)
 
 /*
- * Maps of whole 256ths under this kernel have sums that a float holds exactly, so that the order of
- * additions, which is free in a convolution, does not show.
+ * With this kernel, maps of whole 256ths have sums that a float holds exactly, so that the order of
+ * additions, which is free in a convolution, does not matter.
  */
 static const char kernel[] = "0.0625 0.125 0.0625\n0.125 0.25 0.125\n0.0625 0.125 0.0625\n";
 
@@ -62,7 +62,7 @@ static void draw(int view, uint64_t show, uint8_t levels[PIXELS_MAX * CLASSES])
     free(discs);
 }
 
-/* As binary16: a whole number below 2^8 over 2^8. */
+/* To binary16: an integer below 2^8 over 2^8. */
 static uint16_t half_of(uint8_t level)
 {
     int exponent = level ? 31 - __builtin_clz(level) : 0;

@@ -11,7 +11,7 @@
 
 #define ASKED_MAX 1024
 
-/* One thing that was asked for. */
+/* One enqueued operation. */
 typedef struct asked {
     int (*run)(crn_context *context, const struct asked *it);
     crn_image in, out;
@@ -39,13 +39,13 @@ struct crn_gpu_graph {
     asked_list list;
 };
 
-/* Behind a context. */
+/* State of a context. */
 typedef struct stand {
-    crn_context *processor; /* what the operators work with */
+    crn_context *processor; /* executes the operators */
     asked_list stream;
-    crn_gpu_graph *recording; /* NULL: what is asked goes to the stream */
+    crn_gpu_graph *recording; /* NULL: not capturing, operations go to the stream */
     int64_t marks_ns[CRN_GPU_MARKS];
-    int failed; /* the first failure stays */
+    int failed; /* the first error is kept */
 } stand;
 
 crn_fake_gpu_use crn_fake_gpu_used;
@@ -97,7 +97,7 @@ static int ask(crn_context *context, const asked *it)
     return 0;
 }
 
-/* --- operators ---------------------------------------------------------------------------------*/
+/* --- operators --- */
 
 static crn_image view_of(const crn_image *image, int32_t view)
 {
@@ -113,7 +113,7 @@ static const crn_ops *processor_ops(void)
     return crn_backend_ops(CRN_BACKEND_OPENMP, &why);
 }
 
-/* View by view, each behind those before it, until the room is used up. */
+/* Runs view by view, appending the results until the capacity is reached. */
 static int run_contours(crn_context *context, const asked *it)
 {
     crn_contours *all = it->contours;
@@ -229,7 +229,7 @@ static const crn_ops fake_ops = {
     .widen = widen,
 };
 
-/* --- the table ---------------------------------------------------------------------------------*/
+/* --- operator table --- */
 
 static int32_t count(void)
 {
@@ -273,7 +273,7 @@ static int use(crn_context *context)
 static void *pinned_create(size_t bytes)
 {
     if (bytes == 0)
-        return NULL; /* as cudaHostAlloc */
+        return NULL; /* like cudaHostAlloc */
     atomic_fetch_add(&crn_fake_gpu_used.pinned, 1);
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
@@ -290,7 +290,7 @@ static int pin(void *memory, size_t bytes)
     if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
         return -EINVAL;
     if (atomic_exchange(&pinned_at, memory) == memory)
-        return -EALREADY; /* as cudaHostRegister */
+        return -EALREADY; /* like cudaHostRegister */
     atomic_fetch_add(&crn_fake_gpu_used.pins, 1);
     return 0;
 }
@@ -402,7 +402,7 @@ static void range_begin(const char *name)
 static void range_end(void)
 {
     if (--ranges < 0)
-        abort(); /* a test's own check: ranges nest */
+        abort(); /* error in the test itself: ranges nest */
 }
 
 static const crn_gpu table = {

@@ -15,11 +15,11 @@ static crn_gpu table;
 static crn_ops faulty_ops;
 
 static atomic_int fault;
-static atomic_int left; /* calls until it comes */
+static atomic_int left; /* calls until the fault */
 static atomic_bool struck;
 static sem_t gate;
 
-/* Stands in front of every call: 0, or what it says instead. */
+/* Called before every call: 0, or the error to return instead. */
 static int strike(void)
 {
     int kind = atomic_load(&fault);
@@ -80,7 +80,7 @@ static int use(crn_context *context)
     FAULTY(use(context));
 }
 
-/* Of the device's thread: what was asked last. */
+/* Per device thread: the last operation was an upload. */
 static _Thread_local bool uploaded;
 static atomic_int batches;
 
@@ -97,7 +97,7 @@ static int download(crn_context *context, void *host, const void *device, size_t
     FAULTY(download(context, host, device, bytes));
 }
 
-/* Of a busy device, by context, its thread's: until when it is at the batch asked for last. */
+/* Busy device, used by its thread only: per context, the end time of its latest batch. */
 #define BUSY_NS  (50 * CRN_NS_PER_MS)
 #define BUSY_MAX 64
 static struct {
@@ -134,7 +134,7 @@ static int poll_one(crn_context *context)
         return -EAGAIN;
     if (r == 0)
         r = inner->poll(context);
-    /* What was asked for has run beside. */
+    /* The enqueued work is done by then. */
     while (r == -EAGAIN && atomic_load(&fault) >= CRN_GPU_SLOW_UPLOADS)
         r = inner->poll(context);
     return r;
@@ -156,7 +156,7 @@ static int record(crn_context *context)
     FAULTY(record(context));
 }
 
-/* A recording that was begun must be ended, whatever is said of it. */
+/* A capture that was begun must be ended, even when an error is returned. */
 static int recorded(crn_context *context, crn_gpu_graph **ret_graph)
 {
     int r = strike();
@@ -183,7 +183,7 @@ static int launch(crn_context *context, crn_gpu_graph *graph)
 const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
 {
     static bool made;
-    /* A thread that was stuck may still be in here: what has not changed is not written. */
+    /* A thread that was blocked may still be in here: unchanged fields are not written. */
     if (!made)
         sem_init(&gate, 0, 0);
     made = true;

@@ -52,7 +52,7 @@ crn_image golden_result(const crn_image *like)
     return result;
 }
 
-/* All bytes of the file; the caller frees them. */
+/* Loads the whole file; the caller frees it. */
 static uint8_t *load(const char *path, size_t *ret_bytes)
 {
     struct stat status;

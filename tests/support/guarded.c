@@ -60,7 +60,7 @@ void crn_guarded_check_same(const crn_guarded *guarded, const void *copy, const 
             fail_msg("%s: byte %zu is %u, wanted %u", what, i, got[i], wanted[i]);
 }
 
-/* Dense from the innermost dimension outwards, in a random order, with gaps now and then. */
+/* Dense strides in random dimension order, sometimes with gaps. */
 static void set_strange_strides(crn_random *random, crn_image *image)
 {
     ptrdiff_t *strides[3] = {&image->step, &image->row_stride, &image->plane_stride};

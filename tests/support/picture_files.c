@@ -77,7 +77,7 @@ size_t picture_load_bytes(const char *path, unsigned char **ret_bytes)
 
 void picture_save_bytes(const char *path, const void *bytes, size_t size)
 {
-    unlink(path); /* cutting a file to nothing makes some file systems wait for the disk */
+    unlink(path); /* truncating to 0 makes some file systems wait for the disk */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -95,7 +95,7 @@ uint32_t picture_value(int32_t bits, int32_t page, int32_t sample, int32_t y, in
     return bits == 32 ? hash : hash & ((1U << bits) - 1);
 }
 
-/* --- making TIFFs --- */
+/* --- creating TIFFs --- */
 
 static void put(unsigned char *row, int32_t bits, int32_t index, uint32_t value)
 {
@@ -151,7 +151,7 @@ static void set_fields(TIFF *tiff, const picture_making *m)
     if (m->photometric == PHOTOMETRIC_PALETTE) {
         uint16_t colours[3][256];
         for (int c = 0; c < 3; c++)
-            for (int i = 0; i < 256; i++) /* all 16 bits of them tell */
+            for (int i = 0; i < 256; i++) /* all 16 bits of them matter */
                 colours[c][i] = (uint16_t)picture_value(16, 0, c, 0, i) | 0x100;
         TIFFSetField(tiff, TIFFTAG_COLORMAP, colours[0], colours[1], colours[2]);
     }

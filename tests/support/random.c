@@ -23,7 +23,7 @@ uint32_t crn_random_cases(uint32_t by_default)
     return text ? (uint32_t)strtoul(text, NULL, 0) : by_default;
 }
 
-/* splitmix64: any seed will do, and one after the other as well as far apart. */
+/* splitmix64: suitable for any seed, including consecutive ones. */
 uint64_t crn_random_next(crn_random *random)
 {
     uint64_t z = random->state += 0x9e3779b97f4a7c15u;

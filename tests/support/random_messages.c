@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Where the fields stand, written down apart from wire.c, so that the two check each other. */
+/* Field offsets, written independently of wire.c so that the two verify each other. */
 enum {
     FLAGS = 6,
     VIEW = 60,
@@ -69,7 +69,7 @@ static void set_edge(uint64_t *state, unsigned char *header)
     crn_message_put(at, value, fields[field].bytes);
 }
 
-/* Another view that is right in itself, though not always for the rules. */
+/* Another valid view, though not always within the rules. */
 static crn_view_header random_header(uint64_t *state, const crn_view_header *good)
 {
     crn_view_header header = *good;
@@ -93,7 +93,7 @@ void crn_message_make_random(uint64_t *state, const crn_view_header *good,
         if (below(state, 2) && ret_message->part[0].size >= 4)
             memcpy(ret_message->part[0].bytes, "CRN1", 4);
     } else if (kind == 1) {
-        /* But for those that are large: filling them would take most of the time. */
+        /* Replaces large ones: filling them would dominate the run time. */
         while (true) {
             crn_message_make_bad(below(state, crn_message_bad_count()), good, rules, ret_message);
             if (ret_message->parts < 2 || ret_message->part[1].size <= rules->max_bytes)

@@ -19,7 +19,7 @@ void crn_receiving_open(const char *address, crn_receiving *ret_receiving)
     r->config.ingest.high_water_mark = 16;
     r->config.limits.view_mib = 1;
     r->config.limits.peers = 256;
-    r->config.limits.peer_mib = 4; /* more than what is read only to be refused */
+    r->config.limits.peer_mib = 4; /* more than the part size that is read only to be refused */
     r->config.limits.views = 5;
     static const char *const names[] = {"background", "rot", "stem", "bruise"};
     for (const char *const *name = names; name < names + 4; name++)

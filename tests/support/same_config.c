@@ -27,7 +27,7 @@ bool crn_same_config(const crn_config *a, const crn_config *b)
     for (int32_t i = 0; i < CRN_STAGES_MAX; i++)
         if (!same_step(&a->chain[i], &b->chain[i]))
             return false;
-    /* The rest is one run of bytes but for the chain. */
+    /* Apart from the chain, the struct is compared as bytes. */
     size_t chain = offsetof(crn_config, chain), behind = chain + sizeof a->chain;
     return memcmp(a, b, chain) == 0 &&
            memcmp((const char *)a + behind, (const char *)b + behind, sizeof *a - behind) == 0;
