@@ -1,4 +1,4 @@
-/* The fast contours, in every way they can go about it, against the definition: the same bytes. */
+/* The fast contours, in every variant, against the serial operator: identical bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, i
         *ret_height = crn_random_between(random, least, 90);
         *ret_width = crn_random_between(random, least, 90);
         break;
-    case 2: /* many lanes: the neighbour lies in another word */
+    case 2: /* many channels: the neighbour lies in another word */
         *ret_planes = crn_random_between(random, 12, PLANES_MAX);
         *ret_width = crn_random_between(random, least, 9);
         break;
@@ -52,9 +52,9 @@ static void pick_shape(crn_random *random, int32_t least, int32_t *ret_planes, i
     }
 }
 
-/* What the pixels are like. */
+/* Parameters of the random pixels. */
 typedef struct texture {
-    uint32_t steps; /* values are so many whole numbers; 0: any */
+    uint32_t steps; /* number of distinct integer values; 0: continuous */
     uint32_t smooth;
     uint32_t nan_once_in, odd_once_in; /* 0: never */
     bool checkered;
@@ -102,7 +102,7 @@ static uint32_t float_bits(float f)
     return bits;
 }
 
-/* Nearest below will do; what is too small becomes 0. */
+/* Truncates; too small values become 0. */
 static uint16_t half_of(float f)
 {
     uint32_t bits = float_bits(f);
@@ -147,7 +147,7 @@ static void fill(crn_random *random, crn_image *image, const texture *t)
                           pick_value(random, t, y, x));
 }
 
-/* Often a value that a pixel has; now and then none at all, or one that nothing reaches. */
+/* Often the value of a pixel; sometimes no pixel's value, or one out of range. */
 static double pick_level(crn_random *random, const crn_image *image, bool closed)
 {
     double scale = image->type == CRN_U8 ? 200 : image->type == CRN_U16 ? 60000 : 1;
@@ -211,7 +211,7 @@ static void free_case(contours_case *c)
     crn_guarded_free(&c->mask_memory);
 }
 
-/* Output memory of the given room, guarded on both sides. */
+/* Output buffer of a given capacity, guarded on both sides. */
 typedef struct room {
     crn_guarded points, contours;
     crn_contours out;
@@ -225,7 +225,7 @@ static room make_room(uint32_t points, uint32_t contours)
     return r;
 }
 
-/* One way of the fast operator: by == NULL is the public one. */
+/* Runs one variant of the fast operator; by == NULL: the public one. */
 static void try_way(contours_case *c, const crn_contours_variant *by, int32_t threads,
                     uint32_t points, uint32_t contours, const crn_contours *expected)
 {
@@ -284,7 +284,7 @@ static void try_case(uint64_t seed)
             scans[crn_random_below(&random, (uint32_t)crn_target_best() + 1)],
             crn_random_between(&random, 1, 5), 1};
         try_way(&c, &several, 1, fewer, less, &r.out);
-        /* What stands is a prefix of the whole. */
+        /* A truncated result must be a prefix of the whole one. */
         wanted.contour_count = r.out.contour_count;
         wanted.point_count = r.out.point_count;
         wanted.truncated = true;
@@ -303,7 +303,7 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(2500, try_case);
 }
 
-/* Large enough for the public operator to cut it up, and to use threads. */
+/* Large enough for the public operator to split it and to use threads. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void test_large_picture_is_the_definition(void **state)
 
 static crn_contours_fn *cuda;
 
-/* By the device, into room of just that size. */
+/* Runs the device's operator with exactly that output capacity. */
 static void try_cuda(contours_case *c, uint32_t points, uint32_t contours,
                      const crn_contours *expected)
 {
@@ -372,7 +372,8 @@ static void test_cuda_is_the_definition(void **state)
     operators_try_cases(1500, try_case_cuda);
 }
 
-/* Of sizes that one block does alone, in shared memory and beyond it, and that all do together. */
+/* Sizes that one block handles alone, in shared memory and beyond it, and sizes for the whole
+ * grid. */
 static void test_cuda_on_large_pictures(void **state)
 {
     (void)state;

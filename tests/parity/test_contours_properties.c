@@ -1,4 +1,4 @@
-/* What contours must obey, whoever finds them: of the definition and of the fast ones. */
+/* Properties of contours that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ typedef struct map {
     crn_contours_params params;
 } map;
 
-/* Values of so many steps, or any (0), and never at the level. */
+/* Random values of that many steps, or continuous (0), and never equal to the level. */
 static void make_map(map *m, uint32_t steps)
 {
     int32_t height = crn_random_between(&operator_noise, 2, SIDE_MAX);
@@ -49,7 +49,7 @@ static void find(crn_contours_fn *operator, const map * m, crn_contours *out)
     assert_false(out->truncated);
 }
 
-/* `expected` from `found`, point by point, in the opposite direction. */
+/* Sets `expected` to `found` with each point moved and the direction reversed. */
 static void turn_round(crn_point (*move)(const map *m, crn_point point), const map *m)
 {
     expected.contour_count = found.contour_count;
@@ -95,7 +95,7 @@ static void test_transposed_map_has_transposed_contours(void **state)
     }
 }
 
-/* With values of 0 and 1 every fraction is a half, whichever the direction. */
+/* With values of 0 and 1 every interpolation fraction is a half, in either direction. */
 static void test_mirrored_map_has_mirrored_contours(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static bool is_on_border(const map *m, const crn_point *p)
     return p->x == 0 || p->y == 0 || p->x == m->image.width - 1 || p->y == m->image.height - 1;
 }
 
-/* Also with pixels at the level, which the steps bring. */
+/* Includes pixels at the level, because the values are quantised. */
 static void test_contours_close_or_end_at_the_border(void **state)
 {
     (void)state;

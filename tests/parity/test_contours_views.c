@@ -1,4 +1,5 @@
-/* Contours of several views at once, asked for and recorded, against the definition of each. */
+/* Contours of several views at once, launched directly and as a captured graph, against serial for
+ * each view. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@
 
 static crn_contours wanted;
 
-/* Dense memory of several views on a device, and what the definition says of them together. */
+/* Dense device memory for several views, and serial's contours of all of them. */
 typedef struct views_case {
     int32_t views;
     crn_image image; /* the first, on the host */
@@ -57,7 +58,7 @@ static void draw_views(crn_random *random, const views_case *v)
     }
 }
 
-/* Several views in one launch, recorded once and launched again on other pictures. */
+/* Several views in one launch, captured once and launched again on other pictures. */
 static void try_views(crn_random *random, views_case *v)
 {
     const crn_gpu *gpu = crn_test_cuda();

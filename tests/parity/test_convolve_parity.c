@@ -1,7 +1,7 @@
 /*
- * The convolutions against sums in double that the test takes itself: the definition to the last
- * bit, the fast one, in every way it can go about it, within the bound of ops.h, and with the same
- * bytes however it is cut up.
+ * The convolutions against sums in double computed by the test: serial to the last bit; every
+ * variant of openmp within the tolerance of ops.h and with identical bytes however the work is
+ * split.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 static const crn_convolve_filters *const filters[CRN_TARGETS] = {
     &crn_convolve_filters_baseline, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
 
-/* The definition's result is the sum rounded, and that alone. */
+/* The serial result must be the sum, rounded once. */
 static void check_serial(const crn_convolve_case *c, const crn_image *out,
                          const crn_convolve_wanted *all)
 {
@@ -39,7 +39,7 @@ static void check_serial(const crn_convolve_case *c, const crn_image *out,
             }
 }
 
-/* Runs one way (NULL: the public one; filters NULL: the definition) into fresh memory. Returns the
+/* Runs one variant (NULL: the public operator; filters NULL: serial) into fresh memory. Returns the
  * result, whose memory the caller frees. */
 static crn_image run(crn_random *random, const crn_convolve_case *c,
                      const crn_convolve_variant *way, int32_t threads,
@@ -69,7 +69,7 @@ static crn_image run(crn_random *random, const crn_convolve_case *c,
     return copy;
 }
 
-/* However it is cut up, the bytes are the same. */
+/* The bytes do not depend on how the work is split. */
 static void try_target(crn_random *random, const crn_convolve_case *c, crn_target target,
                        const crn_convolve_wanted *all)
 {
@@ -115,7 +115,7 @@ static void test_fast_is_within_the_bound(void **state)
     operators_try_cases(500, try_case);
 }
 
-/* Large enough for the public operator to use threads, cut by its own choice. */
+/* Large enough for the public operator to use threads, with its own split. */
 static void test_large_picture_has_the_same_bytes(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void test_cuda_with_the_largest_kernels(void **state)
     }
 }
 
-/* Of pixels below 1 (255 in u8): near to the fast one everywhere, and right where it is not it. */
+/* For pixels below 1 (255 in u8): close to openmp, or else correct against the exact sum. */
 static void check_large(const crn_convolve_case *c, const crn_image *got, const crn_image *fast)
 {
     double size = 0;
@@ -298,8 +298,8 @@ static void test_cuda_on_large_pictures(void **state)
     }
 }
 
-/* Several views at once, recorded and launched with one input after the other: the bytes that each
- * has alone. */
+/* Several views at once, captured and launched with different inputs: the same bytes as for each
+ * view alone. */
 static void try_views(const crn_gpu *gpu, crn_random *random, crn_type type, crn_layout layout,
                       int32_t side)
 {

@@ -1,4 +1,4 @@
-/* What convolution must obey, whoever computes it: of the definition and of the fast one. */
+/* Properties of convolution that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -63,8 +63,7 @@ static void convolve(crn_convolve_fn *operator, const crn_convolve_params * para
     assert_int_equal(operator(operator_contexts[1], params, &in->image, &out->image), 0);
 }
 
-/* Correlation lays the kernel down as written, so that a single pixel shows it turned by 180
- * degrees. */
+/* Correlation does not flip the kernel, so a single pixel gives it rotated by 180 degrees. */
 static void test_impulse_shows_the_kernel_turned(void **state)
 {
     (void)state;
@@ -103,7 +102,7 @@ static void test_linear(void **state)
         convolve(operators[n & 1], &params, &picture, &result);
         convolve(operators[n & 1], &params, &other, &result_of_other);
         convolve(operators[n & 1], &params, &mixed, &result_of_mixed);
-        /* The bound of ops.h, of all three, with the largest pixel and weight. */
+        /* The tolerance of ops.h for all three, with the largest pixel and weight. */
         double taps = params.width * params.height, bound = 6 * taps * 0x1p-24 * taps * 1.5;
         for (int32_t i = 0; i < height * width; i++) {
             double sum = 2 * (double)result.values[i] + (double)result_of_other.values[i];
@@ -112,7 +111,7 @@ static void test_linear(void **state)
     }
 }
 
-/* A kernel that is a product gives what its row and its column give one after the other. */
+/* A separable kernel gives the same as its row and its column applied in sequence. */
 static void test_product_is_row_then_column(void **state)
 {
     (void)state;
@@ -138,7 +137,7 @@ static void test_product_is_row_then_column(void **state)
     }
 }
 
-/* A constant picture stays constant, at the sum of the weights, where no zeros come in. */
+/* A constant picture stays constant, scaled by the sum of weights, where no zero padding enters. */
 static void test_constant_stays_constant(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* The fast diamond-squares, in every way they can go
- * about it, against the definition: the same bytes. */
+/* The fast diamond-squares, in every variant, against the serial operator: identical bytes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@ typedef struct diamond_square_case {
     crn_diamond_square_params params;
     crn_image image;
     crn_guarded memory;
-    void *wanted; /* all of the image's memory, as the definition leaves it */
+    void *wanted; /* all of the image's memory, as serial leaves it */
     char what[OPERATOR_CASE_BYTES];
 } diamond_square_case;
 
@@ -30,7 +29,7 @@ static double pick_roughness(crn_random *random)
     return which < 7 ? usual[which] : crn_random_unit(random);
 }
 
-/* A rectangle of the field: most often a part, now and then all of it, or along a border. */
+/* Picks a rectangle of the field: mostly a part, sometimes all of it, or along a border. */
 static void pick_rectangle(crn_random *random, int32_t side, int32_t *ret_at, int32_t *ret_length)
 {
     *ret_at = (int32_t)crn_random_below(random, (uint32_t)side);
@@ -69,7 +68,7 @@ static void make_case(uint64_t seed, diamond_square_case *c)
     c->wanted = crn_guarded_copy(&c->memory);
 }
 
-/* One way of the fast operator: by == NULL is the public one. */
+/* Runs one variant of the fast operator; by == NULL: the public one. */
 static void try_way(diamond_square_case *c, const crn_diamond_square_variant *by, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
@@ -77,7 +76,7 @@ static void try_way(diamond_square_case *c, const crn_diamond_square_variant *by
     if (by)
         snprintf(what, sizeof what, "%s | target %d, tiles %d x %d, %d threads%s", c->what,
                  (int)by->target, by->rows, by->columns, by->threads, by->stream ? ", stream" : "");
-    /* Gaps between elements were 0 when the definition ran, and stay so. */
+    /* Gaps between elements were 0 for the serial operator and must stay so. */
     memset(c->memory.data, 0, c->memory.bytes);
     crn_context *context = operator_contexts[threads];
     int r = by ? crn_diamond_square_openmp_with(by, context, &c->params, &c->image)
@@ -119,7 +118,7 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(4000, try_case);
 }
 
-/* Large enough for the public operator to use threads, and to cut the field up. */
+/* Large enough for the public operator to use threads and to split the field. */
 static void test_large_field_is_the_definition(void **state)
 {
     (void)state;
@@ -139,7 +138,7 @@ static void test_large_field_is_the_definition(void **state)
     }
 }
 
-/* What an earlier call left in the scratch memory never shows: here, numbers that spread. */
+/* Stale scratch memory must not affect the result; here it holds NaNs, which would spread. */
 static void test_scratch_memory_may_hold_anything(void **state)
 {
     (void)state;
@@ -181,7 +180,7 @@ static void test_cuda_is_the_definition(void **state)
     operators_try_cases(3000, try_cuda_case);
 }
 
-/* A rectangle with rows of any alignment, of a field too large for the definition: against openmp,
+/* A rectangle with rows of any alignment, of a field too large for serial: compared with openmp,
  * which gives the same bytes. */
 static void try_cuda_rectangle(const crn_ops *ops, crn_random *random, crn_type type,
                                const crn_diamond_square_params *params, int32_t height,
@@ -223,7 +222,7 @@ static void test_cuda_is_openmp_on_large_fields(void **state)
         int32_t side = (1 << params.exponent) + 1, height, width;
         pick_rectangle(&random, side, &params.x, &width);
         pick_rectangle(&random, side, &params.y, &height);
-        /* At either end of the field, or between. */
+        /* At either end of the field, or in between. */
         int32_t most = crn_random_between(&random, 1, 700);
         if (width > most) {
             params.x += crn_random_once_in(&random, 2) ? width - most : 0;

@@ -1,4 +1,4 @@
-/* What holds of every field, whichever operator made it. */
+/* Properties of the generated fields that hold for every backend. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 static crn_diamond_square_fn *const operators[] = {crn_diamond_square_serial,
                                                    crn_diamond_square_openmp};
 
-/* A dense rectangle, in memory that the caller frees. */
+/* Generates a dense rectangle; the caller frees the memory. */
 static void *make(crn_diamond_square_fn *operator, int32_t threads,
                   const crn_diamond_square_params *params, crn_type type, int32_t height,
                   int32_t width)
@@ -32,7 +32,7 @@ static float *make_field(crn_diamond_square_fn *operator, const crn_diamond_squa
     return make(operator, 1, params, CRN_F32, side, side);
 }
 
-/* Every rectangle holds what the whole field holds there, with any number of threads. */
+/* Every rectangle equals that part of the whole field, for any number of threads. */
 static void test_rectangles_are_parts_of_one_field(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void test_rectangles_are_parts_of_one_field(void **state)
     }
 }
 
-/* The words of phase 2, added to 128. The roughness has no part in it, nor has the side. */
+/* The noise of phase 2, added to 128; independent of the roughness and the side. */
 static void test_corners_are_128_and_noise(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_corners_are_128_and_noise(void **state)
         }
 }
 
-/* A level more adds points and leaves those that were there. */
+/* Another level adds points and keeps the existing ones. */
 static void test_every_second_point_is_the_field_before(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_every_second_point_is_the_field_before(void **state)
         }
 }
 
-/* So points of the largest field are known; and a small part of it needs little. */
+/* Hence points of the largest field are known, and a small part of it needs little memory. */
 static void test_largest_field_in_small_parts(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_largest_field_in_small_parts(void **state)
     free(coarse);
 }
 
-/* The mean that point (y, x) of the last level is made from; neighbours in the order written. */
+/* The mean for point (y, x) of the last level; neighbours in the documented order. */
 static float mean_around(const float *v, size_t side, size_t y, size_t x)
 {
     const float *at = v + y * side + x;
@@ -145,8 +145,8 @@ static float mean_around(const float *v, size_t side, size_t y, size_t x)
     return count == 4 ? (sum + near[3]) * 0.25f : sum * (1.0f / 3.0f);
 }
 
-/* Without roughness only corners and level 0 have noise: from level 1 on every point is the mean of
- * its neighbours, exactly. */
+/* Without roughness only corners and level 0 have noise: from level 1 on every point is exactly the
+ * mean of its neighbours. */
 static void test_without_roughness_points_are_means(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_without_roughness_points_are_means(void **state)
         }
 }
 
-/* With all of it, u8 is f32, rounded half to even and held between 0 and 255. */
+/* With roughness 1, u8 is f32 rounded half to even and clamped to 0…255. */
 static void test_u8_is_f32_rounded(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void test_u8_is_f32_rounded(void **state)
     }
 }
 
-/* Sums over the noise of a phase, each within 5 standard deviations of what they should be. */
+/* Sums over the noise of a phase, each expected within 5 standard deviations. */
 typedef struct diamond_square_properties_sums {
     double count, sum, squares, positive, beside;
 } diamond_square_properties_sums;
@@ -199,15 +199,15 @@ static void judge(const diamond_square_properties_sums *s)
     assert_true(fabs(s->beside) < 5 * root / 3); /* not correlated with its neighbour */
 }
 
-/* The noise is uniform between -1 and 1: as much up as down, and neighbours have nothing in common.
- * For one seed, so that it holds once and for all. */
+/* The noise is uniform between -1 and 1: symmetric, and neighbours are uncorrelated. One fixed
+ * seed, so that the test is deterministic. */
 static void test_noise_is_symmetric(void **state)
 {
     (void)state;
     enum { SIDE = 1025 };
     crn_diamond_square_params params = {10, 20240607, 1, 0, 0};
     float *v = make_field(crn_diamond_square_openmp, &params);
-    for (size_t kind = 1; kind < 4; kind++) { /* what is odd: x, y, both */
+    for (size_t kind = 1; kind < 4; kind++) { /* odd coordinates: x, y, both */
         diamond_square_properties_sums s = {.count = 0};
         for (size_t y = kind >> 1; y < SIDE; y += 2) {
             double before = 0;
@@ -227,7 +227,7 @@ static void test_noise_is_symmetric(void **state)
     free(v);
 }
 
-/* Both halves of the seed count, and the roughness does. */
+/* Both halves of the seed and the roughness affect the field. */
 static void test_seeds_and_roughness_make_other_fields(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void test_seeds_and_roughness_make_other_fields(void **state)
             int same = 0;
             for (int at = 0; at < SIDE * SIDE; at++)
                 same += v[i][at] == v[k][at];
-            assert_in_range(same, 0, 13); /* the corners and level 0 do not know the roughness */
+            assert_in_range(same, 0, 13); /* corners and level 0 do not depend on the roughness */
         }
     for (int i = 0; i < 4; i++)
         free(v[i]);

@@ -1,5 +1,5 @@
-/* The fast Haar transforms, in every way they can go about it, against the definition: the same
- * bytes. Only which NaN a sum of two NaNs gives is left to the compiler, which may swap the two. */
+/* The fast Haar transforms, in every variant, against the serial operator: identical bytes, except
+ * which NaN a sum of two NaNs gives, because the compiler may swap the operands. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ typedef struct haar_case {
     crn_haar_params params;
     crn_image in, out;
     crn_guarded in_memory, out_memory;
-    crn_image wanted; /* as `out` shall be; owns its memory */
+    crn_image wanted; /* expected `out`; owns its memory */
     char what[OPERATOR_CASE_BYTES];
 } haar_case;
 
@@ -110,7 +110,7 @@ static void free_case(haar_case *c)
     free(c->wanted.data);
 }
 
-/* One way, or with NULL the public operator with so many threads. */
+/* Runs one variant, or with NULL the public operator with that many threads. */
 static void try_way(haar_case *c, const crn_haar_variant *by, const char *target, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
@@ -163,8 +163,8 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(3000, try_case);
 }
 
-/* Large enough for the public operator to cut it
- * up, to use threads, and to write past the cache. */
+/* Large enough for the public operator to split it, to use threads, and to use non-temporal
+ * stores. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
@@ -179,8 +179,9 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
-/* Rows that begin where a line of the cache does are written past it by the kernels themselves, but
- * for what is left of a stretch, and widths around a tile's and a part's put ends everywhere. */
+/* Rows aligned to cache lines are written by the kernels themselves with non-temporal stores,
+ * except for the remainder of a range; widths around those of tiles and parts put range ends
+ * everywhere. */
 static void test_lines_of_the_cache_are_the_definition(void **state)
 {
     (void)state;
@@ -216,7 +217,7 @@ static void test_lines_of_the_cache_are_the_definition(void **state)
     }
 }
 
-/* The quotient is made of two products; no test of a few pixels would meet every byte. */
+/* The quotient is computed as two products; a test of a few pixels would not cover every byte. */
 static void test_every_byte_widens_to_its_quotient(void **state)
 {
     (void)state;
@@ -287,7 +288,7 @@ static crn_image make_image(crn_random *random, const large_shape *shape, int32_
     return image;
 }
 
-/* Too large for the definition: against openmp, which gives the same bytes. */
+/* Too large for serial: compared with openmp, which gives the same bytes. */
 static void test_cuda_is_openmp_on_large_pictures(void **state)
 {
     (void)state;
@@ -326,17 +327,17 @@ static void test_cuda_is_openmp_on_large_pictures(void **state)
     }
 }
 
-/* Several pictures at once on the device, and what was recorded of that. */
+/* Several pictures at once on the device, and the graph captured from that. */
 typedef struct cuda_views {
     const crn_gpu *gpu;
     crn_context *context;
-    crn_image in, out; /* on the device, the first of them */
+    crn_image in, out; /* on the device; the first view */
     int32_t views;
     crn_haar_params params;
     const char *what;
 } cuda_views;
 
-/* With fresh values: by a launch of the graph, or with NULL by the operator. */
+/* Runs with fresh values: by launching the graph, or with NULL by calling the operator. */
 static void run_views(cuda_views *v, crn_random *random, crn_gpu_graph *graph)
 {
     large_shape shape = {v->in.type, v->in.step == 1 ? CRN_CHW : CRN_HWC, v->in.planes,

@@ -1,5 +1,4 @@
-/* What holds of the Haar transform whoever computes
- * it: of both backends, on pictures of any size. */
+/* Properties of the Haar transform that hold for every backend, on pictures of any size. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -51,7 +50,7 @@ static double greatest(const haar_properties_picture *p)
     return most;
 }
 
-/* Equal as numbers: -0 is 0. */
+/* Equal as numbers: -0 equals 0. */
 static void assert_same(const haar_properties_picture *a, const haar_properties_picture *b,
                         int backend, const char *what)
 {
@@ -95,7 +94,8 @@ static void test_inverse_of_forward_is_the_picture(void **state)
     of_any_picture(comes_back);
 }
 
-/* Where nothing is its own twin the transform turns and mirrors, so it keeps the sum of squares. */
+/* Where no border value is paired with itself the transform is orthonormal, so it preserves the sum
+ * of squares. */
 static void test_energy_is_kept(void **state)
 {
     (void)state;
@@ -109,12 +109,12 @@ static void test_energy_is_kept(void **state)
                 before += (double)x.at[i] * (double)x.at[i];
                 after += (double)y.at[i] * (double)y.at[i];
             }
-            /* Each coefficient is off by a few 2^-24 of its size, at most. */
+            /* Each coefficient's relative error is at most a few 2^-24. */
             assert_true(fabs(after - before) <= before * 0x1p-20);
         }
 }
 
-/* Whole numbers so small are halved exactly. */
+/* Integers this small are halved exactly. */
 static void is_linear(crn_random *random, int backend, int32_t levels, int32_t height,
                       int32_t width)
 {
@@ -152,8 +152,8 @@ static haar_properties_picture transposed(const haar_properties_picture *x)
     return t;
 }
 
-/* Exactly so where additions may be done in any order, as those of small whole numbers: of others
- * a + b comes before a + c. */
+/* Exact where the order of additions does not matter, as for small integers; otherwise a + b is
+ * computed before a + c. */
 static void transposes(crn_random *random, int backend, int32_t levels, int32_t height,
                        int32_t width)
 {
@@ -171,7 +171,7 @@ static void test_transposing_swaps_rows_and_columns(void **state)
     of_any_picture(transposes);
 }
 
-/* To the last bit, of any floats: the order of additions within a pair and between two is free. */
+/* Bit-exact for any floats: additions within a pair and between two pairs commute. */
 static void test_mirroring_turns_signs(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void test_a_threshold_of_0_changes_nothing(void **state)
     of_any_picture(denoises_by_0);
 }
 
-/* Every pixel becomes the mean of its block. */
+/* The averages are the means of the blocks. */
 static void leaves_averages(crn_random *random, int backend, int32_t levels, int32_t height,
                             int32_t width)
 {

@@ -1,4 +1,4 @@
-/* The fast morphology, in every way it can go about it, against the definition: the same bytes. */
+/* The fast morphology, in every variant, against the serial operator: identical bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ typedef struct morphology_case {
     crn_image in, out;
     crn_guarded in_memory, out_memory, members_memory, heights_memory;
     crn_morphology_params params;
-    crn_image wanted; /* as `out` shall be; owns its memory */
+    crn_image wanted; /* expected `out`; owns its memory */
     char what[OPERATOR_CASE_BYTES];
 } morphology_case;
 
@@ -143,7 +143,7 @@ static void make_case(uint64_t seed, morphology_case *c)
     make_element(&random, type, c);
     c->in = crn_guarded_image(&random, type, planes, height, width, &c->in_memory);
     c->out = crn_guarded_image(&random, type, planes, height, width, &c->out_memory);
-    /* Twice as often the same layout, which takes other ways than two. */
+    /* Prefers equal layouts of input and output, which use other code paths. */
     for (int i = 0; i < 2 && !same_layout(&c->in, &c->out); i++) {
         crn_guarded_free(&c->out_memory);
         c->out = crn_guarded_image(&random, type, planes, height, width, &c->out_memory);
@@ -165,7 +165,7 @@ static void free_case(morphology_case *c)
     free(c->wanted.data);
 }
 
-/* One way of the fast operator: by == NULL is the public one. */
+/* Runs one variant of the fast operator; by == NULL: the public one. */
 static void try_way(morphology_case *c, const crn_morphology_variant *by, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
@@ -258,7 +258,7 @@ static void test_small_disk_is_the_definition(void **state)
     operators_try_cases(300, try_small_disk);
 }
 
-/* Memory of a case whose images are dense and alike. */
+/* Allocates dense images of equal layout for a case. */
 static void make_dense_images(morphology_case *c, crn_type type, crn_layout layout, int32_t planes,
                               int32_t height, int32_t width)
 {
@@ -269,7 +269,7 @@ static void make_dense_images(morphology_case *c, crn_type type, crn_layout layo
     c->out = crn_image_dense(c->out_memory.data, type, layout, planes, height, width);
 }
 
-/* Large enough for the public operator to cut it up, and to use threads. */
+/* Large enough for the public operator to split it and to use threads. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
-/* The device's, against `wanted`. */
+/* Runs the device's operator and compares with `wanted`. */
 static void try_cuda(morphology_case *c, const crn_ops *cuda)
 {
     crn_guarded_fill(&c->out_memory);
@@ -336,7 +336,7 @@ static void test_cuda_is_the_definition(void **state)
     operators_try_cases(300, try_small_cuda_disk);
 }
 
-/* Dense pictures that one tile does not hold, with elements of all the sizes that tiles do. */
+/* Dense pictures larger than one tile, with elements of all the sizes that tiles support. */
 static void make_tiled_case(uint64_t seed, morphology_case *c)
 {
     static const int32_t planes_of[] = {1, 3, 12, 2, 4, 5};
@@ -345,7 +345,7 @@ static void make_tiled_case(uint64_t seed, morphology_case *c)
     int32_t planes = planes_of[crn_random_below(&random, 6)];
     int32_t height = crn_random_between(&random, 40, 200);
     int32_t width = crn_random_between(&random, 40, 600 / planes + 40);
-    /* Half of them with rows that begin at multiples of 16 bytes. */
+    /* Half of them have rows aligned to 16 bytes. */
     width = crn_random_once_in(&random, 2) ? width & ~15 : width;
     crn_type type = crn_random_once_in(&random, 2) ? CRN_U8 : CRN_F32;
     crn_layout layout = crn_random_once_in(&random, 3) ? CRN_CHW : CRN_HWC;
@@ -363,7 +363,8 @@ static void make_tiled_case(uint64_t seed, morphology_case *c)
              e->shape, e->width, e->height);
 }
 
-/* Too slow for the definition. The last one has so many lanes that its words are 2^32 and a few. */
+/* Too slow for serial. The last one has so many channels that its words number a little over
+ * 2^32. */
 static void compare_with_openmp(morphology_case *c)
 {
     crn_morphology_openmp(operator_contexts[2], &c->params, &c->in, &c->out);
@@ -420,7 +421,7 @@ static void test_large_cuda_picture_is_the_definition(void **state)
 
 enum { VIEWS = 3, LAUNCHES = 3, SLOT_IN = 16, SLOT_OUT };
 
-/* Asked for once and recorded, then launched with new pictures each time. */
+/* Several views, captured once, then launched with new pictures each time. */
 static void try_views(const crn_gpu *gpu, crn_context *device, morphology_case *c,
                       crn_random *random)
 {
@@ -428,7 +429,7 @@ static void try_views(const crn_gpu *gpu, crn_context *device, morphology_case *
     size_t elements = crn_image_elements(&in), bytes = elements * crn_type_bytes(in.type);
     uint8_t *pictures = calloc(VIEWS, bytes), *got = malloc(VIEWS * bytes);
     assert_true(pictures && got);
-    /* Not always where a row of 16 bytes may begin. */
+    /* Not always aligned for 16-byte rows. */
     size_t shift = crn_random_below(random, 3) * crn_type_bytes(in.type);
     uint8_t *from = crn_context_scratch(device, SLOT_IN, bytes + shift);
     uint8_t *to = crn_context_scratch(device, SLOT_OUT, bytes + shift);

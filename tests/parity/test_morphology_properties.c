@@ -1,4 +1,4 @@
-/* What morphology must obey, whoever computes it: of the definition and of the fast one. */
+/* Properties of morphology that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ typedef union pixels {
     float f32[SIDE_MAX * SIDE_MAX];
 } pixels;
 
-/* What a property is tried on: a picture, a lopsided element, and the operator. */
+/* Input of a property test: a picture, an asymmetric element, and the operator. */
 typedef struct morphology_properties_trial {
     crn_morphology_fn *morph;
     crn_image in;
@@ -99,7 +99,7 @@ static void check_opening_and_closing(morphology_properties_trial *t)
 
 static void reflect(const crn_element *element, uint8_t *members, crn_element *ret_element)
 {
-    /* On odd sizes, so that the anchor is the middle of both. */
+    /* Odd sizes, so that the anchor is the centre of both. */
     int32_t width = element->width | 1, height = element->height | 1;
     memset(members, 0, (size_t)width * (size_t)height);
     for (int32_t y = 0; y < element->height; y++)
@@ -135,8 +135,8 @@ static void check_duality(morphology_properties_trial *t)
     assert_same(t, &eroded, &back);
 }
 
-/* A rectangle after a rectangle is a larger one: where both have odd sides, and the picture ends
- * far away or nothing counts beyond it. */
+/* Semigroup property: two rectangles in sequence equal one larger rectangle if their sides are odd,
+ * and the picture's border is far away or does not contribute. */
 static void check_semigroup(morphology_properties_trial *t)
 {
     crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
@@ -155,13 +155,14 @@ static void check_semigroup(morphology_properties_trial *t)
     }
 }
 
-/* Whether a pixel of the result reaches a threshold, the picture of what reaches it says. */
+/* Threshold decomposition: a pixel of the result reaches a threshold exactly where the operation on
+ * the thresholded picture does. */
 static void check_thresholds(morphology_properties_trial *t)
 {
     float threshold = value_at(
         t, &t->values, (int32_t)crn_random_below(&operator_noise, (uint32_t)pixel_count(t)));
     if (t->in.type == CRN_U8 && threshold == 0)
-        threshold = 1; /* 0 is reached where no member lies on the picture, too */
+        threshold = 1; /* 0 is reached even where no member lies on the picture */
     for (int operation = CRN_ERODE; operation <= CRN_CLOSE; operation++) {
         pixels binary, of_binary, whole;
         for (int32_t i = 0; i < pixel_count(t); i++) {
@@ -258,7 +259,7 @@ static void assert_row(crn_morphology_fn *morph, crn_morphology_operation operat
                      (double)wanted[i]);
 }
 
-/* ops.h, to the bit. */
+/* Special floats as ops.h defines them, bit by bit. */
 static void test_odd_floats(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The fast ranklets against the definition, and that against all pairs: the same bytes. */
+/* The fast ranklets against the serial operator, and that against counting all pairs: identical
+ * bytes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "tools/bench/idc.h"
 
 typedef struct ranklet_case {
-    crn_image in, out, wanted; /* wanted: planar, serial's; owns its memory */
+    crn_image in, out, wanted; /* wanted: planar, by serial; owns its memory */
     crn_guarded in_memory, out_memory;
     crn_ranklet_params params;
     char what[OPERATOR_CASE_BYTES];
@@ -46,8 +47,8 @@ static uint32_t pixel(const crn_image *image, int32_t plane, int32_t y, int32_t 
                                  : ((const uint16_t *)image->data)[index];
 }
 
-/* Values of `levels` sorts from `least` on, `apart`; slopes and noise, so that ties are common and
- * halves differ. */
+/* `levels` distinct values from `least` on, `apart` from each other; slopes and noise, so that ties
+ * are common and halves differ. */
 static void fill(crn_random *random, const crn_image *image, uint32_t least, uint32_t levels,
                  uint32_t apart)
 {
@@ -88,7 +89,7 @@ static void pick_values(crn_random *random, const crn_image *image)
     fill(random, image, least, levels, apart);
 }
 
-/* With nothing in `wanted` yet. */
+/* Creates a case without expected result. */
 static void make_unanswered_case(uint64_t seed, int32_t height, int32_t width, int32_t planes,
                                  const crn_ranklet_params *params, ranklet_case *c)
 {
@@ -113,7 +114,8 @@ static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t plan
     assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
 }
 
-/* For larger pictures, on which the definition is slow: openmp's, which the tests above prove. */
+/* For larger pictures, on which serial is slow: expected result by openmp, verified by the tests
+ * above. */
 static void make_openmp_case(uint64_t seed, int32_t height, int32_t width,
                              const crn_ranklet_params *params, ranklet_case *c)
 {
@@ -151,7 +153,7 @@ static void check_out(ranklet_case *c, const char *what)
     crn_guarded_check(&c->out_memory, what);
 }
 
-/* One way of the fast operator; NULL is the public one. */
+/* Runs one variant of the fast operator; NULL: the public one. */
 static void try_way(ranklet_case *c, const crn_ranklet_variant *way, int32_t threads)
 {
     char what[OPERATOR_CASE_BYTES + 100];
@@ -199,7 +201,8 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(250, try_case);
 }
 
-/* Where each kind of numbers is about to overflow, and flat halves reach that. */
+/* Window sizes at which each integer width is about to overflow, with flat halves that reach the
+ * limit. */
 static void test_sums_at_their_limits_fit(void **state)
 {
     (void)state;
@@ -247,7 +250,7 @@ static void test_sums_at_their_limits_fit(void **state)
         }
 }
 
-/* Large enough for the public operator to cut it up, and to use threads. */
+/* Large enough for the public operator to split it and to use threads. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
@@ -261,7 +264,7 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
-/* sign(t - c) of every pair. */
+/* Sum of sign(t - c) over all pairs. */
 static int64_t sum_of_pairs(const ranklet_case *c, int32_t plane, int32_t y, int32_t x,
                             int orientation)
 {
@@ -307,7 +310,7 @@ static void test_definition_counts_all_pairs(void **state)
     }
 }
 
-/* What the benchmark measures against computes the same. */
+/* The benchmark's baseline computes the same. */
 static void test_distribution_counting_is_the_definition(void **state)
 {
     (void)state;
@@ -356,7 +359,7 @@ static void test_cuda_is_the_definition(void **state)
     operators_try_cases(400, try_cuda);
 }
 
-/* Windows at the limits of its numbers and of its memory, on flat halves and on noise. */
+/* Windows at the limits of the integer widths and of memory, on flat halves and on noise. */
 static void test_cuda_sums_at_their_limits_fit(void **state)
 {
     (void)state;
@@ -383,8 +386,8 @@ static void test_cuda_sums_at_their_limits_fit(void **state)
 }
 
 /*
- * All powers of two that fit, on pictures cut into many tiles. CRN_CASES: so many pyramids, of
- * these the first, which are small enough for a tool that follows every access.
+ * All powers of two that fit, on pictures split into many tiles. CRN_CASES limits the number of
+ * pyramids; the first ones are small enough for a tool that traces every access.
  */
 static void test_cuda_pyramid_is_the_definition(void **state)
 {
@@ -392,7 +395,7 @@ static void test_cuda_pyramid_is_the_definition(void **state)
     const crn_ops *cuda = crn_test_cuda_ops();
     static const struct {
         int32_t height, width;
-        bool square; /* windows; else as long as the picture allows on either side */
+        bool square; /* square windows; otherwise sides as long as the picture allows */
     } pyramids[] = {{131, 140, true}, {67, 131, false},   {257, 257, true}, {95, 511, false},
                     {95, 511, true},  {511, 95, false},   {511, 95, true},  {256, 256, true},
                     {513, 530, true}, {700, 1030, false}, {700, 1030, true}};
@@ -417,7 +420,7 @@ static void test_cuda_pyramid_is_the_definition(void **state)
     }
 }
 
-/* Several views at once, and a graph of that, with other pictures each time. */
+/* Several views at once, and as a captured graph, with other pictures each time. */
 static void test_cuda_views_in_a_graph_are_the_definition(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What ranklets must obey, whoever computes them: of the definition and of the fast ones. */
+/* Properties of ranklets that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static crn_ranklet_fn *const operators[] = {crn_ranklet_serial, crn_ranklet_open
 
 enum { VERTICAL, HORIZONTAL, DIAGONAL };
 
-/* A picture of u16 and its ranklets. */
+/* A u16 picture and its ranklets. */
 typedef struct ranklet_properties_field {
     uint16_t values[SIDE_MAX * SIDE_MAX];
     float out[OUT_MAX];
@@ -26,7 +26,7 @@ typedef struct ranklet_properties_field {
 
 static ranklet_properties_field one, other;
 
-/* Values below `levels`; of a size that pairs, or columns, are for. */
+/* Values below `levels`; small windows suit counting by pairs, large ones by columns. */
 static void make_field(ranklet_properties_field *f, uint32_t levels, bool large)
 {
     f->params.width = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
@@ -50,7 +50,7 @@ static float at(const ranklet_properties_field *f, int plane, int32_t y, int32_t
     return f->out[crn_image_index(&f->result, plane, y, x)];
 }
 
-/* `one` has its ranklets; `other` becomes a copy of its picture. */
+/* Computes the ranklets of `one`; `other` becomes a copy of its picture. */
 static void start(size_t i)
 {
     make_field(&one, i % 3 == 0 ? 4 : i % 3 == 1 ? 250 : 60000, i % 8 > 4);
@@ -59,8 +59,8 @@ static void start(size_t i)
     other.in.data = other.values;
 }
 
-/* Each of the orientations of `other`, at the position that `place` says, is that plane of `one`,
- * by sign. */
+/* Each plane of `one`, at the position mapped by `place`, equals the given plane of `other` times a
+ * sign. */
 static void compare(const int planes[3], const float signs[3],
                     void (*place)(int32_t *y, int32_t *x))
 {
@@ -77,7 +77,7 @@ static void compare(const int planes[3], const float signs[3],
 
 static const int same_planes[3] = {VERTICAL, HORIZONTAL, DIAGONAL};
 
-/* What becomes of the ranklets, as `compare` takes it, when `change` is made to `other`. */
+/* Applies `change` to `other` and compares the ranklets as `compare` does. */
 static void try_change(void (*change)(void), const int planes[3], const float signs[3],
                        void (*place)(int32_t *y, int32_t *x))
 {
@@ -180,7 +180,7 @@ static void test_none_is_beyond_one(void **state)
     }
 }
 
-/* The example of the literature, 4 of 10 pairs more below than above, as a window's two rows. */
+/* An example from the literature, 4 of 10 pairs more below than above, as a window's two rows. */
 static void test_known_windows(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_nonsense_is_refused(void **state)
     static const crn_ranklet_params bad[] = {{5, 4},  {6, 3},  {0, 4},  {6, 0},
                                              {-2, 4}, {6, -2}, {10, 4}, {6, 10}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        /* Of the size that it would have, so that only the window is wrong. */
+        /* The correct size for that window, so that only the window is wrong. */
         crn_image fitting = good_out;
         fitting.height = 8 - bad[i].height + 1;
         fitting.width = 9 - bad[i].width + 1;
@@ -257,7 +257,7 @@ static void test_nonsense_is_refused(void **state)
     assert_refused(&params, &good, &out);
 }
 
-/* Nothing is read: only the sizes say that the pairs of a window cannot be counted in 63 bits. */
+/* The sizes alone show that the window's pairs cannot be counted in 63 bits; nothing is read. */
 static void test_a_window_of_too_many_pairs_is_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /*
- * Scratch memory's contents are undefined (ops.h): every fast operator, on every instruction set,
- * with scratch memory and results full of different bytes, gives the same results. Under the
- * undefined-behaviour sanitizer no value that nobody wrote may enter a sum that overflows.
+ * The contents of scratch memory are undefined (ops.h): every fast operator, on every instruction
+ * set, must give the same results when scratch memory and results are pre-filled with different
+ * bytes. Under the undefined-behaviour sanitizer, no uninitialised value may enter a sum that
+ * overflows.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -23,14 +24,14 @@
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
 
-/* What memory is full of before an operator runs; the last: random bytes. */
+/* Initial contents of memory before an operator runs; the last: random bytes. */
 enum { ZEROS, PATTERN_A5, ONES, LOWEST, HIGHEST, RANDOM, FILLINGS };
 
 static const uint8_t filling_bytes[] = {0x00, 0xa5, 0xff, 0x80, 0x7f};
 
 enum { BLOCKS_MAX = 64 };
 
-/* An allocator that knows what it has given out, so that all of it can be filled again. */
+/* An allocator that tracks its blocks, to refill all of them. */
 typedef struct blocks {
     struct {
         void *memory;
@@ -90,7 +91,7 @@ typedef struct scratch_contents_trial {
     size_t bytes;
     crn_image in;
     const void *params;
-    int32_t variant; /* what else `run` chooses by */
+    int32_t variant; /* further choice of `run` */
     char what[OPERATOR_CASE_BYTES];
 } scratch_contents_trial;
 
@@ -122,7 +123,7 @@ static void check(const scratch_contents_trial *t)
     }
 }
 
-/* A dense image of random values; its memory is the caller's. */
+/* A dense image of random values; the caller frees its memory. */
 static crn_image random_image(crn_random *random, crn_type type, int32_t planes, int32_t height,
                               int32_t width)
 {
@@ -135,7 +136,7 @@ static crn_image random_image(crn_random *random, crn_type type, int32_t planes,
         crn_image_randomise(&image, random);
         return image;
     }
-    for (size_t i = 0; i < elements; i++) /* from 1/8192 to 1, now and then a NaN */
+    for (size_t i = 0; i < elements; i++) /* from 1/8192 to 1, sometimes a NaN */
         ((uint16_t *)memory)[i] = crn_random_once_in(random, 99)
                                       ? 0x7e00
                                       : (uint16_t)crn_random_between(random, 0x0800, 0x3c00);
@@ -153,15 +154,15 @@ static size_t bytes_like(const crn_image *in, crn_type type)
     return crn_image_elements(in) * crn_type_bytes(type);
 }
 
-/* A size that leaves any remainder by any vector's length. */
+/* A size with any remainder modulo any vector length. */
 static int32_t pick_size(crn_random *random, int32_t least)
 {
     return crn_random_between(random, least, crn_random_once_in(random, 3) ? 150 : 40);
 }
 
-/* --- the operators ---------------------------------------------------------------------------- */
+/* --- operators --- */
 
-/* The results: how many, then contours and points. */
+/* Layout of the results: counts, then contours and points. */
 enum { POINTS_MAX = 1 << 14 };
 
 static int run_contours(const scratch_contents_trial *t, crn_target target, crn_context *context,
@@ -175,7 +176,7 @@ static int run_contours(const scratch_contents_trial *t, crn_target target, crn_
                         .contour_capacity = POINTS_MAX / 2,
                         .point_capacity = POINTS_MAX};
     out.points = (crn_point *)(void *)(out.contours + POINTS_MAX / 2);
-    memset(results, 0, t->bytes); /* a contour has gaps */
+    memset(results, 0, t->bytes); /* a contour struct has padding */
     int r = crn_contours_openmp_with(&way, context, t->params, &t->in, &out);
     counts[0] = out.contour_count;
     counts[1] = out.point_count;
@@ -224,7 +225,7 @@ static void try_convolve(uint64_t seed)
     int32_t planes = crn_random_between(&random, 1, 4), height = pick_size(&random, 1);
     t.in = random_image(&random, type, planes, height, pick_size(&random, 1));
     float weights[11 * 11];
-    bool flat = crn_random_once_in(&random, 2); /* then it is done in two passes */
+    bool flat = crn_random_once_in(&random, 2); /* then it is computed in two passes */
     for (int i = 0; i < 11 * 11; i++)
         weights[i] = flat ? 0.125f : (float)crn_random_unit(&random) - 0.5f;
     crn_convolve_params params = {.weights = weights,
@@ -274,7 +275,7 @@ static void try_morphology(uint64_t seed)
                     .heights = raised ? heights : NULL,
                     .width = crn_random_between(&random, 1, 15),
                     .height = crn_random_between(&random, 1, 15)}};
-    if (crn_random_once_in(&random, 3)) /* of small disks there is a rhombus */
+    if (crn_random_once_in(&random, 3)) /* some small disks are rhombi */
         params.element.height = params.element.width;
     t.params = &params;
     t.bytes = bytes_like(&t.in, type);
@@ -342,7 +343,7 @@ static void try_ranklet(uint64_t seed)
     crn_type type = crn_random_once_in(&random, 3) ? CRN_U16 : CRN_U8;
     crn_ranklet_params params = {2 * crn_random_between(&random, 1, 8),
                                  2 * crn_random_between(&random, 1, 8)};
-    if (crn_random_once_in(&random, 2)) /* where sums of 8 bits come closest to their limits */
+    if (crn_random_once_in(&random, 2)) /* where sums of 8 bits are closest to overflow */
         params.width = params.height = 16;
     int32_t planes = crn_random_between(&random, 1, 2), height = pick_size(&random, params.height);
     t.in = random_image(&random, type, planes, height, pick_size(&random, params.width));
