@@ -1,6 +1,7 @@
 /*
- * A registry of stages for the tests of the configuration, in place of the real one: one of each
- * kind and every type of parameter. Included by one file of a program, which then links no other.
+ * A registry of stages for the tests of the configuration, replacing the real one: one stage of
+ * each kind and every type of parameter. Included by one file per program, which links no other
+ * registry.
  */
 #ifndef CRN_TESTS_UNIT_CONFIG_STAGES_H
 #define CRN_TESTS_UNIT_CONFIG_STAGES_H
@@ -137,7 +138,7 @@ static const crn_stage ranklet = {.name = "ranklet",
                                   .settings_bytes = sizeof(expected_ranklet_settings),
                                   .textures = ranklet_textures};
 
-/* A stage without any parameters. */
+/* A stage without parameters. */
 static const crn_stage shape = {.name = "shape", .help = "features too", .kind = CRN_STAGE_FEATURE};
 
 const crn_stage *const crn_stages[] = {&convolve, &contours, &ranklet, &shape, NULL};

@@ -1,5 +1,5 @@
 /*
- * What the tests of an engine with devices share: an engine, and views that all show the same. One
+ * Fixture of the tests of an engine with devices: an engine, and views with identical content. One
  * per program.
  */
 #ifndef CRN_TESTS_UNIT_ENGINE_BENCH_H
@@ -36,7 +36,7 @@ static const char bench_classes[] =
     "classes: [{name: ground}, {name: rot, level: 0.4}, {name: rust, level: 0.6}]\n";
 static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
 
-/* A quarter of it is a device's limit. */
+/* A device may take a quarter of it. */
 static int budget_ms = 20000;
 
 static inline void start_with(bench *it, const char *chain, const char *rest, const crn_gpu *gpu,
@@ -66,7 +66,7 @@ static inline void stop(bench *it)
     free(it->empty);
 }
 
-/* All views show these maps. */
+/* Sets the maps of all views. */
 static inline void show(bench *it, uint32_t height, uint32_t width)
 {
     free(it->maps);
@@ -101,7 +101,7 @@ static inline crn_output *wait_for_one(bench *it)
     }
 }
 
-/* Sends the first `count` views and waits for them; their judgements must all be `expected`'s. */
+/* Submits the first `count` views and waits for them; every judgement must equal `expected`. */
 static inline void run_views(bench *it, int count, const crn_judgement *expected)
 {
     uint32_t seen = 0;
@@ -119,7 +119,7 @@ static inline void run_views(bench *it, int count, const crn_judgement *expected
     }
 }
 
-/* One view after the other until the device has run so many. */
+/* Runs single views until the device has run that many. */
 static inline void run_on_device(bench *it, uint64_t views)
 {
     const crn_engine_stats *stats = crn_engine_get_stats(it->engine);

@@ -1,6 +1,6 @@
 /*
- * What the tests of fruits share: fruits under a clock that the test moves, slots that are counted,
- * and views that run and end when the test says so. One per program.
+ * Fixture of the tests of fruits: a simulated clock, counted slots, and views that start and end on
+ * request. One per program.
  */
 #ifndef CRN_TESTS_UNIT_FRUIT_BENCH_H
 #define CRN_TESTS_UNIT_FRUIT_BENCH_H
@@ -15,7 +15,7 @@
 #include "src/fruit/fruit.h"
 
 #define CRN_FRUIT_MS    CRN_NS_PER_MS
-#define CRN_FRUIT_START (1000 * CRN_FRUIT_MS) /* the clock when a test begins */
+#define CRN_FRUIT_START (1000 * CRN_FRUIT_MS) /* the clock's initial value */
 #define CRN_FRUIT_NEVER CRN_NEVER_NS
 
 #define CRN_FRUIT_BUDGET   (100 * CRN_FRUIT_MS)
@@ -75,7 +75,7 @@ static inline crn_arrival arrive_as(crn_view_header header, int64_t deadline_ns,
     return crn_fruits_arrive(fruits, &header, deadline_ns, now_ns, ret_ticket);
 }
 
-/* A view of lane 1, epoch 1 arrives, is wanted and queued. */
+/* Adds a view of lane 1, epoch 1; it must be accepted and is queued. */
 static inline crn_ticket arrive(uint64_t fruit, uint16_t view, uint16_t views, int64_t deadline_ns)
 {
     crn_ticket ticket;
@@ -86,7 +86,7 @@ static inline crn_ticket arrive(uint64_t fruit, uint16_t view, uint16_t views, i
     return ticket;
 }
 
-/* The next view begins. */
+/* Starts the next view. */
 static inline crn_ticket begin(void)
 {
     crn_ticket ticket;
@@ -102,7 +102,7 @@ static inline bool end(crn_ticket ticket)
                            CRN_REASON_NONE, now_ns);
 }
 
-/* Everything queued begins and ends. */
+/* Runs all queued views to their end. */
 static inline void run_all(void)
 {
     crn_ticket ticket;
@@ -117,7 +117,7 @@ static inline void expect_not_due(void)
     assert_null(crn_fruits_due(fruits, now_ns));
 }
 
-/* A fruit is due now; it stays open. */
+/* Expects the fruit to be due now; it stays open. */
 static inline const crn_fruit *expect_due(uint64_t fruit)
 {
     const crn_fruit *due = crn_fruits_due(fruits, now_ns);
@@ -133,7 +133,7 @@ static inline void judge(uint64_t fruit, crn_verdict_kind verdict)
     crn_fruits_judge(fruits, due);
 }
 
-/* The counts add up; `pending`: views arrived, queued or running now. */
+/* Checks that the counts add up; `pending`: views arrived, queued or running now. */
 static inline void expect_sums(uint64_t pending)
 {
     const crn_fruit_stats *stats = crn_fruits_get_stats(fruits);

@@ -1,6 +1,6 @@
 /*
- * A plain model of fruits, for tests that compare: every open fruit in a list, everything derived
- * anew from its definition each time.
+ * Reference model of the fruits for randomised tests: every open fruit in a list, all properties
+ * recomputed from their definitions each time.
  */
 #ifndef CRN_TESTS_UNIT_FRUIT_MODEL_H
 #define CRN_TESTS_UNIT_FRUIT_MODEL_H
@@ -32,13 +32,13 @@ typedef struct known {
     bool forced, lost;
     crn_view_state states[CRN_MODEL_VIEWS];
     uint32_t slots[CRN_MODEL_VIEWS];
-    bool spoiled[CRN_MODEL_VIEWS]; /* judged, but with a stage skipped */
+    bool spoiled[CRN_MODEL_VIEWS]; /* judged with a stage skipped */
 } known;
 
 typedef struct running {
     crn_ticket ticket;
     uint32_t slot;
-    uint64_t order; /* of its fruit */
+    uint64_t order; /* order of opening of its fruit */
 } running;
 
 typedef struct name {
@@ -55,17 +55,17 @@ typedef struct world {
     crn_fruit_rules rules;
     crn_lanes *lanes;
     crn_fruits *fruits;
-    crn_fruit_stats stats; /* as the model counts them */
+    crn_fruit_stats stats; /* the model's counts */
     uint64_t random;
     int64_t now_ns, latest_ns;
-    bool drained; /* no event since due was asked until NULL */
+    bool drained; /* no event since the last due query returned NULL */
 
     known open[CRN_MODEL_OPEN_MAX];
     size_t open_count;
     running running[CRN_MODEL_SLOTS];
     size_t running_count;
     bool held[CRN_MODEL_SLOTS];
-    refused refused[CRN_REFUSED_KEPT]; /* of fruits that were not open, the oldest first */
+    refused refused[CRN_REFUSED_KEPT]; /* refused views of fruits not open, oldest first */
     size_t refused_count;
     struct {
         uint64_t epoch, sequence, next_fruit;
@@ -181,7 +181,7 @@ static inline void mark_refused(world *w, known *k, uint16_t view)
     w->stats.refused++;
 }
 
-/* A message for that view of the open fruit `at`, or of one that is not open, was refused. */
+/* A view was refused; its fruit may be open, at `at`, or not. */
 static inline void model_refuse(world *w, const crn_view_header *header, size_t at)
 {
     if (at != CRN_MODEL_NO_FRUIT) {
@@ -196,7 +196,7 @@ static inline void model_refuse(world *w, const crn_view_header *header, size_t 
         (refused){header->lane, header->epoch, header->fruit, header->view};
 }
 
-/* A fruit has opened: what was refused of it before belongs to it. */
+/* Moves the refused views of a fruit that has just opened to it. */
 static inline void model_recall(world *w, known *k)
 {
     for (size_t i = 0; i < w->refused_count; i++) {
@@ -204,11 +204,11 @@ static inline void model_recall(world *w, known *k)
         if (entry->lane != k->lane || entry->epoch != k->epoch || entry->fruit != k->fruit)
             continue;
         mark_refused(w, k, entry->view);
-        entry->lane = UINT32_MAX; /* stays as what a full list drops first */
+        entry->lane = UINT32_MAX; /* stays, to be dropped first from a full list */
     }
 }
 
-/* Whose view stands in that slot. */
+/* The fruit and view that hold a slot. */
 static inline known *find_slot(world *w, uint32_t slot, int *ret_view)
 {
     *ret_view = 0;

@@ -1,5 +1,4 @@
-/* Parts of cernita-apply: lists of windows, the
- * pyramid, quadrants, and how numbers become greys. */
+/* Parts of cernita-apply: lists of windows, the pyramid, quadrants, and conversion to greys. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,10 +37,10 @@ static void a_list_of_windows_is_read(void **state)
     expect_windows(&windows, (const crn_size[]){{4, 4}, {8, 16}, {2, 2}}, 3);
 }
 
-/* How the process that reads this list ends. */
+/* Exit status of a process that parses this list. */
 static int status_of(const char *list)
 {
-    fflush(NULL); /* else the child prints it again */
+    fflush(NULL); /* otherwise the child would print it again */
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr))
@@ -92,7 +91,7 @@ static void the_pyramid_halves_both_sides_until_one_is_2(void **state)
     assert_int_equal(windows.item[0].width, 1 << 30);
 }
 
-/* Every pixel belongs to one quadrant. */
+/* Every pixel belongs to exactly one quadrant. */
 static void quadrants_cover_the_picture_once(void **state)
 {
     (void)state;
@@ -180,7 +179,7 @@ static void a_panel_shows_each_ranklet_where_its_window_lies(void **state)
     assert_true(crn_panel_plan(5, 1000, 2000, &panel) < 0);
     assert_true(crn_panel_plan(5, 5, INT64_MAX, &panel) < 0);
 
-    /* A window of 4 x 2 on 5 x 3 pixels has 2 x 2 positions, the first about (2, 1). */
+    /* A window of 4 x 2 on 5 x 3 pixels has 2 x 2 positions, the first centred at (2, 1). */
     assert_int_equal(crn_panel_plan(5, 3, 2, &panel), 0);
     float values[3][2][2] = {{{-1, 0.5f}, {0, 0}}, {{0.6f, 0}, {0, 0}}, {{0, 0}, {0, -0.8f}}};
     static uint8_t greys[TOP + 64][LEFT + 300];
@@ -201,7 +200,7 @@ static void a_panel_shows_each_ranklet_where_its_window_lies(void **state)
     assert_int_equal(row[2][LEFT + 3 * 76 + 3], 0);
 }
 
-/* Pixels brighter than the ground in a part of the panel. */
+/* Number of pixels brighter than the background in a part of the panel. */
 static int bright(const crn_image *panel, int32_t x, int32_t y, int32_t width, int32_t height)
 {
     int count = 0;

@@ -1,4 +1,5 @@
-/* What waits for the grader is bounded, and what it may have missed is never counted too low. */
+/* The grader's backlog is bounded, and the number of possibly lost verdicts is never
+ * underestimated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ static size_t push(crn_backlog *backlog, uint32_t number, size_t bytes)
     return crn_backlog_push(backlog, &item);
 }
 
-/* libzmq takes the oldest one's message, which leaves an empty one. */
+/* Sends the oldest as libzmq does, which leaves an empty message. */
 static void send_front(crn_backlog *backlog, bool counted, int64_t now_ns)
 {
     zmq_msg_t taken;
@@ -73,15 +74,15 @@ static void test_bytes_are_bounded_too(void **state)
     assert_int_equal(push(backlog, 1, 400), 0);
     assert_int_equal(push(backlog, 2, 400), 0);
     assert_int_equal(push(backlog, 3, 200), 0);
-    assert_int_equal(push(backlog, 4, 401), 2); /* 1 alone would not be enough */
+    assert_int_equal(push(backlog, 4, 401), 2); /* dropping 1 alone would not suffice */
     expect_front(backlog, 3, 200);
-    assert_int_equal(push(backlog, 5, 5000), 2); /* one is always kept, however large */
+    assert_int_equal(push(backlog, 5, 5000), 2); /* at least one is always kept, however large */
     expect_front(backlog, 5, 5000);
     send_front(backlog, false, 0);
-    /* What was sent no longer counts. */
+    /* A sent verdict no longer counts. */
     assert_int_equal(push(backlog, 6, 1000), 0);
     expect_front(backlog, 6, 1000);
-    crn_backlog_free(&backlog); /* with one still in it */
+    crn_backlog_free(&backlog); /* with one verdict left */
 }
 
 static void send_many(crn_backlog *backlog, uint32_t count, int64_t now_ns)
@@ -108,7 +109,7 @@ static void test_recent_sends_are_doubtful_once(void **state)
     crn_backlog_free(&backlog);
 }
 
-/* What was counted when it was sent, between two graders, is not counted again with the next. */
+/* Verdicts counted when sent, between two graders, are not counted again with the next. */
 static void test_what_is_counted_already_is_left_out(void **state)
 {
     (void)state;
@@ -135,7 +136,7 @@ static void test_what_a_stuck_grader_got_is_doubtful(void **state)
         crn_backlog_blocked(backlog, now_ns);
     assert_int_equal(crn_backlog_take_doubtful(backlog, 21000), 4); /* since 5000 - DOUBT_NS */
 
-    /* It took again for long enough: only the last ones are in doubt. */
+    /* Sending has worked for long enough: only the last ones are in doubt. */
     send_many(backlog, 4, 30000);
     crn_backlog_blocked(backlog, 30500);
     send_many(backlog, 2, 31600);

@@ -1,4 +1,4 @@
-/* The runner of stages: order, times, failures, optional steps. */
+/* The chain's runner: order, times, errors, optional steps. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "src/chain/chain.h"
 #include "stages/context.h"
 
-/* Letters that the stages leave: upper case by enqueue, lower case by finish. */
+/* Letters left by the stages: upper case by enqueue, lower case by finish. */
 static char trace[64];
 
 static void leave(char letter)
@@ -146,22 +146,22 @@ static void an_optional_step_is_skipped_when_its_recent_p99_does_not_fit(void **
     crn_chain *chain = chain_of(&stage_a, &stage_b);
     config.chain[1].optional = true;
     crn_judgement judgement;
-    /* Nothing is known of its cost yet: it runs. */
+    /* Its cost is unknown yet: it runs. */
     assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
     assert_int_equal(judgement.skipped, 0);
-    /* It took a millisecond at least; half of one is left. */
+    /* It took at least a millisecond; half of one is left. */
     trace[0] = '\0';
     assert_int_equal(run(chain, CRN_NS_PER_MS / 2, &judgement), 0);
     assert_int_equal(judgement.skipped, 2);
     assert_int_equal(judgement.stage_ns[1], 0);
     assert_string_equal(trace, "Aa");
-    /* Time enough again. */
+    /* Enough time again. */
     assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
     assert_int_equal(judgement.skipped, 0);
     crn_chain_free(&chain);
 }
 
-/* Once it was held up for longer than any view has time: it must not be left out for good. */
+/* A step once delayed beyond any budget must not be skipped for ever. */
 static void a_step_that_was_held_up_once_runs_again(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void a_step_that_was_held_up_once_runs_again(void **state)
         left_out++;
     } while (judgement.skipped && left_out < 10000);
     assert_int_equal(left_out, CRN_RECENT);
-    /* What it cost is known again. */
+    /* Its cost is known again. */
     trace[0] = '\0';
     assert_int_equal(run(chain, CRN_NS_PER_MS / 2, &judgement), 0);
     assert_int_equal(judgement.skipped, 2);
@@ -189,14 +189,14 @@ static void set_cancelled(bool cancelled)
     atomic_store(&cancelled_view, cancelled);
 }
 
-/* Its fruit is judged meanwhile. */
+/* The fruit is judged during the run. */
 static int enqueue_and_cancel(const void *settings, crn_job *job)
 {
     set_cancelled(true);
     return enqueue_a(settings, job);
 }
 
-/* Both look at the time, as every stage does; the second works until it is over. */
+/* Both stages check the time, as every stage does; the second runs until it is over. */
 static int ask(const void *settings, crn_job *job)
 {
     (void)settings;
@@ -240,7 +240,7 @@ static void a_view_is_given_up_once_its_fruit_is_judged(void **state)
     assert_string_equal(trace, "A?");
     crn_chain_free(&chain);
     set_cancelled(false);
-    /* The same in the middle of a stage. */
+    /* Cancelled in the middle of a stage. */
     works_long = true;
     chain = chain_of(&stage_working, &stage_a);
     assert_int_equal(run(chain, CRN_NS_PER_MS, &judgement), -ETIME);
@@ -254,7 +254,7 @@ static void a_step_cut_short_costs_what_it_took_at_least(void **state)
     crn_chain *chain = chain_of(&stage_a, &stage_working);
     config.chain[1].optional = true;
     crn_judgement judgement;
-    /* Cut short at once, it says nothing: there is time enough for what it took before. */
+    /* Interrupted at once, it gives no new information: its earlier cost fits. */
     works_long = false;
     set_cancelled(true);
     assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
@@ -264,7 +264,7 @@ static void a_step_cut_short_costs_what_it_took_at_least(void **state)
     set_cancelled(false);
     assert_int_equal(run(chain, CRN_NS_PER_S, &judgement), 0);
     assert_int_equal(judgement.skipped, 0);
-    /* Cut short after two milliseconds, it is left out where there are less. */
+    /* Interrupted after two milliseconds, it is skipped when fewer are left. */
     works_long = true;
     assert_int_equal(run(chain, 2 * CRN_NS_PER_MS, &judgement), -ETIME);
     works_long = false;
@@ -275,7 +275,7 @@ static void a_step_cut_short_costs_what_it_took_at_least(void **state)
     crn_chain_free(&chain);
 }
 
-/* Takes note of the contours that it is given. */
+/* Records the contours that it receives. */
 static uint32_t finished_contours;
 static int32_t finished_planes[4];
 
@@ -300,7 +300,7 @@ static int finish_contours(const void *settings, crn_job *job)
 static const crn_stage stage_contours = {
     .name = "c", .enqueue = enqueue_nothing, .finish = finish_contours};
 
-/* What a device left of a batch of three views of two classes: the second one has no contour. */
+/* A device's results for a batch of three views of two classes; the second view has no contour. */
 static crn_contour batch_contours[] = {{.plane = 0, .first = 0, .count = 2},
                                        {.plane = 1, .first = 2, .count = 2},
                                        {.plane = 5, .first = 4, .count = 3},
@@ -325,7 +325,7 @@ static void a_view_from_a_device_is_given_up_too(void **state)
     crn_contours batch = {.points = batch_points, .contours = batch_contours};
     crn_device_result done = {.contours = &batch, .begun_ns = crn_now_ns()};
     crn_judgement judgement;
-    /* While it was on the device. */
+    /* The time ran out while it was on the device. */
     assert_int_equal(finish(chain, &done, crn_now_ns() - 1, &judgement), -ETIME);
     assert_string_equal(trace, "c?");
     assert_int_equal(finish(chain, &done, CRN_NEVER_NS, &judgement), 0);
@@ -350,7 +350,7 @@ static void each_view_of_a_batch_gets_its_contours(void **state)
     }
     crn_judgement judgement;
     assert_int_equal(finish(chain, &done[0], CRN_NEVER_NS, &judgement), 0);
-    assert_string_equal(trace, "cb"); /* no enqueue half */
+    assert_string_equal(trace, "cb"); /* no enqueue function */
     assert_int_equal(finished_contours, 2);
     assert_int_equal(finished_planes[1], 1);
     assert_int_equal(judgement.queue_ns, 3000);
@@ -358,7 +358,7 @@ static void each_view_of_a_batch_gets_its_contours(void **state)
     assert_true(judgement.cost_ns >= 2000);
     assert_int_equal(finish(chain, &done[1], CRN_NEVER_NS, &judgement), 0);
     assert_int_equal(finished_contours, 0);
-    /* The third has five points, and the limits allow four. */
+    /* The third view has five points, and the limit is four. */
     assert_int_equal(finish(chain, &done[2], CRN_NEVER_NS, &judgement), -EOVERFLOW);
     config.limits.points = 5;
     crn_chain_free(&chain);

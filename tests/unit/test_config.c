@@ -1,6 +1,6 @@
 /*
- * Faults of a line's file: each case is a file and exactly the lines that it gives. The longer ones
- * are tests/data/config/bad_*.yaml, whose expected lines stand at their end after `#! `.
+ * Errors in a line's file: each case is a file and exactly the messages expected. Longer cases are
+ * tests/data/config/bad_*.yaml, with the expected lines at their end after `#! `.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 
 typedef struct fault_case {
     const char *bytes;
-    size_t length; /* 0: up to the zero */
+    size_t length; /* 0: zero-terminated */
     const char *faults;
 } fault_case;
 
@@ -128,7 +128,7 @@ static const fault_case cases[] = {
                "meant\n"},
 };
 
-/* What parsing says about the bytes; the caller frees it. */
+/* The parser's messages for the bytes; the caller frees them. */
 static char *faults_of(const char *bytes, size_t length, int *ret_r)
 {
     static crn_config config, before;
@@ -173,7 +173,7 @@ static char *read_whole(const char *path)
     return text;
 }
 
-/* The lines after `#! `, as crn_config_parse writes them. */
+/* Collects the lines after `#! ` in the format of crn_config_parse. */
 static void expected_of(const char *text, char *out)
 {
     out[0] = '\0';
@@ -309,7 +309,7 @@ static void test_sizes_and_lists_of_them_arrive(void **state)
     const expected_ranklet_settings *third = c.chain[4].settings, *fourth = c.chain[5].settings;
     assert_int_equal(third->windows.count, 2);
     assert_int_equal(third->windows.item[1].width, 16);
-    assert_int_equal(fourth->windows.count, 1); /* the file's list takes the default's place */
+    assert_int_equal(fourth->windows.count, 1); /* the file's list replaces the default */
     assert_int_equal(fourth->windows.item[0].height, 6);
     assert_int_equal(crn_config_textures(&c), 3);
     crn_config_done(&c);

@@ -1,4 +1,4 @@
-/* The settings' number: what --print-config prints, then the files that it names. */
+/* The hash of the settings: over the output of --print-config, then the files that it names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void write_file(const char *name, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A grey picture of 3 x 3 pixels without a compressor's choices in it: an uncompressed TIFF. */
+/* A grey picture of 3 x 3 pixels as an uncompressed TIFF, so that its bytes are deterministic. */
 static void write_element(const char *name, uint8_t corner)
 {
     unsigned char tiff[] = {
@@ -51,7 +51,7 @@ static void write_element(const char *name, uint8_t corner)
         2,   1,   3,  0, 1,      0, 0, 0, 8,   0, 0, 0, /* bits */
         3,   1,   3,  0, 1,      0, 0, 0, 1,   0, 0, 0, /* no compression */
         6,   1,   3,  0, 1,      0, 0, 0, 1,   0, 0, 0, /* black is 0 */
-        17,  1,   4,  0, 1,      0, 0, 0, 110, 0, 0, 0, /* where the pixels are */
+        17,  1,   4,  0, 1,      0, 0, 0, 110, 0, 0, 0, /* offset of the pixels */
         22,  1,   3,  0, 1,      0, 0, 0, 3,   0, 0, 0, /* rows */
         23,  1,   4,  0, 1,      0, 0, 0, 9,   0, 0, 0, /* bytes */
         0,   0,   0,  0, corner, 1, 1, 1, 1,   1, 1, 1, 1};
@@ -150,7 +150,7 @@ static void test_a_file_that_has_gone_is_named(void **state)
     assert_int_equal(crn_config_hash(&config, &hash, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/gone.txt: "));
     assert_non_null(strstr(error.text, "No such file"));
-    assert_int_equal(mkfifo(path, 0600), 0); /* nobody ever writes to it */
+    assert_int_equal(mkfifo(path, 0600), 0); /* no process ever writes to it */
     assert_true(crn_config_hash(&config, &hash, &error) < 0);
     assert_non_null(strstr(error.text, "it is a pipe, a regular file is needed"));
     assert_int_equal(hash, 7);

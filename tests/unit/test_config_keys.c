@@ -1,4 +1,4 @@
-/* The tables of keys with the real stages: whole, sensible, and what config/ says about them. */
+/* The tables of keys with the real stages: complete, consistent, and as documented in config/. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "stages/backend.h"
 #include "tests/support/same_config.h"
 
-/* What is wrong with one row over a settings struct of that size, or NULL. */
+/* The problem with one row of a settings struct of that size, or NULL. */
 static const char *row_fault(const crn_param *row, size_t settings_bytes)
 {
     _Alignas(16) static unsigned char settings[1 << 18];
@@ -137,7 +137,7 @@ static void test_whole_numbers_are_plain_decimals(void **state)
             fail_msg("'%s' was read as %lld", bad[i], (long long)value);
         assert_int_equal(value, 7);
     }
-    /* Past 64 bits, whatever the range takes in. */
+    /* Beyond 64 bits, whatever the permitted range. */
     static const crn_param any = {
         .key = "n", .type = CRN_PARAM_INTEGER, .min = -INFINITY, .max = INFINITY};
     int64_t kept = 7;
@@ -201,7 +201,7 @@ static void test_sizes_are_one_or_two_whole_numbers(void **state)
         assert_int_equal(size.width, good[i].width);
         assert_int_equal(size.height, good[i].height);
     }
-    /* Each side has to be in the range, its ends with it. */
+    /* Each side must be in the range, limits included. */
     static const crn_param narrow = {.key = "s", .type = CRN_PARAM_SIZES, .min = 2, .max = 4};
     static const char *const off[] = {"1", "5", "1x3", "3x1", "5x3", "3x5"};
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
@@ -301,7 +301,7 @@ static void test_the_ready_line_loads(void **state)
     crn_config_done(&c);
 }
 
-/* The same line with every stage, and what is printed of it is the same again. */
+/* A line with every stage; what is printed of it loads to the same output. */
 static void test_the_full_line_loads(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void test_the_full_line_loads(void **state)
     crn_config_done(&again);
 }
 
-/* What a stage needs to have loaded is missed when the file is read, at its step. */
+/* Missing inputs of a stage are reported when the file is read, at that step. */
 static void test_what_cannot_be_loaded_is_a_fault(void **state)
 {
     (void)state;
@@ -372,8 +372,8 @@ static char *reference(void)
     return text;
 }
 
-/* The table in config/README.md is the reference; where they differ, the fresh one is left beside
- * the programs. */
+/* The table in config/README.md must equal the generated reference; on a difference the generated
+ * one is written beside the programs. */
 static void test_the_readme_has_the_reference(void **state)
 {
     (void)state;

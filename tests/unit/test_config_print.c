@@ -1,4 +1,4 @@
-/* Printing: what is printed loads to the same settings, and the reference names every key. */
+/* Printing: the output loads to the same settings, and the reference names every key. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static void test_every_printable_text_comes_back(void **state)
     (void)state;
     static crn_config config;
     assert_int_equal(crn_config_load(CRN_TEST_DATA "/data/config/stages.yaml", stderr, &config), 0);
-    /* Every printable ASCII character alone, in front, behind, and all of them at once. */
+    /* Every printable ASCII character alone, first, last, and all of them together. */
     char all[CRN_TEXT_BYTES] = "";
     for (char c = ' '; c <= '~'; c++) {
         all[strlen(all)] = c;

@@ -1,4 +1,4 @@
-/* Contexts: whose memory, how much, and what goes with them. */
+/* Contexts: allocators, capacity, and release of memory. */
 #include "stages/context.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* A home with little room that counts. */
+/* An allocator with a small capacity that counts. */
 typedef struct small_home {
     size_t room_bytes, taken_bytes;
     int32_t closed;
@@ -69,13 +69,13 @@ static void test_what_grows_gives_first_and_counts_as_moved(void **state)
     assert_non_null(first);
     assert_ptr_equal(crn_context_scratch(context, 5, 400), first);
     assert_int_equal(crn_context_generation(context), 0);
-    assert_non_null(crn_context_scratch(context, 5, 900)); /* not beside the first 600 */
+    assert_non_null(crn_context_scratch(context, 5, 900)); /* does not fit beside the first 600 */
     assert_int_equal(home.taken_bytes, 900);
     assert_int_equal(crn_context_generation(context), 1);
     assert_null(crn_context_scratch(context, 5, 1100));
     assert_int_equal(home.taken_bytes, 0);
     assert_int_equal(crn_context_generation(context), 2);
-    assert_non_null(crn_context_scratch(context, 5, 10)); /* and it can be had again */
+    assert_non_null(crn_context_scratch(context, 5, 10)); /* memory is available again */
     crn_context_moved(context);
     assert_int_equal(crn_context_generation(context), 3);
     crn_context_free(&context);

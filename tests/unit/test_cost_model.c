@@ -1,4 +1,4 @@
-/* Cost lines through two measurements, and which is cheaper where. */
+/* The cost model: lines through two measurements, and the cheaper option by size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The headers that a grader's or a CNN's author may include, in C++: they compile without a
- * warning, and what they declare links to C. Other sources of ours are C.
+ * The headers that authors of graders and CNNs may include, in C++: they compile without warnings,
+ * and their functions link to C. All other sources are C.
  */
 #include <csetjmp>
 #include <cstdarg>

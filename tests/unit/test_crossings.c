@@ -1,4 +1,4 @@
-/* The order of crossings: the same as by insertion, in n log n comparisons wherever they lie. */
+/* Sorting of crossings: same order as insertion sort, in O(n log n) comparisons for any input. */
 #include "stages/crossings.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 enum { ROWS = 40, COLUMNS = 60, COUNT = 5000 };
 
 typedef struct crossings_fixture {
-    crn_crossing memory[3][COUNT]; /* given, and the two that are sorted in */
+    crn_crossing memory[3][COUNT]; /* input, and two buffers to sort in */
     uint32_t starts[COLUMNS + 1];
     crn_crossings crossings;
 } crossings_fixture;
@@ -30,7 +30,7 @@ static void set_up(crossings_fixture *f, uint32_t count)
                                    .columns = COLUMNS};
 }
 
-/* What "left of" means, once more. */
+/* A second implementation of "left of". */
 static int order(const crn_crossing *a, const crn_crossing *b)
 {
     if (a->row != b->row)
@@ -47,7 +47,7 @@ static int order(const crn_crossing *a, const crn_crossing *b)
     return (int)b->ends_high - (int)a->ends_high;
 }
 
-/* In order, those alike in the order in which they came, which `contour` tells, and all there. */
+/* Sorted, stable (`contour` tells the original order), and complete. */
 static void check_sorted(const crossings_fixture *f)
 {
     uint64_t sum = 0;
@@ -93,8 +93,8 @@ static void test_sorts_crossings_however_many_share_a_pixel(void **state)
         }
 }
 
-/* Outlines far outside of the picture, as only a sender that writes into maps while they are read
- * can make: all crossings are moved onto the last column, in the order that is worst. */
+/* Contours far outside the picture, possible only if a sender writes into maps while they are read:
+ * all crossings are clamped to the last column, in the worst order. */
 static void test_takes_n_log_n_comparisons_when_all_share_a_pixel(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void test_takes_n_log_n_comparisons_when_all_share_a_pixel(void **state)
     crn_pace pace = crn_pace_start(NULL);
     uint64_t compared = crn_crossings_sort(&f.crossings, &pace);
     assert_in_range(compared, COUNT - 1,
-                    COUNT * 20); /* 13 is log2(COUNT); squares are 12,500,000 */
+                    COUNT * 20); /* 13 is log2(COUNT); n^2 / 2 would be 12,500,000 */
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(f.crossings.all[i].contour, COUNT - 1 - i);
 }

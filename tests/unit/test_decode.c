@@ -1,5 +1,5 @@
-/* Verdicts as they come, in MessagePack and in JSON, good and bad (tools/common/messagepack_json.h,
- * decode.h). */
+/* Decoding of verdicts in MessagePack and in JSON, valid and invalid
+ * (tools/common/messagepack_json.h, decode.h). */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static void put_defect(msgpack_packer *packer, const char *class, bool hole)
     msgpack_pack_bin_with_body(packer, xy, sizeof xy);
 }
 
-/* What the message below is made of; `run` and `defect_class` may be of any bytes. */
+/* Packs the message below; `run` and `defect_class` may hold any bytes. */
 static void pack_verdict(msgpack_sbuffer *buffer, const char *word, const char *defect_class)
 {
     msgpack_packer packer;
@@ -118,7 +118,7 @@ static int decode_text(const char *json, crn_error *error)
     return r;
 }
 
-/* The message as JSON text, the caller's. */
+/* The message as JSON text, owned by the caller. */
 static char *print(const void *bytes, size_t size)
 {
     crn_messagepack_json packed;
@@ -203,7 +203,7 @@ static void every_cut_message_is_refused(void **state)
     crn_decoded *decoded = NULL;
     crn_error error;
     for (size_t size = 0; size < buffer.size; size++) {
-        char *cut = malloc(size ? size : 1); /* no longer: a sanitizer sees every read past it */
+        char *cut = malloc(size ? size : 1); /* exact, so that sanitizers detect overreads */
         memcpy(cut, buffer.data, size);
         assert_int_equal(decode(cut, size, &decoded, &error), -EBADMSG);
         free(cut);
@@ -252,7 +252,7 @@ static void the_key_at_fault_is_named(void **state)
         assert_int_equal(decode_text(cases[i].json, &error), -EBADMSG);
         assert_string_equal(error.text, cases[i].fault);
     }
-    assert_int_equal(decode_text(HEAD "}", NULL), 0); /* the least that a verdict is */
+    assert_int_equal(decode_text(HEAD "}", NULL), 0); /* the minimal verdict */
 }
 
 static void deep_nesting_is_refused(void **state)
@@ -268,12 +268,12 @@ static void deep_nesting_is_refused(void **state)
     assert_int_equal(decode_text(json, &error), -EBADMSG);
     assert_non_null(strstr(error.text, "nested more than"));
     free(json);
-    /* Brackets in a text nest nothing, after an escaped quote neither. */
+    /* Brackets within a string do not nest, even after an escaped quote. */
     assert_int_equal(decode_text(HEAD ",\"x\":\"\\\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"}", NULL),
                      0);
 }
 
-/* Lengths and counts that the bytes cannot hold are refused before memory is taken for them. */
+/* Lengths and counts that exceed the bytes are refused before memory is allocated. */
 static void claims_beyond_the_bytes_are_refused(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void claims_beyond_the_bytes_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         crn_messagepack_json packed;
         crn_error error = {""};
-        void *exact = malloc(cases[i].size + !cases[i].size); /* a sanitizer sees a read beyond */
+        void *exact = malloc(cases[i].size + !cases[i].size); /* sanitizers detect overreads */
         assert_non_null(exact);
         memcpy(exact, cases[i].bytes, cases[i].size);
         assert_int_equal(crn_messagepack_json_init(&packed, exact, cases[i].size, &error),
@@ -332,7 +332,7 @@ static void texts_are_safe_to_print(void **state)
     free(json);
     msgpack_sbuffer_destroy(&buffer);
 
-    char name[100]; /* cut between characters, never within one */
+    char name[100]; /* truncated between characters, never within one */
     memset(name, 'a', sizeof name);
     strcpy(name + CRN_DECODED_TEXT_BYTES - 2, "\xc3\xa4");
     pack_verdict(&buffer, "complete", name);

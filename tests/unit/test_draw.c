@@ -1,4 +1,4 @@
-/* Pictures of verdicts (tools/tail/draw.h, labels.h, photos.h, pictures.h), read back as PNGs. */
+/* Pictures of verdicts (tools/tail/draw.h, labels.h, photos.h, renderer.h), read back from PNG. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 
 #define WIDTH  400
 #define HEIGHT 60
-/* Where draw.c puts the first view, and how large it draws a pixel of it. */
+/* Position of the first view, and its scale, as draw.c chooses them. */
 #define LEFT  20
 #define TOP   62
 #define SCALE 2
@@ -47,7 +47,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* A square outline of `class` in view 0, from x0, y0 to x1, y1. */
+/* Adds a square contour of `class` in view 0, from x0, y0 to x1, y1. */
 static void add_square(crn_decoded *verdict, const char *class, float x0, float y0, float x1,
                        float y1, bool hole)
 {
@@ -65,7 +65,7 @@ static void add_square(crn_decoded *verdict, const char *class, float x0, float 
     verdict->point_count += 5;
 }
 
-/* A verdict without defects and with room for 100 squares; crn_decoded_free frees it. */
+/* A verdict without defects, with capacity for 100 squares; freed by crn_decoded_free. */
 static crn_decoded *make_verdict(uint64_t fruit)
 {
     crn_decoded *verdict = calloc(1, sizeof *verdict);
@@ -136,7 +136,7 @@ static void outlines_lie_where_their_pixels_are(void **state)
     assert_int_equal(image.width, WIDTH * SCALE + 2 * LEFT);
     assert_true(image.height > TOP + HEIGHT * SCALE);
 
-    assert_int_equal(view_pixel(&image, 300, 30), 0x646464); /* the photograph, untouched */
+    assert_int_equal(view_pixel(&image, 300, 30), 0x646464); /* the photograph, unchanged */
     crn_color color = crn_palette_color(&palette, "rot");
     uint32_t on_line = view_pixel(&image, 200, 15);
     /* Nine tenths of that pixel are the line, the rest its dark rim. */
@@ -144,7 +144,7 @@ static void outlines_lie_where_their_pixels_are(void **state)
     assert_true(abs(blue(on_line) - (int)(color.blue * 255)) < 32);
     uint32_t inside = view_pixel(&image, 205, 30); /* tinted, */
     assert_true(red(inside) > blue(inside) + 10);
-    assert_int_equal(view_pixel(&image, 220, 30), 0x646464); /* but not within the hole */
+    assert_int_equal(view_pixel(&image, 220, 30), 0x646464); /* but not in the hole */
     int dashes = 0;
     for (int y = 21; y < 40; y++)
         dashes +=
@@ -162,8 +162,8 @@ static void set_view(crn_decoded *verdict, uint64_t view, const char *state, con
     snprintf(entry->reason, sizeof entry->reason, "%s", reason);
 }
 
-/* Pixels of the only view, drawn over a photograph of one grey, that differ from it, off the text
- * in the middle and the label at the left top: all of them, and those that are darker. */
+/* Counts pixels of the only view that differ from its uniform grey photograph, excluding the text
+ * in the middle and the label at the top left: all of them, and the darker ones. */
 static void count_marked(const char *state, const char *reason, int *ret_other, int *ret_darker)
 {
     static uint8_t grey[HEIGHT * WIDTH];
@@ -195,7 +195,7 @@ static void views_that_were_not_judged_are_marked(void **state)
     assert_int_equal(other, 0);
     count_marked("judged", "truncated", &other, &darker);
     assert_int_equal(other, 0);
-    count_marked("lost", "no_slot", &other, &darker); /* hatched: lines and what is between them */
+    count_marked("lost", "no_slot", &other, &darker); /* hatched: lines and the areas in between */
     assert_true(other > PIXELS / 8 && other < PIXELS / 2);
     assert_int_equal(darker, 0);
     count_marked("missing", "", &other, &darker);
@@ -204,7 +204,7 @@ static void views_that_were_not_judged_are_marked(void **state)
     assert_int_equal(darker, PIXELS);
 }
 
-/* A fault of values below the outlines, which stand. */
+/* Invalid values are named below the contours, which are still drawn. */
 static void views_say_why(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void views_say_why(void **state)
     set_view(verdict, 0, "judged", "not_finite");
     strcpy(verdict->views[0].name, "rot");
     verdict->views[0].count = 48545;
-    /* Of no view that can be drawn: leaves the picture as large as it is. */
+    /* An entry of no drawable view does not enlarge the picture. */
     set_view(verdict, UINT64_MAX, "lost", "no_slot");
     crn_palette palette = {0};
     const char *path = path_of("why.png");
@@ -231,7 +231,7 @@ static void views_say_why(void **state)
     assert_int_equal(middle, 0);
     cairo_surface_destroy(image.surface);
 
-    /* A view that nobody expected is drawn, too. */
+    /* An unexpected view is drawn too. */
     verdict->view_count = 1;
     set_view(verdict, 1, "lost", "failed");
     assert_int_equal(crn_draw_verdict(verdict, &photo, 1, photo, &palette, path, NULL), 0);
@@ -248,7 +248,7 @@ static void classes_keep_their_colours(void **state)
     crn_color first = crn_palette_color(&palette, "rot");
     crn_color second = crn_palette_color(&palette, "rust");
     assert_true(memcmp(&first, &second, sizeof first));
-    for (int i = 0; i < 2 * CRN_CLASSES_MAX; i++) { /* more than there can be */
+    for (int i = 0; i < 2 * CRN_CLASSES_MAX; i++) { /* more than the maximum */
         char name[16];
         snprintf(name, sizeof name, "class %d", i);
         crn_palette_color(&palette, name);
@@ -279,7 +279,7 @@ static void no_size_and_no_picture_is_too_strange(void **state)
     const char *path = path_of("c.png");
     assert_int_equal(crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, path, &error), 0);
     draw_picture image = read_picture(path);
-    assert_int_equal(image.width, 4096 + 2 * LEFT); /* the most that outlines may ask for */
+    assert_int_equal(image.width, 4096 + 2 * LEFT); /* the maximum for contours */
     cairo_surface_destroy(image.surface);
     crn_decoded_free(&verdict);
 }
@@ -291,7 +291,7 @@ static void tall_views_stand_side_by_side(void **state)
     verdict->views_expected = 4;
     const crn_photo tall[4] = {{NULL, 500, 100}, {NULL, 500, 100}, {NULL, 500, 100}};
     crn_palette palette = {0};
-    const char *path = path_of("d.png"); /* the fourth is as large as is known of others */
+    const char *path = path_of("d.png"); /* the fourth has the size known from the others */
     assert_int_equal(
         crn_draw_verdict(verdict, tall, 4, (crn_photo){NULL, 500, 100}, &palette, path, NULL), 0);
     draw_picture image = read_picture(path);
@@ -311,7 +311,7 @@ static void a_picture_that_cannot_be_written_is_named(void **state)
     assert_int_equal(r, -ENOENT);
     assert_string_equal(
         error.text, "/nowhere/a.png: cannot be written in /nowhere/: No such file or directory");
-    const char *pipe = path_of("pipe.png"); /* opening it would wait for a reader */
+    const char *pipe = path_of("pipe.png"); /* opening it would block until a reader comes */
     assert_int_equal(mkfifo(pipe, 0600), 0);
     r = crn_draw_verdict(verdict, NULL, 0, (crn_photo){0}, &palette, pipe, &error);
     assert_int_equal(r, -EEXIST);
@@ -331,7 +331,7 @@ static bool has_picture(const char *dir, int fruit)
     return access(path, R_OK) == 0;
 }
 
-/* Offers fruits 0 to count - 1 and draws what is left of them. */
+/* Offers fruits 0 to count - 1 and draws the remaining ones. */
 static void draw_fruits(const char *dir, int last, int count, uint64_t *ret_drawn,
                         uint64_t *ret_missed)
 {
@@ -410,7 +410,7 @@ static void photographs_are_found_by_lane_fruit_and_view(void **state)
     assert_int_equal(crn_photos_find(photos, 2, 10, 0).pixels[11], 0);
     assert_int_equal(crn_photos_find(photos, 2, 13, 1).pixels[0], 31);
     assert_int_equal(crn_photos_find(photos, 2, 13, 1).width, 4);
-    assert_null(crn_photos_find(photos, 2, 11, 1).pixels);         /* came without, */
+    assert_null(crn_photos_find(photos, 2, 11, 1).pixels); /* received without photograph, */
     assert_int_equal(crn_photos_find(photos, 2, 11, 1).height, 3); /* but its size is known */
     assert_int_equal(crn_photos_find(photos, 2, 10, 2).height, 0);
     assert_int_equal(crn_photos_find(photos, 2, 12, 0).height, 0);

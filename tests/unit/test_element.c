@@ -1,4 +1,4 @@
-/* Structuring elements: members, and what is refused. */
+/* Structuring elements: members, and invalid ones. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "stages/element.h"
 
-/* Rows of '#' and '.', one after the other. */
+/* Rows of '#' and '.', concatenated. */
 static void assert_members(crn_element_shape shape, int32_t width, int32_t height, const char *rows)
 {
     crn_element element = {.shape = shape, .width = width, .height = height};
@@ -110,7 +110,7 @@ static void test_heights(void **state)
     };
     const uint8_t members[2] = {1, 0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        float heights[2] = {cases[i].height, NAN}; /* no member: may be anything */
+        float heights[2] = {cases[i].height, NAN}; /* not a member: any height is valid */
         assert_int_equal(check_of(CRN_ELEMENT_PICTURE, 2, 1, members, heights, CRN_U8),
                          cases[i].u8);
         assert_int_equal(check_of(CRN_ELEMENT_PICTURE, 2, 1, members, heights, CRN_F32),

@@ -55,7 +55,7 @@ static void a_name_is_a_shape_of_that_size(void **state)
                    "disc: is no element (rect, disk, cross), nor is there such a file");
 }
 
-/* Writes a picture of f32 of these values. */
+/* Writes an f32 picture with these values. */
 static const char *write_values(const float *values, int32_t pages, int32_t height, int32_t width)
 {
     const char *path = picture_path("element.tif");

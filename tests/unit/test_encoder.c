@@ -1,4 +1,4 @@
-/* The emitter: extremes come back as they went in, and a message as large as the one before
+/* The encoder: extreme values round-trip, and a message of the same size as the previous one
  * allocates nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "src/publish/encoder.h"
 #include "tests/support/decode.h"
 
-/* The sanitizers bring an allocator of their own, whose calls cannot be counted here; clang has no
- * one macro that tells. */
+/* Sanitizers have their own allocator, whose calls cannot be counted here; clang has no single
+ * macro for them. */
 #if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0
 #else
@@ -67,7 +67,7 @@ static void end(written *message)
     assert_int_equal(crn_encoder_end(message->encoder, &message->bytes, &message->size), 0);
 }
 
-/* Writes the same in both formats and reads both back. */
+/* Encodes the same in both formats and decodes both. */
 static void expect_both_same(void (*write)(crn_encoder *))
 {
     written messages[2];

@@ -1,4 +1,5 @@
-/* Bound sockets: paths nobody can steal, faults told with their cure, peers seen, nothing lost. */
+/* Bound sockets: paths that cannot be taken over, errors with hints, peers reported, nothing
+ * lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 typedef struct endpoint_fixture {
     void *zmq;
     char folder[64];
-    char path[128], address[160]; /* of a socket file in a folder still to be made */
+    char path[128], address[160]; /* of a socket file in a folder that does not exist yet */
     crn_endpoint *endpoint;
     crn_error error;
 } endpoint_fixture;
@@ -63,7 +64,7 @@ static void make_folder(const endpoint_fixture *f)
     assert_int_equal(system(command), 0);
 }
 
-/* Sends a number through the address and expects it at the endpoint. */
+/* Sends a number to the address and expects it at the endpoint. */
 static void assert_answers(endpoint_fixture *f, crn_endpoint *endpoint, const char *address)
 {
     void *push = zmq_socket(f->zmq, ZMQ_PUSH);
@@ -130,7 +131,7 @@ static void a_closed_endpoint_leaves_its_path_to_the_next(void **state)
     }
 }
 
-/* Makes the socket file of some other program; its descriptor. */
+/* Creates a socket file as another program would; returns its descriptor. */
 static int listen_at(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -222,7 +223,7 @@ static void addresses_that_cannot_be_bound_are_told(void **state)
     snprintf(address, sizeof address, "ipc://%s/%0120d", f->folder, 0);
     assert_int_equal(crn_endpoint_bind(f->endpoint, address, &f->error), -ENAMETOOLONG);
     assert_one_line_with(&f->error, "107");
-    /* And nothing of all this stands in the way of a good one. */
+    /* None of the above prevents a valid bind. */
     assert_int_equal(crn_endpoint_bind(f->endpoint, f->address, &f->error), 0);
     assert_answers(f, f->endpoint, f->address);
 }
@@ -272,7 +273,7 @@ static void peers_are_seen_to_come_and_go_and_strangers_told_apart(void **state)
     assert_int_equal(crn_endpoint_event(f->endpoint, &kind), 0);
 }
 
-/* A stray web browser must neither count as the grader nor get a share of its verdicts. */
+/* A stray web browser must neither count as the grader nor receive a share of its verdicts. */
 static void a_peer_without_zeromqs_greeting_gets_no_messages(void **state)
 {
     endpoint_fixture *f = *state;
@@ -289,7 +290,7 @@ static void a_peer_without_zeromqs_greeting_gets_no_messages(void **state)
     assert_int_equal(crn_zmtp_wait_closed(browser, PATIENCE_MS), 0);
     close(browser);
 
-    /* One that stays in the middle of its handshake is not taken for the peer that comes after. */
+    /* A peer stuck in its handshake is not mistaken for the next one. */
     int silent = crn_zmtp_connect(address);
     assert_true(silent >= 0);
     void *pull = zmq_socket(f->zmq, ZMQ_PULL);
@@ -306,8 +307,8 @@ static void a_peer_without_zeromqs_greeting_gets_no_messages(void **state)
     wait_event(f->endpoint, CRN_ENDPOINT_DISCONNECTED);
 }
 
-/* libzmq's I/O thread waited for ever to tell a closed monitor of a peer that left during the
- * linger, and with it every socket of the context. */
+/* Regression: libzmq's I/O thread blocked for ever reporting to a closed monitor a peer that left
+ * during the linger, and with it every socket of the context. */
 static void a_peer_that_leaves_a_closed_endpoint_leaves_the_others_alive(void **state)
 {
     endpoint_fixture *f = *state;

@@ -1,5 +1,5 @@
-/* The CPU engine: every view comes back once, cancelled ones are left, a lost or stuck worker is
- * noticed. */
+/* The CPU engine: every view is returned exactly once, cancelled ones are not run, a dead or stuck
+ * worker is detected. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 static sem_t gate;
 static atomic_int begun;
 
-/* Counts, then waits for the test to open the gate, so that nothing depends on timing. */
+/* Counts, then waits until the test opens the gate, so that no result depends on timing. */
 static int enqueue_gated(const void *settings, crn_job *job)
 {
     (void)settings;
@@ -43,12 +43,12 @@ static uint32_t three(const void *settings)
     return 3;
 }
 
-/* Uses all the room that there is for textures. */
+/* Uses the full capacity for textures. */
 static int finish_textures(const void *settings, crn_job *job)
 {
     crn_defects *defects = job->defects;
     (void)settings;
-    if (defects->texture_count != 0) /* of the view before */
+    if (defects->texture_count != 0) /* of the previous view */
         return -EDOM;
     for (uint32_t i = 0; i < defects->texture_capacity; i++)
         defects->textures[i] = (crn_texture){.width = (int32_t)i};
@@ -183,7 +183,7 @@ static void there_is_room_for_the_textures_of_all_defects(void **state)
     crn_engine_close(&engine);
 }
 
-/* Opens the gate once the close has called off the view that waits. */
+/* Opens the gate once closing has cancelled the waiting view. */
 static void *open_gate_when_called_off(void *argument)
 {
     (void)argument;

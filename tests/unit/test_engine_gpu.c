@@ -1,5 +1,4 @@
-/* The engine with devices in front of its workers: what goes where, and that it makes no
- * difference. */
+/* The engine with devices and workers: where views run, and that the results are the same. */
 #include <errno.h>
 #include <sched.h>
 
@@ -31,7 +30,7 @@ static void a_new_shape_goes_to_the_processor_first(void **state)
     expect_all_given_back();
 }
 
-/* The device's thread stands still until all views wait. */
+/* The device's thread is blocked until all views wait. */
 static void views_that_wait_together_go_together(void **state)
 {
     (void)state;
@@ -63,13 +62,13 @@ static void views_that_wait_together_go_together(void **state)
         crn_engine_release(it.engine, output);
     }
     assert_int_equal(seen, (1u << 24) - 1);
-    /* One alone, then the other 23 as 16, 4, 2 and 1. */
+    /* One alone, then the other 23 in batches of 16, 4, 2 and 1. */
     assert_int_equal(crn_faulty_gpu_batches() - batches, 5);
     stop(&it);
     expect_all_given_back();
 }
 
-/* Right judgements, none of them the processor's. */
+/* Expects correct judgements, all by the device. */
 static void judge_on_device_alone(bench *it)
 {
     uint64_t before = crn_engine_get_stats(it->engine)->processor;
@@ -94,7 +93,7 @@ static void a_larger_shape_spoils_no_smaller_one(void **state)
     expect_all_given_back();
 }
 
-/* The device is asked again until it has said that it cannot have them; then none goes there. */
+/* Submits views until the device has refused the shape; then none is sent there. */
 static void run_until_refused(bench *it)
 {
     const crn_engine_stats *stats = crn_engine_get_stats(it->engine);
@@ -122,15 +121,15 @@ static void what_a_device_cannot_have_is_told_once(void **state)
     assert_non_null(told);
     assert_null(strstr(told + strlen("device 0 cannot have"), "cannot have"));
     assert_int_equal(crn_engine_get_stats(it.engine)->device, 0);
-    /* Others still go there. */
+    /* Other shapes still run there. */
     show(&it, 20, 40);
     run_on_device(&it, 1);
     stop(&it);
     expect_all_given_back();
 }
 
-/* Its memory was given back before there proved to be no more; what the others take instead moves
- * each time a larger one is made again. */
+/* Its memory was freed before the allocation of the larger one failed; the memory that other shapes
+ * then use moves whenever a larger one is prepared again. */
 static void a_shape_too_large_spoils_no_smaller_one(void **state)
 {
     (void)state;
@@ -180,7 +179,7 @@ static void an_optional_step_is_left_out_on_the_device(void **state)
     start(&it, "chain: [morphology: {size: 3, optional: true}, haar: {}, contours: {}]\n",
           "run: {backend: cuda, workers: 1, threads: 1}\n", crn_fake_gpu(1, false));
     show(&it, 20, 40);
-    /* Steps that seem to take longer than is left, while what is left is enough for the test. */
+    /* Simulates steps that take longer than the remaining time, which suffices for the test. */
     atomic_store(&crn_fake_gpu_slower_ns, 2 * HOUR_NS);
     run_on_device(&it, 2);
     it.views[0].deadline_ns = crn_now_ns() + HOUR_NS;
@@ -213,7 +212,8 @@ static void cancelled_views_come_back_alone(void **state)
         assert_int_equal(output->status, output->view->slot % 2 ? -ECANCELED : 0);
         crn_engine_release(it.engine, output);
     }
-    /* Nobody has run those, so none was the processor's for want of a shape. */
+    /* Cancelled views are not run, so none counts as run by the CPU for lack of a prepared
+     * shape. */
     uint64_t before = crn_engine_get_stats(it.engine)->device_new;
     atomic_store(&it.views[0].cancelled, true);
     for (int i = 0; i < 8; i++) {
@@ -242,7 +242,7 @@ static void closing_leaves_what_is_in_flight(void **state)
     expect_all_given_back();
 }
 
-/* One that is left out keeps what it has pinned. */
+/* A device excluded at the start keeps the memory that it pinned. */
 static void memory_that_a_device_left_pinned_must_stay(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void what_a_device_left_pinned_serves_the_next(void **state)
     (void)state;
     bench it;
     _Alignas(4096) static char pages[2 * 4096];
-    int pins = atomic_load(&crn_fake_gpu_used.pins); /* those that must stay */
+    int pins = atomic_load(&crn_fake_gpu_used.pins); /* those that stay pinned */
     const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(2, false));
     crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 30);
     crn_caught_log caught;
@@ -332,7 +332,7 @@ static void cuda_without_a_device_is_refused(void **state)
     crn_config_done(&it.config);
 }
 
-/* Whether one of these views, each on a lane of its own, ran on a device. */
+/* True if this view, which has a lane of its own, ran on a device. */
 static bool runs_on_device(bench *it, int view)
 {
     assert_int_equal(crn_engine_submit(it->engine, &it->views[view]), 0);
@@ -357,7 +357,7 @@ static void lanes_of_a_lost_device_get_one_that_works(void **state)
     while (!runs_on_device(&it, 1))
         continue;
     assert_true(runs_on_device(&it, 0));
-    assert_true(runs_on_device(&it, 2)); /* a new one too */
+    assert_true(runs_on_device(&it, 2)); /* also one for a new lane */
     assert_int_equal(crn_engine_get_stats(it.engine)->lost, 1);
     stop(&it);
 }
@@ -395,7 +395,7 @@ int main(void)
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
         cmocka_unit_test(slots_are_pinned_where_that_can_be),
-        /* Last: a device that failed keeps what it had. */
+        /* last: a failed device keeps its memory */
         cmocka_unit_test(lanes_of_a_lost_device_get_one_that_works),
         cmocka_unit_test(memory_that_a_device_left_pinned_must_stay),
         cmocka_unit_test(what_a_device_left_pinned_serves_the_next),

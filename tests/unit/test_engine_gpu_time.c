@@ -1,9 +1,9 @@
-/* An engine whose device is slow, busy or held up from outside: nothing is lost for that. */
+/* An engine whose device is slow, busy or delayed by the system: no view is lost for that. */
 #include <sched.h>
 
 #include "tests/unit/engine_bench.h"
 
-/* With a device that can be made to fail, and has run a view. */
+/* Starts with a device that can be made to fail and has run a view. */
 static void start_warm(bench *it, const char *chain)
 {
     start(it, chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
@@ -12,8 +12,8 @@ static void start_warm(bench *it, const char *chain)
     run_on_device(it, 1);
 }
 
-/* The device's thread stands still for so long in its `after`-th call from now, which one view
- * makes it ask. */
+/* Blocks the device's thread for that long in its `after`-th call from now, which one view
+ * triggers. */
 static void hold_up(bench *it, int32_t after, int64_t held_ns)
 {
     crn_faulty_gpu_set(CRN_GPU_STUCK, after);
@@ -34,8 +34,8 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     (void)state;
     bench it;
     start_warm(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n");
-    /* Choosing the device, the upload, the launch;
-     * of the looks, the one behind the first moment. */
+    /* The calls are: selecting the device, upload, launch, and polls; this is the poll after the
+     * first event. */
     hold_up(&it, 5, 400 * CRN_NS_PER_MS);
     int left_out = -1;
     crn_judgement judgement;
@@ -49,8 +49,8 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     expect_all_given_back();
 }
 
-/* The device's thread is held up in choosing the device, the upload or the launch of a view, as
- * when the process is stopped there; the device has that view and those after it. */
+/* Blocks the device's thread while it selects the device, uploads or launches, as when the process
+ * is stopped there; the device must run that view and the following ones. */
 static void hold_up_and_go_on(int64_t held_ns, uint64_t after)
 {
     bench it;
@@ -74,15 +74,15 @@ static void a_launch_that_was_held_up_loses_no_device(void **state)
     hold_up_and_go_on(700 * CRN_NS_PER_MS, 0);
 }
 
-/* What a batch took of late says when to look at the next: after seven eighths of a quarter of this
- * would be after more than half the budget. */
+/* Recent batch durations determine when to poll the next: waiting seven eighths of a quarter of
+ * this one would exceed half the budget. */
 static void a_batch_that_was_held_up_holds_up_none_after_it(void **state)
 {
     (void)state;
     hold_up_and_go_on(3200 * CRN_NS_PER_MS, 1);
 }
 
-/* As many views as the device takes, while somebody looks all the time. */
+/* Submits as many views as the device takes, polling all the time. */
 static void run_all_with(crn_gpu_fault fault)
 {
     bench it;
@@ -105,14 +105,14 @@ static void run_all_with(crn_gpu_fault fault)
     expect_all_given_back();
 }
 
-/* Together they take several times as long as a call may. */
+/* Together they take several times the limit of one call. */
 static void many_slow_calls_lose_no_device(void **state)
 {
     (void)state;
     run_all_with(CRN_GPU_SLOW_UPLOADS);
 }
 
-/* The last of the batches ends after twice the time that one may take. */
+/* The last batch ends after twice the time limit of one batch. */
 static void a_busy_device_is_not_lost(void **state)
 {
     (void)state;

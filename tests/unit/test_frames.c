@@ -1,5 +1,4 @@
-/* What a connection sends, followed byte by byte: held memory, limits, commands, any cutting of the
- * stream into pieces. */
+/* The parser of ZMTP streams: memory held, limits, commands, any segmentation of the stream. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +29,7 @@ static void add(frames_stream *s, const void *bytes, size_t size)
     s->size += size;
 }
 
-/* A frame's head of a long or short length, without its body. */
+/* Adds a frame header of short or long length, without body. */
 static void add_head(frames_stream *s, int flags, uint64_t size)
 {
     unsigned char head[9] = {(unsigned char)flags, (unsigned char)size};
@@ -68,7 +67,7 @@ static void views_are_counted_and_leave_nothing_behind(void **state)
     greet(&s, 3);
     for (int i = 0; i < 5; i++) {
         add_frame(&s, 1, "header");
-        add_frame(&s, 4, "\4PING\0\1"); /* a heartbeat may stand between parts */
+        add_frame(&s, 4, "\4PING\0\1"); /* a heartbeat is allowed between parts */
         add_frame(&s, 0, "a tensor that does not lie inside libzmq's record of it");
     }
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_GOOD);
@@ -89,7 +88,7 @@ static void parts_without_end_are_a_fault(void **state)
     for (uint32_t i = 0; i < sender.parts; i++)
         add_frame(&s, 1, "");
     assert_int_equal(follow(&frames, &sender, &s), CRN_FRAMES_GOOD);
-    /* A command that says MORE is kept as a part is. */
+    /* A command with the MORE flag is buffered like a part. */
     frames_stream command = s;
     size_t whole = s.size;
     add_frame(&s, 1, "");
@@ -167,7 +166,7 @@ static void a_grader_sends_heartbeats_alone(void **state)
     assert_int_equal(follow(&frames, &grader, &s), CRN_FRAMES_PARTS);
 }
 
-/* Whatever their name, and before they have come. */
+/* With any name, and before they are complete. */
 static void commands_are_short(void **state)
 {
     (void)state;
@@ -214,7 +213,7 @@ static void earlier_protocols_are_a_fault(void **state)
     }
 }
 
-/* However the kernel cuts the stream: the same state after the same bytes. */
+/* Any segmentation by the kernel gives the same state after the same bytes. */
 static void the_pieces_do_not_matter(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
-/* Fruits: which views make one, what its verdict is, and that nothing is counted twice or lost. */
+/* Fruits: which views belong to one, its verdict, and that nothing is counted twice or lost. */
 #include "tests/unit/fruit_bench.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Writes the index-th of the 24 orders of 0, 1, 2, 3. */
+/* Writes the index-th permutation of 0, 1, 2, 3. */
 static void permute(int index, uint16_t order[4])
 {
     uint16_t left[4] = {0, 1, 2, 3};
@@ -347,7 +347,7 @@ static void test_ticket_is_stale_once_its_fruit_was_judged(void **state)
     judge(1, CRN_VERDICT_LATE);
     expect_sums(2); /* one still runs, one has arrived */
 
-    crn_ticket other = arrive(2, 0, 4, CRN_FRUIT_NEVER); /* in the same place */
+    crn_ticket other = arrive(2, 0, 4, CRN_FRUIT_NEVER); /* reuses the table entry */
     assert_int_equal(other.fruit, running.fruit);
     crn_ticket other_running = begin();
     assert_false(end(running));

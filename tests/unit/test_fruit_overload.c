@@ -1,7 +1,7 @@
 /*
- * More work than the machine can carry, in a simulated line: workers, slots and senders under a
- * simulated clock, no sleeping, the same run every time. What must hold: one verdict per fruit,
- * none after its deadline, and a good part of the fruits still complete.
+ * Overload in a simulated line: workers, slots and senders under a simulated clock, deterministic
+ * and without sleeping. Invariants: one verdict per fruit, none after its deadline, and a fair
+ * share of the fruits complete.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,13 +24,13 @@
 typedef struct scene {
     const char *name;
     int32_t lanes, workers, depth, slots;
-    int64_t cost_ns;  /* of a view */
-    int64_t load;     /* percent of what the workers can carry */
-    bool even;        /* a fruit's views are spread over the time to the next fruit, else at once */
-    bool in_phase;    /* all lanes at the same moments, else spread evenly */
-    uint32_t jitter;  /* costs vary by up to so many percent, up and down */
-    int32_t slowness; /* the first quarter of the fruits costs so many times more */
-    double least, most; /* percent of the fruits, first quarter left out, that are complete */
+    int64_t cost_ns; /* per view */
+    int64_t load;    /* percent of the workers' capacity */
+    bool even; /* a fruit's views are spread over the time to the next fruit, else simultaneous */
+    bool in_phase;      /* all lanes at the same times, else spread evenly */
+    uint32_t jitter;    /* costs vary by up to this percentage in both directions */
+    int32_t slowness;   /* factor on the costs of the first quarter of the fruits */
+    double least, most; /* percentage of complete fruits after the first quarter */
 } scene;
 
 typedef struct overload_message {
@@ -40,7 +40,7 @@ typedef struct overload_message {
     uint16_t view;
 } overload_message;
 
-/* The first of its views runs, a second one waits behind it, as in the daemon's workers. */
+/* Runs the first of its views; a second one waits behind it, as in the daemon's workers. */
 typedef struct worker {
     int count;
     int64_t begun_ns;
@@ -63,7 +63,7 @@ typedef struct line {
     bool cancelled[SLOTS_MAX];
     uint64_t random;
     int64_t now_ns;
-    unsigned char *verdicts;             /* per lane and fruit: how many */
+    unsigned char *verdicts;             /* count per lane and fruit */
     int complete, partial, late, steady; /* verdicts after the first quarter */
     int overdue, verdict_count;
 } line;
@@ -87,7 +87,7 @@ static int by_time(const void *a, const void *b)
 static void write_messages(line *l)
 {
     const scene *s = l->scene;
-    /* One lane's time from fruit to fruit at that load. */
+    /* A lane's time between fruits at that load. */
     double period_ns = 100.0 * (double)s->cost_ns * VIEWS * s->lanes / s->workers / (double)s->load;
     l->message_count = 0;
     l->messages = calloc((size_t)s->lanes * FRUITS * VIEWS, sizeof *l->messages);
@@ -131,7 +131,7 @@ static void drop_first(line *l, worker *one, bool judged)
     one->begun_ns = l->now_ns;
 }
 
-/* A view whose fruit was judged while it waited behind another comes back without being run. */
+/* A view whose fruit was judged while it waited behind another is returned without being run. */
 static void end_views(line *l)
 {
     for (int w = 0; w < l->scene->workers; w++) {
@@ -261,7 +261,7 @@ static void start_line(line *l, const scene *s)
     write_messages(l);
 }
 
-/* What holds at any load. */
+/* Invariants at any load. */
 static void check_line(const line *l)
 {
     for (int i = 0; i < l->scene->lanes * FRUITS; i++)
@@ -314,11 +314,10 @@ static void play(const scene *s)
 #define EVEN          .even = true
 #define IN_PHASE      .in_phase = true
 
-/* One lane; lanes over lanes, as a machine with
- * several has them; slots as the daemon makes them. */
+/* One lane; many lanes, as on a machine with several; slots as the daemon allocates them. */
 #define ONE   .lanes = 1, .workers = 1, .depth = 2, .slots = 20
 #define MANY  .lanes = 8, .workers = 4, .depth = 2, .slots = 32
-#define LONG  .cost_ns = 20 * CRN_NS_PER_MS /* the budget is just enough for a fruit */
+#define LONG  .cost_ns = 20 * CRN_NS_PER_MS /* the budget just suffices for a fruit */
 #define BRIEF .cost_ns = CRN_NS_PER_MS / 5  /* slots run out long before the budget does */
 
 static void test_twice_the_load_leaves_half_complete(void **state)
@@ -351,8 +350,8 @@ static void test_twice_the_load_leaves_half_complete(void **state)
     }
 }
 
-/* Costs that vary spoil the foresight, the more so
- * where one fruit's work nearly fills the budget. */
+/* Varying costs reduce the accuracy of the estimates, most where one fruit's work nearly fills the
+ * budget. */
 static void test_twice_the_load_with_costs_that_vary(void **state)
 {
     (void)state;
@@ -415,8 +414,8 @@ static void test_budget_shorter_than_one_view(void **state)
         play(&scenes[i]);
 }
 
-/* Views that cost many times more for a while are given up; once they are quick again, all is well
- * within a few fruits. */
+/* Views that are many times slower for a while are abandoned; afterwards the line recovers within a
+ * few fruits. */
 static void test_recovers_from_a_slow_time(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * Fruits under random events, checked step by step against a plain model. What must hold whatever
- * happens: one verdict per fruit, the right one, at its time; every slot given back once; counts
- * that add up; and a wake that misses nothing.
+ * Fruits under random events, compared with a reference model at each step. Invariants: one verdict
+ * per fruit, correct and in time; every slot returned once; consistent counts; and a wake time that
+ * misses nothing.
  */
 #include "tests/unit/fruit_model.h"
 
@@ -63,7 +63,7 @@ static void check_fruit(const world *w, const crn_fruit *fruit, const known *k)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Judges one fruit if one is due, by the model and by the fruits alike. */
+/* Judges one fruit if one is due, in the model and in the fruits alike. */
 static bool judge_one(world *w)
 {
     let_time_close(w);
@@ -99,8 +99,8 @@ static bool judge_one(world *w)
     return true;
 }
 
-/* What the fruits must answer; *ret_at is the fruit's
- * place in the model, CRN_MODEL_NO_FRUIT for a new one. */
+/* The arrival's expected answer; *ret_at is the fruit's index in the model, CRN_MODEL_NO_FRUIT for
+ * a new one. */
 static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret_at)
 {
     *ret_at = find_open(w, header->lane, header->epoch, header->fruit);
@@ -169,7 +169,7 @@ static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
         k->closed_ns = w->now_ns;
 }
 
-/* Finds a slot for the view that arrived, by eviction if need be, or loses it. */
+/* Assigns a slot to the view that arrived, evicting another if necessary, or loses the view. */
 static void house(world *w, known *k, crn_ticket ticket)
 {
     uint32_t slot = 0;

@@ -1,4 +1,4 @@
-/* Refused views: they show in their fruit, and neither open nor close one. */
+/* Refused views: recorded in their fruit, which they neither open nor close. */
 #include "tests/unit/fruit_bench.h"
 
 static void refuse(uint32_t lane, uint64_t fruit, uint16_t view, uint16_t views, crn_refusal why)
@@ -16,10 +16,10 @@ static void test_a_refused_view_makes_its_open_fruit_partial(void **state)
     (void)state;
     arrive(1, 0, 3, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 3, CHANNELS);
-    refuse(1, 1, 1, 3, TENSOR); /* the first reason stays */
+    refuse(1, 1, 1, 3, TENSOR); /* the first reason is kept */
     arrive(1, 2, 3, CRN_FRUIT_NEVER);
     run_all();
-    expect_not_due(); /* it does not count as received, so nothing closes yet */
+    expect_not_due(); /* does not count as received, so nothing closes yet */
     now_ns += CRN_FRUIT_ASSEMBLE;
     const crn_fruit *due = expect_due(1);
     assert_int_equal(due->received, 2);
@@ -32,7 +32,7 @@ static void test_a_refused_view_makes_its_open_fruit_partial(void **state)
     expect_sums(0);
 }
 
-/* Where nobody knows how many views there are, only the refusal tells that one is missing. */
+/* If the number of views is unknown, only the refusal shows that one is missing. */
 static void test_with_unknown_views_it_is_never_complete(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void test_a_good_copy_replaces_the_refusal(void **state)
     arrive(1, 0, 2, CRN_FRUIT_NEVER);
     refuse(1, 1, 1, 2, TENSOR);
     arrive(1, 1, 2, CRN_FRUIT_NEVER);
-    refuse(1, 1, 1, 2, TENSOR); /* a good one is there: this changes nothing */
+    refuse(1, 1, 1, 2, TENSOR); /* a valid one exists: no effect */
     run_all();
     const crn_fruit *due = expect_due(1);
     assert_int_equal(due->refused, 0);
@@ -78,14 +78,14 @@ static void test_it_opens_no_fruit_and_no_lane(void **state)
 static void test_what_was_refused_before_its_fruit_opened_shows_in_it(void **state)
 {
     (void)state;
-    refuse(1, 7, 0, 4, CHANNELS); /* the lane is not open either */
+    refuse(1, 7, 0, 4, CHANNELS); /* the lane does not exist either */
     refuse(1, 7, 1, 4, TENSOR);
     refuse(1, 7, 2, 4, TENSOR);
-    refuse(1, 7, 9, 4, VIEW_INDEX);   /* no view of such a fruit */
+    refuse(1, 7, 9, 4, VIEW_INDEX);   /* not a view of such a fruit */
     refuse(1, 7, 4, 0, CHANNELS);     /* nor this one, as it turns out */
     refuse(1, 8, 3, 4, CHANNELS);     /* another fruit */
     refuse(2, 7, 3, 4, CHANNELS);     /* another lane */
-    arrive(7, 1, 4, CRN_FRUIT_NEVER); /* the good copy of one */
+    arrive(7, 1, 4, CRN_FRUIT_NEVER); /* a valid copy of view 1 */
     now_ns += CRN_FRUIT_ASSEMBLE;
     run_all();
     const crn_fruit *due = expect_due(7);
@@ -96,11 +96,11 @@ static void test_what_was_refused_before_its_fruit_opened_shows_in_it(void **sta
     assert_int_equal(due->views[2].refusal, TENSOR);
     assert_int_equal(due->views[3].state, CRN_VIEW_ABSENT);
     judge(7, CRN_VERDICT_PARTIAL);
-    refuse(1, 7, 3, 4, CHANNELS); /* judged: nothing to tell any more */
+    refuse(1, 7, 3, 4, CHANNELS); /* already judged: not recorded */
     assert_int_equal(crn_fruits_open(fruits), 0);
 }
 
-/* A flood of refusals costs at most that a refused view is called missing. */
+/* A flood of refusals has no worse effect than a refused view reported as missing. */
 static void test_only_the_latest_are_remembered(void **state)
 {
     (void)state;

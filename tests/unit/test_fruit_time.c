@@ -1,7 +1,7 @@
-/* Fruits and time: when one closes, its deadline, when it is due, and what the table's end does. */
+/* Fruits and time: closing, deadlines, due verdicts, and a full table. */
 #include "tests/unit/fruit_bench.h"
 
-/* The clock goes to the moment that wake names, which must be that one. */
+/* Advances the clock to the time that wake names, which must be `at_ns`. */
 static void wake_at(int64_t at_ns)
 {
     assert_int_equal(crn_fruits_wake_ns(fruits), at_ns);
@@ -41,7 +41,7 @@ static void test_time_closes_as_of_its_time(void **state)
     arrive(1, 0, 2, CRN_FRUIT_NEVER);
     run_all();
     assert_int_equal(crn_fruits_wake_ns(fruits), CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE);
-    now_ns = CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE + 50 * CRN_FRUIT_MS; /* the caller was held up */
+    now_ns = CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE + 50 * CRN_FRUIT_MS; /* the caller was delayed */
     const crn_fruit *due = expect_due(1);
     assert_int_equal(due->closed_ns, CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE);
     assert_int_equal(due->deadline_ns, CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE + CRN_FRUIT_BUDGET);
@@ -66,8 +66,7 @@ static void test_view_between_close_and_verdict_is_credited(void **state)
     (void)state;
     arrive(1, 0, 2, CRN_FRUIT_NEVER);
     crn_ticket running = begin();
-    now_ns =
-        CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE + 10 * CRN_FRUIT_MS; /* nobody asked for due since */
+    now_ns = CRN_FRUIT_START + CRN_FRUIT_ASSEMBLE + 10 * CRN_FRUIT_MS; /* no due query since */
     arrive(1, 1, 2, CRN_FRUIT_NEVER);
     crn_ticket late = begin();
     assert_true(end(running));
@@ -146,7 +145,7 @@ static void test_header_deadline_before_the_close(void **state)
     assert_int_equal(expect_due(1)->deadline_ns, CRN_FRUIT_START + 50 * CRN_FRUIT_MS);
     judge(1, CRN_VERDICT_PARTIAL);
 
-    /* With a view that still runs it cannot wait either. */
+    /* Nor can it wait for a view that still runs. */
     now_ns = CRN_FRUIT_START;
     arrive(2, 0, 2, CRN_FRUIT_START + 50 * CRN_FRUIT_MS);
     crn_ticket running = begin();
@@ -196,7 +195,7 @@ static void test_views_of_a_due_fruit_are_not_run(void **state)
         arrive(fruit, 0, 2, CRN_FRUIT_NEVER);
     assert_int_equal(crn_fruits_next(fruits, now_ns, &ticket, &slot, &deadline_ns),
                      CRN_NEXT_DISCARD);
-    assert_int_equal(slot, 101); /* that of the fruit that was forced */
+    assert_int_equal(slot, 101); /* that of the fruit forced out */
 }
 
 static void test_next_hands_out_slot_and_deadline(void **state)
@@ -212,8 +211,8 @@ static void test_next_hands_out_slot_and_deadline(void **state)
     assert_true(end(ticket));
     judge(1, CRN_VERDICT_COMPLETE);
 
-    /* With no time for the 1 ms that a view takes, it is discarded, and the fruit has nothing left
-     * to wait for. */
+    /* Less time is left than the 1 ms that a view takes: it is discarded, and the fruit has no
+     * other view to wait for. */
     arrive(2, 0, 1, CRN_FRUIT_START + 60 * CRN_FRUIT_MS);
     now_ns = CRN_FRUIT_START + 60 * CRN_FRUIT_MS - CRN_FRUIT_GUARD - 1 * CRN_FRUIT_MS + 1;
     expect_not_due();
@@ -234,7 +233,7 @@ static void test_due_comes_earliest_deadline_first(void **state)
     arrive(3, 0, 1, CRN_FRUIT_START + 90 * CRN_FRUIT_MS);
     arrive(4, 0, 2, CRN_FRUIT_START + 85 * CRN_FRUIT_MS);
     crn_ticket first = begin();
-    assert_int_equal(first.fruit, 1); /* place of fruit 2 */
+    assert_int_equal(first.fruit, 1); /* table index of fruit 2 */
     assert_true(end(first));
     crn_ticket second = begin(), third = begin();
     assert_true(end(third));
@@ -258,7 +257,7 @@ static void test_oldest_is_forced_when_the_table_is_full(void **state)
     }
     assert_int_equal(arrive_as(header_of(1, 1, 0, 1, 2), CRN_FRUIT_NEVER, &ticket),
                      CRN_ARRIVAL_WANTED);
-    expect_not_due(); /* a view of an open fruit forces nobody */
+    expect_not_due(); /* a view of an open fruit forces none out */
     for (uint64_t fruit = 8; fruit < 40; fruit++) {
         now_ns += 1 * CRN_FRUIT_MS;
         arrive(fruit, 0, 2, CRN_FRUIT_NEVER);
@@ -380,7 +379,7 @@ static void test_end_closes_all_and_caps_deadlines(void **state)
     assert_int_equal(crn_fruits_wake_ns(fruits), CRN_FRUIT_NEVER);
 
     now_ns = CRN_FRUIT_START + 30 * CRN_FRUIT_MS;
-    arrive(4, 0, 4, CRN_FRUIT_NEVER); /* was on its way: closes at once */
+    arrive(4, 0, 4, CRN_FRUIT_NEVER); /* was in flight: closes at once */
     run_all();
     judge(4, CRN_VERDICT_PARTIAL);
 }

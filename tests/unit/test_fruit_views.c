@@ -1,4 +1,4 @@
-/* What a fruit keeps of each of its views: when it came, ran and was lost, and why. */
+/* Per-view records of a fruit: times of arrival, start and loss, and the reason. */
 #include "tests/unit/fruit_bench.h"
 
 static const crn_fruit_view *view_of(crn_ticket ticket)
@@ -49,7 +49,7 @@ static void test_views_without_a_slot(void **state)
     crn_ticket whole = arrive(2, 0, 2, CRN_FRUIT_NEVER);
     now_ns += 1 * CRN_FRUIT_MS;
     arrive_as(header_of(1, 1, 1, 1, 2), CRN_FRUIT_NEVER, &second);
-    /* Of the younger fruit: it yields to the older one's. */
+    /* A view of the younger fruit is evicted in favour of the older one's. */
     assert_true(crn_fruits_evict(fruits, second, &slot));
     assert_true(crn_fruits_queue(fruits, second, slot));
     crn_ticket none;

@@ -1,4 +1,4 @@
-/* Outlines made by hand: what they measure, what lies around them, which pixels are inside. */
+/* Hand-made contours: measurements, nesting, and the pixels inside. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,14 +9,14 @@
 
 #include "stages/geometry.h"
 
-/* cmocka's own compares as float. */
+/* cmocka's own macro compares as float. */
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 #define COUNT(array)                 ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
 static void test_square(void **state)
 {
     (void)state;
-    /* On the screen: right along the top, then down: clockwise. */
+    /* On the screen right along the top, then down: clockwise. */
     const crn_point square[] = {{2, 3}, {6, 3}, {6, 5}, {2, 5}, {2, 3}};
     crn_outline o;
     crn_outline_measure(square, 5, true, &o);
@@ -56,7 +56,8 @@ static void test_centroid_without_area_is_the_mean_of_the_points(void **state)
     crn_outline_measure(straight, 3, false, &o);
     assert_true(o.centroid_x == 3 && o.centroid_y == 3);
 
-    /* Two loops of opposite sense that all but cancel: the moments over that area lie far away. */
+    /* Two loops of opposite orientation that nearly cancel: the moments divided by that area lie
+     * far away. */
     const crn_point eight[] = {{0, 0}, {2, 2}, {2, 0}, {0, 2.000001}};
     crn_outline_measure(eight, 4, false, &o);
     assert_true(fabs(o.area_px) < 1e-5 && o.area_px != 0);
@@ -67,7 +68,7 @@ static void test_centroid_without_area_is_the_mean_of_the_points(void **state)
 static void test_a_tiny_outline_far_from_the_origin_loses_nothing(void **state)
 {
     (void)state;
-    double leg = 0x1p-30, far = 16383; /* exact together in double, but not their products */
+    double leg = 0x1p-30, far = 16383; /* their sum is exact in double, their products are not */
     const crn_point tiny[] = {{far, far}, {far + leg, far}, {far, far + leg}, {far, far}};
     crn_outline o;
     crn_outline_measure(tiny, 4, true, &o);
@@ -77,7 +78,7 @@ static void test_a_tiny_outline_far_from_the_origin_loses_nothing(void **state)
     assert_near(o.centroid_y - far, leg / 3, 0x1p-39);
 }
 
-/* Sweeps contours of plane 0 with exactly the scratch memory that was promised to do. */
+/* Sweeps contours of plane 0 with exactly the documented amount of scratch memory. */
 static void sweep(const crn_image *image, int32_t plane, const crn_point *points,
                   const crn_contour *contours, uint32_t count, crn_nest *nests)
 {
@@ -93,7 +94,7 @@ static void sweep(const crn_image *image, int32_t plane, const crn_point *points
     free(scratch);
 }
 
-/* A square through the centres of the pixels 1 and 3, point by point. */
+/* A square through the centres of pixels 1 and 3, point by point. */
 static const crn_point through_centres[] = {{1, 1}, {2, 1}, {3, 1}, {3, 2}, {3, 3},
                                             {2, 3}, {1, 3}, {1, 2}, {1, 1}};
 
@@ -155,7 +156,7 @@ static void test_every_type_and_stride_sums_the_same(void **state)
 static void test_half_floats_widen_exactly_and_unless_finite_are_left_out(void **state)
 {
     (void)state;
-    /* Largest, smallest subnormal, negative, infinite, NaN; then what lies right of the outline. */
+    /* Largest, smallest subnormal, negative, infinite, NaN; then pixels right of the contour. */
     uint16_t row[] = {0x7bff, 0x0001, 0xb800, 0x7c00, 0x7e01, 0x3c00};
     crn_image image = crn_image_dense(row, CRN_F16, CRN_CHW, 1, 1, 6);
     const crn_point around[] = {{-.5, 0}, {0, -.5}, {1, -.5}, {2, -.5}, {3, -.5},
@@ -185,7 +186,7 @@ static void test_an_outline_around_the_picture_counts_its_pixels_alone(void **st
     crn_image image = crn_image_dense(row, CRN_U8, CRN_CHW, 1, 1, W);
     crn_point around[POINTS];
     uint32_t n = 0;
-    around[n++] = (crn_point){-1, 0}; /* as far as a closed border goes */
+    around[n++] = (crn_point){-1, 0}; /* the limit of a closed border */
     for (int x = 0; x < W; x++)
         around[n++] = (crn_point){x, -1};
     around[n++] = (crn_point){W, 0};
@@ -213,7 +214,7 @@ static void test_a_chord_bounds_the_pixels_of_an_open_line(void **state)
     uint8_t pixels[6][6];
     memset(pixels, 1, sizeof pixels);
     crn_image image = crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, 6, 6);
-    /* Down the column 1, then right along row 4; the chord runs back up from (4, 4) to (1, 1). */
+    /* Down column 1, then right along row 4; the chord returns from (4, 4) to (1, 1). */
     const crn_point line[] = {{1, 1}, {1, 2}, {1, 3}, {1, 4}, {2, 4}, {3, 4}, {4, 4}};
     crn_contour contour = {.closed = false, .count = COUNT(line)};
     crn_nest nest;
@@ -227,8 +228,8 @@ static void test_two_outlines_sharing_a_wall_are_neighbours(void **state)
     (void)state;
     uint8_t pixels[6][9] = {{0}};
     crn_image image = crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, 6, 9);
-    /* Pixel (3, 2) and the one below are exactly at the level: the left blob's right wall and the
-     * right blob's left wall run along them. A third blob stands further right. */
+    /* Pixel (3, 2) and the one below are exactly at the level, so the left blob's right edge and
+     * the right blob's left edge coincide there. A third blob lies further right. */
     const crn_point points[] = {
         {1.5, 2}, {2, 1.5}, {3, 2}, {3, 3}, {2, 3.5}, {1.5, 3}, {1.5, 2}, /* left */
         {3, 2},   {4, 1.5}, {5, 2}, {5, 3}, {4, 3.5}, {3, 3},   {3, 2},   /* right */
@@ -241,7 +242,7 @@ static void test_two_outlines_sharing_a_wall_are_neighbours(void **state)
     sweep(&image, 0, points, contours, 3, nests);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(nests[i].parent, -1);
-        /* The wall is the right blob's left edge. */
+        /* The shared edge counts as the right blob's left edge. */
         assert_int_equal(nests[i].pixels, i == 0 ? 4 : 2);
     }
 }
@@ -254,10 +255,10 @@ static void test_a_line_between_two_rows_has_a_parent(void **state)
     const crn_point points[] = {
         {.5, 1},  {1, .5},  {2, .5},  {3, .5},  {4, .5}, {4.5, 1}, {4.5, 2}, {4.5, 3},
         {4, 3.5}, {3, 3.5}, {2, 3.5}, {1, 3.5}, {.5, 3}, {.5, 2},  {.5, 1}, /* around */
-        {2, 2.5}, {3, 2.4}, /* no row crossed, inside */
-        {2, 4.5}, {3, 4.4}, /* the same, below */
+        {2, 2.5}, {3, 2.4}, /* crosses no row, inside */
+        {2, 4.5}, {3, 4.4}, /* crosses no row, below */
         {2, 2},   {3, 2},   /* along a row, inside */
-        {5, 2.4}, {6, 2.5}, /* close by, outside */
+        {5, 2.4}, {6, 2.5}, /* close, outside */
     };
     crn_contour contours[] = {{.closed = false, .first = 21, .count = 2},
                               {.closed = true, .first = 0, .count = 15},
@@ -279,8 +280,8 @@ static void test_a_line_along_pixels_at_the_level_lies_on_its_high_side(void **s
     (void)state;
     uint8_t pixels[6][6] = {{0}};
     crn_image image = crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, 6, 6);
-    /* Two lines along row 2, both over the same pixels: the one leftwards comes from above, the one
-     * rightwards from below, where a closed outline hangs from their ends. */
+    /* Two lines along row 2 over the same pixels: the leftward one comes from above, the rightward
+     * one from below, where a closed contour hangs from their ends. */
     const crn_point points[] = {{3, 2}, {2, 2}, {2, 2},   {3, 2},   {2, 2},
                                 {3, 2}, {4, 3}, {3, 3.5}, {2.5, 3}, {2, 2}};
     crn_contour contours[] = {{.closed = false, .first = 0, .count = 2},

@@ -1,8 +1,8 @@
 /*
- * The sweep against brute force: every contour with every other, every pixel with every contour, on
- * seeded fields, smooth and noisy, with NaN, and with many pixels exactly at the level. CRN_CASES
- * is how many fields of each kind (24 unless given), CRN_SEED where they start; a failing one names
- * its own seed, and CRN_CASES=1 with it shows that one alone.
+ * The sweep against brute force (all pairs of contours, all pairs of pixel and contour) on seeded
+ * fields, smooth and noisy, with NaN, and with many pixels exactly at the level. CRN_CASES is the
+ * number of fields of each kind (24 by default), CRN_SEED the first seed; a failing case names its
+ * own seed, and CRN_CASES=1 with it repeats that one alone.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -36,8 +36,8 @@ static uint32_t random_word(void)
 }
 
 /*
- * The definition: even-odd, a ray to the left, upper ends of segments counted and lower ones not, a
- * crossing at the point itself counted.
+ * Definition: even-odd rule with a ray to the left; a segment includes its upper end and not its
+ * lower one; a crossing at the point itself counts.
  */
 static bool is_inside(const crn_point *points, uint32_t count, double x, double y)
 {
@@ -60,7 +60,7 @@ static double area_of(const crn_point *points, const crn_contour *c)
     return fabs(o.area_px);
 }
 
-/* Just beside the middle of a segment, on its right or (sign -1) on its left. */
+/* A point next to the middle of a segment, on its right or (sign -1) on its left. */
 static crn_point beside(const crn_point *segment, int sign)
 {
     double dx = segment[1].x - segment[0].x, dy = segment[1].y - segment[0].y;
@@ -70,9 +70,9 @@ static crn_point beside(const crn_point *segment, int sign)
 }
 
 /*
- * What stands for a contour: points that lie around nothing but what lies around it. Of a closed
- * one a point just inside; of an open one both sides, since one may lie in a contour that it only
- * touches. false: a closed one that has no width anywhere.
+ * Sample points that are inside exactly those contours that enclose this one. For a closed contour
+ * a point just inside; for an open one both sides, since it may touch an enclosing contour. False
+ * for a closed contour of zero width.
  */
 static bool stand_ins(const crn_point *points, const crn_contour *c, crn_point ret[2])
 {
@@ -128,14 +128,14 @@ static void check_pixels(const crn_image *image, const crn_contours *all, uint32
                 pixels++;
             }
         }
-    /* Exact: all values are multiples of 2^-16. */
+    /* Exact, because all values are multiples of 2^-16. */
     if (nest->pixels != pixels || nest->sum != sum)
         fail_msg("CRN_SEED=%u: contour %u has %u pixels of sum %.17g, not %u of %.17g", seed, i,
                  nest->pixels, nest->sum, pixels, sum);
 }
 
-/* Noise, averaged over a square of 2 * smooth + 1, in whole steps of 1/steps; one of `nan_one_in`
- * pixels is NaN. */
+/* Noise, averaged over a square of 2 * smooth + 1, quantised to 1/steps; one in `nan_one_in` pixels
+ * is NaN. */
 static void make_field(float *field, int smooth, int steps, int nan_one_in)
 {
     static float noise[H + 16][W + 16];
@@ -149,7 +149,8 @@ static void make_field(float *field, int smooth, int steps, int nan_one_in)
             for (int j = -smooth; j <= smooth; j++)
                 for (int i = -smooth; i <= smooth; i++)
                     sum += noise[y + 8 + j][x + 8 + i] - 0.5f;
-            /* Averaging flattens by `spread`: stretched back, so that the level cuts often. */
+            /* Averaging reduces the contrast by `spread`; restored here, so that the level is
+             * crossed often. */
             float value = 0.5f + sum / spread;
             value = value < 0 ? 0 : value > 1 ? 1 : value;
             field[y * W + x] = roundf(value * (float)steps) / (float)steps;
@@ -194,8 +195,8 @@ static void check_field(crn_context *context, const crn_contours_params *params,
     seen->contours += all.contour_count;
 }
 
-/* Every combination of the three choices in turn. `least`: that the fields hold what is looked for,
- * said of the default seeds. */
+/* All combinations of the three choices. `least`: minimum number of such cases with the default
+ * seeds. */
 static void check_fields(int smooth, int steps, double level, int nan_one_in,
                          geometry_random_tally least)
 {
@@ -205,7 +206,7 @@ static void check_fields(int smooth, int steps, double level, int nan_one_in,
     static float field[H * W];
     geometry_random_tally seen = {0};
     for (uint32_t seed = first; seed < first + cases; seed++) {
-        random_state = seed * 2654435761u | 1; /* never 0, and neighbours start far apart */
+        random_state = seed * 2654435761u | 1; /* never 0, and neighbouring seeds start far apart */
         make_field(field, smooth, steps, nan_one_in);
         crn_contours_params params = {.levels = &level,
                                       .connectivity = seed & 1 ? CRN_CONNECT_HIGH : CRN_CONNECT_LOW,
@@ -220,7 +221,7 @@ static void check_fields(int smooth, int steps, double level, int nan_one_in,
         fail_msg("%u contours, %u nested, %u open: too few", seen.contours, seen.nested, seen.open);
 }
 
-/* A level that no pixel of 65536 steps has. */
+/* A level that no pixel quantised to 65536 steps has. */
 static const double between = 0.5 + 0x1p-18;
 
 static void test_smooth_fields(void **state)

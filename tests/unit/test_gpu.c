@@ -1,4 +1,4 @@
-/* What contexts on one device do to each other, and to what was recorded on them. */
+/* Interaction of several contexts on one device, and of contexts with graphs captured on them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static crn_context *create(const crn_gpu *gpu)
     return context;
 }
 
-/* A picture of SIDE x SIDE on the device, and room for what comes of it. */
+/* Uploads a picture of SIDE x SIDE, and allocates the output. */
 static void place(const crn_gpu *gpu, crn_context *context, const crn_image *in, crn_image *ret_in,
                   crn_image *ret_out)
 {
@@ -65,8 +65,8 @@ static void rank_picture(const crn_gpu *gpu, crn_context *context, int32_t side)
     assert_int_equal(crn_test_gpu_wait(gpu, context), 0);
 }
 
-/* How much shared memory a kernel may have is the device's to remember, not a context's: one that
- * needs less of it takes nothing from another. */
+/* A kernel's shared memory limit is a property of the device, not of a context: a context that
+ * needs less must not lower it for another. */
 static void contexts_leave_each_other_shared_memory(void **state)
 {
     (void)state;
@@ -87,8 +87,8 @@ static void contexts_leave_each_other_shared_memory(void **state)
     crn_context_free(&small);
 }
 
-/* Kernels of even sides lie on the device as the caller's constants; of so many, the first make
- * room for others. */
+/* Kernels of even sides are uploaded as constants of the caller; with this many, the oldest are
+ * evicted. */
 static void a_graph_is_void_without_its_constants(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The operators on host images over a device's table: room for contours, memory that is short. */
+/* The host operators over a device's operator table: growing contour buffers, lack of memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@ enum { SIDE = 220, POINTS = 1000000, CONTOURS = 100000 };
 
 static const crn_gpu *gpu;
 
-/* Instead of the library's: the device that is not there. */
+/* Replaces the library's: a simulated device. */
 const crn_gpu *crn_gpu_get(const char **ret_why)
 {
     *ret_why = "no test has made one";
@@ -28,7 +28,7 @@ static crn_contour contours[CONTOURS];
 static const double level = 0.5;
 static const crn_contours_params params = {.levels = &level, .border = CRN_BORDER_CLOSED};
 
-/* Every other pixel of every other row: more contours than there is room for at first. */
+/* Every other pixel of every other row: more contours than the initial capacity. */
 static crn_image many_dots(void)
 {
     for (int i = 0; i < SIDE * SIDE; i++)
@@ -44,7 +44,7 @@ static crn_contours room(uint32_t point_capacity, uint32_t contour_capacity)
                           .contour_capacity = contour_capacity};
 }
 
-/* The operators over a made-up device, and a context for them. */
+/* Returns the operators over a fake device, and a context for them. */
 static const crn_ops *begin(crn_context **ret_context)
 {
     const char *why;
@@ -53,7 +53,7 @@ static const crn_ops *begin(crn_context **ret_context)
     return crn_gpu_ops(&why);
 }
 
-/* With the context all that it had of the device is given back. */
+/* Freeing the context frees all its device memory. */
 static void end(crn_context **context)
 {
     crn_context_free(context);
@@ -70,7 +70,7 @@ static void room_for_contours_grows_with_the_callers(void **state)
     static const uint32_t rooms[][2] = {{POINTS, CONTOURS}, {0, CONTOURS},     {POINTS, 0}, {0, 0},
                                         {70, CONTOURS},     {POINTS, CONTOURS}};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
-        if (i == 1) { /* from the beginning */
+        if (i == 1) { /* starts again */
             crn_context_free(&context);
             assert_int_equal(crn_context_create(1, &context), 0);
         }
@@ -99,7 +99,7 @@ static void memory_that_is_short_is_asked_for_again(void **state)
     end(&context);
 }
 
-/* Before anything of it is looked at. */
+/* Refused before any data is used. */
 static void what_serial_refuses_is_refused(void **state)
 {
     (void)state;

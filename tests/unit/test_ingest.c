@@ -1,4 +1,5 @@
-/* Ingest over real sockets: what arrives whole, what is refused, and who may not disturb whom. */
+/* Ingest over real sockets: valid messages arrive whole, invalid ones are refused, and no sender
+ * disturbs another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 #define TCP "tcp://127.0.0.1:*"
 
-static crn_receiving line; /* the one under test */
+static crn_receiving line; /* under test */
 
 static int tear_down(void **state)
 {
@@ -30,7 +31,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Receives the next view, and its parts into guarded memory; they must be the header's. */
+/* Receives the next view and its parts into guarded memory; sizes must match the header. */
 static crn_view_header take_view(void)
 {
     crn_view_header header;
@@ -83,7 +84,7 @@ static void every_type_and_layout_arrives(void **state)
     assert_int_equal(crn_ingest_get_stats(line.ingest)->messages, 12);
 }
 
-/* Every fault, a good view before, between and after; counts and order must be exact. */
+/* Sends every fault with valid views before, between and after; counts and order must be exact. */
 static void mix_faults_and_good_views(const char *address)
 {
     crn_receiving_open(address, &line);
@@ -132,7 +133,7 @@ static void faults_are_counted_over_ipc_and_good_views_arrive_in_order(void **st
     assert_int_equal(unlink(address), 0);
 }
 
-/* Sends the header part of a view by hand. */
+/* Sends the header part of a view through the hand-written sender. */
 static void send_header_part(int peer, const crn_view_header *header)
 {
     unsigned char bytes[CRN_WIRE_HEADER_BYTES];
@@ -238,7 +239,7 @@ static void what_does_not_speak_zeromq_is_counted_apart_and_harms_nobody(void **
             memcpy(noise, "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
         int peer = crn_zmtp_connect(address);
         assert_true(peer >= 0);
-        crn_zmtp_send(peer, noise, sizeof noise); /* may fail: the other side has heard enough */
+        crn_zmtp_send(peer, noise, sizeof noise); /* may fail: the other side may have closed */
         close(peer);
     }
     crn_receiving_send_good(&line, line.push, 5);
@@ -253,7 +254,7 @@ static bool readable(void)
     return poll(&item, 1, 0) == 1;
 }
 
-/* inproc hands messages over within the send, so that what follows needs no waiting. */
+/* inproc delivers messages within the send call, so no waiting is needed below. */
 static void pending_says_what_the_descriptor_does_not(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void pending_says_what_the_descriptor_does_not(void **state)
     assert_true(readable());
     expect_good(0);
     assert_true(crn_ingest_pending(line.ingest));
-    assert_false(readable()); /* although two are there */
+    assert_false(readable()); /* although two messages are queued */
     expect_good(1);
     expect_good(2);
     crn_view_header header;
@@ -300,7 +301,7 @@ static void a_message_of_thousands_of_parts_is_one_fault_and_holds_no_call_for_l
     (void)state;
     crn_receiving_open("inproc://views", &line);
     const crn_ingest_stats *stats = crn_ingest_get_stats(line.ingest);
-    /* 4096 parts, and then what would be a good view if they were not there */
+    /* 4096 parts followed by what would otherwise be a valid view */
     for (int i = 0; i < 4 * 1024; i++)
         assert_int_equal(zmq_send(line.push, "x", 1, ZMQ_SNDMORE), 1);
     crn_receiving_send_good(&line, line.push, 8);
@@ -332,7 +333,7 @@ static void a_copy_may_leave_the_intensity_and_is_made_once(void **state)
         assert_int_equal(maps[i], 0xc5);
 }
 
-/* The lines on stderr since it was turned into a file. */
+/* Counts lines on stderr since it was redirected to a file. */
 static unsigned count_lines(FILE *log, const char *with)
 {
     char text[2000];
@@ -416,7 +417,7 @@ static void a_context_that_is_shut_down_is_a_failure_for_good(void **state)
     zmq_ctx_shutdown(line.zmq);
     crn_view_header header;
     assert_int_equal(crn_ingest_receive(line.ingest, &header), -ETERM);
-    assert_true(crn_ingest_pending(line.ingest)); /* so that nobody waits for it */
+    assert_true(crn_ingest_pending(line.ingest)); /* must not wait */
     crn_ingest *none = NULL;
     crn_ingest_close(&none);
 }

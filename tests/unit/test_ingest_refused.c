@@ -1,4 +1,4 @@
-/* What ingest says of the messages that it refuses. */
+/* Ingest's reports of refused messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "tests/support/bad_messages.h"
 #include "tests/support/receiving.h"
 
-static crn_receiving line; /* the one under test */
+static crn_receiving line; /* under test */
 
 static int tear_down(void **state)
 {
@@ -37,7 +37,7 @@ static void hear(void *context, const crn_view_header *header, crn_wire_fault fa
         last->header = *header;
 }
 
-/* Whoever asked learns of each refused message, and whose it was where its header says so. */
+/* The callback receives each refused message, with its header if that is readable. */
 static void a_refusal_is_passed_on_with_its_header(void **state)
 {
     (void)state;
@@ -72,8 +72,8 @@ static void a_refusal_is_passed_on_with_its_header(void **state)
     assert_int_equal(last.count, 2);
 }
 
-/* A view that is too large is refused under that reason, as long as its parts are not larger than
- * the share that ingest reads. */
+/* A view that is too large is refused for that reason, as long as its parts do not exceed the size
+ * that ingest reads. */
 static void a_part_up_to_the_share_is_read_and_refused(void **state)
 {
     (void)state;

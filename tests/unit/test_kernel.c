@@ -1,4 +1,4 @@
-/* Kernels by name: their weights, and what is refused. */
+/* Kernels by name: their weights, and invalid ones. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void test_kernels_of_size_3(void **state)
     assert_weights("emboss", (const float[]){-2, -1, 0, -1, 1, 1, 0, 1, 2});
     assert_weights("sharpen", (const float[]){-1, -1, -1, -1, 9, -1, -1, -1, -1});
     assert_weights("edge", (const float[]){-1, -1, -1, -1, 8, -1, -1, -1, -1});
-    /* What cv2.getDerivKernels(1, 0, 3) and (0, 1, 3) multiply to. */
+    /* The product of cv2.getDerivKernels(1, 0, 3) and (0, 1, 3). */
     assert_weights("sobel-x", (const float[]){-1, 0, 1, -2, 0, 2, -1, 0, 1});
     assert_weights("sobel-y", (const float[]){-1, -2, -1, 0, 0, 0, 1, 2, 1});
 }
@@ -81,7 +81,7 @@ static void assert_gaussian(int32_t side, const double *line)
 }
 
 /* cv2.getGaussianKernel(side, 0.3 * ((side - 1) / 2 - 1) + 0.8), OpenCV 4.6. (Without a sigma it
- * returns rounder numbers for sides up to 7.) */
+ * returns rounded numbers for sides up to 7.) */
 static void test_gaussian_is_opencvs(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Kernels by name, from text and from pictures; faults name file, line and cure. */
+/* Kernels by name, from text and from pictures; errors name file, line and cure. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

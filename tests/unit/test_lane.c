@@ -1,5 +1,5 @@
-/* Lanes: numbering that tells lost, repeated,
- * reordered and restarted apart; verdicts remembered. */
+/* Lanes: sequence numbers distinguish loss, repetition, reordering and restarts; verdicts are
+ * remembered. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static void test_window_ends_at_64(void **state)
     expect(3, 64, 1, 0, 0);
     count(1, 2);
     expect(4, 63, 2, 0, 0);
-    count(1, 1); /* too far back to be known as a repeat */
+    count(1, 1); /* too far back to be recognised as a repeat */
     expect(5, 63, 3, 0, 0);
 }
 
@@ -109,7 +109,7 @@ static void test_jump_beyond_window_forgets_it(void **state)
     count(1, 10);
     count(1, 10 + 64);
     expect(3, 63, 0, 0, 0);
-    count(1, 73); /* where 9 would stand if the window had not moved on */
+    count(1, 73); /* in the bit of 9, had the window not moved on */
     expect(4, 62, 1, 0, 0);
     count(1, 11);
     expect(5, 61, 2, 0, 0);
@@ -150,11 +150,11 @@ static void test_late_news_of_the_epoch_before(void **state)
     expect(3, 1, 0, 0, 1);
     count(1, 101); /* was missing */
     expect(4, 0, 1, 0, 1);
-    count(1, 102); /* was there */
+    count(1, 102); /* a repeat */
     expect(5, 0, 1, 1, 1);
-    count(1, 105); /* two more are missing, and itself came after a later one */
+    count(1, 105); /* two more are missing, and this one is itself out of order */
     expect(6, 2, 2, 1, 1);
-    count(2, 1); /* the epoch now is none the wiser */
+    count(2, 1); /* no effect on the current epoch */
     expect(7, 2, 2, 1, 1);
     count(3, 0); /* epoch 1 is forgotten now */
     count(1, 103);
@@ -191,7 +191,7 @@ static void test_an_epoch_used_again_is_seen_with_its_first_view(void **state)
     expect(3 * (1 + 3 + 64 + 65 + 1000), 0, 0, 0, 4);
 }
 
-/* The daemon was started later than the sender, whose clock then goes wrong. */
+/* The daemon started later than the sender, whose clock then jumps. */
 static void test_an_epoch_used_again_is_seen_in_the_middle_and_without_a_clock(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void test_an_epoch_used_again_is_seen_in_the_middle_and_without_a_clock(v
     send_captured(1, 0, 17); /* a sender's clock that starts in 1970 */
     assert_int_equal(reused(), 2);
     send_captured(2, 0, 7000);
-    send_captured(1, 0, 7001); /* not even new after another */
+    send_captured(1, 0, 7001); /* not even when new after another */
     assert_int_equal(reused(), 3);
     expect(23, 0, 0, 0, 1);
 }
@@ -225,7 +225,7 @@ static void test_without_times_of_capture_repeats_in_order_tell(void **state)
     expect(36, 0, 0, 3, 0);
 }
 
-/* Late, reordered, sent twice, or a whole session sent a second time: captured when it says. */
+/* Late, reordered, repeated, or a whole session sent again: the capture times tell. */
 static void test_what_is_late_or_sent_twice_is_no_epoch_used_again(void **state)
 {
     (void)state;
@@ -233,8 +233,8 @@ static void test_what_is_late_or_sent_twice_is_no_epoch_used_again(void **state)
         uint64_t captured_ns = 10 * sequence + 7 * (sequence % 3); /* cameras in turn */
         send_captured(1, sequence, 1000 + captured_ns);
         if (sequence % 5 == 4)
-            send_captured(1, sequence, 1000 + captured_ns); /* twice at once */
-        if (sequence % 50 == 49) /* the last ten again, as after a broken connection */
+            send_captured(1, sequence, 1000 + captured_ns); /* a duplicate */
+        if (sequence % 50 == 49) /* the last ten again, as after a reconnect */
             for (uint64_t again = sequence - 9; again <= sequence; again++)
                 send_captured(1, again, 1000 + 10 * again + 7 * (again % 3));
         if (sequence > 200) /* from another connection that lags behind */
@@ -244,7 +244,7 @@ static void test_what_is_late_or_sent_twice_is_no_epoch_used_again(void **state)
         send_captured(1, sequence, 1000 + 10 * sequence + 7 * (sequence % 3));
     assert_int_equal(reused(), 0);
     send_captured(2, 0, 9000);
-    send_captured(1, 399, 4990); /* late news of the epoch before */
+    send_captured(1, 399, 4990); /* a late view of the previous epoch */
     send_captured(1, 400, 9001);
     assert_int_equal(reused(), 0);
 }

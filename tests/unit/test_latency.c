@@ -1,5 +1,5 @@
-/* The table of latencies, the followed sequences, the lines (tools/tail/latency.h, follow.h,
- * tell.h). */
+/* The table of latencies, the sequence check, the verdict lines (tools/tail/latency.h,
+ * sequence_check.h, verdict_text.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void percentiles_are_nearest_ranks(void **state)
     (void)state;
     crn_latency *latency = NULL;
     assert_int_equal(crn_latency_create(&latency), 0);
-    for (int i = 0; i < 200; i++) { /* 1 to 200, shuffled: 73 has no factor of 200 */
+    for (int i = 0; i < 200; i++) { /* 1 to 200, shuffled: 73 and 200 are coprime */
         crn_decoded verdict = make_verdict(1 + i * 73 % 200, 0.5);
         assert_int_equal(crn_latency_add(latency, &verdict), 0);
     }
@@ -80,7 +80,7 @@ static void a_stage_that_never_ran_counts_nowhere(void **state)
     assert_int_equal(crn_latency_create(&latency), 0);
     crn_decoded verdict = make_verdict(10, 4);
     crn_latency_add(latency, &verdict);
-    verdict = make_verdict(10, 0); /* ran, in no time */
+    verdict = make_verdict(10, 0); /* ran, in 0 ms */
     crn_latency_add(latency, &verdict);
     verdict.skipped_count = 1;
     strcpy(verdict.skipped[0], "ranklet");
@@ -158,7 +158,7 @@ static void gaps_are_told_once_and_per_lane(void **state)
     assert_true(crn_sequence_check_last(follow, 3, 22, &first));
     assert_int_equal(first, 21);
     assert_false(crn_sequence_check_last(follow, 3, 22, &first));
-    assert_false(crn_sequence_check_last(follow, 8, 22, &first)); /* a lane that nothing came of */
+    assert_false(crn_sequence_check_last(follow, 8, 22, &first)); /* a lane without any verdict */
     assert_int_equal(crn_sequence_check_verdict(follow, 3, 23, &first), CRN_FOLLOWED_NEXT);
 
     const crn_sequence_check_stats *stats = crn_sequence_check_get_stats(follow);
@@ -174,7 +174,7 @@ static void a_new_run_begins_every_lane_anew(void **state)
     crn_sequence_check *follow = NULL;
     uint64_t first = 0;
     assert_int_equal(crn_sequence_check_create(&follow), 0);
-    for (uint64_t lane = 0; lane < 40; lane++) /* more than the first room */
+    for (uint64_t lane = 0; lane < 40; lane++) /* more than the initial capacity */
         assert_int_equal(crn_sequence_check_verdict(follow, lane, 100, &first), CRN_FOLLOWED_FIRST);
     assert_false(crn_sequence_check_run(follow, "a"));
     assert_false(crn_sequence_check_run(follow, "a"));
@@ -241,7 +241,7 @@ static void a_line_too_long_is_cut(void **state)
     assert_int_equal(strlen(line), CRN_LINE_BYTES - 1);
 }
 
-/* Adds `count` numbered lines and gives back what a flush printed, the caller's. */
+/* Adds `count` numbered lines and returns what a flush printed (owned by the caller). */
 static char *fill_screen(bool terminal, int count)
 {
     static crn_screen screen;

@@ -1,4 +1,4 @@
-/* A new file appears whole or not at all. */
+/* A new file appears completely or not at all. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 static char folder[64], path[96];
 
-/* A file system that has no files without names, where the test says so: stands before libc's. */
+/* Simulates a file system without O_TMPFILE if set: replaces libc's function. */
 static bool names_needed;
 
 int open(const char *name, int flags, ...)
@@ -46,7 +46,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* What lies in the folder, beside itself and what is above. */
+/* Number of entries in the folder, excluding . and .. */
 static int entries(void)
 {
     DIR *dir = opendir(folder);
@@ -118,7 +118,7 @@ static void a_write_that_fails_is_told(void **state)
     assert_int_equal(crn_new_file_open(path, &file, &error), 0);
     assert_int_equal(crn_new_file_stream(&file, &error), 0);
     fclose(file.stream);
-    file.stream = fopen("/dev/full", "w"); /* a disk without room */
+    file.stream = fopen("/dev/full", "w"); /* a full disk */
     assert_non_null(file.stream);
     fputs("text", file.stream);
     assert_int_equal(crn_new_file_finish(&file, &error), -ENOSPC);
@@ -126,7 +126,7 @@ static void a_write_that_fails_is_told(void **state)
     assert_int_equal(entries(), 0);
 }
 
-/* A program that a signal ends leaves nothing, where the file had to have a name as well. */
+/* A program terminated by a signal leaves no file, even where it needs a temporary name. */
 static void a_signal_removes_what_is_unfinished(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void a_signal_removes_what_is_unfinished(void **state)
         assert_int_equal(WTERMSIG(status), signals[i]);
         assert_int_equal(entries(), 0);
     }
-    names_needed = true; /* and what is finished stays */
+    names_needed = true; /* a finished file is kept */
     write_text("one", true);
     expect_text("one");
     assert_int_equal(entries(), 1);

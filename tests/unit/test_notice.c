@@ -1,4 +1,4 @@
-/* What is logged at once: of fruits, deadlines, epochs, and a grader that is not there. */
+/* Notices that are logged at once: fruits, deadlines, epochs, and a missing grader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void notice_fruit(crn_caught_log *caught, const crn_fruit_view *views, ui
     crn_log_release(caught);
 }
 
-/* The log is one line, which ends in this. */
+/* Expects the log to be a single line with this end. */
 static void expect_line(const crn_caught_log *caught, const char *wanted)
 {
     const char *found = strstr(caught->text, wanted);
@@ -204,7 +204,7 @@ static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
     crn_caught_log caught;
     notices = (crn_notices){.grader_ns = 0};
     crn_publishing_open(f);
-    assert_string_equal(notice_grader(f, &caught, 1), ""); /* nothing waits for it */
+    assert_string_equal(notice_grader(f, &caught, 1), ""); /* no verdict waits for it */
     crn_publishing_give(f);
     crn_publishing_give(f);
     notice_grader(f, &caught, 2);
@@ -217,7 +217,7 @@ static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
     assert_string_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
     crn_publishing_leave(f, grader);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
-    while (crn_publishing_stats(f)->waiting == 0) /* libzmq lets go of a peer a moment later */
+    while (crn_publishing_stats(f)->waiting == 0) /* libzmq notices the disconnect a moment later */
         crn_publishing_give(f);
     assert_string_not_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
 }

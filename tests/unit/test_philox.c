@@ -1,4 +1,4 @@
-/* Philox4x32-10 against what its authors publish. */
+/* Philox4x32-10 against the authors' test vectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void test_known_answers(void **state)
     }
 }
 
-/* The result may lie where the counter lay. */
+/* Counter and result may share memory. */
 static void test_in_place(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Cut, lying, foreign and broken pictures end in one line, never in harm. */
+/* Truncated, inconsistent, foreign and damaged pictures give a one-line error and do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +17,8 @@
 #include "tests/support/picture_files.h"
 #include "tests/support/random.h"
 
-/* Fails unless reading fails with that code and one line that names the file and says `wanted`. */
+/* Asserts that reading fails with that code and one line that names the file and contains
+ * `wanted`. */
 static void assert_refused(const char *path, int code, const char *wanted)
 {
     crn_picture picture;
@@ -127,7 +128,7 @@ static void pages_that_differ_are_told(void **state)
     }
 }
 
-/* --- claims --- */
+/* --- false declarations --- */
 
 /* Sets an entry of a classic little-endian TIFF's first directory. */
 static void set_entry(unsigned char *bytes, uint16_t tag, uint32_t value)
@@ -186,7 +187,7 @@ static void claims_beyond_the_machine_are_told(void **state)
     assert_refused(path, -EBADMSG, "page 1: ");
 }
 
-/* IHDR's check sum, as PNG has it. */
+/* CRC of a PNG chunk. */
 static uint32_t crc(const unsigned char *bytes, size_t count)
 {
     uint32_t value = UINT32_MAX;
@@ -228,7 +229,7 @@ static void claims_of_pngs_are_told(void **state)
     crn_picture_free(&picture);
 }
 
-/* --- at random --- */
+/* --- random damage --- */
 
 /* Grey and RGB, 8 and 16 bits, the colours with alpha. */
 static int make_png_seeds(const char *paths[])
@@ -254,7 +255,7 @@ static int make_png_seeds(const char *paths[])
     return 4;
 }
 
-/* Files that between them take most ways through the code. */
+/* Files that together cover most code paths. */
 static int make_seeds(const char *paths[])
 {
     int count = 0;
@@ -291,7 +292,7 @@ static int make_seeds(const char *paths[])
     return count + make_png_seeds(paths + count);
 }
 
-/* Some bytes anew, or the end cut off. */
+/* Changes some bytes, or truncates. */
 static size_t damage(crn_random *random, unsigned char *bytes, size_t size)
 {
     if (crn_random_once_in(random, 4))
@@ -300,7 +301,7 @@ static size_t damage(crn_random *random, unsigned char *bytes, size_t size)
     uint32_t count = 1 + crn_random_below(random, 4);
     for (uint32_t i = 0; i < count; i++) {
         size_t at = crn_random_below(random, (uint32_t)size);
-        if (crn_random_once_in(random, 2)) /* directories stand at the end, headers in front */
+        if (crn_random_once_in(random, 2)) /* directories are at the end, headers at the start */
             at = crn_random_once_in(random, 3) ? at % 64 : size - 1 - at % 300 % size;
         at = at < size ? at : size - 1;
         bytes[at] = crn_random_once_in(random, 2)

@@ -1,4 +1,4 @@
-/* How much memory can be had, on machines of files. */
+/* Available memory, on machines simulated by files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static int remove_root(void **state)
     return system(command);
 }
 
-/* A file of the machine, with its folders. */
+/* Writes a file of the simulated machine, creating its folders. */
 static void put(const char *path, const char *text)
 {
     char whole[512];
@@ -70,11 +70,11 @@ static void groups_leave_less(void **state)
     assert_int_equal(crn_memory_available_under(root), 40350);
     put("/sys/fs/cgroup/line/daemon/memory.max", "6000\n");
     assert_int_equal(crn_memory_available_under(root), 1000);
-    put("/sys/fs/cgroup/line/memory.max", "50500\n"); /* the one around it leaves less still */
+    put("/sys/fs/cgroup/line/memory.max", "50500\n"); /* the enclosing group leaves even less */
     assert_int_equal(crn_memory_available_under(root), 850);
     put("/sys/fs/cgroup/line/daemon/memory.max", "4000\n");
     assert_int_equal(crn_memory_available_under(root), 0);
-    put("/proc/self/cgroup", "0::/\n"); /* as a container sees itself */
+    put("/proc/self/cgroup", "0::/\n"); /* as seen from within a container */
     assert_int_equal(crn_memory_available_under(root), 1000 * 1024);
     put("/sys/fs/cgroup/memory.max", "70000\n");
     put("/sys/fs/cgroup/memory.current", "10000\n");

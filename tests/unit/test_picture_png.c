@@ -1,4 +1,4 @@
-/* PNGs of every making come in as the same planes. */
+/* All varieties of PNG are read as the same planes. */
 #include <errno.h>
 #include <png.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ typedef struct making {
     bool transparent;
 } making;
 
-/* The file's sample: an index is one of those that the palette has. */
+/* The file's sample; an index must be in the palette. */
 static uint32_t sample_at(const making *m, int32_t s, int32_t y, int32_t x)
 {
     return picture_value(m->bits, 0, s, y, x);
@@ -84,7 +84,7 @@ static void make(const char *path, const making *m)
         for (int32_t i = 0; i < WIDTH * samples; i++) {
             uint32_t value = sample_at(m, i % samples, y, i / samples);
             if (m->bits == 16) {
-                rows[y][2 * i] = (png_byte)(value >> 8); /* a PNG's most significant come first */
+                rows[y][2 * i] = (png_byte)(value >> 8); /* PNG is big-endian */
                 rows[y][2 * i + 1] = (png_byte)value;
             } else {
                 rows[y][i * m->bits / 8] |= (png_byte)(value << (8 - m->bits - i * m->bits % 8));
@@ -97,7 +97,7 @@ static void make(const char *path, const making *m)
     assert_int_equal(fclose(file), 0);
 }
 
-/* What must come of sample s (the last one: alpha). */
+/* Expected value of sample s (the last one: alpha). */
 static uint32_t wanted(const making *m, int32_t s, bool alpha, int32_t y, int32_t x)
 {
     uint32_t most = (1U << m->bits) - 1;
@@ -107,7 +107,7 @@ static uint32_t wanted(const making *m, int32_t s, bool alpha, int32_t y, int32_
         uint32_t value = sample_at(m, s, y, x);
         return m->bits < 8 ? value * 255 / most : value;
     }
-    bool same = true; /* as the transparent colour */
+    bool same = true; /* equal to the transparent colour */
     for (int32_t i = 0; i < s; i++)
         same = same && sample_at(m, i, y, x) == sample_at(m, i, 0, 0);
     return same ? 0 : m->bits < 8 ? 255 : most;

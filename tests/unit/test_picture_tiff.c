@@ -1,4 +1,4 @@
-/* TIFFs of every making come in as the same planes. */
+/* All varieties of TIFF are read as the same planes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static const kind kinds[] = {
     {32, SAMPLEFORMAT_IEEEFP, CRN_F32},
 };
 
-/* Reads it, and holds against it what probe says. */
+/* Reads the file, and compares with the result of probe. */
 static crn_picture read_back(const char *path)
 {
     crn_picture picture = {0}, probed = {0};
@@ -65,8 +65,7 @@ static void check_making(const picture_making *m, crn_type type)
     assert_null(picture.memory);
 }
 
-/* Strips and tiles, both orders of bytes, classic
- * and big, over all numbers of pages and samples. */
+/* Strips and tiles, both byte orders, classic and BigTIFF, all numbers of pages and samples. */
 static void check_shapes(const kind *k)
 {
     static const struct {
@@ -137,8 +136,8 @@ static void every_compression_reads_alike(void **state)
                     .tile_width = 16,
                     .strip_height = 4,
                 };
-                /* libtiff 4.5 writes the floats' predictor wrongly in the other byte order; reading
-                 * it is held against tifffile. */
+                /* libtiff 4.5 writes the float predictor incorrectly in the other byte order;
+                 * reading it is tested against tifffile. */
                 bool real = kinds[i].format == SAMPLEFORMAT_IEEEFP;
                 if (way & 4 && compressions[c] != COMPRESSION_PACKBITS && !(real && way & 1))
                     m.predictor = real ? 3 : 2;
@@ -191,7 +190,7 @@ static void the_least_may_be_white(void **state)
                             .width = 9,
                             .photometric = PHOTOMETRIC_MINISWHITE};
         if (kinds[i].type == CRN_F16)
-            continue; /* picture_check knows no float's bits: f32 stands for both */
+            continue; /* picture_check does not know the bits of floats: f32 covers both */
         check_making(&m, kinds[i].type);
     }
 }
@@ -238,7 +237,7 @@ static void orientation_is_not_looked_at(void **state)
     check_making(&m, CRN_U8);
 }
 
-/* What JPEG made of YCbCr is RGB again, about as it was. */
+/* JPEG-compressed YCbCr is decoded to approximately the same RGB. */
 static void jpeg_comes_as_rgb(void **state)
 {
     (void)state;
@@ -271,7 +270,7 @@ static void jpeg_comes_as_rgb(void **state)
     crn_picture_free(&picture);
 }
 
-/* Thumbnails and pyramids: the whole pages are the picture. */
+/* Thumbnails and pyramid levels are skipped: the full-size pages are the picture. */
 static void reduced_copies_are_passed_over(void **state)
 {
     (void)state;

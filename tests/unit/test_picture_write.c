@@ -1,4 +1,4 @@
-/* What is written comes back, and appears whole or not at all. */
+/* Written pictures read back equal, and files appear completely or not at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 static const crn_type types[] = {CRN_U8, CRN_F16, CRN_F32, CRN_U16};
 
-/* Writes it, reads it, and wants the same. */
+/* Writes the picture, reads it back and compares. */
 static void round_trip(const char *name, const crn_picture *picture)
 {
     const char *path = picture_path(name);
@@ -75,7 +75,7 @@ static void any_strides_come_back(void **state)
     assert_int_equal(picture_folder_count(), 3);
 }
 
-/* Rows that are dense in themselves, but not one after the other. */
+/* Rows that are dense but not contiguous. */
 static void a_window_comes_back(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void it_is_big_only_where_it_must(void **state)
     }
 }
 
-/* --- not at all --- */
+/* --- failures --- */
 
 static void assert_fails(int r, const crn_error *error, int code, const char *wanted)
 {
@@ -233,7 +233,7 @@ static void an_abandoned_file_never_appears(void **state)
     free(now);
 }
 
-/* A classic TIFF that grows too large is told before a byte of that page is written. */
+/* Exceeding classic TIFF's size limit is reported before any byte of that page is written. */
 static void a_page_too_many_is_refused(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void a_page_too_many_is_refused(void **state)
     assert_true(access(picture_path("huge.tif"), F_OK) < 0);
 }
 
-/* As a full disk does: in a child, whose files may have so many bytes. */
+/* Simulates a full disk: writes in a child process with a file size limit. */
 static void write_within(const char *name, size_t bytes)
 {
     fflush(stdout);
@@ -352,7 +352,7 @@ static void a_link_stays_a_link(void **state)
     assert_int_equal(lstat(link, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
     assert_int_equal(stat(target, &about), 0);
-    assert_true(about.st_ino != before); /* another file, in one step */
+    assert_true(about.st_ino != before); /* another file, replaced in one step */
     umask(mask);
     crn_picture_free(&picture);
 }

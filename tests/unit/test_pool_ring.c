@@ -1,4 +1,4 @@
-/* The slots and the queue between threads. */
+/* The slot pool and the queue between threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

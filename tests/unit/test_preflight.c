@@ -1,4 +1,4 @@
-/* The preflight's check of devices; tests/line/test_daemon_check.c has the rest, as a process. */
+/* The preflight's check of devices; tests/line/test_daemon_check.c tests the rest, as a process. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static char *faults, *notes;
 
-/* The preflight of a line on this backend that asks for the devices 1 and 5, where there are 2. */
+/* Preflight of a line on this backend that requests devices 1 and 5 where there are 2. */
 static int check(const char *backend)
 {
     char yaml[1024];

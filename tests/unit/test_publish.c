@@ -1,6 +1,6 @@
 /*
- * Verdicts through real sockets on the loopback: nothing is lost unseen, nobody is waited for, and
- * the descriptors tell of everything that service left to do.
+ * Verdicts through real loopback sockets: losses are always counted, no peer is waited for, and the
+ * descriptors signal everything that service left to do.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static void test_each_socket_has_its_format(void **state)
     crn_peer_message_free(json);
 }
 
-/* Who polls the descriptors sleeps when there is nothing to do. */
+/* A poller of the descriptors sleeps when there is nothing to do. */
 static void test_descriptors_fall_silent(void **state)
 {
     crn_publishing *f = *state;
@@ -98,7 +98,7 @@ static void test_without_a_grader_verdicts_wait(void **state)
     assert_int_equal(crn_publishing_stats(f)->stale, 1);
     assert_int_equal(crn_publishing_stats(f)->dropped, 0);
 
-    /* What was sent long ago has arrived. */
+    /* Verdicts sent long ago have arrived. */
     f->now_ns += CRN_PUBLISH_DOUBT_NS + 1;
     crn_caught_log log;
     crn_log_catch(&log);
@@ -109,7 +109,7 @@ static void test_without_a_grader_verdicts_wait(void **state)
     crn_peer_message_free(m);
 }
 
-/* A deadline that was past before the verdict: a view came too late, or the line itself did. */
+/* A deadline already past before the verdict: a late view, or a late line. */
 static void test_a_verdict_past_its_deadline_is_stale_for_all(void **state)
 {
     crn_publishing *f = *state;
@@ -153,12 +153,12 @@ static void test_a_full_queue_drops_its_oldest(void **state)
     crn_peer_message_free(m);
 }
 
-/* What a grader that left had not read is lost, but every one of them is counted. */
+/* What a departed grader had not read is lost, but all of it is counted. */
 static void test_a_grader_that_leaves_and_returns(void **state)
 {
     crn_publishing *f = *state;
     enum { VERDICTS = 120, READ = 30 };
-    f->points = CRN_PUBLISHING_POINTS; /* 160 kB each: most of them still wait when it leaves */
+    f->points = CRN_PUBLISHING_POINTS; /* 160 kB each: most still wait when it leaves */
     crn_publishing_open(f);
     void *grader = crn_publishing_connect(f, ZMQ_PULL, CRN_OUTLET_GRADER, true);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
@@ -216,8 +216,8 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-/* The clock stands still, so once no grader is there every verdict sent is in doubt: once, also
- * those that libzmq took between two graders. */
+/* The clock stands still, so without a grader every verdict sent is in doubt, and counted once,
+ * including those that libzmq accepted between two graders. */
 static void test_what_is_lost_between_graders_is_counted_once(void **state)
 {
     crn_publishing *f = *state;
@@ -261,7 +261,7 @@ static void test_a_second_grader_is_alarmed(void **state)
     assert_int_equal(crn_publishing_stats(f)->grader_connects, 2);
 }
 
-/* A port scanner or a browser on the grader's port is no grader, and gets no verdict. */
+/* A port scanner or a browser on the grader's port is not a grader and gets no verdict. */
 static void test_what_speaks_no_zeromq_gets_no_verdict(void **state)
 {
     crn_publishing *f = *state;
@@ -288,7 +288,7 @@ static void test_what_speaks_no_zeromq_gets_no_verdict(void **state)
     crn_peer_message_free(m);
 }
 
-/* A viewer that was given the grader's port by mistake neither comes nor goes as a grader. */
+/* A viewer connected to the grader's port by mistake does not count as a grader. */
 static void test_a_viewer_at_the_graders_port_is_no_grader(void **state)
 {
     crn_publishing *f = *state;
@@ -310,7 +310,7 @@ static void test_a_viewer_that_stops_reading_holds_nobody(void **state)
 {
     crn_publishing *f = *state;
     enum { VERDICTS = 400 };
-    f->points = 2500; /* 8 MB in all: more than the kernel holds for the one that stops */
+    f->points = 2500; /* 8 MB in all: more than the kernel buffers for the stopped one */
     f->config.publish.viewers.high_water_mark = 4;
     crn_publishing_open(f);
     void *grader = crn_publishing_grader(f);
@@ -384,7 +384,7 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-/* A stop gives the grader what waits for it, as long as it may take. */
+/* Closing delivers the waiting verdicts to the grader, within its time limit. */
 static void test_closing_delivers_what_waits(void **state)
 {
     crn_publishing *f = *state;

@@ -1,4 +1,4 @@
-/* The topic `alive`: when the grader gets it, what it says, and that it never waits or is kept. */
+/* The topic `alive`: when the grader receives it, its content, and that it is never queued. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,14 +16,14 @@
 #define ALIVE_MS 100
 #define ALIVE_NS (ALIVE_MS * CRN_NS_PER_MS)
 
-/* Serves once, so much later. */
+/* Advances the clock and serves once. */
 static void serve_after(crn_publishing *f, int64_t ns)
 {
     f->now_ns += ns;
     crn_publish_service(f->publish, "running", f->now_ns);
 }
 
-/* Opens the publisher, alive every ALIVE_MS from now on; the first one finds nobody. */
+/* Opens the publisher with `alive` every ALIVE_MS; the first one has no receiver. */
 static void open_alive(crn_publishing *f)
 {
     f->config.publish.grader.alive_ms = ALIVE_MS;
@@ -31,7 +31,7 @@ static void open_alive(crn_publishing *f)
     serve_after(f, 0);
 }
 
-/* A grader that connects; `little`: as crn_publishing_connect has it. */
+/* Connects a grader; `little`: see crn_publishing_connect. */
 static void *await_grader(crn_publishing *f, bool little)
 {
     void *grader = crn_publishing_connect(f, ZMQ_PULL, CRN_OUTLET_GRADER, little);
@@ -62,7 +62,7 @@ static void test_silence_is_filled_after_alive_ms(void **state)
     crn_publishing_give(f);
     assert_int_equal(crn_publish_wake_ns(f->publish), f->now_ns + ALIVE_NS);
     serve_after(f, ALIVE_NS - 1);
-    crn_publishing_give(f); /* begins the silence afresh */
+    crn_publishing_give(f); /* restarts the silence interval */
     serve_after(f, ALIVE_NS - 1);
     serve_after(f, 1);
     assert_int_equal(crn_publish_wake_ns(f->publish), f->now_ns + ALIVE_NS);
@@ -89,7 +89,7 @@ static void test_silence_is_filled_after_alive_ms(void **state)
     crn_expect_unsigned(crn_decoded_field(crn_decoded_item(lanes, 1), "lane"), CRN_PUBLISHING_LANE);
     crn_expect_unsigned(crn_decoded_field(crn_decoded_item(lanes, 1), "sequence"), 1);
     expect_alive(grader, m);
-    expect_verdict(grader, m, 2); /* alive takes no number */
+    expect_verdict(grader, m, 2); /* alive has no sequence number */
     assert_int_equal(crn_publishing_stats(f)->sent, 3);
     crn_peer_message_free(m);
 }
@@ -108,7 +108,7 @@ static void test_it_is_off_by_default(void **state)
     crn_peer_message_free(m);
 }
 
-/* What was said while nobody listened is old news to whoever comes then. */
+/* An `alive` sent without a listener is outdated for a later one. */
 static void test_it_is_not_kept_for_an_absent_grader(void **state)
 {
     crn_publishing *f = *state;
@@ -123,8 +123,8 @@ static void test_it_is_not_kept_for_an_absent_grader(void **state)
     crn_peer_message_free(m);
 }
 
-/* A grader that read nothing for a while, and then what libzmq had for it: the verdicts that still
- * wait for it come first, although alive could be sent. */
+/* A grader that paused and then read what libzmq held: waiting verdicts are sent first, although
+ * alive could be sent. */
 static void test_it_stays_away_while_verdicts_wait(void **state)
 {
     crn_publishing *f = *state;

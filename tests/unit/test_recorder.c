@@ -1,5 +1,5 @@
-/* The recorder: nothing it was given in time is lost, what the disk cannot take is counted, and the
- * caller never waits. */
+/* The recorder: views offered in time are never lost, what the disk cannot take is counted, and the
+ * caller never blocks. */
 #include <dirent.h>
 #include <errno.h>
 #include <semaphore.h>
@@ -24,13 +24,13 @@
 #include "tests/support/caught_log.h"
 #include "tests/support/recorded.h"
 
-/* --- a disk that does what the test says: these stand before libc's --- */
+/* --- a simulated disk: these functions replace libc's --- */
 
 static atomic_bool stuck;
-static sem_t reached, released; /* a write arrived; it may go on */
+static sem_t reached, released; /* a write has arrived; it may continue */
 static _Atomic uint64_t free_bytes = UINT64_MAX >> 1;
-static atomic_int refused;      /* errno of every write, 0 for none */
-static atomic_int refused_view; /* the same, of writes behind a file's first bytes */
+static atomic_int refused;      /* errno of every write, 0: success */
+static atomic_int refused_view; /* errno of writes after a file's first bytes */
 
 ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t offset)
 {
@@ -61,7 +61,7 @@ int statvfs(const char *file, struct statvfs *ret_disk)
 /* --- helpers --- */
 
 #define QUEUE_BYTES 65536
-#define LARGE_VIEW  30000 /* bytes of a view of which two fit the queue */
+#define LARGE_VIEW  30000 /* view size of which two fit the queue */
 #define SMALL_COUNT 500
 
 static crn_recorder *start(uint64_t segment_bytes)
@@ -83,7 +83,8 @@ static int is_segment(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Reads all segments in order, then removes them; the number of views, all `small` or all large. */
+/* Reads all segments in order, then removes them; returns the number of views, all `small` or all
+ * large. */
 static uint64_t read_segments(bool small, uint64_t first, int *ret_files)
 {
     struct dirent **names;
@@ -111,7 +112,7 @@ static uint64_t read_segments(bool small, uint64_t first, int *ret_files)
     return number - first;
 }
 
-/* Offers one after another, each after the one before was written: none can be dropped. */
+/* Offers one view after another, each after the previous one was written: none can be dropped. */
 static void offer_patiently(crn_recorder *recorder, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++) {
@@ -127,7 +128,7 @@ static void offer_patiently(crn_recorder *recorder, uint64_t from, uint64_t to)
 
 /* --- tests --- */
 
-/* The ring is passed several times, and a view never ends where the ring does. */
+/* The ring wraps several times, and a view never ends exactly at its end. */
 static void everything_offered_in_time_is_written(void **state)
 {
     (void)state;
@@ -167,7 +168,7 @@ static void segments_stay_below_their_size(void **state)
     assert_int_equal(files, count);
 }
 
-/* A view larger than a segment still gets one to itself. */
+/* A view larger than a segment gets a segment of its own. */
 static void a_segment_holds_one_view_at_least(void **state)
 {
     (void)state;
@@ -186,16 +187,16 @@ static void a_stuck_disk_costs_views_and_never_time(void **state)
     atomic_store(&stuck, true);
     crn_recorded_view view = large_view(0);
     crn_recorder_offer(recorder, &view);
-    sem_wait(&reached); /* the writer holds view 0 and does not come back */
+    sem_wait(&reached); /* the writer blocks on view 0 */
     view = large_view(1);
     crn_recorder_offer(recorder, &view);
     for (int i = 0; i < 100; i++)
-        crn_recorder_offer(recorder, &view); /* returns each time, or this test never ends */
+        crn_recorder_offer(recorder, &view); /* must return each time */
     assert_int_equal(crn_recorder_get_stats(recorder).dropped, 100);
     assert_int_equal(crn_recorder_get_stats(recorder).written, 0);
     atomic_store(&stuck, false);
     sem_post(&released);
-    crn_recorder_close(&recorder); /* what was queued is still written */
+    crn_recorder_close(&recorder); /* queued views are still written */
     int files;
     assert_int_equal(read_segments(false, 0, &files), 2);
 }
@@ -231,7 +232,7 @@ static void a_refusing_disk_is_counted_and_tried_again(void **state)
     crn_recorder_close(&recorder);
     int files;
     assert_int_equal(read_segments(true, 0, &files), 6);
-    assert_int_equal(files, 2); /* nothing is left of the tries */
+    assert_int_equal(files, 2); /* the failed attempts leave no file */
 }
 
 static void room_for_others_is_left_on_the_disk(void **state)
@@ -266,7 +267,7 @@ static void a_full_disk_is_told_before_the_first_view(void **state)
     assert_non_null(strstr(told, "; 0 views not recorded so far, sorting goes on\n"));
 }
 
-/* Two recorders started in the same second share a folder without touching each other's files. */
+/* Two recorders started in the same second share a folder without conflicts. */
 static void names_are_never_taken_twice(void **state)
 {
     (void)state;
@@ -280,14 +281,14 @@ static void names_are_never_taken_twice(void **state)
     assert_int_equal(files, 2);
 }
 
-/* Names that others took, whatever they are, and what a killed recorder left are passed over. */
+/* Names in use, by any file, and files of a killed recorder are skipped. */
 static void names_that_are_taken_are_left_alone(void **state)
 {
     (void)state;
     char start_text[24], paths[4][160];
     struct tm utc;
     crn_recorder *recorder;
-    /* The recorder names its files by the second that it starts in: again until that is known. */
+    /* The recorder names its files by the second of its start: retried until that is known. */
     for (;;) {
         time_t now = time(NULL);
         recorder = start(UINT64_MAX);

@@ -1,5 +1,5 @@
-/* Recordings: what is written comes back byte for byte, and neither a kill nor a full disk costs
- * more than the view it meets. */
+/* Recordings: written views read back byte for byte, and a kill or a full disk costs at most the
+ * view being written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -85,7 +85,7 @@ static void skipping_gives_headers_and_rewinding_starts_again(void **state)
     crn_recording_end(&reader);
 }
 
-/* libtiff by itself sees an ordinary file: every page linked, planar, of the right kind. */
+/* To libtiff alone it is an ordinary file: every page linked, planar, of the expected type. */
 static void other_readers_see_ordinary_pages(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void a_view_that_does_not_fit_its_header_is_refused(void **state)
     assert_int_equal(access(recorded_part, F_OK), -1);
 }
 
-/* A file size limit stands in for a full disk: the failed view costs itself and nothing else. */
+/* A file size limit simulates a full disk: only the failed view is lost. */
 static void fill_the_disk(bool again)
 {
     signal(SIGXFSZ, SIG_IGN);
@@ -232,7 +232,7 @@ static void a_path_that_cannot_be_written_is_told(void **state)
     crn_recording_discard(&writer);
 }
 
-/* What stands under the name of the file or its .part and is no regular file stays as it is. */
+/* Anything but a regular file under the name of the file or its .part is left untouched. */
 static void only_regular_files_are_replaced(void **state)
 {
     (void)state;
@@ -271,8 +271,8 @@ static void only_regular_files_are_replaced(void **state)
     }
 }
 
-/* A killed program's .part gives way to one that
- * may replace; one that is being written does not. */
+/* A killed program's .part is replaced where replacing is allowed; one still being written is
+ * not. */
 static void a_part_gives_way_when_nobody_writes_it(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void a_part_gives_way_when_nobody_writes_it(void **state)
     assert_int_equal(recorded_read_small(recorded_path, &end, &error), 1);
 }
 
-/* What took the file's name while it was written is not replaced; the recording stays. */
+/* A file that took the name during writing is not replaced; the recording is kept. */
 static void a_name_that_was_taken_meanwhile_is_left(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Recordings: cut, foreign, lying and broken files end in one line, never in harm. */
+/* Truncated, foreign, inconsistent and damaged recordings give a one-line error and do no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #include "tests/support/recorded.h"
 
-/* What a kill in the middle of a view leaves: bytes that nothing names. */
+/* A kill in the middle of a view leaves bytes that no page refers to. */
 static void an_unfinished_last_view_is_told(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void a_file_cut_anywhere_gives_its_whole_views(void **state)
     }
 }
 
-/* Reads a file of whatever content to its end; only that nothing breaks. */
+/* Reads a file with any content to its end; must not crash. */
 static void read_anything(void)
 {
     crn_error error;
@@ -186,7 +186,7 @@ static void a_fault_is_told_again_after_rewinding(void **state)
     crn_recording_end(&reader);
 }
 
-/* Where page `number` of the file says which page follows. */
+/* Offset of the link from page `number` to the next. */
 static uint64_t find_link(const unsigned char *bytes, int number, uint64_t *ret_directory)
 {
     uint64_t link = 8, entries;
@@ -198,7 +198,7 @@ static uint64_t find_link(const unsigned char *bytes, int number, uint64_t *ret_
     return link;
 }
 
-/* Pages 0 to 3 are the first view. A loop would never end, so none is followed. */
+/* Pages 0 to 3 are the first view. A loop must be detected, not followed. */
 static void a_loop_of_pages_is_a_fault(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void a_loop_of_pages_is_a_fault(void **state)
         }
 }
 
-/* As in a file of which some blocks never reached the disk. */
+/* As in a file with blocks that never reached the disk. */
 static void pixels_outside_the_file_end_it(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void pixels_outside_the_file_end_it(void **state)
     assert_non_null(strstr(error.text, "ends within view 1 (page 5)"));
 }
 
-/* A TIFF of other pages under a true view's JSON, and one without any. */
+/* A TIFF of other pages with a valid view's JSON, and one without JSON. */
 static void write_foreign(const char *json, uint32_t width, uint16_t bits, bool tiled)
 {
     TIFF *tiff = TIFFOpen(recorded_path, "w8");
@@ -292,7 +292,7 @@ static void foreign_pages_are_a_fault(void **state)
         {JSON_START JSON_REST, 8, 8, false, "is 8 x 5"},
         {JSON_START JSON_REST, 7, 16, false, "16 bits"},
         {JSON_START JSON_REST, 7, 8, true, "is tiled or compressed"},
-        {JSON_START JSON_REST, 7, 8, false, NULL}, /* one row a strip: this one is good */
+        {JSON_START JSON_REST, 7, 8, false, NULL}, /* one row per strip: valid */
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_foreign(files[i].json, files[i].width, files[i].bits, files[i].tiled);

@@ -1,4 +1,4 @@
-/* The store of results: what goes in comes out, blocks come back, a full store says so. */
+/* The result store: results are preserved, blocks are reused, a full store reports so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define DEFECTS_MAX 300
 #define POINTS_MAX  20000
 
-/* Textures of each defect in these tests. */
+/* Textures per defect. */
 #define TEXTURES 3
 
 static crn_defects make_defects(uint32_t defects, uint32_t points)
@@ -39,7 +39,8 @@ static void free_defects(crn_defects *defects)
     free(defects->textures);
 }
 
-/* Every field of every defect, coordinate and texture differs, and from seed to seed. */
+/* Gives every field of every defect, coordinate and texture a distinct value, depending on the
+ * seed. */
 static void fill(crn_defects *defects, uint32_t count, uint32_t points, uint32_t seed)
 {
     memset(defects->defects, 0, count * sizeof *defects->defects);
@@ -123,7 +124,7 @@ static void test_no_defects_need_no_block(void **state)
     expect_same(store, CRN_RESULT_NONE, &none);
     crn_result_store_give(store, CRN_RESULT_NONE);
 
-    /* That all were left out is a result too. */
+    /* Leaving out all of them is a result too. */
     none.truncated = true;
     assert_int_equal(crn_result_store_put(store, &none, &handle), 0);
     expect_same(store, handle, &none);
@@ -131,7 +132,8 @@ static void test_no_defects_need_no_block(void **state)
     crn_result_store_free(&store);
 }
 
-/* Views of random size come and go: nothing is lost, mixed up or leaked, full or not. */
+/* Views of random size are stored and released: nothing is lost, mixed up or leaked, full or
+ * not. */
 static void test_blocks_come_back(void **state)
 {
     (void)state;

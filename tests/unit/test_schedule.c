@@ -1,4 +1,4 @@
-/* The queue of views: whose turn it is, who gives up a slot, what a view is taken to cost. */
+/* The queue of views: which runs next, which gives up its slot, estimated costs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static int tear_down(void **state)
     return schedule ? -1 : 0;
 }
 
-/* Opens a fruit (its place is its order of opening too) with so many queued views. */
+/* Opens a fruit (table entries in order of opening) with that many queued views. */
 static void open_fruit(uint32_t place, int64_t due_ns, uint32_t views)
 {
     crn_schedule_open(schedule, place, place);
@@ -133,7 +133,7 @@ static void test_fitting_runs_before_tight(void **state)
     for (uint32_t view = 1; view < 4; view++)
         expect_run(1, view);
     for (uint32_t view = 1; view < 4; view++)
-        expect_run(0, view); /* tight is better than broken */
+        expect_run(0, view); /* tight is better than hopeless */
     expect_run(2, 0);
 }
 
@@ -183,13 +183,13 @@ static void test_rounds_count_workers_and_what_runs(void **state)
     expect(CRN_NEXT_RUN, 0, 2);
     expect(CRN_NEXT_RUN, 0, 3);
     crn_schedule_close(schedule, 0);
-    open_fruit(2, NOW + 39, 4); /* four run still, half done: two rounds */
+    open_fruit(2, NOW + 39, 4); /* four still run, half done: two rounds */
     expect(CRN_NEXT_RUN, 1, 0);
     crn_schedule_set_due(schedule, 2, NOW + 40);
     expect(CRN_NEXT_RUN, 2, 0);
     crn_schedule_set_due(schedule, 2, NOW + 39);
     for (int i = 0; i < 6; i++)
-        crn_schedule_end(schedule, 0); /* the workers are idle: one round will do */
+        crn_schedule_end(schedule, 0); /* the workers are idle: one round suffices */
     expect(CRN_NEXT_RUN, 2, 1);
 }
 
@@ -197,7 +197,7 @@ static void test_only_brief_views_are_handed_out_ahead(void **state)
 {
     (void)state;
     open_fruit(0, NOW + 5000, 8);
-    expect(CRN_NEXT_RUN, 0, 0); /* nothing is known of costs yet */
+    expect(CRN_NEXT_RUN, 0, 0); /* costs are unknown yet */
     expect(CRN_NEXT_RUN, 0, 1);
     crn_schedule_end(schedule, BRIEF + 1);
     expect_none(); /* one runs */
@@ -223,7 +223,7 @@ static void test_more_workers_take_more(void **state)
     expect_none();
     crn_schedule_set_workers(schedule, 1);
     crn_schedule_end(schedule, 0);
-    expect_none(); /* two run still */
+    expect_none(); /* two still run */
 }
 
 static void test_hopeless_is_discarded(void **state)
@@ -310,7 +310,7 @@ static void test_one_hiccup_changes_no_estimate(void **state)
     assert_int_equal(crn_schedule_slow_ns(schedule), 21);
 }
 
-/* An estimate too high must not silence the line: after so many discards one view runs again. */
+/* A too high estimate must not block the line: after so many discards one view runs again. */
 static void test_barren_discards_forget_the_estimate(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void test_eviction_takes_broken_then_youngest(void **state)
     assert_false(crn_schedule_evict(schedule, 3, &place, &view)); /* nothing is queued */
     open_fruit(0, NOW + 100, 2);
     open_fruit(1, NOW + 900, 2);
-    assert_false(crn_schedule_evict(schedule, 3, &place, &view)); /* the new one is youngest */
+    assert_false(crn_schedule_evict(schedule, 3, &place, &view)); /* the new one is the youngest */
     crn_schedule_lose(schedule, 0);
     expect_evict(3, 0, 1);
     expect_evict(3, 0, 0);
@@ -358,7 +358,7 @@ static void test_eviction_takes_broken_then_youngest(void **state)
     open_fruit(5, NOW + 60, 1);
     expect_evict(3, 5, 0);
     expect_evict(3, 4, 1);
-    expect_evict(3, 4, 0); /* broken by now, as 5 is, but that has no view left */
+    expect_evict(3, 4, 0); /* hopeless by now, as 5 is, which has no view left */
     assert_false(crn_schedule_evict(schedule, 3, &place, &view));
     expect_run(1, 0);
     expect_run(1, 1);
@@ -421,11 +421,11 @@ static void test_create_refuses_nonsense(void **state)
 static void test_what_was_given_up_costs_that_much_at_least(void **state)
 {
     (void)state;
-    crn_schedule_give_up(schedule, 40); /* nothing else is known */
+    crn_schedule_give_up(schedule, 40); /* no other information */
     assert_int_equal(crn_schedule_typical_ns(schedule), 40);
     set_cost(20);
     for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_give_up(schedule, 5); /* begun late: not cheaper than it was */
+        crn_schedule_give_up(schedule, 5); /* started late: not cheaper than before */
     assert_int_equal(crn_schedule_typical_ns(schedule), 20);
     assert_int_equal(crn_schedule_slow_ns(schedule), 20);
     for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)

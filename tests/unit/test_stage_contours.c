@@ -92,7 +92,7 @@ static void outline(contours_fixture *f, crn_image maps)
     assert_int_equal(f->stage->finish(f->settings, &f->job), 0);
 }
 
-/* A map of one plane from text: '#' 1, '=' at the level, '.' 0, '?' NaN. */
+/* Parses a map of one plane: '#' 1, '=' at the level, '.' 0, '?' NaN. */
 static crn_image drawn(float *pixels, const char *const *rows, int32_t height)
 {
     int32_t width = (int32_t)strlen(rows[0]);
@@ -131,7 +131,7 @@ static void test_a_chain_that_outlines_nothing_is_refused(void **state)
     assert_null(strchr(error.text, '\n'));
 }
 
-/* An operator that only looks at what it is asked. */
+/* An operator that only records its parameters. */
 static crn_contours_params asked;
 static double asked_levels[3];
 
@@ -178,7 +178,7 @@ static void test_rectangle(void **state)
     outline(f, drawn(pixels, rows, 5));
     assert_int_equal(f->defects.defect_count, 1);
     const crn_defect *d = f->defects.defects;
-    /* The outline runs half-way between pixels and cuts the corners: 4 of 1/8 px. */
+    /* The contour runs half-way between pixels and cuts the corners: 4 of 1/8 px. */
     assert_true(d->area_px == 4 * 3 - 0.5);
     assert_near(d->perimeter_px, 2 * (3 + 2) + 4 * sqrt(0.5), 1e-14);
     assert_true(d->x0 == 0.5 && d->y0 == 0.5 && d->x1 == 4.5 && d->y1 == 3.5);
@@ -195,7 +195,7 @@ static void test_rectangle(void **state)
 }
 
 /*
- * A cone, 0.5 at distance R of its centre. Distance is convex, so linear interpolation along an
+ * A cone, 0.5 at distance R from its centre. Distance is convex, so linear interpolation along an
  * edge puts points inside the circle, by at most 1/8 of its curvature 1/(R - 1); a chord of at most
  * sqrt 2 lies inside by at most another 2/8R. So the polygon is convex and lies between R - e and
  * R.
@@ -211,7 +211,7 @@ static void test_circle(void **state)
         outline(f, crn_image_dense(pixels, CRN_F32, CRN_HWC, 1, 64, 64));
         assert_int_equal(f->defects.defect_count, 1);
         const crn_defect *d = f->defects.defects;
-        double rounding = 1e-4; /* of the map's values to f32, times 128, along the outline */
+        double rounding = 1e-4; /* of the map's values to f32, times 128, along the contour */
         double e = 1. / 8 / (r - 1) + 2. / 8 / r + rounding, least = r - e, most = r + rounding;
         assert_true(d->area_px <= M_PI * most * most && d->area_px >= M_PI * least * least);
         assert_true(d->perimeter_px <= 2 * M_PI * most && d->perimeter_px >= 2 * M_PI * least);
@@ -251,7 +251,7 @@ static void test_holes_and_parents_do_not_depend_on_orientation(void **state)
         assert_true(d[1].area_px == 11 * 7 + 0.5 - 1); /* cut the other way: 11 x 7 less corners */
         assert_true(d[0].mean_probability == (40 + 20 + 1 + 2) / 117.);
         assert_true(d[4].mean_probability == 2 / 15.);
-        /* And the points do turn round. */
+        /* The points are in reverse order. */
         uint32_t n = d[0].point_count;
         for (uint32_t k = 0; k < 2 * n; k++) {
             if (high)
@@ -283,7 +283,7 @@ static void test_min_area_leaves_out_outers_and_holes_alike(void **state)
                           "#.#...#.#", "#.#####.#", "#.......#", "#########"};
     float pixels[9 * 9];
     crn_image image = drawn(pixels, rows, 9);
-    set_number(f, "min_area_px", 0.5); /* the dot's: what has the bound itself stays */
+    set_number(f, "min_area_px", 0.5); /* the dot's area: a value equal to the bound is kept */
     outline(f, image);
     assert_int_equal(f->defects.defect_count, 5);
     for (int i = 0; i < 5; i++) {
@@ -304,8 +304,8 @@ static void fill(float *pixels, int y0, int x0, int y1, int x1, float value)
             pixels[y * 40 + x] = value;
 }
 
-/* A frame, and in it a U of 5 pixels' width with a groove along it whose ends are NaN: the groove's
- * two lines are open, and with their chords larger than the U around them. */
+/* A frame, and in it a U 5 pixels wide with a groove whose ends are NaN: the groove's two lines are
+ * open, and closed by their chords they are larger than the U around them. */
 static void test_a_parent_left_out_hands_its_children_on(void **state)
 {
     contours_fixture *f = *state;
@@ -382,7 +382,7 @@ static void test_what_does_not_fit_leaves_a_prefix(void **state)
         }
     f->defects.defect_capacity = COUNT;
     f->defects.point_capacity = POINTS;
-    f->job.contours.contour_capacity = 3; /* the operator's own limit is handed on */
+    f->job.contours.contour_capacity = 3; /* the operator's own limit is passed on */
     outline(f, image);
     assert_int_equal(f->defects.defect_count, 3);
     assert_true(f->defects.truncated);
@@ -408,7 +408,7 @@ static void test_at_the_border(void **state)
     assert_true(d->area_px == 1.5 * 1.5 - 0.125 - 1.5 * 1.5 / 2);
     assert_near(d->perimeter_px, 2 + sqrt(0.5), 1e-15);
     assert_true(d->mean_probability == 1); /* the pixel (1, 1) */
-    /* Around a low corner it is no hole either. */
+    /* Around a low corner it is not a hole either. */
     for (int i = 0; i < 15; i++)
         pixels[i] = 1 - pixels[i];
     outline(f, image);
@@ -444,7 +444,7 @@ static void test_u8_maps_give_probabilities(void **state)
 {
     contours_fixture *f = *state;
     uint8_t pixels[5 * 5 * 2] = {0};
-    /* Class 0 has no level, though it is high everywhere. */
+    /* Class 0 has no level, although it is high everywhere. */
     for (int i = 0; i < 25; i++)
         pixels[2 * i] = 255;
     pixels[2 * 12 + 1] = 204;

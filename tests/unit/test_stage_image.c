@@ -1,6 +1,6 @@
 /*
- * The stages that work on maps: convolve, morphology, haar. Over operators that note what they are
- * asked and add one to what they read, so that the way of the maps can be followed.
+ * The stages that work on maps: convolve, morphology, haar. Run over fake operators that record
+ * their parameters and add one to their input, so that the path of the maps can be traced.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #define WIDTH  7
 #define COUNT  (PLANES * HEIGHT * WIDTH)
 
-/* --- operators that note --- */
+/* --- recording operators --- */
 
 static struct {
     int calls;
@@ -115,7 +115,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A view of that type and layout comes: all values different. */
+/* Receives a view of that type and layout, all values different. */
 static void receive(image_fixture *f, crn_type type, crn_layout layout)
 {
     for (int i = 0; i < COUNT; i++) {
@@ -208,7 +208,7 @@ static void test_f32_stays(void **state)
     }
 }
 
-/* Every half there is, to the last bit, NaN and its payload too. */
+/* All half values, to the last bit, including NaNs and their payload. */
 static void test_widening_is_exact(void **state)
 {
     image_fixture *f = *state;
@@ -222,14 +222,14 @@ static void test_widening_is_exact(void **state)
         float expected = crn_f16_to_f32((uint16_t)i);
         assert_memory_equal((float *)f->job.maps.data + i, &expected, sizeof expected);
     }
-    /* And then there is nothing left to do. */
+    /* A second call has nothing to do. */
     void *data = f->job.maps.data;
     assert_int_equal(crn_job_widen(&f->job), 0);
     assert_ptr_equal(f->job.maps.data, data);
 }
 
-/* Through a chain of any length nothing is read where it is written, what was received is left
- * alone, and the next view takes the same memory. */
+/* In a chain of any length no stage reads from its output buffer, the received maps are not
+ * modified, and the next view reuses the same memory. */
 static void test_outputs_alternate(void **state)
 {
     image_fixture *f = *state;

@@ -1,6 +1,6 @@
 /*
- * The stage `ranklet`, from defects to textures, over an operator whose results tell where each
- * window stood: held against a walk over all positions, written from the definition.
+ * The stage `ranklet`, from defects to textures, over a fake operator whose results identify the
+ * position of each window; compared with a walk over all positions, written from the definition.
  */
 #include <errno.h>
 #include <float.h>
@@ -31,7 +31,7 @@ static struct {
     int result; /* what it returns */
 } asked;
 
-/* Any function of the pixels under a window that differs from place to place. */
+/* A function of the pixels under a window that differs at every position. */
 static void look(const crn_image *image, int32_t plane, int32_t y, int32_t x, crn_size window,
                  float results[3])
 {
@@ -71,7 +71,7 @@ static const crn_ops ops = {.name = "looking", .ranklet = look_at_all};
 /* --- the definition --- */
 
 /* Marks the positions along one side: those whose window's centre lies in the box, else the one
- * nearest to its middle, the higher of two; each moved onto the map. */
+ * nearest to its middle, the higher of two; each clamped to the map. */
 static void mark_positions(double low, double high, int32_t window, int32_t length, bool *marks)
 {
     double nearest = INFINITY;
@@ -149,7 +149,7 @@ static int setup(void **state)
     }
     f->job = (crn_job){.ops = &ops, .defects = &f->defects};
     f->job.received = crn_image_dense(f->maps, CRN_F32, CRN_HWC, PLANES, HEIGHT, WIDTH);
-    f->job.maps = (crn_image){.data = NULL}; /* what the image stages left is not looked at */
+    f->job.maps = (crn_image){.data = NULL}; /* the output of the image stages is not used */
     f->job.intensity = crn_image_dense(f->grey, CRN_U8, CRN_CHW, 1, HEIGHT, WIDTH);
     return crn_context_create(1, &f->job.context);
 }
@@ -180,7 +180,7 @@ static int finish(ranklet_fixture *f, const char *windows)
     return r;
 }
 
-/* Every defect has these windows' textures, in this order and nothing else. */
+/* Expects every defect to have exactly these windows' textures, in this order. */
 static void assert_textures(const ranklet_fixture *f, const crn_image *map, bool own_plane,
                             const crn_size *windows, uint32_t count)
 {
@@ -200,7 +200,7 @@ static void assert_textures(const ranklet_fixture *f, const crn_image *map, bool
     assert_false(f->defects.truncated);
 }
 
-/* Boxes of every kind: at the corners, beyond them, points, thin ones, the whole map. */
+/* Boxes at the corners, beyond them, points, thin ones, the whole map. */
 static void add_odd_boxes(ranklet_fixture *f)
 {
     for (int32_t channel = 0; channel < PLANES; channel++) {
@@ -278,7 +278,7 @@ static void test_u8_maps_are_taken_as_they_are(void **state)
     }
 }
 
-/* To the nearest, the one tie there is (0.5) up, clamped, NaN 0. */
+/* Rounded to nearest, the only tie (0.5) up, clamped, NaN as 0. */
 static void test_probabilities_become_8_bits(void **state)
 {
     ranklet_fixture *f = *state;
@@ -308,7 +308,7 @@ static void test_probabilities_become_8_bits(void **state)
     assert_true(f->texture[0].vertical == 191.0f / 256 - 0.25f);
 }
 
-/* Few and far between: each alone. Many over each other: all at once. Never more than the map. */
+/* Few distant boxes: each alone. Many overlapping ones: all at once. Never more than the map. */
 static void test_the_cost_is_bounded(void **state)
 {
     ranklet_fixture *f = *state;
@@ -400,7 +400,7 @@ static void test_an_operators_failure_fails_the_stage(void **state)
     assert_int_equal(finish(f, "8"), -ENOMEM);
 }
 
-/* A box that has no meaning still stays on the map. */
+/* A box with invalid numbers is clamped to the map. */
 static void test_boxes_beyond_numbers_are_harmless(void **state)
 {
     ranklet_fixture *f = *state;

@@ -1,4 +1,4 @@
-/* The synthesiser: the same seed gives the same bytes, and what a CNN would send. */
+/* The synthesiser: the same seed gives the same bytes, and the maps resemble a CNN's. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "tests/support/recorded.h"
 #include "tools/synth/scene.h"
 
-/* Runs cernita-synth; its exit status. */
+/* Runs cernita-synth; returns its exit status. */
 static int synth(const char *file, const char *arguments)
 {
     char command[512];
@@ -116,7 +116,7 @@ static void maps_are_probabilities(void **state)
     crn_recording_end(&reader);
 }
 
-/* The other types and layouts are the same picture, rounded. */
+/* The other types and layouts hold the same picture, rounded. */
 static void types_and_layouts_hold_the_same_picture(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void types_and_layouts_hold_the_same_picture(void **state)
     for (int i = 0; i < COUNT; i++) {
         uint16_t half;
         memcpy(&half, view.maps + 2 * ((size_t)(i % 12) * PIXELS + (size_t)i / 12), sizeof half);
-        /* Half a step of binary16 at this size, which has 10 bits below the leading one. */
+        /* Half a step of binary16 at this magnitude, with 10 bits below the leading one. */
         int exponent;
         frexpf(p[i], &exponent);
         float step = ldexpf(1, exponent - 12 > -25 ? exponent - 12 : -25);
@@ -154,7 +154,7 @@ static void types_and_layouts_hold_the_same_picture(void **state)
     crn_recording_end(&reader);
 }
 
-/* In a hundred fruits every class is seen, and most fruits show few. */
+/* Over a hundred fruits every class occurs, and most fruits show few. */
 static void every_class_comes_and_most_maps_are_empty(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void what_is_asked_wrongly_ends_with_2(void **state)
     assert_int_equal(synth("", "--help >/dev/null"), 0);
 }
 
-/* Stopped by a signal it leaves nothing, and says by what it ended. */
+/* Terminated by a signal it leaves no file, and its status names the signal. */
 static void a_stopped_one_leaves_nothing(void **state)
 {
     (void)state;

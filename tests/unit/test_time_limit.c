@@ -1,6 +1,6 @@
 /*
- * Operators whose time runs out: they ask often enough, stop when they are told so, and say it.
- * Time is a count of questions here, so that nothing depends on how fast the machine is.
+ * Operators under a time limit: they check the time often enough, stop when it is over, and report
+ * that. Time is simulated as a number of checks, independent of the machine's speed.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
 
-/* Time that is over with the last of so many questions. */
+/* Time that is over at the last of so many checks. */
 typedef struct patience {
     int64_t last; /* 0: never over */
     atomic_int_least64_t asked;
@@ -38,7 +38,7 @@ enum { RESULT_BYTES = 3 * 4 * 256 * 2048 };
 typedef struct operation {
     const char *name;
     int (*run)(const crn_ops *ops, crn_context *context, const crn_image *in, void *results);
-    int64_t work; /* about so many nanoseconds for each element, at least */
+    int64_t work; /* lower bound of nanoseconds per element */
 } operation;
 
 static int run_contours(const crn_ops *ops, crn_context *context, const crn_image *in,
@@ -128,7 +128,7 @@ static int run_copy(const crn_ops *ops, crn_context *context, const crn_image *i
 static int rank(const crn_ops *ops, crn_context *context, const crn_image *in, void *results,
                 crn_type type, crn_ranklet_params params)
 {
-    /* The same memory read as whole numbers, a quarter of it or a half; the serial one is slow. */
+    /* The same memory read as integers, a quarter of it or a half; serial is slow. */
     int32_t height = strcmp(ops->name, "serial") ? params.height + 60 : params.height + 8;
     int32_t width = strcmp(ops->name, "serial") ? in->width : params.width + 40;
     crn_image codes = crn_image_dense(in->data, type, CRN_CHW, 1, height, width);
@@ -179,7 +179,7 @@ static int run_limited(const operation *o, const crn_ops *ops, crn_context *cont
     return r;
 }
 
-/* The operator asks so often, and stops wherever it is told to. */
+/* The operator must check often enough, and stop at whichever check says so. */
 static void check(const operation *o, const crn_ops *ops, int32_t threads, const crn_image *in)
 {
     static uint8_t wanted[RESULT_BYTES], got[RESULT_BYTES];
@@ -200,15 +200,15 @@ static void check(const operation *o, const crn_ops *ops, int32_t threads, const
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         patience p = {.last = ends[i]};
         if (p.last < 1 || (p.last > 1 && p.last > all - threads))
-            continue; /* how many they are differs a little with the threads' shares */
+            continue; /* their number varies a little with the threads' shares */
         int r = run_limited(o, ops, context, in, got, &p);
-        /* Each other thread may be at a question already. */
+        /* Each other thread may be in a check already. */
         int64_t asked = atomic_load(&p.asked);
         if (r != -ETIME || asked > p.last + threads - 1)
             fail_msg("%s: over at question %d of %d, asked %d, returned %d", what, (int)p.last,
                      (int)all, (int)asked, r);
     }
-    /* Nothing of it stays with the context. */
+    /* The context keeps no trace of it. */
     operators_check_result(o->run(ops, context, in, got), what);
     assert_memory_equal(got, wanted, sizeof wanted);
 }

@@ -1,5 +1,5 @@
-/* What follows from a view's values: which class is named, under which reason, and what a person
- * reads; and when a CNN is taken to hang. */
+/* Checks of a view's values: the class and reason reported and the text; and detection of a CNN
+ * that hangs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,7 +119,7 @@ static void the_first_class_with_a_level_is_named(void **state)
         expect_told(
             "class 'rot': out_of_range: not probabilities (2 values; the class has -3 to 1.5): "
             "is the CNN's last layer");
-        /* NaN goes before in the same class, and alone is counted. */
+        /* NaN takes precedence within a class, and only NaNs are counted. */
         *at(1, 7) = NAN;
         expect(CRN_REASON_NOT_FINITE, 1, 1);
     }
@@ -137,7 +137,8 @@ static void bytes_as_floats_are_recognised(void **state)
     expect_told("divide by 255");
 }
 
-/* Logits may be positive, and divided by 255 they would make every fruit sound and complete. */
+/* Logits may all be positive; taken for bytes (divided by 255) they would make every fruit sound
+ * and complete. */
 static void logits_are_not_taken_for_bytes(void **state)
 {
     (void)state;
@@ -236,7 +237,7 @@ static void ten_views_alike_are_a_cnn_that_hangs(void **state)
     expect_told("lane 3, fruit 8, view 2: 10 views in a row hold the same values (64 were");
     send_alike(2);
     assert_int_equal(values.stats.frozen, 3);
-    /* Another view ends the row. */
+    /* A different view ends the repetition. */
     for (int i = 0; i < ELEMENTS; i++)
         maps[i] /= 2;
     send_alike(9);
@@ -261,7 +262,7 @@ static void an_empty_belt_is_not_a_cnn_that_hangs(void **state)
     assert_int_equal(values.stats.frozen, 0);
 }
 
-/* The sample's values lie in all classes and all over the picture, in either layout. */
+/* The sample covers all classes and the whole picture, in either layout. */
 static void the_sample_sees_every_class_and_region(void **state)
 {
     (void)state;

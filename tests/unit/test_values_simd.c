@@ -1,5 +1,4 @@
-/* Values copied and checked at once, on every target, against a definition that looks at one value
- * after the other. */
+/* Simultaneous copy and check of values, on every target, against a scalar definition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,13 +82,13 @@ static void count_plainly(const void *from, crn_type type, size_t pixels, int32_
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* As bits: infinities, NaNs of either sign, the nearest beyond the range, the farthest. */
+/* As bits: infinities, NaNs of either sign, the nearest values beyond the range, the farthest. */
 static const uint32_t bad_f32[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001,
                                    0xff800001, 0xffffffff, 0x7fffffff, 0x3f8020c6, 0xba831270,
                                    0x3fc00000, 0xbf000000, 0x437f0000, 0x7f7fffff, 0xff7fffff};
 static const uint32_t bad_f16[] = {0x7c00, 0xfc00, 0x7e00, 0xfe00, 0x7c01, 0xffff, 0x7fff,
                                    0x3c02, 0x941a, 0x3e00, 0xb800, 0x5bf8, 0x7bff, 0xfbff};
-/* As far as the range goes, zeros, subnormals of either sign. */
+/* The limits of the range, zeros, subnormals of either sign. */
 static const uint32_t good_f32[] = {0,          0x80000000, 1,          0x80000001,
                                     0x007fffff, 0x807fffff, 0x00800000, 0x3f800000,
                                     0x3f8020c5, 0xba83126f, 0x3f000000, 0x3f7fffff};
@@ -123,10 +122,10 @@ static uint32_t pick_bad(crn_random *random, crn_type type)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* Memory at either end of which nothing may be read or written. */
+/* Memory with guards at both ends, which must not be read or written. */
 typedef struct value_position {
     crn_guarded memory;
-    unsigned char *data; /* as many bytes as are asked for, wherever they begin */
+    unsigned char *data; /* exactly as many bytes as requested, at any alignment */
 } value_position;
 
 static value_position create_place(size_t bytes, bool at_end)
@@ -196,7 +195,7 @@ static void nothing_is_copied_of_nothing(void **state)
     }
 }
 
-/* One bad value among good ones, wherever it is: no position is left out. */
+/* One bad value among good ones, at every position. */
 static void one_bad_value_is_found_wherever_it_is(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The verdict's fields, order and values, and that MessagePack and JSON say the same. */
+/* The verdict's fields, order and values; MessagePack and JSON are equivalent. */
 #include "tests/unit/verdict_bench.h"
 
 static void expect_head(const verdict_fixture *f)
@@ -41,7 +41,7 @@ static void expect_head(const verdict_fixture *f)
     crn_expect_unsigned(crn_decoded_field(v, "encoder"), 4711);
     crn_expect_unsigned(crn_decoded_field(v, "captured_ns"), 1763672705123456789u);
     crn_expect_unsigned(crn_decoded_field(v, "published_ns"), 1763672705223456789u);
-    /* The fruit's deadline lies 968.75 ms after the moment of publishing. */
+    /* The fruit's deadline lies 968.75 ms after publication. */
     crn_expect_unsigned(crn_decoded_field(v, "deadline_ns"), 1763672705223456789u + 968750000);
     crn_expect_unsigned(crn_decoded_field(v, "budget_ms"), 100);
 }
@@ -103,7 +103,7 @@ static void expect_defect(const verdict_fixture *f, uint32_t index, uint32_t vie
 static void test_a_complete_fruit(void **state)
 {
     verdict_fixture *f = *state;
-    /* rot with a hole and what lies in the hole, an open stem; nothing; a hole in rot again */
+    /* rot with a hole and a defect in the hole, an open stem; nothing; again a hole in rot */
     crn_defect first[] = {make_defect(1, -1, true, false, 100), make_defect(1, 0, true, true, 30),
                           make_defect(1, 1, true, false, 4), make_defect(2, -1, false, false, 7.5)};
     crn_defect third[] = {make_defect(1, -1, true, false, 50), make_defect(1, 0, true, true, 0.5),
@@ -170,7 +170,7 @@ static void test_skipped_stages_and_cut_views(void **state)
     judge(f, 1, NULL, 0, 0);
     f->views[0].judgement.skipped = 1u << 2;
     f->views[1].judgement.skipped = 1u << 0;
-    f->views[2].judgement.skipped = 1u << 1; /* was not judged: does not count */
+    f->views[2].judgement.skipped = 1u << 1; /* not judged: does not count */
     pack(f);
     const msgpack_object *skipped = crn_decoded_field(&f->unpacked.data, "skipped");
     crn_expect_items(skipped, 2);
@@ -229,7 +229,8 @@ static void test_a_verdict_without_memory_for_its_defects(void **state)
     expect_views(f, "late", 1, 1);
 }
 
-/* `stale` is turned in a copy of the bytes: nothing else changes, and it can be turned back. */
+/* `stale` is changed in place in a copy of the bytes: nothing else changes, and it can be changed
+ * back. */
 static void test_stale_is_turned_in_place(void **state)
 {
     verdict_fixture *f = *state;

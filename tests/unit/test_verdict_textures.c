@@ -1,4 +1,4 @@
-/* Textures in a verdict: with their defects, and there only when a stage made them. */
+/* Textures in a verdict: listed with their defects, and present only if a stage made them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ typedef struct verdict_textures_fixture {
     crn_encoder *encoders[2];
     crn_fruit_view views[3];
     crn_fruit fruit;
-    msgpack_unpacked unpacked; /* of the verdict packed last */
+    msgpack_unpacked unpacked; /* of the latest verdict */
     const msgpack_object *defects;
 } verdict_textures_fixture;
 
@@ -65,7 +65,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A judged view with defects that have so many textures each, numbered from `first`. */
+/* Marks a view judged; gives its defects that many textures each, numbered from `first`. */
 static void judge(verdict_textures_fixture *f, uint32_t view, const uint32_t *counts,
                   uint32_t defects, int first)
 {
@@ -120,7 +120,7 @@ static const char *const keys[] = {
     "view",         "class", "level",    "closed",           "hole", "parent", "area_px",
     "perimeter_px", "bbox",  "centroid", "mean_probability", "xy",   "ranklet"};
 
-/* The defect of that index has these textures. */
+/* Expects the defect of that index to have these textures. */
 static void expect_textures(const verdict_textures_fixture *f, uint32_t index, uint32_t count,
                             int first)
 {
@@ -154,7 +154,7 @@ static void test_textures_stand_with_their_defects(void **state)
     expect_textures(f, 2, 2, 5);
 }
 
-/* Windows may all have been larger than the map. */
+/* All windows may have been larger than the map. */
 static void test_a_stage_that_ran_leaves_a_list(void **state)
 {
     verdict_textures_fixture *f = *state;

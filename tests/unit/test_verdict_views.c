@@ -1,4 +1,4 @@
-/* What a verdict says of its views: their states and reasons, and where the fruit's time went. */
+/* The verdict's view states and reasons, and its latencies. */
 #include "tests/unit/verdict_bench.h"
 
 #include "src/publish/verdict_views.h"
@@ -10,7 +10,7 @@
 #define NOW    (CLOSED + 31250000)       /* when it is packed */
 #define CLASS  f->config.classes.name[1] /* with a level */
 
-/* View `index` is received so long after the fruit was opened. */
+/* Marks view `index` received so long after the fruit was opened. */
 static crn_fruit_view *receive(verdict_fixture *f, uint32_t index, int64_t after_ns)
 {
     crn_fruit_view *view = &f->views[index];
@@ -40,7 +40,7 @@ static void expect_view(const verdict_fixture *f, uint32_t place, uint64_t view,
     crn_expect_text(crn_decoded_field(map, "reason"), reason);
 }
 
-/* NAN: null. */
+/* NAN stands for null. */
 static void expect_ms(const msgpack_object *map, const char *key, double ms)
 {
     if (isnan(ms))
@@ -66,7 +66,7 @@ static void test_judged_views(void **state)
     for (uint32_t v = 0; v < CRN_VERDICT_VIEWS; v++) {
         crn_fruit_view *view = receive(f, v, v * 10 * MS);
         view->judgement = (crn_judgement){.queue_ns = 250000, .run_ns = 3 * MS + v, .cost_ns = 1};
-        view->begun_ns = view->received_ns + 1; /* when it was handed over does not count */
+        view->begun_ns = view->received_ns + 1; /* the time of submission does not count */
         judge(f, v, NULL, 0, 0);
     }
     f->fruit.received = CRN_VERDICT_VIEWS;
@@ -92,8 +92,8 @@ static void test_judged_views(void **state)
 static void test_lost_and_missing_views(void **state)
 {
     verdict_fixture *f = *state;
-    crn_fruit_view *view = receive(f, 0, 0); /* waits still */
-    view = receive(f, 1, 20 * MS);           /* runs still */
+    crn_fruit_view *view = receive(f, 0, 0); /* still waits */
+    view = receive(f, 1, 20 * MS);           /* still runs */
     view->state = CRN_VIEW_RUNNING;
     view->begun_ns = OPENED + 50 * MS;
     view = receive(f, 3, 30 * MS);
@@ -159,7 +159,7 @@ static void test_where_the_number_of_views_is_unknown(void **state)
     pack(f);
     crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), 1);
     expect_view(f, 0, 2, "lost", "discarded");
-    f->fruit.expected = 3; /* fewer than the line takes */
+    f->fruit.expected = 3; /* fewer than the line's maximum */
     pack(f);
     crn_expect_items(crn_decoded_field(&f->unpacked.data, "view_states"), 3);
     expect_view(f, 2, 2, "lost", "discarded");
@@ -179,7 +179,7 @@ static void expect_values(const verdict_fixture *f, const char *reason, const ch
     crn_expect_same(&f->unpacked.data, f->tree);
 }
 
-/* They come first: that nothing was found then means little. */
+/* They are listed first, because finding nothing then means little. */
 static void test_faults_of_values(void **state)
 {
     verdict_fixture *f = *state;
@@ -195,7 +195,7 @@ static void test_faults_of_values(void **state)
     f->views[0].values = (crn_value_fault){CRN_REASON_MASK_VALUES, -1, 7};
     pack(f);
     expect_values(f, "mask_values", "", 7);
-    f->views[0].state = CRN_VIEW_LOST; /* found, but then never judged */
+    f->views[0].state = CRN_VIEW_LOST; /* diagnosed, but never judged */
     f->views[0].reason = CRN_REASON_FAILED;
     pack(f);
     expect_view(f, 0, 0, "lost", "failed");
@@ -203,7 +203,7 @@ static void test_faults_of_values(void **state)
 
 /* --- latencies --- */
 
-/* A judged view that waited so long and ran through steps of these times, after so long a wait. */
+/* Marks a view judged that waited so long and ran through steps with these times. */
 static void time_view(verdict_fixture *f, uint32_t index, int64_t received_ns, int64_t queue_ns,
                       int64_t waits_ns, const int64_t stage_ns[4])
 {
@@ -233,13 +233,13 @@ static void test_latencies_count_from_the_close(void **state)
     static const int64_t steps[4] = {4 * MS, 1 * MS, 0, 8 * MS};
     time_view(f, 2, CLOSED, 1500000, 2 * MS, steps);
     expect_latency(f, (double[]){1.5, 4, 1, 0, 8, 31.25});
-    /* It waited for 100 ms, all but the last 1.5 ms of it before the fruit closed. */
+    /* It waited for 100 ms, all but the last 1.5 ms before the fruit closed. */
     time_view(f, 2, CLOSED - 100 * MS + 1500000, 100 * MS, 2 * MS, steps);
     expect_latency(f, (double[]){1.5, 4, 1, 0, 8, 31.25});
-    /* The fruit closed while it was in its first step, */
+    /* The fruit closed during its first step, */
     time_view(f, 2, CLOSED - 4 * MS, 1 * MS, 2 * MS, steps);
     expect_latency(f, (double[]){0, 3, 1, 0, 8, 31.25});
-    /* in its last one, after it had ended, */
+    /* in its last one, after its end, */
     time_view(f, 2, CLOSED - 14 * MS, 1 * MS, 0, steps);
     expect_latency(f, (double[]){0, 0, 0, 0, 0, 31.25});
     time_view(f, 2, CLOSED - 10 * MS, 1 * MS, 0, steps);
@@ -256,7 +256,7 @@ static void test_the_view_that_ended_last_counts(void **state)
     static const int64_t first[4] = {1 * MS, 0, 0, 9 * MS}, last[4] = {2 * MS, 0, 0, 3 * MS};
     time_view(f, 0, CLOSED - 2 * MS, 3 * MS, 0, first);
     time_view(f, 3, CLOSED, 7 * MS, 0, last);
-    time_view(f, 1, CLOSED, 9 * CRN_NS_PER_S, 0, last); /* was not judged: does not count */
+    time_view(f, 1, CLOSED, 9 * CRN_NS_PER_S, 0, last); /* not judged: does not count */
     f->views[1].state = CRN_VIEW_LOST;
     expect_latency(f, (double[]){7, 2, 0, 0, 3, 31.25});
     f->views[3].state = CRN_VIEW_LOST;
@@ -265,7 +265,7 @@ static void test_the_view_that_ended_last_counts(void **state)
     expect_latency(f, (double[]){0, 0, 0, 0, 0, 31.25});
 }
 
-/* The length of what [from, to] and [CLOSED, NOW] share. */
+/* Length of the intersection of [from, to] and [CLOSED, NOW]. */
 static int64_t after_close(int64_t from_ns, int64_t to_ns)
 {
     from_ns = from_ns < CLOSED ? CLOSED : from_ns;
@@ -278,7 +278,7 @@ static int64_t end_of(const crn_fruit_view *view)
     return view->received_ns + view->judgement.queue_ns + view->judgement.run_ns;
 }
 
-/* Timelines that end within 60 ms before the verdict; returns the one that is to count. */
+/* Random timelines that end within 60 ms before the verdict; returns the one that must count. */
 static const crn_fruit_view *draw_views(verdict_fixture *f, crn_random *random)
 {
     const crn_fruit_view *last = NULL;
@@ -299,8 +299,8 @@ static const crn_fruit_view *draw_views(verdict_fixture *f, crn_random *random)
     return last;
 }
 
-/* Any timelines that ended before the verdict: the parts are what the definition says, and their
- * sum never exceeds the total. */
+/* For any timelines that ended before the verdict, the parts follow the definition, and their sum
+ * never exceeds the total. */
 static void test_parts_never_exceed_the_total(void **state)
 {
     verdict_fixture *f = *state;
@@ -326,7 +326,7 @@ static void test_parts_never_exceed_the_total(void **state)
     }
 }
 
-/* A device's clock is not the processor's: steps may seem longer than the run. */
+/* A device's clock is not the CPU's: steps may seem longer than the run. */
 static void test_parts_of_clocks_that_disagree(void **state)
 {
     verdict_fixture *f = *state;

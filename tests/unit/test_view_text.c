@@ -1,4 +1,4 @@
-/* What became of views: read from a verdict (tools/common/decode.h) and said in words
+/* States of views: decoded from a verdict (tools/common/decode.h) and formatted as text
  * (view_text.h). */
 #include <errno.h>
 #include <math.h>
@@ -112,7 +112,7 @@ static void more_views_than_a_fruit_has_are_left_out(void **state)
     char text[4096], few[40];
     crn_views_text(verdict, text, sizeof text);
     assert_non_null(strstr(text, ", 62, 63 lost"));
-    crn_views_text(verdict, few, sizeof few); /* what does not fit is cut */
+    crn_views_text(verdict, few, sizeof few); /* text that does not fit is truncated */
     assert_int_equal(strlen(few), sizeof few - 1);
     crn_decoded_free(&verdict);
     free(json);
@@ -144,7 +144,7 @@ static void what_is_not_whole_is_said(void **state)
                                                                                                              "class_set") "]}",
         "3 received, view 0 out_of_range in rot (1 value), view 1 mask_values (9 values), "
         "views 2, 4 lost: no_slot, view 3 missing, view 5 refused: class_set");
-    /* States and reasons that a later version adds. */
+    /* States and reasons of later versions. */
     expect_text(HEAD "[" JUDGED(0, "blurred", "") "," OTHER(1, "postponed", "") "]}",
                 "3 received, view 0 blurred, view 1 postponed");
     expect_text(HEAD "[]}", "3 received");

@@ -1,4 +1,4 @@
-/* The view message's bytes: where each field stands, what is refused and why. */
+/* The view message's bytes: the position of each field, and the reasons for refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 static const crn_wire_rules rules = {
     .max_bytes = 1 << 20, .channels = 3, .views = 16, .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d)};
 
-/* A header written by hand, from the table of the message, every field another number. */
+/* A hand-written header, following the table of the message, every field a different number. */
 static const unsigned char written[CRN_WIRE_HEADER_BYTES] = {
     'C',  'R',  'N',  '1',  0x80, 0x00, 0x01, 0x00, /* magic, header_bytes, flags */
     0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* sequence */
@@ -168,7 +168,7 @@ static void a_sum_beyond_64_bits_is_too_large_even_without_a_limit(void **state)
     crn_wire_rules loose = {.max_bytes = UINT64_MAX};
     crn_view_header header = crn_message_header(&rules);
     header.channels = 3;
-    /* 4 x 3 x (2^31 - 1) x 715827883 is just below 2^64; with the intensity it is beyond. */
+    /* 4 x 3 x (2^31 - 1) x 715827883 is just below 2^64; with the intensity it exceeds it. */
     crn_message_reshape(&header, INT32_MAX, 715827883, CRN_F32, CRN_CHW, false);
     assert_int_equal(parse(&header, &loose), CRN_WIRE_OK);
     crn_message_reshape(&header, INT32_MAX, 715827883, CRN_F32, CRN_CHW, true);
@@ -214,7 +214,7 @@ static void a_class_set_of_0_is_not_checked_on_either_side(void **state)
     assert_int_equal(parse(&header, &open), CRN_WIRE_OK);
 }
 
-/* Of several faults the one that says most about the sender is told. */
+/* Of several faults the most informative one is reported. */
 static void the_most_telling_fault_is_told(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * What the tests of verdicts share: a line, a fruit whose views are judged with made-up defects,
- * and its verdict in both formats. One per program.
+ * Fixture of the tests of verdicts: a line, a fruit with synthetic defects, and its verdict in both
+ * formats. One per program.
  */
 #ifndef CRN_TESTS_UNIT_VERDICT_BENCH_H
 #define CRN_TESTS_UNIT_VERDICT_BENCH_H
@@ -39,7 +39,7 @@ typedef struct verdict_fixture {
     crn_fruit_view views[CRN_VERDICT_VIEWS];
     crn_fruit fruit;
     crn_verdict_facts facts;
-    msgpack_unpacked unpacked; /* of the verdict packed last */
+    msgpack_unpacked unpacked; /* of the latest verdict */
     yajl_val tree;
 } verdict_fixture;
 
@@ -120,7 +120,7 @@ static inline crn_defect make_defect(int32_t channel, int32_t parent, bool close
     };
 }
 
-/* Judges a view; `points` for each of its defects, all different. */
+/* Marks a view judged; gives each defect `points` distinct points. */
 static inline void judge(verdict_fixture *f, uint32_t view, crn_defect *defects, uint32_t count,
                          uint32_t points)
 {
