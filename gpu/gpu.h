@@ -69,12 +69,13 @@ typedef struct crn_gpu {
 
     /*
      * Stream capture: between `record` and `recorded` nothing is executed; the enqueued work,
-     * events included, becomes a graph that the caller owns. Scratch memory must exist already,
-     * from the same calls made once without capture. A graph is invalid once crn_context_generation
-     * has grown, and must not outlive its context.
+     * events included, becomes a graph that the caller owns. `recorded` must follow `record` even
+     * after failures. Scratch memory must exist already, from the same calls made once without
+     * capture. A graph is invalid once crn_context_generation has grown, and must not outlive its
+     * context.
      */
     int (*record)(crn_context *context);
-    int (*recorded)(crn_context *context, crn_gpu_graph **ret_graph); /* also after failures */
+    int (*recorded)(crn_context *context, crn_gpu_graph **ret_graph);
     int (*launch)(crn_context *context, crn_gpu_graph *graph);
     void (*graph_free)(crn_gpu_graph **graph); /* NULL is allowed */
 
