@@ -34,8 +34,8 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
     if (count > CRN_GPU_CONSTANT_BYTES_MAX || stand->recording)
         return NULL;
     void *host = malloc(count), *device = NULL;
-    /* Synchronise this stream: cudaMemcpy from pageable memory may return before the bytes have
-     * arrived on the device, and this stream would not wait for them. */
+    /* Not cudaMemcpy: from pageable memory it may return before the bytes have arrived on the
+     * device, and this stream would not wait for them. */
     bool there = host && cudaMalloc(&device, count) == cudaSuccess &&
                  cudaMemcpyAsync(device, bytes, count, cudaMemcpyHostToDevice, stand->stream) ==
                      cudaSuccess &&

@@ -178,8 +178,8 @@ static void make_bits(const crn_context *context, const crn_contours_plan *plan)
         cudaLaunchKernelEx(&config, make_bits_of_planes<T>, *plan);
         return;
     }
-    /* As high as possible while all multiprocessors have a few blocks, up to
-     * where it stops paying. */
+    /* Blocks as high as possible, up to where it stops paying, while all
+     * multiprocessors have a few. */
     int64_t words = rows * plan->words * plan->numbers,
             blocks = 8 * crn_gpu_limits_of(context)->multiprocessors;
     int32_t high = words / WARPS / blocks >= 4 * ROWS_AHEAD ? 4 * ROWS_AHEAD : ROWS_AHEAD;
