@@ -15,7 +15,7 @@
 /* Size of the queue of copies that wait for the disk. */
 #define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
 
-/* Average size of a fruit's results; a single view may take as much as the limits allow. */
+/* Reserved per fruit for results, on average; one view may take as much as the limits allow. */
 #define RESULT_BYTES_PER_FRUIT 65536
 
 static size_t store_bytes(const crn_config *config)

@@ -85,8 +85,8 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
  * over. Returns 0 or the errno of the step that failed. */
 int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns);
 
-/* Finds the view's contours by their plane numbers; call it before any view of the batch is
- * finished. */
+/* Finds the view's contours by their plane numbers; call it
+ * before any view of the batch is finished. */
 void crn_device_result_find(crn_device_result *done, int32_t channels);
 
 /* Bytes that one chain reserves for results; part of the memory that --check reports. */

@@ -130,8 +130,8 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
 
 /* --- for a worker --- */
 
-/* Tells the device that its results for a view of status 0 have been read; no effect for other
- * views. */
+/* Tells the device that its results for a view of status 0
+ * have been read; no effect for other views. */
 void crn_device_finished(crn_device_view *view);
 
 /* Pinned bytes that one device allocates. */

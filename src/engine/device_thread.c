@@ -71,8 +71,8 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
     return 0;
 }
 
-/* Time limit of a batch: several times its recent duration, but with time left for the
- * processor. */
+/* Time limit of a batch: several times its recent duration,
+ * but with time left for the processor. */
 static int64_t limit_of(const crn_device *self, const crn_plan *plan)
 {
     int64_t limit_ns = 8 * plan->expected_ns;
@@ -224,8 +224,8 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
     slot->look_ns = slot->begun_ns + plan->expected_ns * LOOK_EIGHTHS / 8;
 }
 
-/* For a shape without graphs: its views are refused, and once the device is idle the shape is
- * prepared. */
+/* For a shape without graphs: its views are refused, and once
+ * the device is idle the shape is prepared. */
 static void request_shape(crn_device *self, const crn_shape *shape, int64_t now_ns)
 {
     if (atomic_load(&self->preparing) || !crn_plans_room(self, now_ns))

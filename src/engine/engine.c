@@ -176,8 +176,8 @@ static void hand_ready(crn_engine *engine)
 
 bool crn_engine_has_room(const crn_engine *engine)
 {
-    /* With devices in service some finish halves may wait for a worker, so that the devices are not
-     * stalled. */
+    /* With devices in service some finish halves may wait for a
+     * worker, so that the devices are not stalled. */
     if (crn_devices_have_room(&engine->devices))
         return engine->ready_count < engine->workers;
     return engine->ready_count == 0 && least_busy(engine);

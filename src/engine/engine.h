@@ -39,8 +39,8 @@ int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_mem
  */
 bool crn_engine_close(crn_engine **engine);
 
-/* Hands a view over until collect returns it. Returns 0, or -EAGAIN if crn_engine_has_room is
- * false. */
+/* Hands a view over until collect returns it. Returns 0, or
+ * -EAGAIN if crn_engine_has_room is false. */
 int crn_engine_submit(crn_engine *engine, crn_view *view);
 bool crn_engine_has_room(const crn_engine *engine);
 

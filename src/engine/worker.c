@@ -88,8 +88,8 @@ static void run_task(crn_worker *self, task *it)
 static void ring_done(const crn_worker *self)
 {
     uint64_t one = 1;
-    /* The eventfd's counter cannot overflow here and the write cannot block, so a failure is
-     * impossible. */
+    /* The eventfd's counter cannot overflow here and the write
+     * cannot block, so a failure is impossible. */
     if (write(self->done_descriptor, &one, sizeof one) < 0)
         return;
 }

@@ -37,8 +37,8 @@ typedef struct crn_worker crn_worker;
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
                       int32_t number, int done_descriptor, crn_worker **ret_worker);
 
-/* Waits for the view that runs, drops those that wait, joins, frees and sets *worker to NULL; NULL
- * is allowed. */
+/* Waits for the view that runs, drops those that wait, joins,
+ * frees and sets *worker to NULL; NULL is allowed. */
 void crn_worker_free(crn_worker **worker);
 
 /* Number of views that it holds: waiting, running or not yet collected. */

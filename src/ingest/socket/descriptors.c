@@ -13,7 +13,7 @@
  * some thirty on a machine without one. */
 #define OWN_DESCRIPTORS 256
 
-/* If the limit is too low, connections get at most one in this many of it. */
+/* If the limit is too low, 1 / SHARE_OF_PEERS of it is for connections. */
 #define SHARE_OF_PEERS 2
 
 int64_t crn_descriptors_needed(const crn_config *config)
