@@ -14,7 +14,7 @@
 #define CRN_DEVICE_BATCHES   5
 #define CRN_DEVICE_BATCH_MAX 16
 
-/* Number of shapes with graphs; the least recently used one may be replaced once idle so long. */
+/* Shapes with graphs, and how long the least recently used one must be idle to be replaced. */
 #define CRN_DEVICE_SHAPES  16
 #define CRN_DEVICE_KEEP_NS (10 * CRN_NS_PER_S)
 

@@ -37,7 +37,7 @@ typedef struct crn_worker crn_worker;
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
                       int32_t number, int done_descriptor, crn_worker **ret_worker);
 
-/* Waits for the view that runs, drops those that wait, joins,
+/* Cancels the views that wait, joins once the running one has ended,
  * frees and sets *worker to NULL; NULL is allowed. */
 void crn_worker_free(crn_worker **worker);
 

@@ -1,6 +1,6 @@
 /*
  * Interposes the C library's calls by which libzmq listens, accepts, waits, reads and closes: each
- * makes the same system call and informs peers.h. For descriptors other than peers' connections
+ * makes the same system call and informs peers.h. For all other descriptors
  * they behave as the C library's do.
  *
  * This lets the daemon see what a peer sends before libzmq stores it. libzmq has no hook for that:
