@@ -55,9 +55,9 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
  * chord. A pixel centre exactly on a contour counts on its left and upper edges, not on its right
  * and lower ones. NaN and infinite pixels and positions outside of the image are skipped.
  *
- * @param image read at `plane`; any strides
- * @param scratch crn_nest_scratch_bytes() for at least the contours' points, 8-byte aligned
- * @param pace once it is over the sweep returns early and the nests are undefined
+ * `image` is read at `plane`, with any strides. `scratch` has crn_nest_scratch_bytes() for at least
+ * the contours' points and is 8-byte aligned. Once `pace` is over the sweep returns early and the
+ * nests are undefined.
  */
 void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
                     const crn_point *points, const crn_contour *contours, uint32_t count,

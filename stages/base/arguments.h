@@ -8,11 +8,9 @@
 #include "stages/base/error.h"
 
 /*
- * Requires every option to be written in full, with a value exactly if it takes one.
- *
- * @param argv not permuted
- * @param short_options, options as getopt_long takes them
- * @return 0, or -EINVAL with the line to print after the program's name, cure included
+ * Requires every option to be written in full, with a value exactly if it takes one. 0, or -EINVAL
+ * with the line to print after the program's name, cure included. `short_options` and `options` as
+ * getopt_long takes them; argv is not permuted.
  */
 int crn_arguments_check(const char *program, char *const argv[], const char *short_options,
                         const struct option *options, crn_error *error);
