@@ -213,8 +213,8 @@ static void relay_all(relay *r)
 {
     passed_message m;
     while (!r->stopped) {
-        /* Reads no message before the line can take it: senders see its back-pressure as without
-         * this proxy. */
+        /* Reads no message before the line can take it:
+         * senders see its back-pressure as without this proxy. */
         if (r->out && !await(r, r->out, ZMQ_POLLOUT))
             continue;
         if (await(r, crn_endpoint_socket(r->in), ZMQ_POLLIN) && relay_message(r, &m))

@@ -1,5 +1,5 @@
-/* cernita-apply with invalid or impossible requests: one line that names the cause, and the exit
- * status. */
+/* cernita-apply with invalid or impossible requests:
+ * one line that names the cause, and the exit status. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -22,8 +22,8 @@ static const char *const programs[] = {
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)
 
-/* Runs a shell command with standard error redirected to the file `err`; returns its exit
- * status. */
+/* Runs a shell command with standard error redirected
+ * to the file `err`; returns its exit status. */
 __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 {
     char command[1400] = "exec 2>err; PATH=" CRN_BIN ":$PATH; ";

@@ -87,8 +87,8 @@ static uint32_t judge_until_warm(line_fixture *line, int32_t batches)
     return round;
 }
 
-/* Loses one device of `devices` by that fault, at the `after`-th call of a warmed-up line, or from
- * its start. */
+/* Loses one device of `devices` by that fault, at the
+ * `after`-th call of a warmed-up line, or from its start. */
 static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault, bool warm,
                  int32_t after)
 {

@@ -327,8 +327,8 @@ static void one_bad_view_of_a_fruit_makes_it_partial(void **state)
     line_stop(&line);
 }
 
-/* Nine identical views may be chance, ten are reported. Each lane counts separately; verdicts are
- * unaffected. */
+/* Nine identical views may be chance, ten are reported.
+ * Each lane counts separately; verdicts are unaffected. */
 static void a_cnn_that_hangs_is_told(void **state)
 {
     (void)state;

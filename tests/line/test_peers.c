@@ -114,8 +114,8 @@ static void parts_without_end_cut_their_sender_at_every_port(void **state)
     assert_int_equal(f.metrics.publish.sent, 21);
 }
 
-/* libzmq stores a handshake's metadata at ten times its size, and buffers any command until it is
- * complete. */
+/* libzmq stores a handshake's metadata at ten times its
+ * size, and buffers any command until it is complete. */
 static void commands_of_a_megabyte_cut_their_sender(void **state)
 {
     (void)state;
@@ -202,8 +202,8 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
     assert_int_equal(f.metrics.publish.peers.cut[CRN_CUT_TOTAL], 3);
 }
 
-/* Topics that maximise libzmq's subscription trie, which it traverses for every peer that
- * leaves. */
+/* Topics that maximise libzmq's subscription trie,
+ * which it traverses for every peer that leaves. */
 static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing(void **state)
 {
     (void)state;

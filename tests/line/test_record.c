@@ -140,8 +140,8 @@ static int is_segment(const struct dirent *entry)
     return !strncmp(entry->d_name, "cernita-", 8);
 }
 
-/* Asserts that the one segment holds small views 0 to count - 1, arrived since before_ns; removes
- * it. */
+/* Asserts that the one segment holds small views 0
+ * to count - 1, arrived since before_ns; removes it. */
 static void check_segment(uint64_t count, uint64_t before_ns)
 {
     struct dirent **names;

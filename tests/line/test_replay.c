@@ -1,5 +1,5 @@
-/* cernita-replay as a program: the recorded views arrive unchanged, on schedule, for as long as
- * requested. */
+/* cernita-replay as a program: the recorded views arrive
+ * unchanged, on schedule, for as long as requested. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,8 +240,8 @@ static void it_stops_after_so_many_fruits(void **state)
     record(0, 12); /* fruits 0 to 5, two at a time */
     start("--rate max --loop 0 --fruits 9");
     for (uint64_t i = 0; i < 18; i++) {
-        /* The ninth fruit is lane 0's in the second loop; the other lane's views of its round are
-         * not sent. */
+        /* The ninth fruit is lane 0's in the second loop;
+         * the other lane's views of its round are not sent. */
         uint64_t index = i < 16 ? i % 12 : 4 + (i - 16) * 2;
         crn_recorded_view want = lane_view(index);
         assert_int_equal(receive(&want).lane, want.header.lane);

@@ -228,8 +228,8 @@ static void views_of_a_device_are_said_to_be_its(void **state)
     expect_judged(&it.unpacked.data, 1, "cuda");
 }
 
-/* One view runs, one waits at the worker, one in a slot; for another there is no slot, and one
- * never arrives. */
+/* One view runs, one waits at the worker, one in a slot;
+ * for another there is no slot, and one never arrives. */
 static void each_lost_view_has_its_reason(void **state)
 {
     (void)state;
@@ -322,8 +322,8 @@ static void a_wait_before_the_close_is_no_latency(void **state)
     start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\n");
     send_view(1, 0, 3);
     send_view(1, 1, 3);
-    /* Another fruit's verdict shows that both were read and have waited since before it was
-     * sent. */
+    /* Another fruit's verdict shows that both were
+     * read and have waited since before it was sent. */
     send_due(2, 0, 2);
     receive_verdict("late");
     uint64_t other_ns = crn_decoded_field(&it.unpacked.data, "published_ns")->via.u64;

@@ -372,8 +372,8 @@ static void test_cuda_is_the_definition(void **state)
     operators_try_cases(1500, try_case_cuda);
 }
 
-/* Sizes that one block handles alone, in shared memory and beyond it, and sizes for the whole
- * grid. */
+/* Sizes that one block handles alone, in shared
+ * memory and beyond it, and sizes for the whole grid. */
 static void test_cuda_on_large_pictures(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Contours of several views at once, launched directly and as a captured graph, against serial for
- * each view. */
+/* Contours of several views at once, launched directly
+ * and as a captured graph, against serial for each view. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

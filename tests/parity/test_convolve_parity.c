@@ -298,8 +298,8 @@ static void test_cuda_on_large_pictures(void **state)
     }
 }
 
-/* Several views at once, captured and launched with different inputs: the same bytes as for each
- * view alone. */
+/* Several views at once, captured and launched with
+ * different inputs: the same bytes as for each view alone. */
 static void try_views(const crn_gpu *gpu, crn_random *random, crn_type type, crn_layout layout,
                       int32_t side)
 {

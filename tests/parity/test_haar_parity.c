@@ -163,8 +163,8 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(3000, try_case);
 }
 
-/* Large enough for the public operator to split it, to use threads, and to use non-temporal
- * stores. */
+/* Large enough for the public operator to split it,
+ * to use threads, and to use non-temporal stores. */
 static void test_large_picture_is_the_definition(void **state)
 {
     (void)state;
@@ -179,9 +179,9 @@ static void test_large_picture_is_the_definition(void **state)
     }
 }
 
-/* Rows aligned to cache lines are written by the kernels themselves with non-temporal stores,
- * except for the remainder of a range; widths around those of tiles and parts put range ends
- * everywhere. */
+/* Rows aligned to cache lines are written by the kernels themselves
+ * with non-temporal stores, except for the remainder of a range;
+ * widths around those of tiles and parts put range ends everywhere. */
 static void test_lines_of_the_cache_are_the_definition(void **state)
 {
     (void)state;

@@ -94,8 +94,8 @@ static void test_inverse_of_forward_is_the_picture(void **state)
     of_any_picture(comes_back);
 }
 
-/* Where no border value is paired with itself the transform is orthonormal, so it preserves the sum
- * of squares. */
+/* Where no border value is paired with itself the transform
+ * is orthonormal, so it preserves the sum of squares. */
 static void test_energy_is_kept(void **state)
 {
     (void)state;

@@ -363,8 +363,8 @@ static void make_tiled_case(uint64_t seed, morphology_case *c)
              e->shape, e->width, e->height);
 }
 
-/* Too slow for serial. The last one has so many channels that its words number a little over
- * 2^32. */
+/* Too slow for serial. The last one has so many
+ * channels that its words number a little over 2^32. */
 static void compare_with_openmp(morphology_case *c)
 {
     crn_morphology_openmp(operator_contexts[2], &c->params, &c->in, &c->out);

@@ -1,5 +1,5 @@
-/* The fast ranklets against the serial operator, and that against counting all pairs: identical
- * bytes. */
+/* The fast ranklets against the serial operator, and
+ * that against counting all pairs: identical bytes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,8 +114,8 @@ static void make_case(uint64_t seed, int32_t height, int32_t width, int32_t plan
     assert_int_equal(crn_ranklet_serial(operator_contexts[1], &c->params, &c->in, &c->wanted), 0);
 }
 
-/* For larger pictures, on which serial is slow: expected result by openmp, verified by the tests
- * above. */
+/* For larger pictures, on which serial is slow: expected
+ * result by openmp, verified by the tests above. */
 static void make_openmp_case(uint64_t seed, int32_t height, int32_t width,
                              const crn_ranklet_params *params, ranklet_case *c)
 {
@@ -201,8 +201,8 @@ static void test_fast_is_the_definition(void **state)
     operators_try_cases(250, try_case);
 }
 
-/* Window sizes at which each integer width is about to overflow, with flat halves that reach the
- * limit. */
+/* Window sizes at which each integer width is about
+ * to overflow, with flat halves that reach the limit. */
 static void test_sums_at_their_limits_fit(void **state)
 {
     (void)state;

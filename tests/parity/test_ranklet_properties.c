@@ -59,8 +59,8 @@ static void start(size_t i)
     other.in.data = other.values;
 }
 
-/* Each plane of `one`, at the position mapped by `place`, equals the given plane of `other` times a
- * sign. */
+/* Each plane of `one`, at the position mapped by `place`,
+ * equals the given plane of `other` times a sign. */
 static void compare(const int planes[3], const float signs[3],
                     void (*place)(int32_t *y, int32_t *x))
 {

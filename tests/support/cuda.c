@@ -46,8 +46,8 @@ const crn_gpu *crn_test_several_cuda(void)
 
 int crn_test_gpu_wait(const crn_gpu *gpu, crn_context *context)
 {
-    /* Ends a kernel that hangs. Concurrent runs under racecheck have needed more than 20 s for a
-     * graph. */
+    /* Ends a kernel that hangs. Concurrent runs under
+     * racecheck have needed more than 20 s for a graph. */
     const int64_t limit_ns = INT64_C(600000000000);
     return crn_gpu_wait(gpu, context, limit_ns);
 }

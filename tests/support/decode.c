@@ -87,8 +87,8 @@ void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_
         crn_expect_text(&map->via.map.ptr[i].key, keys[i]);
 }
 
-/* Times are whole nanoseconds printed in milliseconds; this removes rounding errors at 17
- * digits. */
+/* Times are whole nanoseconds printed in milliseconds;
+ * this removes rounding errors at 17 digits. */
 static int64_t nanoseconds_of(const msgpack_object *ms)
 {
     assert_int_equal(ms->type, MSGPACK_OBJECT_FLOAT64);

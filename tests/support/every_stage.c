@@ -16,8 +16,8 @@
 
 #define CLASSES 3
 
-/* Each view has a size of its own, as with several cameras: device buffers must not be confused
- * between shapes. */
+/* Each view has a size of its own, as with several cameras:
+ * device buffers must not be confused between shapes. */
 static const struct {
     int32_t height, width;
 } sizes[CRN_EVERY_STAGE_VIEWS] = {{47, 90}, {71, 150}, {32, 211}};

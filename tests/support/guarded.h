@@ -41,8 +41,8 @@ crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, i
 /* Fills the memory with the pattern that crn_guarded_check_gaps expects. */
 void crn_guarded_fill(const crn_guarded *guarded);
 
-/* Fails the running test, with `what`, if bytes between the image's elements changed; overwrites
- * the elements. */
+/* Fails the running test, with `what`, if bytes between
+ * the image's elements changed; overwrites the elements. */
 void crn_guarded_check_gaps(const crn_guarded *guarded, const crn_image *image, const char *what);
 
 #endif

@@ -46,8 +46,8 @@ void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu);
 void line_configure(line_fixture *fixture, const char *yaml);
 void line_run(line_fixture *fixture, const crn_gpu *gpu);
 
-/* Stops the line, joins its thread, keeps its metrics, frees everything; asserts that it returned
- * 0. */
+/* Stops the line, joins its thread, keeps its metrics,
+ * frees everything; asserts that it returned 0. */
 void line_stop(line_fixture *fixture);
 
 /* Sends one view of `header` (sequence and payload_bytes are filled in); intensity may be NULL.
@@ -69,8 +69,8 @@ unsigned char *line_receive_bytes(line_fixture *fixture, int wait_ms, size_t *re
 crn_view_header line_header(const line_fixture *fixture, uint64_t fruit, uint16_t view,
                             uint16_t views, uint32_t height, uint32_t width);
 
-/* Class maps with one bright disc per channel above 0: height x width x channels floats, HWC; freed
- * by the caller. */
+/* Class maps with one bright disc per channel above 0: height
+ * x width x channels floats, HWC; freed by the caller. */
 float *line_discs(uint32_t height, uint32_t width, uint32_t channels);
 
 #endif

@@ -1,5 +1,5 @@
-/* Shared by the tests of the operators: contexts, iteration over random cases, case
- * descriptions. */
+/* Shared by the tests of the operators: contexts,
+ * iteration over random cases, case descriptions. */
 #ifndef CRN_TESTS_SUPPORT_OPERATOR_TESTS_H
 #define CRN_TESTS_SUPPORT_OPERATOR_TESTS_H
 

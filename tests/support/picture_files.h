@@ -4,8 +4,8 @@
 
 #include "stages/picture/picture.h"
 
-/* A cmocka group's set-up creates a folder as working directory; tear-down removes it with its
- * content. */
+/* A cmocka group's set-up creates a folder as working
+ * directory; tear-down removes it with its content. */
 int picture_folder_setup(void **state);
 int picture_folder_teardown(void **state);
 

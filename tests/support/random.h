@@ -9,8 +9,8 @@ typedef struct crn_random {
     uint64_t state;
 } crn_random;
 
-/* Seed of a test program: CRN_SEED if set, else from the clock; printed, so that failures can be
- * repeated. */
+/* Seed of a test program: CRN_SEED if set, else from
+ * the clock; printed, so that failures can be repeated. */
 uint64_t crn_random_seed(void);
 
 /* Number of cases: CRN_CASES if set. */

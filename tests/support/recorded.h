@@ -4,14 +4,14 @@
 
 #include "src/recording/recording.h"
 
-/* A new folder (a cmocka group's setup and teardown), a recording's path in it, and that path's
- * `.part`. */
+/* A new folder (a cmocka group's setup and teardown),
+ * a recording's path in it, and that path's `.part`. */
 extern char recorded_folder[], recorded_path[64], recorded_part[72];
 int recorded_setup(void **state);
 int recorded_teardown(void **state);
 
-/* View `number`, with extreme and irregular header values; its bytes are valid until the next
- * call. */
+/* View `number`, with extreme and irregular header
+ * values; its bytes are valid until the next call. */
 crn_recorded_view recorded_view(uint64_t number, crn_type type, crn_layout layout,
                                 uint32_t channels, uint32_t height, uint32_t width, bool intensity);
 

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Connects to tcp://127.0.0.1:PORT or ipc://PATH without sending anything. A descriptor or negative
- * errno. */
+/* Connects to tcp://127.0.0.1:PORT or ipc://PATH without
+ * sending anything. A descriptor or negative errno. */
 int crn_zmtp_connect(const char *endpoint);
 
-/* Also performs the ZMTP 3.0 handshake as a socket of this type ("PULL") and reads the other
- * side's. */
+/* Also performs the ZMTP 3.0 handshake as a socket
+ * of this type ("PULL") and reads the other side's. */
 int crn_zmtp_connect_as(const char *endpoint, const char *kind);
 int crn_zmtp_connect_push(const char *endpoint);
 

@@ -1,5 +1,5 @@
-/* The grader's backlog is bounded, and the number of possibly lost verdicts is never
- * underestimated. */
+/* The grader's backlog is bounded, and the number of
+ * possibly lost verdicts is never underestimated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

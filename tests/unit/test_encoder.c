@@ -15,8 +15,8 @@
 #include "src/publish/encoder.h"
 #include "tests/support/decode.h"
 
-/* Sanitizers have their own allocator, whose calls cannot be counted here; clang has no single
- * macro for them. */
+/* Sanitizers have their own allocator, whose calls cannot
+ * be counted here; clang has no single macro for them. */
 #if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0
 #else

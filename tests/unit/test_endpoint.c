@@ -1,5 +1,5 @@
-/* Bound sockets: paths that cannot be taken over, errors with hints, peers reported, nothing
- * lost. */
+/* Bound sockets: paths that cannot be taken over,
+ * errors with hints, peers reported, nothing lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -212,8 +212,8 @@ static void cancelled_views_come_back_alone(void **state)
         assert_int_equal(output->status, output->view->slot % 2 ? -ECANCELED : 0);
         crn_engine_release(it.engine, output);
     }
-    /* Cancelled views are not run, so none counts as run by the CPU for lack of a prepared
-     * shape. */
+    /* Cancelled views are not run, so none counts as
+     * run by the CPU for lack of a prepared shape. */
     uint64_t before = crn_engine_get_stats(it.engine)->device_new;
     atomic_store(&it.views[0].cancelled, true);
     for (int i = 0; i < 8; i++) {

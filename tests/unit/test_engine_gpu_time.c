@@ -12,8 +12,8 @@ static void start_warm(bench *it, const char *chain)
     run_on_device(it, 1);
 }
 
-/* Blocks the device's thread for that long in its `after`-th call from now, which one view
- * triggers. */
+/* Blocks the device's thread for that long in its
+ * `after`-th call from now, which one view triggers. */
 static void hold_up(bench *it, int32_t after, int64_t held_ns)
 {
     crn_faulty_gpu_set(CRN_GPU_STUCK, after);
@@ -34,8 +34,8 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     (void)state;
     bench it;
     start_warm(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n");
-    /* The calls are: selecting the device, upload, launch, and polls; this is the poll after the
-     * first event. */
+    /* The calls are: selecting the device, upload, launch,
+     * and polls; this is the poll after the first event. */
     hold_up(&it, 5, 400 * CRN_NS_PER_MS);
     int left_out = -1;
     crn_judgement judgement;

@@ -350,8 +350,8 @@ static void test_twice_the_load_leaves_half_complete(void **state)
     }
 }
 
-/* Varying costs reduce the accuracy of the estimates, most where one fruit's work nearly fills the
- * budget. */
+/* Varying costs reduce the accuracy of the estimates,
+ * most where one fruit's work nearly fills the budget. */
 static void test_twice_the_load_with_costs_that_vary(void **state)
 {
     (void)state;
@@ -414,8 +414,8 @@ static void test_budget_shorter_than_one_view(void **state)
         play(&scenes[i]);
 }
 
-/* Views that are many times slower for a while are abandoned; afterwards the line recovers within a
- * few fruits. */
+/* Views that are many times slower for a while are abandoned;
+ * afterwards the line recovers within a few fruits. */
 static void test_recovers_from_a_slow_time(void **state)
 {
     (void)state;

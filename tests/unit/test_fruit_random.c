@@ -99,8 +99,8 @@ static bool judge_one(world *w)
     return true;
 }
 
-/* The arrival's expected answer; *ret_at is the fruit's index in the model, CRN_MODEL_NO_FRUIT for
- * a new one. */
+/* The arrival's expected answer; *ret_at is the fruit's
+ * index in the model, CRN_MODEL_NO_FRUIT for a new one. */
 static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret_at)
 {
     *ret_at = find_open(w, header->lane, header->epoch, header->fruit);

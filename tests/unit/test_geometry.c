@@ -56,8 +56,8 @@ static void test_centroid_without_area_is_the_mean_of_the_points(void **state)
     crn_outline_measure(straight, 3, false, &o);
     assert_true(o.centroid_x == 3 && o.centroid_y == 3);
 
-    /* Two loops of opposite orientation that nearly cancel: the moments divided by that area lie
-     * far away. */
+    /* Two loops of opposite orientation that nearly cancel:
+     * the moments divided by that area lie far away. */
     const crn_point eight[] = {{0, 0}, {2, 2}, {2, 0}, {0, 2.000001}};
     crn_outline_measure(eight, 4, false, &o);
     assert_true(fabs(o.area_px) < 1e-5 && o.area_px != 0);

@@ -134,8 +134,8 @@ static void check_pixels(const crn_image *image, const crn_contours *all, uint32
                  nest->pixels, nest->sum, pixels, sum);
 }
 
-/* Noise, averaged over a square of 2 * smooth + 1, quantised to 1/steps; one in `nan_one_in` pixels
- * is NaN. */
+/* Noise, averaged over a square of 2 * smooth + 1,
+ * quantised to 1/steps; one in `nan_one_in` pixels is NaN. */
 static void make_field(float *field, int smooth, int steps, int nan_one_in)
 {
     static float noise[H + 16][W + 16];
@@ -149,8 +149,8 @@ static void make_field(float *field, int smooth, int steps, int nan_one_in)
             for (int j = -smooth; j <= smooth; j++)
                 for (int i = -smooth; i <= smooth; i++)
                     sum += noise[y + 8 + j][x + 8 + i] - 0.5f;
-            /* Averaging reduces the contrast by `spread`; restored here, so that the level is
-             * crossed often. */
+            /* Averaging reduces the contrast by `spread`;
+             * restored here, so that the level is crossed often. */
             float value = 0.5f + sum / spread;
             value = value < 0 ? 0 : value > 1 ? 1 : value;
             field[y * W + x] = roundf(value * (float)steps) / (float)steps;
@@ -195,8 +195,8 @@ static void check_field(crn_context *context, const crn_contours_params *params,
     seen->contours += all.contour_count;
 }
 
-/* All combinations of the three choices. `least`: minimum number of such cases with the default
- * seeds. */
+/* All combinations of the three choices. `least`:
+ * minimum number of such cases with the default seeds. */
 static void check_fields(int smooth, int steps, double level, int nan_one_in,
                          geometry_random_tally least)
 {

@@ -87,8 +87,8 @@ static void contexts_leave_each_other_shared_memory(void **state)
     crn_context_free(&small);
 }
 
-/* Kernels of even sides are uploaded as constants of the caller; with this many, the oldest are
- * evicted. */
+/* Kernels of even sides are uploaded as constants of
+ * the caller; with this many, the oldest are evicted. */
 static void a_graph_is_void_without_its_constants(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Ingest over real sockets: valid messages arrive whole, invalid ones are refused, and no sender
- * disturbs another. */
+/* Ingest over real sockets: valid messages arrive whole,
+ * invalid ones are refused, and no sender disturbs another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Lanes: sequence numbers distinguish loss, repetition, reordering and restarts; verdicts are
- * remembered. */
+/* Lanes: sequence numbers distinguish loss, repetition,
+ * reordering and restarts; verdicts are remembered. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,8 +17,8 @@
 #include "tests/support/picture_files.h"
 #include "tests/support/random.h"
 
-/* Asserts that reading fails with that code and one line that names the file and contains
- * `wanted`. */
+/* Asserts that reading fails with that code and one
+ * line that names the file and contains `wanted`. */
 static void assert_refused(const char *path, int code, const char *wanted)
 {
     crn_picture picture;

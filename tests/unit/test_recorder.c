@@ -83,8 +83,8 @@ static int is_segment(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Reads all segments in order, then removes them; returns the number of views, all `small` or all
- * large. */
+/* Reads all segments in order, then removes them;
+ * returns the number of views, all `small` or all large. */
 static uint64_t read_segments(bool small, uint64_t first, int *ret_files)
 {
     struct dirent **names;

@@ -271,8 +271,8 @@ static void only_regular_files_are_replaced(void **state)
     }
 }
 
-/* A killed program's .part is replaced where replacing is allowed; one still being written is
- * not. */
+/* A killed program's .part is replaced where replacing
+ * is allowed; one still being written is not. */
 static void a_part_gives_way_when_nobody_writes_it(void **state)
 {
     (void)state;

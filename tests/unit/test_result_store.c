@@ -39,8 +39,8 @@ static void free_defects(crn_defects *defects)
     free(defects->textures);
 }
 
-/* Gives every field of every defect, coordinate and texture a distinct value, depending on the
- * seed. */
+/* Gives every field of every defect, coordinate and
+ * texture a distinct value, depending on the seed. */
 static void fill(crn_defects *defects, uint32_t count, uint32_t points, uint32_t seed)
 {
     memset(defects->defects, 0, count * sizeof *defects->defects);
@@ -132,8 +132,8 @@ static void test_no_defects_need_no_block(void **state)
     crn_result_store_free(&store);
 }
 
-/* Views of random size are stored and released: nothing is lost, mixed up or leaked, full or
- * not. */
+/* Views of random size are stored and released:
+ * nothing is lost, mixed up or leaked, full or not. */
 static void test_blocks_come_back(void **state)
 {
     (void)state;

@@ -226,8 +226,8 @@ static const char *const nested[] = {
     ".#...........#.", ".#############.", "...............",
 };
 
-/* In canonical order: the frame, its hole, the ring in it, the dot beside, the ring's hole, its two
- * dots. */
+/* In canonical order: the frame, its hole, the ring in
+ * it, the dot beside, the ring's hole, its two dots. */
 static void test_holes_and_parents_do_not_depend_on_orientation(void **state)
 {
     contours_fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Checks of a view's values: the class and reason reported and the text; and detection of a CNN
- * that hangs. */
+/* Checks of a view's values: the class and reason reported
+ * and the text; and detection of a CNN that hangs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,8 +137,8 @@ static void bytes_as_floats_are_recognised(void **state)
     expect_told("divide by 255");
 }
 
-/* Logits may all be positive; taken for bytes (divided by 255) they would make every fruit sound
- * and complete. */
+/* Logits may all be positive; taken for bytes (divided by
+ * 255) they would make every fruit sound and complete. */
 static void logits_are_not_taken_for_bytes(void **state)
 {
     (void)state;

@@ -229,8 +229,8 @@ static void test_a_verdict_without_memory_for_its_defects(void **state)
     expect_views(f, "late", 1, 1);
 }
 
-/* `stale` is changed in place in a copy of the bytes: nothing else changes, and it can be changed
- * back. */
+/* `stale` is changed in place in a copy of the bytes:
+ * nothing else changes, and it can be changed back. */
 static void test_stale_is_turned_in_place(void **state)
 {
     verdict_fixture *f = *state;

@@ -50,13 +50,13 @@ void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);
 /* Parses a common option; `number` counts from the first of CRN_APPLY_OPTIONS. */
 void crn_apply_option(crn_apply *apply, int number, const char *text);
 
-/* After the last option: selects the backend, which must offer that operator, creates the context,
- * and checks that `out` can be created, so that this fails before the work and not after it. 0 or
- * negative errno. */
+/* After the last option: selects the backend, which must offer that
+ * operator, creates the context, and checks that `out` can be created, so
+ * that this fails before the work and not after it. 0 or negative errno. */
 int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error);
 
-/* Prints the error when r < 0, else the timing if requested; frees what it owns. Returns the exit
- * status. */
+/* Prints the error when r < 0, else the timing if
+ * requested; frees what it owns. Returns the exit status. */
 int crn_apply_close(crn_apply *apply, int r, const crn_error *error);
 
 /*
@@ -93,8 +93,8 @@ int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t
 
 /* --- errors --- */
 
-/* Reports an operator's error r < 0 that no earlier check caught, as precisely as r allows. Returns
- * r. */
+/* Reports an operator's error r < 0 that no earlier
+ * check caught, as precisely as r allows. Returns r. */
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
                       crn_error *error);
 

@@ -185,8 +185,8 @@ static int find(crn_apply *apply, const apply_contours_settings *set, const char
     return r;
 }
 
-/* A level between 0 and 1 fits probabilities; in a picture with larger values it selects every
- * non-zero pixel. */
+/* A level between 0 and 1 fits probabilities; in a picture
+ * with larger values it selects every non-zero pixel. */
 static void warn_of_level(const apply_contours_settings *set, const char *in,
                           const crn_image *image)
 {

@@ -8,13 +8,13 @@ typedef struct crn_filter {
     const void *settings;
     /* Runs the operator on some of the planes. */
     int (*run)(const crn_apply *apply, const void *settings, const crn_image *in, crn_image *out);
-    /* Returns why the settings do not suit pictures of that type, or NULL. The member may be
-     * NULL. */
+    /* Returns why the settings do not suit pictures
+     * of that type, or NULL. The member may be NULL. */
     int (*check)(const void *settings, const char *path, crn_type type, crn_error *error);
 } crn_filter;
 
-/* Processes the planes in groups of several small ones per call, with a progress bar if there are
- * several calls. */
+/* Processes the planes in groups of several small ones per
+ * call, with a progress bar if there are several calls. */
 int crn_filter_planes(crn_apply *apply, const crn_filter *filter, const char *path,
                       const crn_image *in, const crn_image *out, crn_error *error);
 

@@ -103,8 +103,8 @@ static int check_picture(const apply_haar_settings *set, const char *in, const c
     return r < 0 ? r : crn_apply_check_memory(in, probed, more, error);
 }
 
-/* Writes coefficients by quadrant, a denoised picture in its input type, else as any f32
- * picture. */
+/* Writes coefficients by quadrant, a denoised picture
+ * in its input type, else as any f32 picture. */
 static int write_png(const crn_apply *apply, const apply_haar_settings *set, crn_type type,
                      const char *out, crn_picture *result, crn_error *error)
 {

@@ -179,8 +179,8 @@ void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image
         float least = 0, most = 0;
         crn_map_range(&from, &least, &most);
         if (!quadrants[i].averages) {
-            /* 0 maps to 128, which leaves 128 steps down and 127 up; the largest magnitude fits
-             * both. */
+            /* 0 maps to 128, which leaves 128 steps down
+             * and 127 up; the largest magnitude fits both. */
             float largest = fmaxf(fabsf(least), fabsf(most));
             least = -largest * (128.0f / 127);
             most = largest;

@@ -9,8 +9,8 @@
  * fewest digits that read back as the same value. 0 or negative errno. */
 int crn_outlines_write_json(const char *path, const crn_contours *contours, crn_error *error);
 
-/* Size of the drawing with `scale` pixels per picture pixel. 0, or -EFBIG with a message about the
- * path. */
+/* Size of the drawing with `scale` pixels per picture
+ * pixel. 0, or -EFBIG with a message about the path. */
 int crn_outlines_size(const char *path, const crn_picture *picture, int32_t scale,
                       int32_t *ret_width, int32_t *ret_height, crn_error *error);
 

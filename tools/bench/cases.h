@@ -37,8 +37,8 @@ int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *co
 /* Device times of the last run's parts; all 0 if they were not requested. */
 crn_gpu_times crn_bench_work_times(const crn_bench_work *work);
 
-/* Bytes that one run must read and write, each once; for contours, the result size of the last
- * run. */
+/* Bytes that one run must read and write, each once;
+ * for contours, the result size of the last run. */
 size_t crn_bench_work_bytes(const crn_bench_work *work);
 
 /* memcpy of half that many bytes: the same memory traffic. */

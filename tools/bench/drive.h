@@ -1,5 +1,5 @@
-/* Load generator of the line benchmark: sends fruits on an absolute schedule and collects the
- * answers. */
+/* Load generator of the line benchmark: sends fruits
+ * on an absolute schedule and collects the answers. */
 #ifndef CRN_TOOLS_BENCH_DRIVE_H
 #define CRN_TOOLS_BENCH_DRIVE_H
 

@@ -43,8 +43,8 @@ typedef struct crn_gpu_row {
 extern const crn_gpu_row crn_gpu_rows[];
 extern const int32_t crn_gpu_row_count;
 
-/* This device's bandwidths in GB/s; a copy on the device counts the bytes read plus those
- * written. */
+/* This device's bandwidths in GB/s; a copy on the
+ * device counts the bytes read plus those written. */
 typedef struct crn_gpu_speeds {
     double copy, upload, download;
 } crn_gpu_speeds;
@@ -52,8 +52,8 @@ typedef struct crn_gpu_speeds {
 /* 0 or negative errno. */
 int crn_gpu_speeds_measure(const crn_gpu *gpu, crn_gpu_speeds *ret_speeds);
 
-/* One row's pictures, parameters and result buffers for `views` views at once, on a context of its
- * own. */
+/* One row's pictures, parameters and result buffers
+ * for `views` views at once, on a context of its own. */
 typedef struct crn_gpu_work crn_gpu_work;
 
 /* frame: f32 maps of a real picture for the rows that work on a frame; NULL: synthetic ones. copies

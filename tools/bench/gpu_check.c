@@ -7,8 +7,8 @@
 
 #include "tools/bench/gpu_internal.h"
 
-/* Sums in another order may differ by this share of the pixels' range (ops.h, kernels of the
- * rows). */
+/* Sums in another order may differ by this share of
+ * the pixels' range (ops.h, kernels of the rows). */
 #define SUM_TOLERANCE 4e-6
 
 /* Tolerance of contour positions after smoothing, in pixels. */

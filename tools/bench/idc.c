@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Uses twice the sum of ranks, so that mean ranks are integers; 2 W - m (m + 1) - m n over m n is R
- * for m = n = half. */
+/* Uses twice the sum of ranks, so that mean ranks are integers;
+ * 2 W - m (m + 1) - m n over m n is R for m = n = half. */
 static float ranklet(const int32_t *treatment, const int32_t *control, int64_t half)
 {
     int64_t sum = 0, below = 0;

@@ -17,8 +17,8 @@ typedef struct crn_peer {
     char in[112], out[112];
 } crn_peer;
 
-/* Starts the daemon with these settings but its own sockets, or the receiver. 0 or negative
- * errno. */
+/* Starts the daemon with these settings but its own
+ * sockets, or the receiver. 0 or negative errno. */
 int crn_peer_start_daemon(crn_peer *peer, const crn_config *config);
 int crn_peer_start_receiver(crn_peer *peer);
 

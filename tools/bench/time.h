@@ -9,9 +9,9 @@ typedef struct crn_timing {
 
 #define CRN_BENCH_SECONDS 0.4
 
-/* Calls `run` as often as fits into so many seconds, at least three times, or once if that takes
- * much longer; the first call is a warm-up and counts only in that case. 0 or the negative errno of
- * a call. */
+/* Calls `run` as often as fits into so many seconds, at least three
+ * times, or once if that takes much longer; the first call is a warm-up
+ * and counts only in that case. 0 or the negative errno of a call. */
 int crn_bench_time(int (*run)(void *argument), void *argument, double seconds,
                    crn_timing *ret_timing);
 

@@ -6,8 +6,8 @@
 
 #include "stages/base/error.h"
 
-/* Maximum nesting depth of arrays and maps; libmsgpack's own limit, which it reports as a lack of
- * memory. */
+/* Maximum nesting depth of arrays and maps; libmsgpack's
+ * own limit, which it reports as a lack of memory. */
 #define CRN_PACKED_DEPTH_MAX 32
 
 /*

@@ -12,8 +12,8 @@
 
 #include "tools/common/messagepack_check.h"
 
-/* Nesting depth of a JSON text's brackets outside strings: yajl's tree is freed recursively,
- * without a limit. */
+/* Nesting depth of a JSON text's brackets outside strings:
+ * yajl's tree is freed recursively, without a limit. */
 static int json_depth(const char *text)
 {
     int depth = 0, deepest = 0;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Colours distinct from grey and from one another, adjacent ones most. They repeat after the
- * last. */
+/* Colours distinct from grey and from one another,
+ * adjacent ones most. They repeat after the last. */
 static const crn_color palette_colors[] = {
     {1.00, 0.32, 0.32}, /* red */
     {0.20, 0.80, 1.00}, /* sky */

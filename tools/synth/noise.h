@@ -26,9 +26,9 @@ typedef struct crn_noise {
     float *value; /* row-major; owned */
 } crn_noise;
 
-/* exponent: 1 to 12. Displacement starts at `level` (0 for plain midpoint displacement; each
- * further level halves the largest clouds) and shrinks by `roughness` from there on. 0 or
- * -ENOMEM. */
+/* exponent: 1 to 12. Displacement starts at `level` (0 for plain
+ * midpoint displacement; each further level halves the largest
+ * clouds) and shrinks by `roughness` from there on. 0 or -ENOMEM. */
 int crn_noise_create(int exponent, uint64_t seed, int level, float roughness, crn_noise *ret_noise);
 void crn_noise_free(crn_noise *noise);
 

@@ -129,8 +129,8 @@ static void add_logit(const crn_scene *scene, int class, int32_t x, float logit)
         scene->logits[(size_t) class * scene->width + x] += logit;
 }
 
-/* Adds the conveyor to the logits: bright lines look like rollers, and a little like every
- * class. */
+/* Adds the conveyor to the logits: bright lines
+ * look like rollers, and a little like every class. */
 static void add_ground(const crn_scene *scene, scene_ground g, int32_t x, float visible)
 {
     if (g.shine < 0.02f || visible <= 0)

@@ -261,8 +261,8 @@ static void tell_sequence(tail *t, const crn_decoded *verdict)
                        verdict->lane, verdict->sequence);
 }
 
-/* Handles the daemon's status, once a second: also reveals lost verdicts that no later one
- * followed. */
+/* Handles the daemon's status, once a second: also
+ * reveals lost verdicts that no later one followed. */
 static int handle_status(tail *t, const crn_messagepack_json *packed, crn_error *error)
 {
     crn_decoded_status status;

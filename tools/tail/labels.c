@@ -40,8 +40,8 @@ static rect defect_rect(const crn_decoded_defect *defect, double scale)
                   (box[3] - box[1]) * scale};
 }
 
-/* Candidate positions around a defect in order of preference: right, left, above, below, the
- * corners, within. */
+/* Candidate positions around a defect in order of preference:
+ * right, left, above, below, the corners, within. */
 static rect place(const rect *around, int32_t number, double width)
 {
     double left = around->x - width - LABEL_DISTANCE;

@@ -35,8 +35,8 @@ bool crn_renderer_waiting(const crn_renderer *pictures);
 /* Draws the oldest waiting verdict. 1, 0 if there is none, negative errno with *error. */
 int crn_renderer_draw(crn_renderer *pictures, crn_error *error);
 
-/* Verdicts drawn so far, and dropped because too many waited (with `last`, earlier ones do not
- * count). */
+/* Verdicts drawn so far, and dropped because too many
+ * waited (with `last`, earlier ones do not count). */
 void crn_renderer_count(const crn_renderer *pictures, uint64_t *ret_drawn, uint64_t *ret_missed);
 
 #endif
