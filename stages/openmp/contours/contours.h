@@ -10,8 +10,8 @@
  * Bits: a row of pixels has one bit per element, in memory order. `lanes` is the number of
  * interleaved channels (1 for a single plane): the left neighbour of a bit is `lanes` bits lower,
  * and all channels are processed together. A cell is named by its lower right pixel: cell (y, x)
- * has the corners (y - 1, x - 1) to (y, x). With an open border y and x go from 1 to H - 1 and W -
- * 1, with a closed one from 0 to H and W, and pixels outside are 0 and valid.
+ * has the corners (y - 1, x - 1) to (y, x). With an open border 1 <= y < H and 1 <= x < W; with a
+ * closed one 0 <= y <= H and 0 <= x <= W, and pixels outside are 0 and valid.
  *
  * A picture is divided into strips of rows, one task each. A part is one channel of a strip; its
  * segments are numbered from 0 in raster order. Memory is sized for the worst case, two segments
