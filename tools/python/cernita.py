@@ -36,6 +36,7 @@ _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
 _BACKENDS = ("auto", "serial", "openmp", "cuda")
 _TYPES = {"uint8": 1, "float16": 2, "float32": 3, "uint16": 4}
+_NAMES = {np.dtype(name): name for name in _TYPES}
 _ELEMENT_MAX, _TAPS_MAX, _EXPONENT_MAX, _CELLS_MAX, _HALF_MAX = 4095, 16384, 20, 1 << 30, 3037000499  # as in ops.h
 
 
@@ -158,20 +159,22 @@ def _array(argument, array, types, dimensions=(2, 3)):
     """The array itself, once it is one that an image can be made of."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
-    if array.dtype.name not in types:
+    name = _NAMES.get(array.dtype)  # numpy takes a microsecond for the name
+    if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
         # Fractions would be cut off, so that probabilities became zeros.
         scaled = "scaled to 0 to 65535, " if array.dtype.kind == "f" and other == "uint16" else ""
         raise TypeError(f"{argument} must be of {_join(types)}, not {array.dtype.name}; "
                         f"{scaled}{argument}.astype({other!r}) makes it one")
-    if not array.dtype.isnative:
+    if not name and not array.dtype.isnative:
         raise TypeError(f"{argument} must be in this machine's byte order, not {array.dtype.str!r}")
     if array.ndim not in dimensions:
         raise ValueError(f"{argument} must have {_join([str(n) for n in dimensions])} dimensions, not {array.ndim}")
     if not array.size:
         raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
-    if any(stride % array.itemsize for stride in array.strides):
-        raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
+    for stride in array.strides:
+        if stride % array.itemsize:
+            raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
     return array
 
 
@@ -266,11 +269,11 @@ def image(array, layout="hwc", argument="array", types=tuple(_TYPES)):
     """A crn_image over an array of 2 dimensions, or of 3 in the layout "hwc" or "chw". Errors call it `argument`."""
     _array(argument, array, types)
     _choice("layout", layout, ("hwc", "chw"))
-    planar = array[None] if array.ndim == 2 else array if layout == "chw" else np.moveaxis(array, 2, 0)
+    planar = array[None] if array.ndim == 2 else array if layout == "chw" else array.transpose(2, 0, 1)
     strides = [stride // array.itemsize for stride in planar.strides]
     if len(planar) == 1:  # numpy's is 0: a single plane is dense all the same
         strides[0] = planar.shape[1] * planar.shape[2]
-    return _Image(planar.ctypes.data, _TYPES[array.dtype.name], *planar.shape, *strides)
+    return _Image(planar.ctypes.data, _TYPES[_NAMES[array.dtype]], *planar.shape, *strides)
 
 
 def _context(context, threads):
