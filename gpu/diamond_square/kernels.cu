@@ -141,8 +141,8 @@ static __device__ __forceinline__ void noises(const crn_diamond_square_job &job,
                                               const crn_diamond_square_column &column, int32_t j,
                                               float (&noise)[4])
 {
-    crn_diamond_square_sync<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column,
-                                 s.scale, noise);
+    crn_diamond_square_group_noise<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j),
+                                        column, s.scale, noise);
 }
 
 /* Turns noise into diamonds. */

@@ -87,10 +87,9 @@ static __device__ __forceinline__ float crn_diamond_square_scale(const crn_diamo
 
 /* The noise of a group, from its row and its column. */
 template <crn_gpu_diamond_square_variant WAY>
-static __device__ __forceinline__ void
-crn_diamond_square_sync(const crn_gpu_diamond_square_keys &keys,
-                        const crn_gpu_diamond_square_row &row,
-                        const crn_diamond_square_column &column, float scale, float (&noise)[4])
+static __device__ __forceinline__ void crn_diamond_square_group_noise(
+    const crn_gpu_diamond_square_keys &keys, const crn_gpu_diamond_square_row &row,
+    const crn_diamond_square_column &column, float scale, float (&noise)[4])
 {
     uint32_t words[4];
     crn_diamond_square_words(keys, row, column, words);
@@ -107,9 +106,9 @@ crn_diamond_square_noises(const crn_diamond_square_job &job, int32_t level,
                           crn_diamond_square_phase phase, int32_t group, int32_t j,
                           float (&noise)[4])
 {
-    crn_diamond_square_sync<WAY>(job.keys, crn_diamond_square_row_of(job.keys, level, j),
-                                 crn_diamond_square_column_of(job.keys, level, phase, group),
-                                 crn_diamond_square_scale<WAY>(job, level), noise);
+    crn_diamond_square_group_noise<WAY>(job.keys, crn_diamond_square_row_of(job.keys, level, j),
+                                        crn_diamond_square_column_of(job.keys, level, phase, group),
+                                        crn_diamond_square_scale<WAY>(job, level), noise);
 }
 
 /* Stands for a missing neighbour: adding it changes nothing. */
