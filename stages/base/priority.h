@@ -1,9 +1,9 @@
 /*
  * Scheduling priorities when cores are scarce: ingest, clock and publisher before the workers. With
  * the right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO) the line's thread runs under
- * SCHED_RR; without it the workers raise their nice value instead. libzmq's I/O thread keeps its
- * priority: in real time it would wake for every few kilobytes, which costs half as much CPU again
- * for the same bytes.
+ * SCHED_RR, and libzmq's I/O thread for it one priority below, so that a peer that keeps the cores
+ * busy does not delay views; without it the workers raise their nice value instead. In real time
+ * the I/O thread wakes for every few kilobytes: about twice its CPU time for the same bytes.
  */
 #ifndef CRN_STAGES_BASE_PRIORITY_H
 #define CRN_STAGES_BASE_PRIORITY_H
