@@ -213,6 +213,7 @@ static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
     assert_string_equal(notice_grader(f, &caught, 1 + CRN_NOTICE_GRADER_NS), "");
     assert_string_not_equal(notice_grader(f, &caught, 2 + CRN_NOTICE_GRADER_NS), "");
     void *grader = crn_publishing_grader(f);
+    crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->waiting, 0);
     assert_string_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
     crn_publishing_leave(f, grader);
