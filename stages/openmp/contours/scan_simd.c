@@ -2,7 +2,6 @@
 #include "stages/openmp/contours/cells.h"
 
 #include <string.h>
-#include "stages/openmp/simd.h"
 
 #if defined(CRN_TARGET_avx512)
 #define contours_scan crn_contours_scan_avx512

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <immintrin.h>
-#include "stages/openmp/simd.h"
 
 /* Per target: a vector of floats, how many are computed side by side, and the operations that
  * differ. Results are clamped before conversion to integers, so that none overflows. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <immintrin.h>
+
 #include "stages/openmp/simd.h"
 
 /* Floats of a cache line. */

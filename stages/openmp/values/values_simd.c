@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <immintrin.h>
-#include "stages/openmp/simd.h"
 
 /*
  * Bit patterns of floats compared as signed integers have the order of the floats where these are
