@@ -13,6 +13,8 @@
  * time slice. */
 #define WORKER_NICE 10
 
+#define IO_NICE (-20)
+
 bool crn_priority_is_real_time(void)
 {
     static atomic_int known; /* 0: not determined, 1: no, 2: yes */
@@ -37,9 +39,25 @@ void crn_priority_raise(void)
         pthread_setschedparam(pthread_self(), SCHED_RR, &real_time);
 }
 
-int crn_priority_of_io(void)
+crn_priority_saved crn_priority_begin_io(void)
 {
-    return crn_priority_is_real_time() ? REAL_TIME_PRIORITY - 1 : 0;
+    crn_priority_saved saved = {.nice = getpriority(PRIO_PROCESS, 0)};
+    struct sched_param before, none = {0};
+    pthread_getschedparam(pthread_self(), &saved.policy, &before);
+    if (saved.policy != SCHED_OTHER || setpriority(PRIO_PROCESS, 0, IO_NICE) < 0)
+        return saved;
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+    saved.changed = true;
+    return saved;
+}
+
+void crn_priority_end_io(const crn_priority_saved *saved)
+{
+    struct sched_param none = {0};
+    if (!saved->changed)
+        return;
+    pthread_setschedparam(pthread_self(), saved->policy, &none);
+    setpriority(PRIO_PROCESS, 0, saved->nice);
 }
 
 void crn_priority_step_back(void)

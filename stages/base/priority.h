@@ -1,9 +1,10 @@
 /*
  * Scheduling priorities when cores are scarce: ingest, clock and publisher before the workers. With
  * the right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO) the line's thread runs under
- * SCHED_RR, and libzmq's I/O thread for it one priority below, so that a peer that keeps the cores
- * busy does not delay views; without it the workers raise their nice value instead. In real time
- * the I/O thread wakes for every few kilobytes: about twice its CPU time for the same bytes.
+ * SCHED_RR; without it the workers raise their nice value instead. libzmq's I/O thread gets nearly
+ * a core when cores are scarce (nice -20), so that a peer that keeps it busy does not delay the
+ * views of others, but does not interrupt a sender for every few kilobytes that it writes
+ * (SCHED_BATCH): in real time it took twice the CPU time for the same bytes.
  */
 #ifndef CRN_STAGES_BASE_PRIORITY_H
 #define CRN_STAGES_BASE_PRIORITY_H
@@ -17,8 +18,17 @@ bool crn_priority_is_real_time(void);
 void crn_priority_raise(void);
 void crn_priority_step_back(void);
 
-/* SCHED_RR priority for libzmq threads that serve the line's thread, which has precedence over
- * them; 0 if this process may not use SCHED_RR. */
-int crn_priority_of_io(void);
+/* A thread's scheduling before crn_priority_begin_io(). */
+typedef struct crn_priority_saved {
+    int policy;
+    int nice;
+    bool changed;
+} crn_priority_saved;
+
+/* Between the two calls the calling thread is scheduled as libzmq's I/O threads shall be, and
+ * threads that it starts inherit that. Nothing changes if this process may not (CAP_SYS_NICE or
+ * RLIMIT_NICE of 40). */
+crn_priority_saved crn_priority_begin_io(void);
+void crn_priority_end_io(const crn_priority_saved *saved);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,11 +85,14 @@ static int set_shared_options(crn_endpoint *endpoint)
 void *crn_endpoint_context(void)
 {
     void *zmq = zmq_ctx_new();
-    int priority = crn_priority_of_io();
-    if (zmq && priority > 0) {
-        zmq_ctx_set(zmq, ZMQ_THREAD_SCHED_POLICY, SCHED_RR);
-        zmq_ctx_set(zmq, ZMQ_THREAD_PRIORITY, priority);
-    }
+    if (!zmq)
+        return NULL;
+    /* libzmq starts its threads with the first socket. */
+    crn_priority_saved saved = crn_priority_begin_io();
+    void *first = zmq_socket(zmq, ZMQ_PUSH);
+    if (first)
+        zmq_close(first);
+    crn_priority_end_io(&saved);
     return zmq;
 }
 
