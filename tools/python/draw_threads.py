@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Draws the daemon's threads, queues and memory: src/threads.svg.
+
+    tools/python/draw_threads.py             writes src/threads.svg
+    tools/python/draw_threads.py --dark      prints the dark version alone, for viewers without media queries
+
+Needs Python only. To look at it without a browser: rsvg-convert (Debian: librsvg2-bin).
+"""
+
+import html
+import pathlib
+import sys
+
+WIDTH, HEIGHT = 1040, 750
+MARGIN = 24
+
+# class: (light, dark); the picture has a background of its own, so that it is readable on any page.
+FILLS = {
+    "page": ("#ffffff", "#0d1117"),
+    "thread": ("#ddeafc", "#14253d"),
+    "step": ("#ffffff", "#0d1117"),
+    "memory": ("#fdf0d0", "#3a2c0a"),
+    "outside": ("#f0f1f3", "#21262d"),
+}
+STROKES = {
+    "page": ("#d0d7de", "#30363d"),
+    "thread": ("#2f6fc4", "#5a9bee"),
+    "step": ("#2f6fc4", "#5a9bee"),
+    "memory": ("#b07d10", "#d9a93a"),
+    "outside": ("#767f89", "#8b949e"),
+}
+INK = {"ink": ("#1f2328", "#e6edf3"), "soft": ("#57606a", "#a3acb6")}
+
+
+def rules(scheme):
+    lines = [f".{name} {{ fill: {FILLS[name][scheme]}; stroke: {STROKES[name][scheme]} }}" for name in FILLS]
+    lines += [f".{name} {{ fill: {colours[scheme]} }}" for name, colours in INK.items()]
+    lines += [f".arrow {{ stroke: {INK['soft'][scheme]}; fill: none }}"]
+    return "\n".join(lines)
+
+
+def style(dark_only):
+    common = (
+        "text { font-family: 'Segoe UI', Helvetica, Arial, sans-serif; font-size: 13px }\n"
+        ".title { font-weight: 600; font-size: 15px } .small { font-size: 12px }\n"
+        ".arrow { stroke-width: 1.6 } rect { stroke-width: 1.2 }"
+    )
+    if dark_only:
+        return f"{common}\n{rules(1)}"
+    return f"{common}\n{rules(0)}\n@media (prefers-color-scheme: dark) {{\n{rules(1)}\n}}"
+
+
+class Drawing:
+    def __init__(self):
+        self.parts = []
+
+    def box(self, kind, x, y, width, height, radius=6):
+        self.parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="{radius}"/>')
+
+    def text(self, x, y, text, classes="ink", anchor="middle"):
+        self.parts.append(f'<text class="{classes}" x="{x}" y="{y}" text-anchor="{anchor}">{html.escape(text)}</text>')
+
+    def arrow(self, *points):
+        """Through these points; the head is drawn, because not every viewer knows markers."""
+        (x0, y0), (x, y) = points[-2:]
+        dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
+        line = " ".join(f"{px},{py}" for px, py in points)
+        head = f"{x - 7 * dx - 4 * dy},{y - 7 * dy - 4 * dx} {x},{y} {x - 7 * dx + 4 * dy},{y - 7 * dy + 4 * dx}"
+        self.parts.append(f'<polyline class="arrow" points="{line}"/>')
+        self.parts.append(f'<polyline class="arrow" points="{head}"/>')
+
+    def labelled(self, kind, x, y, width, height, title, *lines):
+        """A box with a title and lines, centred."""
+        self.box(kind, x, y, width, height)
+        top = y + height / 2 - 8 * len(lines) + 5
+        self.text(x + width / 2, top, title, "ink title" if kind != "memory" else "ink")
+        for i, line in enumerate(lines):
+            self.text(x + width / 2, top + 17 * (i + 1), line, "soft small")
+
+    def svg(self, dark_only):
+        body = "\n".join(self.parts)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">\n'
+            "<title>Threads, queues and memory of cernitad</title>\n"
+            f"<style>\n{style(dark_only)}\n</style>\n"
+            f'<rect class="page" x="0.6" y="0.6" width="{WIDTH - 1.2}" height="{HEIGHT - 1.2}" rx="10"/>\n'
+            f"{body}\n</svg>\n"
+        )
+
+
+# What the line's thread does, in the order of the flow, and what it owns for it.
+STEPS = [
+    ("ingest", "checks and copies", "slots", "class maps of the", "views that wait or run"),
+    ("fruits", "assembles views", "fruit table", "open fruits, lanes,", "deadlines"),
+    ("engine", "earliest deadline first", "schedule", "which view runs next,", "and what it costs"),
+    ("judge", "when whole, or due", "result store", "defects of fruits", "without a verdict"),
+    ("publish", "encodes the verdict", "backlog", "verdicts that wait", "for the grader"),
+]
+STEP_WIDTH, STEP_GAP = 172, 25
+LINE_TOP, LINE_BOTTOM = 156, 380
+LOWER_TOP, LOWER_HEIGHT = 456, 148
+
+
+def draw_top(d):
+    """Peers and libzmq's I/O thread."""
+    d.labelled("outside", MARGIN, 24, 132, 62, "CNN senders", "PUSH, any number")
+    d.labelled("thread", 216, 24, 608, 62, "libzmq's I/O thread",
+               "connections, framing, heartbeats; owns the messages that wait on either side")
+    d.labelled("outside", 884, 24, 132, 62, "grader", "PULL, exactly one")
+    d.arrow((156, 55), (216, 55))
+    d.arrow((824, 55), (884, 55))
+    d.arrow((240, 86), (240, 132), (126, 132), (126, 214))
+    d.text(252, 118, "views: at most ingest.high_water_mark", "soft small", "start")
+    d.text(252, 134, "messages per sender wait", "soft small", "start")
+    d.arrow((914, 214), (914, 132), (800, 132), (800, 86))
+    d.text(788, 118, "verdicts fruit/<lane>,", "soft small", "end")
+    d.text(788, 134, "or alive when the belt is quiet", "soft small", "end")
+
+
+def draw_line(d):
+    """The line's thread: steps, each above the memory that it works on."""
+    d.box("thread", MARGIN, LINE_TOP, WIDTH - 2 * MARGIN, LINE_BOTTOM - LINE_TOP)
+    d.text(WIDTH / 2, LINE_TOP + 25, "the line's thread", "ink title")
+    d.text(WIDTH / 2, LINE_TOP + 43, "SCHED_RR; one loop that owns all of this, so no locks; waits only in its poll",
+           "soft small")
+    for i, (title, what, memory, *lines) in enumerate(STEPS):
+        x = 40 + i * (STEP_WIDTH + STEP_GAP)
+        d.labelled("step", x, 214, STEP_WIDTH, 56, title, what)
+        d.labelled("memory", x, 288, STEP_WIDTH, 76, memory, *lines)
+        if i:
+            d.arrow((x - STEP_GAP, 242), (x, 242))
+
+
+def lower_thread(d, x, width, title, what, *memory, copies=1):
+    """A thread below the line's, and what it owns."""
+    for i in reversed(range(copies)):
+        d.box("thread", x + 5 * i, LOWER_TOP + 5 * i, width, LOWER_HEIGHT)
+    d.text(x + width / 2, LOWER_TOP + 25, title, "ink title")
+    d.text(x + width / 2, LOWER_TOP + 44, what, "soft small")
+    d.box("memory", x + 12, LOWER_TOP + 58, width - 24, 76)
+    for i, line in enumerate(memory):
+        classes, y = ("ink", 82) if i == 0 else ("soft small", 82 + 17 * i)
+        d.text(x + width / 2, LOWER_TOP + y, line, classes)
+
+
+def queue_label(d, x, *lines):
+    for i, line in enumerate(lines):
+        d.text(x, 414 + 16 * i, line, "soft small")
+
+
+def draw_lower(d):
+    """Recorder, workers, devices, viewers."""
+    lower_thread(d, 24, 204, "recorder's writer", "one view after the other", "byte ring, 256 MiB",
+                 "copies of views;", "what does not fit is dropped")
+    d.arrow((48, LINE_BOTTOM), (48, LOWER_TOP))
+    queue_label(d, 140, "byte ring:", "copies of views")
+
+    lower_thread(d, 268, 220, "workers", "the chain on the CPU", "scratch memory, outputs",
+                 "read maps in their slots", "and a device's results", copies=3)
+    lower_thread(d, 528, 220, "device threads", "every call to their GPU", "graphs, pinned results",
+                 "batches of up to 16 views,", "uploaded from their slots", copies=2)
+    for x in (268, 528):
+        d.arrow((x + 30, LINE_BOTTOM), (x + 30, LOWER_TOP))
+        d.arrow((x + 190, LOWER_TOP), (x + 190, LINE_BOTTOM))
+        queue_label(d, x + 110, "rings: views in,", "results out, eventfd")
+
+    lower_thread(d, 796, 220, "viewers' thread", "XPUB, own ZeroMQ context", "ring of messages",
+                 "when it is full,", "viewers lose some")
+    d.arrow((820, LINE_BOTTOM), (820, LOWER_TOP))
+    queue_label(d, 918, "ring: verdicts, status")
+
+    d.labelled("outside", 24, 664, 204, 62, "disk", "recordings: BigTIFF segments")
+    d.arrow((126, LOWER_TOP + LOWER_HEIGHT), (126, 664))
+    d.labelled("outside", 528, 664, 220, 62, "GPU", "four batches in flight")
+    d.arrow((638, LOWER_TOP + LOWER_HEIGHT + 5), (638, 664))
+    d.labelled("outside", 796, 664, 220, 62, "viewers", "SUB, any number")
+    d.arrow((906, LOWER_TOP + LOWER_HEIGHT), (906, 664))
+    d.text(896, 639, "its own I/O thread", "soft small", "end")
+
+
+def draw_legend(d):
+    for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that the thread owns"),
+                                      ("outside", "outside the daemon"))):
+        d.box(kind, 268, 668 + 22 * i, 22, 14, 3)
+        d.text(298, 680 + 22 * i, text, "ink small", "start")
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments not in ([], ["--dark"]):
+        sys.exit(__doc__)
+    drawing = Drawing()
+    for draw in (draw_line, draw_top, draw_lower, draw_legend):
+        draw(drawing)
+    if arguments:
+        print(drawing.svg(True), end="")
+    else:
+        path = pathlib.Path(__file__).resolve().parents[2] / "src" / "threads.svg"
+        path.write_text(drawing.svg(False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
