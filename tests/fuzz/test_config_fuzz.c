@@ -2,18 +2,13 @@
  * Mutated line files: for any bytes the parser returns either settings that print and load again,
  * or error messages of the documented form. The seed is fixed; a failing round prints its file.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/config/internal.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/same_config.h"
 
 #define ROUNDS    20000

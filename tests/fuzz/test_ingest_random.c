@@ -3,19 +3,15 @@
  * must arrive whole and in order, and the counts of accepted and refused random ones must follow
  * from the rules. CRN_CASES (20000 by default) and CRN_SEED as in test_wire_random.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/log.h"
 #include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/receiving.h"
 
 #define BATCH 10 /* messages sent before they are read */

@@ -3,16 +3,11 @@
  * valid fruits. Each invalid message is counted, each valid fruit is answered.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 
 /* Lane of the valid fruits; random messages never use it. */

@@ -3,18 +3,13 @@
  * CRN_CASES is the number of cases (100000 by default), CRN_SEED the first seed; a failing run
  * names the case's own seed, and CRN_CASES=1 with it repeats that case alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/ingest/wire.h"
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 
 static const crn_wire_rules rules = {
     .max_bytes = 1 << 16, .channels = 3, .views = 5, .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d)};

@@ -1,12 +1,8 @@
 /* The contours operators against scikit-image (contours.bin, by make_contours.py). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/golden_file.h"

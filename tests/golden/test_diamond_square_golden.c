@@ -1,13 +1,9 @@
 /* The diamond-square operators against numpy (diamond_square.bin, by make_diamond_square.py). */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/golden_file.h"
 
 #define ELEMENTS_MAX 100000

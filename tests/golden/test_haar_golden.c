@@ -1,12 +1,8 @@
 /* The Haar operators against PyWavelets (haar.bin, by make_haar.py). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/golden_file.h"
 #include "tests/support/images.h"
 

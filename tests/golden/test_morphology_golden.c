@@ -1,13 +1,9 @@
 /* The morphology operators against scipy.ndimage (morphology.bin, by make_morphology.py). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "stages/element.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/golden_file.h"
 

@@ -1,12 +1,8 @@
 /* The ranklet operators against counting all pairs (ranklet.bin, by make_ranklet.py). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/golden_file.h"
 

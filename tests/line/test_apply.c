@@ -1,17 +1,13 @@
 /* cernita-apply as a program: its files must equal the results of calling the operator directly. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/backend.h"
 #include "stages/element.h"
 #include "stages/kernel.h"
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 #include "tests/support/operator_tests.h"
 

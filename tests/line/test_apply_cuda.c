@@ -1,15 +1,11 @@
 /* cernita-apply on a device: the same files as with openmp, and the breakdown of the time; without
  * a device, the error message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 
 static long read_whole(const char *path, char **ret_bytes)

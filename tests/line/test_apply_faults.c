@@ -1,17 +1,13 @@
 /* cernita-apply with invalid or impossible requests:
  * one line that names the cause, and the exit status. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "stages/backend.h"
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 
 /* Creates the files that the cases below use. */

@@ -1,16 +1,13 @@
 /* cernita-apply as a program: contours as JSON and drawn, ranklets as TIFF, CSV and panels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
 #include <yajl/yajl_tree.h>
 
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 #include "tests/support/operator_tests.h"
 #include "tools/apply/panel.h"

@@ -1,17 +1,14 @@
 /* The benchmarks and bindings as programs: they run and print the requested results. The bindings
  * are skipped where Debian's Python has no numpy, scipy or scikit-image. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <yajl/yajl_tree.h>
 
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tools/bench/npy.h"
 

@@ -1,18 +1,13 @@
 /* The load generator of cernita-bench line against a peer played by this test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "src/ingest/wire.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tools/bench/drive.h"
 
 #define FRUITS 20

@@ -1,8 +1,5 @@
 /* Common behaviour of all programs: full option names, standard streams open and checked. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define CONFIG CRN_TEST_DATA "/../config/line.yaml"
 

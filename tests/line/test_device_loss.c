@@ -2,18 +2,14 @@
  * A device that fails, hangs, never returns or vanishes, at any call: every fruit gets exactly one
  * verdict, complete and byte-identical to openmp's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tests/support/decode.h"
 #include "tests/support/every_stage.h"

@@ -1,17 +1,12 @@
 /* The whole line over its sockets: views in, exactly one verdict per fruit out. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "stages/stage.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 
 #define HEIGHT 48

@@ -1,16 +1,12 @@
 /* Problems with fruits and senders are logged at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 
 #define HEIGHT 16

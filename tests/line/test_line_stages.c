@@ -2,15 +2,10 @@
  * A line with every stage: serial, openmp and the devices give the same verdicts, byte for byte,
  * for maps of every type.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tests/support/every_stage.h"
 #include "tests/support/fake_gpu.h"

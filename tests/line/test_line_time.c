@@ -1,19 +1,14 @@
 /* Views that exceed their fruit's time are abandoned, and the worker continues with the next. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "stages/context.h"
 #include "stages/stage.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/line_fixture.h"
 

@@ -3,18 +3,13 @@
  * backend, the fruit is never complete; and valid fruits always are.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/base/log.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"

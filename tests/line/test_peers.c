@@ -1,10 +1,5 @@
 /* Peers that exhaust what libzmq does not limit: each is disconnected, and only it; every view of
  * other senders is judged whole meanwhile, in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/daemon.h"
 #include "tests/support/line_fixture.h"
 #include "tests/support/peer.h"

@@ -1,14 +1,10 @@
 /* Exchanges pictures with an ordinary TIFF library, Debian's tifffile, in both directions. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 
 #define COMMAND "/usr/bin/python3 " CRN_TEST_DATA "/line/check_picture.py "

@@ -4,21 +4,18 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
 #include "src/ingest/wire.h"
 #include "stages/classes.h"
+#include "tests/support/cmocka_prelude.h"
 
 typedef struct python_fixture {
     void *zmq, *socket;

@@ -1,15 +1,10 @@
 /* With a Python that lacks their packages (-S: standard library only), the scripts name the missing
  * package in one line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 #define PYTHON  "/usr/bin/python3 -S -B "
 #define SCRIPTS CRN_TEST_DATA "/../tools/python"

@@ -1,21 +1,18 @@
 /* cernita-record as a program: forwards everything unchanged and records views. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
 #include "src/ingest/wire.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 #define WAIT_MS 20000 /* timeout; only a failing test waits so long */

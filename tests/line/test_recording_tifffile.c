@@ -1,14 +1,10 @@
 /* Recordings open completely in an ordinary TIFF library, Debian's tifffile, if installed. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 #define VIEWS 24

@@ -1,16 +1,11 @@
 /* Senders' errors are reported in the fruit's verdict, in the status and in the counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/line_fixture.h"
 #include "tests/support/peer.h"

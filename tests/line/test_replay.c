@@ -1,20 +1,17 @@
 /* cernita-replay as a program: the recorded views arrive
  * unchanged, on schedule, for as long as requested. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
 #include "src/ingest/wire.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 #define WAIT_MS 20000 /* timeout; only a failing test waits so long */

@@ -2,20 +2,15 @@
  * sender.py in edge cases: no daemon, a daemon that accepts nothing, and --test against a line.
  * Skipped where Debian's Python has no zmq, numpy or msgpack.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 
 #define SCRIPT "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/sender.py "

@@ -1,18 +1,13 @@
 /* tools/setup with fake apt-get, dpkg-query and sleep: the packages it requests, and waiting for a
  * locked package database. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/daemon.h"
 
 static char folder[64], said[8192], asked[8192];

@@ -1,16 +1,13 @@
 /* cernita-tail as a program: its output and exit status for the verdicts it receives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "tests/support/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define VERDICT                                                                                    \
     "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"complete\","   \

@@ -1,18 +1,14 @@
 /* The states of views in the verdicts of a whole line: judged, lost for a reason, missing. */
 #include <errno.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 
 #include "stages/base/clock.h"
 #include "stages/stage.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/line_fixture.h"

@@ -1,15 +1,11 @@
 /* The fast contours, in every variant, against the serial operator: identical bytes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/contours/contours.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/cuda.h"

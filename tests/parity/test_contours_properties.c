@@ -1,13 +1,9 @@
 /* Properties of contours that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/operator_tests.h"

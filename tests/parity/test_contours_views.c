@@ -1,15 +1,11 @@
 /* Contours of several views at once, launched directly
  * and as a captured graph, against serial for each view. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/cuda.h"

@@ -4,17 +4,13 @@
  * split.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/convolve/convolve.h"
 #include "stages/serial/convolve.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/convolve_cases.h"
 #include "tests/support/cuda.h"

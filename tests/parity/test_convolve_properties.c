@@ -1,15 +1,11 @@
 /* Properties of convolution that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/kernel.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/operator_tests.h"
 
 #define SIDE_MAX   60

@@ -1,15 +1,11 @@
 /* The fast diamond-squares, in every variant, against the serial operator: identical bytes. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/diamond_square/diamond_square.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"

@@ -1,14 +1,10 @@
 /* Properties of the generated fields that hold for every backend. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/philox.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/operator_tests.h"
 
 static crn_diamond_square_fn *const operators[] = {crn_diamond_square_serial,

@@ -2,15 +2,11 @@
  * which NaN a sum of two NaNs gives, because the compiler may swap the operands. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/haar/haar.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

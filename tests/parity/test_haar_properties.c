@@ -1,14 +1,10 @@
 /* Properties of the Haar transform that hold for every backend, on pictures of any size. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/operator_tests.h"
 
 #define SIDE_MAX 70

@@ -1,17 +1,13 @@
 /* The fast morphology, in every variant, against the serial operator: identical bytes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "gpu/gpu.h"
 #include "stages/element.h"
 #include "stages/openmp/morphology/morphology.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

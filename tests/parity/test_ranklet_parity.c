@@ -1,16 +1,12 @@
 /* The fast ranklets against the serial operator, and
  * that against counting all pairs: identical bytes. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/ranklet/ranklet.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/guarded.h"

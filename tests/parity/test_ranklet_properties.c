@@ -1,12 +1,8 @@
 /* Properties of ranklets that hold for every backend, tested on serial and openmp. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "stages/serial/ranklet.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/operator_tests.h"
 
 #define SIDE_MAX 64

@@ -5,14 +5,9 @@
  * overflows.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/context.h"
 #include "stages/openmp/contours/contours.h"
@@ -21,6 +16,7 @@
 #include "stages/openmp/haar/haar.h"
 #include "stages/openmp/morphology/morphology.h"
 #include "stages/openmp/ranklet/ranklet.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
 

@@ -1,14 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/support/caught_log.h"
+
+#include "tests/support/cmocka_prelude.h"
 
 void crn_log_catch(crn_caught_log *caught)
 {

@@ -1,14 +1,10 @@
 #include "tests/support/compare.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/images.h"
 
 static bool is_same_point(const crn_point *a, const crn_point *b)

@@ -1,11 +1,8 @@
 #include "tests/support/contours_room.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 crn_contours crn_contours_room(uint32_t points, uint32_t contours)
 {

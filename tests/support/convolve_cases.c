@@ -1,14 +1,10 @@
 #include "tests/support/convolve_cases.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "stages/serial/convolve.h"
+#include "tests/support/cmocka_prelude.h"
 
 static void pick_shape(crn_random *random, int32_t *ret_planes, int32_t *ret_height,
                        int32_t *ret_width)

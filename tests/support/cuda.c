@@ -1,11 +1,8 @@
 #include "tests/support/cuda.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 static void leave_out(const char *why)
 {

@@ -1,16 +1,12 @@
 #include "tests/support/daemon.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 void daemon_write_config(const char *folder, const char *name, const char *yaml, char ret_path[128])
 {

@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/decode.h"
+
+#include "tests/support/cmocka_prelude.h"
 
 const msgpack_object *crn_decoded_field(const msgpack_object *map, const char *key)
 {

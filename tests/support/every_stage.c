@@ -1,17 +1,13 @@
 #include "tests/support/every_stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 
 #define CLASSES 3

@@ -1,15 +1,11 @@
 #include "tests/support/golden_file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/images.h"
 
 const uint8_t *golden_bytes(golden_file *file, size_t count)

@@ -1,14 +1,11 @@
 #include "tests/support/guarded.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/images.h"
 
 #define GUARD_BYTE 0xa5

@@ -1,11 +1,9 @@
 #include "tests/support/images.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 crn_image crn_image_copy(const crn_image *image)
 {

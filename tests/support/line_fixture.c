@@ -2,19 +2,16 @@
 
 #include <errno.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 #include <zmq.h>
 
 #include "stages/base/log.h"
+#include "tests/support/cmocka_prelude.h"
 
 static void *run_line(void *argument)
 {

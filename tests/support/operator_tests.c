@@ -1,14 +1,11 @@
 #include "tests/support/operator_tests.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 crn_context *operator_contexts[OPERATOR_THREADS_MAX + 1];
 crn_random operator_noise;

@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "tests/support/decode.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/peer.h"
 
 void *crn_peer_connect(void *zmq, int type, bool little, const char *endpoint)

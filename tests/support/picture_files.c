@@ -2,15 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 #define PATHS 8
 

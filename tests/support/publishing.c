@@ -1,17 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "tests/support/peer.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/publishing.h"
 
 static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOURS};

@@ -1,12 +1,11 @@
 #include "tests/support/receiving.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
+
 #include <zmq.h>
 
 void crn_receiving_open(const char *address, crn_receiving *ret_receiving)

@@ -1,14 +1,11 @@
 #include "tests/support/recorded.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/cmocka_prelude.h"
 
 char recorded_folder[] = "/tmp/test_recorded.XXXXXX";
 char recorded_path[64], recorded_part[72];

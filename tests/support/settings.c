@@ -1,14 +1,10 @@
 #include "tests/support/settings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/config/internal.h"
+#include "tests/support/cmocka_prelude.h"
 
 static void set(const crn_param *row, const char *text, void *settings)
 {

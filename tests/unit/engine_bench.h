@@ -6,18 +6,13 @@
 #define CRN_TESTS_UNIT_ENGINE_BENCH_H
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/base/clock.h"
 #include "src/engine/engine.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/faulty_gpu.h"
 #include "tests/support/line_fixture.h"

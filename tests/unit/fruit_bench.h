@@ -5,14 +5,9 @@
 #ifndef CRN_TESTS_UNIT_FRUIT_BENCH_H
 #define CRN_TESTS_UNIT_FRUIT_BENCH_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "stages/base/clock.h"
 #include "src/fruit/fruit.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define CRN_FRUIT_MS    CRN_NS_PER_MS
 #define CRN_FRUIT_START (1000 * CRN_FRUIT_MS) /* the clock's initial value */

@@ -5,16 +5,12 @@
 #ifndef CRN_TESTS_UNIT_FRUIT_MODEL_H
 #define CRN_TESTS_UNIT_FRUIT_MODEL_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "src/fruit/fruit.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define CRN_MODEL_LANES    4
 #define CRN_MODEL_VIEWS    4

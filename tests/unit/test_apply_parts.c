@@ -1,17 +1,12 @@
 /* Parts of cernita-apply: lists of windows, the pyramid, quadrants, and conversion to greys. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tools/apply/panel.h"
 #include "tools/apply/windows.h"
 

@@ -1,16 +1,10 @@
 /* The grader's backlog is bounded, and the number of
  * possibly lost verdicts is never underestimated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <errno.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/publish/backlog.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define DOUBT_NS 1000
 

@@ -1,16 +1,11 @@
 /* The chain's runner: order, times, errors, optional steps. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "src/chain/chain.h"
 #include "stages/context.h"
+#include "tests/support/cmocka_prelude.h"
 
 /* Letters left by the stages: upper case by enqueue, lower case by finish. */
 static char trace[64];

@@ -2,18 +2,13 @@
  * Errors in a line's file: each case is a file and exactly the messages expected. Longer cases are
  * tests/data/config/bad_*.yaml, with the expected lines at their end after `#! `.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "src/config/config.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/same_config.h"
 #include "tests/unit/config_stages.h"
 

@@ -1,10 +1,4 @@
 /* The hash of the settings: over the output of --print-config, then the files that it names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/config/config.h"
+#include "tests/support/cmocka_prelude.h"
 
 static char folder[64];
 

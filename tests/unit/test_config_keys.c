@@ -1,10 +1,4 @@
 /* The tables of keys with the real stages: complete, consistent, and as documented in config/. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 #include "stages/base/log.h"
 #include "src/config/internal.h"
 #include "stages/backend.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/same_config.h"
 
 /* The problem with one row of a settings struct of that size, or NULL. */

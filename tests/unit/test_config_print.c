@@ -1,14 +1,9 @@
 /* Printing: the output loads to the same settings, and the reference names every key. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "src/config/config.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/same_config.h"
 #include "tests/unit/config_stages.h"
 

@@ -1,13 +1,9 @@
 /* Contexts: allocators, capacity, and release of memory. */
 #include "stages/context.h"
+#include "tests/support/cmocka_prelude.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* An allocator with a small capacity that counts. */
 typedef struct small_home {

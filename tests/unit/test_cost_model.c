@@ -1,12 +1,6 @@
 /* The cost model: lines through two measurements, and the cheaper option by size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "src/engine/cost_model.h"
+#include "tests/support/cmocka_prelude.h"
 
 static void a_line_goes_through_both_measurements(void **state)
 {

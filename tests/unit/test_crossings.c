@@ -1,14 +1,10 @@
 /* Sorting of crossings: same order as insertion sort, in O(n log n) comparisons for any input. */
 #include "stages/crossings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 
 enum { ROWS = 40, COLUMNS = 60, COUNT = 5000 };

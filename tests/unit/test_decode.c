@@ -2,13 +2,10 @@
  * (tools/common/messagepack_json.h, decode.h). */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tools/common/decode.h"
 
 static void put_text(msgpack_packer *packer, const char *text)

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +9,9 @@
 #include <unistd.h>
 
 #include <cairo.h>
-#include <cmocka.h>
 
 #include "src/recording/recording.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tools/tail/renderer.h"
 
 #define WIDTH  400

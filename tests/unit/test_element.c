@@ -1,15 +1,11 @@
 /* Structuring elements: members, and invalid ones. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/element.h"
+#include "tests/support/cmocka_prelude.h"
 
 /* Rows of '#' and '.', concatenated. */
 static void assert_members(crn_element_shape shape, int32_t width, int32_t height, const char *rows)

@@ -1,14 +1,10 @@
 /* Structuring elements by name and from pictures. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/element.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 
 static const crn_size size = {7, 3};

@@ -1,18 +1,12 @@
 /* The encoder: extreme values round-trip, and a message of the same size as the previous one
  * allocates nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/publish/encoder.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 
 /* Sanitizers have their own allocator, whose calls cannot

@@ -1,9 +1,5 @@
 /* Bound sockets: paths that cannot be taken over,
  * errors with hints, peers reported, nothing lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/param.h"
 #include "src/ingest/socket/endpoint.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/zmtp.h"
 
 #define PATIENCE_MS 10000

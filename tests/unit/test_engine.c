@@ -5,16 +5,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "src/engine/engine.h"
+#include "tests/support/cmocka_prelude.h"
 
 static sem_t gate;
 static atomic_int begun;

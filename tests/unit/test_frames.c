@@ -1,14 +1,8 @@
 /* The parser of ZMTP streams: memory held, limits, commands, any segmentation of the stream. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/ingest/socket/frames.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 
 #define STREAM_BYTES 4096

@@ -3,16 +3,13 @@
  * and without sleeping. Invariants: one verdict per fruit, none after its deadline, and a fair
  * share of the fruits complete.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "stages/base/clock.h"
 #include "src/fruit/fruit.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define VIEWS       4
 #define FRUITS      400 /* per lane */

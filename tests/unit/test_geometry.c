@@ -1,13 +1,10 @@
 /* Hand-made contours: measurements, nesting, and the pixels inside. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/geometry.h"
+#include "tests/support/cmocka_prelude.h"
 
 /* cmocka's own macro compares as float. */
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))

@@ -5,14 +5,11 @@
  * own seed, and CRN_CASES=1 with it repeats that one alone.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/geometry.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define H        31
 #define W        37

@@ -1,11 +1,5 @@
 /* Interaction of several contexts on one device, and of contexts with graphs captured on them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/cuda.h"
 #include "tests/support/images.h"

@@ -1,14 +1,9 @@
 /* The host operators over a device's operator table: growing contour buffers, lack of memory. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/fake_gpu.h"
 
 enum { SIDE = 220, POINTS = 1000000, CONTOURS = 100000 };

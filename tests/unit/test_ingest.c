@@ -1,9 +1,5 @@
 /* Ingest over real sockets: valid messages arrive whole,
  * invalid ones are refused, and no sender disturbs another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
 #include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/receiving.h"
 #include "tests/support/zmtp.h"
 

@@ -1,14 +1,9 @@
 /* Ingest's reports of refused messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "src/ingest/ingest.h"
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/receiving.h"
 
 static crn_receiving line; /* under test */

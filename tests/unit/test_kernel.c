@@ -1,15 +1,11 @@
 /* Kernels by name: their weights, and invalid ones. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/kernel.h"
+#include "tests/support/cmocka_prelude.h"
 
 static crn_kernel kernel;
 static crn_error error;

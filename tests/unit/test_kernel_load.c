@@ -1,16 +1,12 @@
 /* Kernels by name, from text and from pictures; errors name file, line and cure. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "stages/kernel.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 
 static const crn_size five = {5, 5};

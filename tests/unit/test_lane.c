@@ -1,13 +1,9 @@
 /* Lanes: sequence numbers distinguish loss, repetition,
  * reordering and restarts; verdicts are remembered. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "src/fruit/lane.h"
+#include "tests/support/cmocka_prelude.h"
 
 static crn_lanes *lanes;
 static crn_lane *lane;

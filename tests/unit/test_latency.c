@@ -1,15 +1,11 @@
 /* The table of latencies, the sequence check, the verdict lines (tools/tail/latency.h,
  * sequence_check.h, verdict_text.h). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tools/tail/sequence_check.h"
 #include "tools/tail/latency.h"
 #include "tools/tail/verdict_text.h"

@@ -1,15 +1,10 @@
 /* Notices that are logged at once: fruits, deadlines, epochs, and a missing grader. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/monitor/notice.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/publishing.h"
 
 #define VIEWS 6

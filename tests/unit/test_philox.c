@@ -1,12 +1,6 @@
 /* Philox4x32-10 against the authors' test vectors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "stages/philox.h"
+#include "tests/support/cmocka_prelude.h"
 
 /* Random123's known answers (kat_vectors, philox4x32 10). */
 static void test_known_answers(void **state)

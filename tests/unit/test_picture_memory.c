@@ -1,15 +1,11 @@
 /* Available memory, on machines simulated by files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "stages/picture/internal.h"
+#include "tests/support/cmocka_prelude.h"
 
 static char root[64];
 

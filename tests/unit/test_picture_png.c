@@ -1,16 +1,11 @@
 /* All varieties of PNG are read as the same planes. */
 #include <errno.h>
 #include <png.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 
 #define WIDTH   23

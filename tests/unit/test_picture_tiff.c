@@ -1,14 +1,10 @@
 /* All varieties of TIFF are read as the same planes. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <tiffio.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 
 typedef struct kind {

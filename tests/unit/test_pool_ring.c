@@ -2,15 +2,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "src/ingest/pool.h"
 #include "stages/base/ring.h"
+#include "tests/support/cmocka_prelude.h"
 
 static void pool_gives_each_slot_once(void **state)
 {

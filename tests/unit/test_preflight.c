@@ -1,17 +1,12 @@
 /* The preflight's check of devices; tests/line/test_daemon_check.c tests the rest, as a process. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/preflight.h"
 #include "stages/backend.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/fake_gpu.h"
 
 static char *faults, *notes;

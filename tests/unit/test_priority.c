@@ -2,15 +2,10 @@
  * thread's scheduling, and the thread that started them gets its own back. */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "stages/base/priority.h"
+#include "tests/support/cmocka_prelude.h"
 
 typedef struct scheduling {
     int policy, nice;

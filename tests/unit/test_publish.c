@@ -2,11 +2,6 @@
  * Verdicts through real loopback sockets: losses are always counted, no peer is waited for, and the
  * descriptors signal everything that service left to do.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -18,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/peer.h"
 #include "tests/support/publishing.h"

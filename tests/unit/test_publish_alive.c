@@ -1,14 +1,9 @@
 /* The topic `alive`: when the grader receives it, its content, and that it is never queued. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <string.h>
 
-#include <cmocka.h>
 #include <zmq.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/peer.h"
 #include "tests/support/publishing.h"

@@ -3,10 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "stages/base/log.h"
 #include "src/recording/recorder.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 /* --- a simulated disk: these functions replace libc's --- */

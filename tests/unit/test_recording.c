@@ -2,10 +2,7 @@
  * view being written. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,8 +11,7 @@
 #include <tiffio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 static void every_type_layout_and_shape_comes_back(void **state)

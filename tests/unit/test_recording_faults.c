@@ -1,10 +1,7 @@
 /* Truncated, foreign, inconsistent and damaged recordings give a one-line error and do no harm. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,8 +10,7 @@
 #include <tiffio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 
 /* A kill in the middle of a view leaves bytes that no page refers to. */

@@ -1,16 +1,10 @@
 /* The result store: results are preserved, blocks are reused, a full store reports so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/publish/result_store.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define DEFECTS_MAX 300
 #define POINTS_MAX  20000

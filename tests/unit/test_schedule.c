@@ -1,12 +1,8 @@
 /* The queue of views: which runs next, which gives up its slot, estimated costs. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "src/fruit/schedule.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define NOW   1000 /* the tests' unit is one ns */
 #define BRIEF 50

@@ -1,14 +1,11 @@
 /* The stage `contours`, from maps to defects, over the serial operator. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/stage.h"
+#include "tests/support/cmocka_prelude.h"
 
 #define POINTS 65536
 #define COUNT  8192

@@ -3,16 +3,12 @@
  * their parameters and add one to their input, so that the path of the maps can be traced.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/element.h"
 #include "stages/kernel.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 #include "tests/support/settings.h"
 

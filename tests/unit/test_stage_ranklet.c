@@ -5,14 +5,10 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 #include "tests/support/random.h"
 #include "tests/support/settings.h"

@@ -1,9 +1,6 @@
 /* The synthesiser: the same seed gives the same bytes, and the maps resemble a CNN's. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "stages/classes.h"
 #include "stages/image.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"
 #include "tools/synth/scene.h"
 

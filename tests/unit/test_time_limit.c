@@ -4,18 +4,14 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/backend.h"
 #include "stages/context.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/contours_room.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"

@@ -1,17 +1,12 @@
 /* Checks of a view's values: the class and reason reported
  * and the text; and detection of a CNN that hangs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "src/fruit/values.h"
 #include "tests/support/caught_log.h"
+#include "tests/support/cmocka_prelude.h"
 
 enum { HEIGHT = 9, WIDTH = 11, CLASSES = 4, PIXELS = HEIGHT * WIDTH, ELEMENTS = PIXELS * CLASSES };
 

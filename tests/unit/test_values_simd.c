@@ -1,15 +1,10 @@
 /* Simultaneous copy and check of values, on every target, against a scalar definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "stages/openmp/values/values.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/guarded.h"
 #include "tests/support/operator_tests.h"
 

@@ -1,17 +1,12 @@
 /* Textures in a verdict: listed with their defects, and present only if a stage made them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 #include <yajl/yajl_tree.h>
 
 #include "src/publish/verdict.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 
 static uint32_t two(const void *settings)

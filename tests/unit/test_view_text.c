@@ -2,16 +2,11 @@
  * (tools/common/decode.h) and formatted as text (view_text.h). */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/cmocka_prelude.h"
 #include "tools/tail/view_text.h"
 
 #define HEAD                                                                                       \

@@ -1,14 +1,9 @@
 /* The view message's bytes: the position of each field, and the reasons for refusal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "src/ingest/wire.h"
 #include "tests/support/bad_messages.h"
+#include "tests/support/cmocka_prelude.h"
 
 static const crn_wire_rules rules = {
     .max_bytes = 1 << 20, .channels = 3, .views = 16, .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d)};

@@ -5,24 +5,19 @@
 #ifndef CRN_TESTS_UNIT_VERDICT_BENCH_H
 #define CRN_TESTS_UNIT_VERDICT_BENCH_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <msgpack.h>
 #include <yajl/yajl_tree.h>
 
 #include "stages/base/clock.h"
 #include "src/publish/verdict.h"
 #include "stages/backend.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 
 #define CRN_VERDICT_VIEWS 4
