@@ -11,6 +11,7 @@
 #ifndef CRN_GPU_GPU_H
 #define CRN_GPU_GPU_H
 
+#include "stages/base/api.h"
 #include "stages/context.h"
 
 /* Number of timing events of a context: crn_gpu.mark and elapsed. */
@@ -88,18 +89,18 @@ typedef struct crn_gpu {
  * @param ret_why set to the reason (static) if there is no backend
  * @return the CUDA backend; NULL if this build or this machine has no usable device
  */
-const crn_gpu *crn_gpu_get(const char **ret_why);
+CRN_API const crn_gpu *crn_gpu_get(const char **ret_why);
 
 /* Text for a negative errno of these functions, with the cure where there is a specific one
  * (static, or strerror's). */
-const char *crn_gpu_strerror(int error);
+CRN_API const char *crn_gpu_strerror(int error);
 
 /*
  * Polls until all work is done; spins for the first 50 us, then sleeps between polls.
  *
  * @return 0, the device's error, or -ETIMEDOUT after limit_ns
  */
-int crn_gpu_wait(const crn_gpu *gpu, crn_context *context, int64_t limit_ns);
+CRN_API int crn_gpu_wait(const crn_gpu *gpu, crn_context *context, int64_t limit_ns);
 
 /*
  * The operators on images in host memory, with any context: they upload, run on device 0, download,
@@ -118,6 +119,6 @@ typedef struct crn_gpu_times {
  * @param ret_times set to those of the last crn_gpu_ops operator with that context
  * @return 0, or -EINVAL if there was none
  */
-int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times);
+CRN_API int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CRN_STAGES_BACKEND_H
 #define CRN_STAGES_BACKEND_H
 
+#include "stages/base/api.h"
 #include "stages/ops.h"
 
 typedef enum crn_backend {
@@ -12,9 +13,9 @@ typedef enum crn_backend {
 } crn_backend;
 
 /* "auto", "serial", "openmp", "cuda", NULL; indexed by crn_backend. */
-extern const char *const crn_backend_names[];
+CRN_API extern const char *const crn_backend_names[];
 
 /* The operator table of a backend (static), or NULL with *ret_why set to the reason (static). */
-const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why);
+CRN_API const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why);
 
 #endif

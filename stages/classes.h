@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 
@@ -18,7 +18,7 @@ typedef struct crn_classes {
 } crn_classes;
 
 /* FNV-1a 64 of the names joined by '\n': the view message's class_set. */
-uint64_t crn_classes_hash(const crn_classes *classes);
+CRN_API uint64_t crn_classes_hash(const crn_classes *classes);
 
 CRN_C_END
 

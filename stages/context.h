@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stages/base/api.h"
 #include "stages/ops.h"
 
 /* Allocator of a context's scratch memory. `owner` is the pointer given
@@ -34,7 +35,7 @@ int32_t crn_context_views(const crn_context *context);
 
 /* Incremented whenever scratch memory was reallocated: addresses in it that were stored under an
  * earlier generation are invalid. */
-uint32_t crn_context_generation(const crn_context *context);
+CRN_API uint32_t crn_context_generation(const crn_context *context);
 
 /* Increments the generation: for an allocator that frees other memory whose addresses
  * were stored. */

@@ -2,16 +2,17 @@
 #ifndef CRN_STAGES_ELEMENT_H
 #define CRN_STAGES_ELEMENT_H
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
 #include "stages/ops.h"
 
 /* True if pixel (x, y), counted from the element's top left, is a member. (0, 0) <= (x, y)
  * < size. */
-bool crn_element_has(const crn_element *element, int32_t x, int32_t y);
+CRN_API bool crn_element_has(const crn_element *element, int32_t x, int32_t y);
 
 /* 0, or -EINVAL if operators cannot use the element on pictures of that type. */
-int crn_element_check(const crn_element *element, crn_type type);
+CRN_API int crn_element_check(const crn_element *element, crn_type type);
 
 /* An element that contains its arrays, so that it may be copied. */
 typedef struct crn_element_loaded {
@@ -29,10 +30,10 @@ typedef struct crn_element_loaded {
  * @param non_flat the picture's values are the heights of its members
  * @return 0, or negative errno with one clause in *error that names the file
  */
-int crn_element_load(const char *text, crn_size size, bool non_flat,
-                     crn_element_loaded *ret_element, crn_error *error);
+CRN_API int crn_element_load(const char *text, crn_size size, bool non_flat,
+                             crn_element_loaded *ret_element, crn_error *error);
 
 /* The element in the form that operators take; it points into `loaded`, which must outlive it. */
-crn_element crn_element_of(const crn_element_loaded *loaded);
+CRN_API crn_element crn_element_of(const crn_element_loaded *loaded);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 
@@ -43,7 +43,7 @@ static inline size_t crn_type_bytes(crn_type type)
 }
 
 /* "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
-const char *crn_type_say(crn_type type);
+CRN_API const char *crn_type_say(crn_type type);
 
 /* An image descriptor over dense memory in the given layout. The caller keeps the memory. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
@@ -99,10 +99,10 @@ static inline bool crn_image_is_dense(const crn_image *image)
 }
 
 /* binary16 to f32, exactly (subnormals, infinities and NaN included). */
-float crn_f16_to_f32(uint16_t half);
+CRN_API float crn_f16_to_f32(uint16_t half);
 
 /* One element as f32: u8 and u16 by their integer value, f16 converted. */
-float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
+CRN_API float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
 CRN_C_END
 

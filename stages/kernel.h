@@ -2,6 +2,7 @@
 #ifndef CRN_STAGES_KERNEL_H
 #define CRN_STAGES_KERNEL_H
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
 #include "stages/ops.h"
@@ -18,11 +19,12 @@ typedef struct crn_kernel {
  * k^2), edge (all -1, centre k^2 - 1), of any odd size k; emboss (-2 -1 0, -1 1 1, 0 1 2), sobel-x
  * and sobel-y (as OpenCV's), of size 3.
  */
-extern const char *const crn_kernel_names[];
+CRN_API extern const char *const crn_kernel_names[];
 
 /* Makes a predefined kernel; `size` must be square and odd. 0; -ENOENT: unknown name; -EINVAL: size
  * not supported by that kernel. Errors put one clause into *error. */
-int crn_kernel_make(const char *name, crn_size size, crn_kernel *ret_kernel, crn_error *error);
+CRN_API int crn_kernel_make(const char *name, crn_size size, crn_kernel *ret_kernel,
+                            crn_error *error);
 
 /*
  * @param text a predefined name, or the path of a file: rows of numbers (separated by
@@ -30,6 +32,7 @@ int crn_kernel_make(const char *name, crn_size size, crn_kernel *ret_kernel, crn
  * @param size of a predefined kernel; a file has its own
  * @return 0, or negative errno with one clause in *error that names file, line and cause
  */
-int crn_kernel_load(const char *text, crn_size size, crn_kernel *ret_kernel, crn_error *error);
+CRN_API int crn_kernel_load(const char *text, crn_size size, crn_kernel *ret_kernel,
+                            crn_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef CRN_STAGES_OPS_H
 #define CRN_STAGES_OPS_H
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "stages/image.h"
 #include "stages/result.h"
 
@@ -26,12 +26,12 @@ typedef struct crn_context crn_context;
  * @param ret_context set to a new context, which the caller owns
  * @return 0, -EINVAL or -ENOMEM
  */
-int crn_context_create(int32_t threads, crn_context **ret_context);
+CRN_API int crn_context_create(int32_t threads, crn_context **ret_context);
 
 /* Frees *context and sets it to NULL; NULL is allowed. */
-void crn_context_free(crn_context **context);
+CRN_API void crn_context_free(crn_context **context);
 
-int32_t crn_context_threads(const crn_context *context);
+CRN_API int32_t crn_context_threads(const crn_context *context);
 
 /*
  * Returns scratch buffer `slot`: at least `bytes` long, 64-byte aligned, contents undefined, valid
@@ -42,7 +42,7 @@ int32_t crn_context_threads(const crn_context *context);
  * @return NULL if the memory cannot be allocated
  */
 #define CRN_SCRATCH_SLOTS 24
-void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes);
+CRN_API void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes);
 
 typedef enum crn_connectivity {
     CRN_CONNECT_LOW,  /* at a saddle the low values are connected (skimage's default) */
@@ -95,7 +95,7 @@ typedef int crn_contours_fn(crn_context *context, const crn_contours_params *par
                             const crn_image *in, crn_contours *out);
 
 crn_contours_fn crn_contours_serial;
-crn_contours_fn crn_contours_openmp;
+CRN_API crn_contours_fn crn_contours_openmp;
 
 /*
  * Morphology: erosion, dilation and their combinations, with the semantics of scipy.ndimage (OpenCV
@@ -156,7 +156,7 @@ typedef int crn_morphology_fn(crn_context *context, const crn_morphology_params 
                               const crn_image *in, crn_image *out);
 
 crn_morphology_fn crn_morphology_serial;
-crn_morphology_fn crn_morphology_openmp;
+CRN_API crn_morphology_fn crn_morphology_openmp;
 
 /*
  * Convolution in the image-processing sense, that is, a correlation: the kernel is not flipped and
@@ -193,7 +193,7 @@ typedef int crn_convolve_fn(crn_context *context, const crn_convolve_params *par
                             const crn_image *in, crn_image *out);
 
 crn_convolve_fn crn_convolve_serial;
-crn_convolve_fn crn_convolve_openmp;
+CRN_API crn_convolve_fn crn_convolve_openmp;
 
 /*
  * Orthonormal 2D Haar transform with PyWavelets' signs, in quadrant layout: each level transforms
@@ -224,7 +224,7 @@ typedef struct crn_haar_params {
 } crn_haar_params;
 
 /* ceil(log2(max(height, width))). */
-int32_t crn_haar_levels_max(int32_t height, int32_t width);
+CRN_API int32_t crn_haar_levels_max(int32_t height, int32_t width);
 
 /*
  * @param in u8 or f32, any strides
@@ -234,7 +234,7 @@ typedef int crn_haar_fn(crn_context *context, const crn_haar_params *params, con
                         crn_image *out);
 
 crn_haar_fn crn_haar_serial;
-crn_haar_fn crn_haar_openmp;
+CRN_API crn_haar_fn crn_haar_openmp;
 
 /*
  * Ranklets (Smeraldi, ICPR 2002): for every window position, the Wilcoxon statistic of one half of
@@ -263,7 +263,7 @@ typedef int crn_ranklet_fn(crn_context *context, const crn_ranklet_params *param
                            const crn_image *in, crn_image *out);
 
 crn_ranklet_fn crn_ranklet_serial;
-crn_ranklet_fn crn_ranklet_openmp;
+CRN_API crn_ranklet_fn crn_ranklet_openmp;
 
 /*
  * Diamond-square (Fournier, Fussell, Carpenter 1982): a fractal field of side 2^exponent + 1,
@@ -298,7 +298,7 @@ typedef int crn_diamond_square_fn(crn_context *context, const crn_diamond_square
                                   crn_image *out);
 
 crn_diamond_square_fn crn_diamond_square_serial;
-crn_diamond_square_fn crn_diamond_square_openmp;
+CRN_API crn_diamond_square_fn crn_diamond_square_openmp;
 
 /* Converts binary16 to f32 exactly (crn_f16_to_f32). No operator of the chain, but it must run
  * where the images are stored. in: f16. out: f32 of the same size; both dense and of the

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 

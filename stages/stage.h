@@ -11,7 +11,7 @@
 #ifndef CRN_STAGES_STAGE_H
 #define CRN_STAGES_STAGE_H
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
 #include "stages/classes.h"
@@ -84,7 +84,7 @@ int crn_job_widen(crn_job *job);
 extern const crn_stage *const crn_stages[];
 
 /* The stage of that name, or NULL. */
-const crn_stage *crn_stage_find(const char *name);
+CRN_API const crn_stage *crn_stage_find(const char *name);
 
 CRN_C_END
 

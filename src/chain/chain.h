@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "stages/base/api.h"
 #include "src/chain/judgement.h"
 #include "src/config/config.h"
 #include "stages/image.h"
@@ -35,17 +36,17 @@ typedef struct crn_recent {
     int64_t ns[CRN_RECENT];
 } crn_recent;
 
-void crn_recent_add(crn_recent *recent, int64_t ns);
+CRN_API void crn_recent_add(crn_recent *recent, int64_t ns);
 
 /*
  * Records that the step was skipped because of its recent cost. CRN_RECENT skips in a row reset the
  * samples, so that the step runs and is measured again: an estimate taken while the machine was
  * stalled would otherwise never be corrected, and the step would stay skipped for good.
  */
-void crn_recent_skip(crn_recent *recent);
+CRN_API void crn_recent_skip(crn_recent *recent);
 
 /* 99th percentile; with fewer than 200 samples at most the second largest. */
-int64_t crn_recent_p99_ns(const crn_recent *recent);
+CRN_API int64_t crn_recent_p99_ns(const crn_recent *recent);
 
 /* Result of the enqueue halves that a device ran for one view. */
 typedef struct crn_device_result {
@@ -59,8 +60,8 @@ typedef struct crn_device_result {
 } crn_device_result;
 
 /* `config` (resolved) and `ops` must outlive the chain. Returns 0 or a negative errno. */
-int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain);
-void crn_chain_free(crn_chain **chain);
+CRN_API int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain);
+CRN_API void crn_chain_free(crn_chain **chain);
 
 /*
  * Runs every step. `defects` (the caller's arrays) is overwritten; *ret_judgement receives the
@@ -69,8 +70,8 @@ void crn_chain_free(crn_chain **chain);
  * Returns 0, the negative errno of the step that failed, or -ETIME if input->deadline_ns passed or
  * *input->cancelled was set while a step ran; that step then ends within a few milliseconds.
  */
-int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
-                  crn_judgement *ret_judgement);
+CRN_API int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
+                          crn_judgement *ret_judgement);
 
 /*
  * Runs only the finish halves, on the contours that a device computed and on the view's maps in
@@ -78,21 +79,22 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
  * view of `done`. Returns as crn_chain_run, or -EOVERFLOW if contours or points exceeded the
  * limits: the view must then run whole.
  */
-int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_device_result *done,
-                     crn_defects *defects, crn_judgement *ret_judgement);
+CRN_API int crn_chain_finish(crn_chain *chain, const crn_chain_input *input,
+                             const crn_device_result *done, crn_defects *defects,
+                             crn_judgement *ret_judgement);
 
 /* Measures the duration of the enqueue halves on this view, which is the work that a device takes
  * over. Returns 0 or the errno of the step that failed. */
-int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns);
+CRN_API int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns);
 
 /* Finds the view's contours by their plane numbers; call it
  * before any view of the batch is finished. */
-void crn_device_result_find(crn_device_result *done, int32_t channels);
+CRN_API void crn_device_result_find(crn_device_result *done, int32_t channels);
 
 /* Bytes that one chain reserves for results; part of the memory that --check reports. */
-size_t crn_chain_bytes(const crn_config *config);
+CRN_API size_t crn_chain_bytes(const crn_config *config);
 
 /* Upper bound, in bytes, of one view's results under the limits: defects, points, textures. */
-size_t crn_chain_view_bytes(const crn_config *config);
+CRN_API size_t crn_chain_view_bytes(const crn_config *config);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "src/config/config.h"
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 

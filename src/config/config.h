@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
 #include "stages/classes.h"
@@ -93,32 +93,32 @@ typedef struct crn_config {
  * reported as a line, if it cannot be read. *ret_config is unchanged on failure; crn_config_done
  * frees what it owns.
  */
-int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
+CRN_API int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
 
 /* The same from memory; `file` is the name that messages use. */
-int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
-                     crn_config *ret_config);
+CRN_API int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
+                             crn_config *ret_config);
 
 /*
  * Frees the steps' settings and leaves a chain without steps; NULL and a zeroed config are allowed.
  * A config copied by assignment shares its settings with the original: call this for only one of
  * them.
  */
-void crn_config_done(crn_config *config);
+CRN_API void crn_config_done(crn_config *config);
 
 /* Deep copy, with its own settings. Returns 0 or -ENOMEM. */
-int crn_config_copy(const crn_config *config, crn_config *ret_copy);
+CRN_API int crn_config_copy(const crn_config *config, crn_config *ret_copy);
 
 /* Upper bound on the textures (result.h) that one defect gets from all steps of the chain. */
-uint32_t crn_config_textures(const crn_config *config);
+CRN_API uint32_t crn_config_textures(const crn_config *config);
 
 /* Replaces the zeros that mean "chosen for this machine": workers = cores - 1 (at least 1), threads
  * = cores / workers (at least 1), slots = 4 x workers + 16. */
-void crn_config_resolve(crn_config *config, int32_t cores);
+CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
 
 /* Prints all settings, defaults included, as a YAML file that
  * crn_config_load reads back to the same settings. */
-void crn_config_print(const crn_config *config, FILE *out);
+CRN_API void crn_config_print(const crn_config *config, FILE *out);
 
 /*
  * FNV-1a 64 of the output of crn_config_print, followed by the bytes of the files that the settings
@@ -126,11 +126,11 @@ void crn_config_print(const crn_config *config, FILE *out);
  * crn_config_resolve, which replaces zeros with this machine's numbers. Returns 0, -ENOMEM, or the
  * errno with which a file could not be read again, with its name in *error.
  */
-int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error);
+CRN_API int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error);
 
 /* Prints the reference of all keys as a Markdown table (key, default, range
  * or choices, meaning), stages included. */
-void crn_config_print_reference(FILE *out);
+CRN_API void crn_config_print_reference(FILE *out);
 
 CRN_C_END
 

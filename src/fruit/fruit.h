@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "src/chain/judgement.h"
 #include "src/config/config.h"
 #include "src/fruit/lane.h"

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "src/ingest/refusal.h"
 #include "src/ingest/wire.h"
 

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "src/ingest/wire.h"
 
 CRN_C_BEGIN

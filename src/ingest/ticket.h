@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "src/config/config.h"
 
 CRN_C_BEGIN

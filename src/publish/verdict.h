@@ -92,7 +92,7 @@
 #ifndef CRN_SRC_PUBLISH_VERDICT_H
 #define CRN_SRC_PUBLISH_VERDICT_H
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 #include "src/publish/encoder.h"
 #include "src/fruit/fruit.h"
 #include "src/publish/result_store.h"

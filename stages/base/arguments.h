@@ -5,6 +5,7 @@
 
 #include <getopt.h>
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 
 /*
@@ -12,7 +13,7 @@
  * with the line to print after the program's name, cure included. `short_options` and `options` as
  * getopt_long takes them; argv is not permuted.
  */
-int crn_arguments_check(const char *program, char *const argv[], const char *short_options,
-                        const struct option *options, crn_error *error);
+CRN_API int crn_arguments_check(const char *program, char *const argv[], const char *short_options,
+                                const struct option *options, crn_error *error);
 
 #endif

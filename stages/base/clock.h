@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "stages/base/api.h"
+
 #define CRN_NS_PER_US INT64_C(1000)
 #define CRN_NS_PER_MS INT64_C(1000000)
 #define CRN_NS_PER_S  INT64_C(1000000000)
@@ -13,9 +15,9 @@
 #define CRN_NEVER_NS INT64_MAX
 
 /* Nanoseconds on CLOCK_MONOTONIC. */
-int64_t crn_now_ns(void);
+CRN_API int64_t crn_now_ns(void);
 
 /* Nanoseconds since 1970 on CLOCK_REALTIME. */
-int64_t crn_realtime_ns(void);
+CRN_API int64_t crn_realtime_ns(void);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef CRN_STAGES_BASE_ERROR_H
 #define CRN_STAGES_BASE_ERROR_H
 
-#include "stages/base/cplusplus.h"
+#include "stages/base/api.h"
 
 CRN_C_BEGIN
 
@@ -17,8 +17,8 @@ typedef struct crn_error {
 
 /* Formats the line (error may be NULL) and returns `code`, to allow `return crn_error_set(e,
  * -EINVAL, …)`. */
-__attribute__((format(printf, 3, 4))) int crn_error_set(crn_error *error, int code,
-                                                        const char *format, ...);
+CRN_API __attribute__((format(printf, 3, 4))) int crn_error_set(crn_error *error, int code,
+                                                                const char *format, ...);
 
 CRN_C_END
 

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "stages/base/api.h"
+
 typedef enum crn_log_level {
     CRN_LOG_ERROR,
     CRN_LOG_WARNING,
@@ -13,10 +15,11 @@ typedef enum crn_log_level {
 } crn_log_level;
 
 /* Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
-void crn_log_set_level(crn_log_level level);
+CRN_API void crn_log_set_level(crn_log_level level);
 
 /* Logs one line; thread-safe. */
-__attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format, ...);
+CRN_API __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format,
+                                                           ...);
 
 /* Rate limit for one kind of message: at most one line per second. Returns false while the last
  * line is younger than that. *ret_held is the number of events suppressed since the last line. A
@@ -26,10 +29,10 @@ typedef struct crn_log_gate {
     uint64_t held;
 } crn_log_gate;
 
-_Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
+CRN_API _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
 
 /* Suffix for such a line: "; 3 more like it were not logged", or empty if none were suppressed. */
 #define CRN_LOG_HELD_BYTES 64
-const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
+CRN_API const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
 
 #endif

@@ -2,9 +2,11 @@
 #ifndef CRN_STAGES_BASE_MALLOC_TUNING_H
 #define CRN_STAGES_BASE_MALLOC_TUNING_H
 
+#include "stages/base/api.h"
+
 /* A view is a few megabytes and libzmq allocates a buffer for each. Keeping these in the heap
  * instead of mapping and unmapping them keeps their pages resident, which saves a page fault per 4
  * KiB received. Call before any thread is started. */
-void crn_malloc_keep_pages(void);
+CRN_API void crn_malloc_keep_pages(void);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 
 typedef struct crn_new_file {
@@ -18,22 +19,22 @@ typedef struct crn_new_file {
 
 /* Creates an empty file in the folder of `path`, which must outlive *ret_file. 0, or negative errno
  * with one line in *error. */
-int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error);
+CRN_API int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error);
 
 /* Opens file->stream for text; failed writes are reported by finish. 0, or negative errno with one
  * line in *error. */
-int crn_new_file_stream(crn_new_file *file, crn_error *error);
+CRN_API int crn_new_file_stream(crn_new_file *file, crn_error *error);
 
 /* Moves the file to its path, replacing what was there, and closes it. 0, or negative errno with
  * one line in *error; there is then no new file. */
-int crn_new_file_finish(crn_new_file *file, crn_error *error);
+CRN_API int crn_new_file_finish(crn_new_file *file, crn_error *error);
 
 /* Makes SIGINT, SIGTERM and SIGHUP remove the file that was opened last, if it has a name and is
  * not finished, before their default action ends the program. Only for programs that have nothing
  * else to do at these signals and write one file at a time. */
-void crn_new_file_remove_at_signals(void);
+CRN_API void crn_new_file_remove_at_signals(void);
 
 /* Closes the file and removes it if it is not finished; a zeroed struct is allowed. */
-void crn_new_file_drop(crn_new_file *file);
+CRN_API void crn_new_file_drop(crn_new_file *file);
 
 #endif

@@ -11,12 +11,14 @@
 
 #include <stdbool.h>
 
+#include "stages/base/api.h"
+
 /* True if this process may use real-time scheduling; tested once. */
-bool crn_priority_is_real_time(void);
+CRN_API bool crn_priority_is_real_time(void);
 
 /* Sets the calling thread's priority: as the line's thread, or as a worker. */
-void crn_priority_raise(void);
-void crn_priority_step_back(void);
+CRN_API void crn_priority_raise(void);
+CRN_API void crn_priority_step_back(void);
 
 /* A thread's scheduling before crn_priority_begin_io(). */
 typedef struct crn_priority_saved {
@@ -28,7 +30,7 @@ typedef struct crn_priority_saved {
 /* Between the two calls the calling thread is scheduled as libzmq's I/O threads shall be, and
  * threads that it starts inherit that. Nothing changes if this process may not (CAP_SYS_NICE or
  * RLIMIT_NICE of 40). */
-crn_priority_saved crn_priority_begin_io(void);
-void crn_priority_end_io(const crn_priority_saved *saved);
+CRN_API crn_priority_saved crn_priority_begin_io(void);
+CRN_API void crn_priority_end_io(const crn_priority_saved *saved);
 
 #endif

@@ -4,13 +4,14 @@
 
 #include <sys/stat.h>
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 
 /* The kind of a file by its st_mode, with article: "a folder", "a pipe", "a device". */
-const char *crn_file_kind(mode_t mode);
+CRN_API const char *crn_file_kind(mode_t mode);
 
 /* Opens a regular file for reading, without blocking on any other kind. A /proc file that has no
  * data fails to be read with EAGAIN. The descriptor, or negative errno with one line in *error. */
-int crn_regular_open(const char *path, crn_error *error);
+CRN_API int crn_regular_open(const char *path, crn_error *error);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "stages/base/api.h"
+
 /* The two counters are on separate cache lines, to avoid false sharing. */
 typedef struct crn_ring {
     void **items;
@@ -15,13 +17,13 @@ typedef struct crn_ring {
 } crn_ring;
 
 /* Capacity is rounded up to a power of two. 0, -EINVAL, -ENOMEM. */
-int crn_ring_init(crn_ring *ring, uint32_t capacity);
-void crn_ring_done(crn_ring *ring);
+CRN_API int crn_ring_init(crn_ring *ring, uint32_t capacity);
+CRN_API void crn_ring_done(crn_ring *ring);
 
 /* 0, or -EAGAIN when full. */
-int crn_ring_push(crn_ring *ring, void *item);
+CRN_API int crn_ring_push(crn_ring *ring, void *item);
 
 /* The oldest item, or NULL when empty. */
-void *crn_ring_pop(crn_ring *ring);
+CRN_API void *crn_ring_pop(crn_ring *ring);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef CRN_STAGES_OPENMP_SIMD_H
 #define CRN_STAGES_OPENMP_SIMD_H
 
+#include "stages/base/api.h"
+
 typedef enum crn_target {
     CRN_BASELINE, /* the x86-64 baseline: SSE2 */
     CRN_AVX2,     /* Haswell: AVX2, FMA, BMI2 */
@@ -11,7 +13,7 @@ typedef enum crn_target {
 } crn_target;
 
 /* The best target of this processor; all below it run as well. */
-crn_target crn_target_best(void);
+CRN_API crn_target crn_target_best(void);
 
 /* In a *_simd.c: expands to name_baseline, name_avx2 or name_avx512. */
 #define CRN_TARGETED_2(name, target) name##_##target

@@ -8,6 +8,7 @@
 #ifndef CRN_STAGES_PICTURE_PICTURE_H
 #define CRN_STAGES_PICTURE_PICTURE_H
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/image.h"
 
@@ -29,19 +30,19 @@ typedef struct crn_picture {
 
 /* Reads the header only: the same fields without memory (data NULL; type and planes of alpha are
  * not 0 if there is one). 0, or negative errno with one line in *error. */
-int crn_picture_probe(const char *path, crn_picture *ret_picture, crn_error *error);
+CRN_API int crn_picture_probe(const char *path, crn_picture *ret_picture, crn_error *error);
 
 /* Reads the whole file. -ENOMEM comes with the amount of memory needed. The caller
  * frees *ret_picture. */
-int crn_picture_read(const char *path, crn_picture *ret_picture, crn_error *error);
+CRN_API int crn_picture_read(const char *path, crn_picture *ret_picture, crn_error *error);
 
 /* Allocates a zeroed picture, interleaved if it has one page of several samples. 0, -EINVAL (a
  * number below 1, no type) or -ENOMEM. */
-int crn_picture_create(crn_type type, int32_t pages, int32_t samples, int32_t height, int32_t width,
-                       crn_picture *ret_picture);
+CRN_API int crn_picture_create(crn_type type, int32_t pages, int32_t samples, int32_t height,
+                               int32_t width, crn_picture *ret_picture);
 
 /* Frees the memory it owns and zeroes it; NULL and a zeroed picture are allowed. */
-void crn_picture_free(crn_picture *picture);
+CRN_API void crn_picture_free(crn_picture *picture);
 
 /*
  * Writes a picture in the format of the name's extension: .tif, .tiff or .png (u8 and u16, one page
@@ -49,11 +50,11 @@ void crn_picture_free(crn_picture *picture);
  * image, alpha and alpha_associated are read; image and alpha may have any strides and owner. 0, or
  * negative errno with one line in *error.
  */
-int crn_picture_write(const char *path, const crn_picture *picture, crn_error *error);
+CRN_API int crn_picture_write(const char *path, const crn_picture *picture, crn_error *error);
 
 /* 0 if crn_picture_write can write a picture of that shape (data are not read) under that name,
  * else -EINVAL with one line in *error: to check before long work. */
-int crn_picture_writable(const char *path, const crn_picture *picture, crn_error *error);
+CRN_API int crn_picture_writable(const char *path, const crn_picture *picture, crn_error *error);
 
 /*
  * Page-by-page writer for results larger than memory: a TIFF whose pages may differ in size and
@@ -65,25 +66,25 @@ int crn_picture_writable(const char *path, const crn_picture *picture, crn_error
  */
 typedef struct crn_picture_writer crn_picture_writer;
 
-int crn_picture_writer_open(const char *path, uint64_t bytes_expected,
-                            crn_picture_writer **ret_writer, crn_error *error);
+CRN_API int crn_picture_writer_open(const char *path, uint64_t bytes_expected,
+                                    crn_picture_writer **ret_writer, crn_error *error);
 
 /* description: the ImageDescription of the first page that this call appends, or NULL. After a
  * failure the writer can only be freed. */
-int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image, bool together,
-                              const char *description, crn_error *error);
-int crn_picture_writer_finish(crn_picture_writer *writer, crn_error *error);
+CRN_API int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image,
+                                      bool together, const char *description, crn_error *error);
+CRN_API int crn_picture_writer_finish(crn_picture_writer *writer, crn_error *error);
 
 /* Frees *writer and sets it to NULL; *writer may be NULL. */
-void crn_picture_writer_free(crn_picture_writer **writer);
+CRN_API void crn_picture_writer_free(crn_picture_writer **writer);
 
 /* Memory available without swapping: the kernel's estimate, or what the process's cgroups leave of
  * it if that is less. UINT64_MAX if unknown. */
-uint64_t crn_memory_available_bytes(void);
+CRN_API uint64_t crn_memory_available_bytes(void);
 
 #define CRN_BYTES_TEXT 16
 
 /* Human-readable: 512 bytes, 1.5 KiB, 23 GiB, 3.6 TiB. Returns `text`. */
-const char *crn_bytes_say(uint64_t bytes, char text[CRN_BYTES_TEXT]);
+CRN_API const char *crn_bytes_say(uint64_t bytes, char text[CRN_BYTES_TEXT]);
 
 #endif

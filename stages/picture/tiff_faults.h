@@ -4,11 +4,12 @@
 
 #include <tiffio.h>
 
+#include "stages/base/api.h"
 #include "stages/base/error.h"
 
 /* Files opened with these options store their first error in *first_error, if that is empty, and
  * their last warning in *last_warning (NULL: discarded). Both must outlive the file. */
-void crn_tiff_keep_faults(TIFFOpenOptions *options, crn_error *first_error,
-                          crn_error *last_warning);
+CRN_API void crn_tiff_keep_faults(TIFFOpenOptions *options, crn_error *first_error,
+                                  crn_error *last_warning);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 #define CRN_STAGES_SERIAL_DIAMOND_SQUARE_H
 
+#include "stages/base/api.h"
 #include "stages/ops.h"
 
 /* The values are the last word of Philox's counter. */
@@ -21,8 +22,8 @@ int crn_diamond_square_check(const crn_diamond_square_params *params, const crn_
 float crn_diamond_square_amplitude(double roughness, int32_t level);
 
 /* Noise of the i-th point of row j made in one phase of a level. */
-float crn_diamond_square_noise(uint64_t seed, int32_t level, crn_diamond_square_phase phase,
-                               int32_t i, int32_t j, float amplitude);
+CRN_API float crn_diamond_square_noise(uint64_t seed, int32_t level, crn_diamond_square_phase phase,
+                                       int32_t i, int32_t j, float amplitude);
 
 /* Value of the corner i, j = 0, 1. */
 float crn_diamond_square_corner(uint64_t seed, int32_t i, int32_t j);

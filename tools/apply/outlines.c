@@ -187,7 +187,7 @@ static int copy_out(cairo_surface_t *surface, int32_t width, int32_t height,
 int crn_outlines_draw(const char *path, const crn_picture *picture, const crn_contours *contours,
                       int32_t scale, crn_error *error)
 {
-    int32_t width, height;
+    int32_t width = 0, height = 0;
     int r = crn_outlines_size(path, picture, scale, &width, &height, error);
     if (r < 0)
         return r;

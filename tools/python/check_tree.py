@@ -7,6 +7,7 @@ Prints a line per fault, `FILE:LINE: what; what to do`, and exits 1 when there w
 """
 import argparse
 import collections
+import json
 import pathlib
 import re
 import subprocess
@@ -14,6 +15,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
+FUNCTION_LINES_MAX = 80
+ARGUMENTS_MAX = 9
 SOURCES = (".c", ".h", ".cu", ".cuh", ".cpp")
 HEADERS = (".h", ".cuh")
 
@@ -133,6 +136,31 @@ def check_sizes(paths):
                 yield f"{path}: {lines} lines; {LINES_MAX} is the limit: split it"
 
 
+def arguments(signature):
+    """How many a C function with this signature, `(int a, void (*b)(int, int))`, takes."""
+    inner, depth, count = signature[1:-1].strip(), 0, 1
+    for character in inner:
+        depth += (character in "([<") - (character in ")]>")
+        count += character == "," and depth == 0
+    return count if inner not in ("", "void") else 0
+
+
+def check_functions(paths):
+    """Lengths and arguments, as universal-ctags sees them."""
+    listed = subprocess.run(["ctags", "--output-format=json", "--fields=+neS", "--langmap=C:.c.h.cu.cuh", "--kinds-C=f",
+                             "-f", "-", "-L", "-"], input="\n".join(path for path in paths if path.endswith(SOURCES)),
+                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        found = json.loads(line)
+        where = f"{found['path']}:{found['line']}: {found['name']}"
+        length = found.get("end", found["line"]) - found["line"] + 1
+        count = arguments(found.get("signature", "()"))
+        if length > FUNCTION_LINES_MAX:
+            yield f"{where} has {length} lines; {FUNCTION_LINES_MAX} is the limit: split it"
+        if count > ARGUMENTS_MAX:
+            yield f"{where} takes {count} arguments; {ARGUMENTS_MAX} is the limit: take a struct"
+
+
 def check_readmes(paths):
     folders = {path.rsplit("/", 1)[0] for path in paths if "/" in path and not path.startswith(".")}
     for folder in sorted(folders):
@@ -144,7 +172,7 @@ def main():
     argparse.ArgumentParser(description=__doc__.split("\n", 1)[0]).parse_args()
     paths = tracked()
     texts = {path: (ROOT / path).read_text() for path in paths if path.endswith(SOURCES)}
-    faults = list(check_sizes(paths)) + list(check_readmes(paths))
+    faults = list(check_sizes(paths)) + list(check_readmes(paths)) + list(check_functions(paths))
     for path, text in texts.items():
         faults += check_includes(path, text)
     faults += check_cycles(texts)

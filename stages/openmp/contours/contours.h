@@ -20,6 +20,7 @@
 #ifndef CRN_STAGES_OPENMP_CONTOURS_CONTOURS_H
 #define CRN_STAGES_OPENMP_CONTOURS_CONTOURS_H
 
+#include "stages/base/api.h"
 #include "stages/context.h"
 #include "stages/ops.h"
 
@@ -173,10 +174,10 @@ typedef struct crn_contours_variant {
 } crn_contours_variant;
 
 /* The variant for a picture of that size on this processor, with at most threads_most threads. */
-crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most);
+CRN_API crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most);
 
-int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
-                             const crn_contours_params *params, const crn_image *in,
-                             crn_contours *out);
+CRN_API int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
+                                     const crn_contours_params *params, const crn_image *in,
+                                     crn_contours *out);
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef CRN_STAGES_OPENMP_VALUES_VALUES_H
 #define CRN_STAGES_OPENMP_VALUES_VALUES_H
 
+#include "stages/base/api.h"
 #include "stages/image.h"
 #include "stages/openmp/simd.h"
 
@@ -42,11 +43,11 @@ typedef struct crn_values_kernels {
     crn_values_count_fn *count;
 } crn_values_kernels;
 
-extern const crn_values_kernels crn_values_kernels_baseline;
-extern const crn_values_kernels crn_values_kernels_avx2;
-extern const crn_values_kernels crn_values_kernels_avx512;
+CRN_API extern const crn_values_kernels crn_values_kernels_baseline;
+CRN_API extern const crn_values_kernels crn_values_kernels_avx2;
+CRN_API extern const crn_values_kernels crn_values_kernels_avx512;
 
 /* The functions of the best target of this processor. */
-const crn_values_kernels *crn_values_kernels_best(void);
+CRN_API const crn_values_kernels *crn_values_kernels_best(void);
 
 #endif

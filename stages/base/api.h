@@ -1,0 +1,19 @@
+/*
+ * What the library's users see. CRN_API stands before each function that the shared library
+ * exports; all others are hidden in it. CRN_C_BEGIN and CRN_C_END enclose the declarations of
+ * headers that C++ programs include as well.
+ */
+#ifndef CRN_STAGES_BASE_API_H
+#define CRN_STAGES_BASE_API_H
+
+#define CRN_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+#define CRN_C_BEGIN extern "C" {
+#define CRN_C_END   }
+#else
+#define CRN_C_BEGIN
+#define CRN_C_END
+#endif
+
+#endif
