@@ -1,11 +1,7 @@
 #include "tools/bench/cases.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define PI 3.14159265358979
+const char *const crn_bench_operator_names[] = {"contours", "morphology",     "convolve", "haar",
+                                                "ranklet",  "diamond-square", NULL};
 
 /* Sizes of the line's own frame and of the pictures in the operators' original publications. */
 #define FRAME  12, 95, 511
@@ -13,289 +9,92 @@
 #define UHD    3, 2160, 3840
 #define SCALED 1, 1800, 2880
 
+#define WAVES(length_px, type_name, ...) .picture = {length_px, 0, CRN_##type_name, __VA_ARGS__}
+#define NOISE(type_name, ...)            .picture = {0, 1, CRN_##type_name, __VA_ARGS__}
+#define NOISY_WAVES(length_px, type_name, ...)                                                     \
+    .picture = {length_px, 1e-3, CRN_##type_name, __VA_ARGS__}
+
+#define CONTOURS(border_name) .op = CRN_BENCH_CONTOURS, .border = CRN_BORDER_##border_name
+#define OPEN(shape_name, side)                                                                     \
+    .op = CRN_BENCH_MORPHOLOGY, .opening = {CRN_ELEMENT_##shape_name, side}
+#define CONVOLVE(kernel_name, side) .op = CRN_BENCH_CONVOLVE, .kernel = {kernel_name, side}
+#define HAAR(direction_name, level_count)                                                          \
+    .op = CRN_BENCH_HAAR,                                                                          \
+    .haar = {.direction = CRN_HAAR_##direction_name, .levels = level_count, .threshold = 0.05f}
+#define RANKLET(from, to) .op = CRN_BENCH_RANKLET, .windows = {from, to}
+#define DIAMOND_SQUARE(n) .op = CRN_BENCH_DIAMOND_SQUARE, .exponent = n
+#define CHAIN             .op = CRN_BENCH_CHAIN
+
+#define GPU(name, span, target_ms) .gpu = {{name, CRN_GPU_##span, target_ms}}
+#define GPU_TWICE(name, span, target_ms, name_2, span_2, target_2_ms)                              \
+    .gpu = {{name, CRN_GPU_##span, target_ms}, {name_2, CRN_GPU_##span_2, target_2_ms}}
+
+/* Columns: the parameters as text, operator and parameters, picture, steps of the serial operator
+ * per element, rows of `cernita-bench gpu` with their targets in ms. Waves of 62 pixels in 4096 x
+ * 4096 have 0.9 million segments. */
 const crn_bench_case crn_bench_cases[] = {
-    {"contours", "waves", CRN_FIELD_WAVES, CRN_F32, FRAME, 60, 0, 4},
-    {"contours", "noise", CRN_FIELD_NOISE, CRN_F32, FRAME, 0, 0, 4},
-    {"contours", "waves", CRN_FIELD_WAVES, CRN_F32, 1, 1024, 1024, 40, 0, 4},
-    {"contours", "noise", CRN_FIELD_NOISE, CRN_F32, 1, 1024, 1024, 0, 0, 4},
-    {"contours", "waves", CRN_FIELD_WAVES, CRN_F32, 1, 2048, 2048, 40, 0, 4},
-    {"contours", "waves", CRN_FIELD_WAVES, CRN_F32, 1, 4096, 4096, 40, 0, 4},
-    {"morphology", "open disk 5", CRN_FIELD_NOISE, CRN_F32, FRAME, CRN_ELEMENT_DISK, 5, 26},
-    {"morphology", "open disk 5", CRN_FIELD_NOISE, CRN_U8, FRAME, CRN_ELEMENT_DISK, 5, 26},
-    {"morphology", "open rect 11", CRN_FIELD_NOISE, CRN_U8, 3, 480, 640, CRN_ELEMENT_RECT, 11, 242},
-    {"morphology", "open rect 3", CRN_FIELD_NOISE, CRN_U8, PHOTO, CRN_ELEMENT_RECT, 3, 18},
-    {"morphology", "open rect 11", CRN_FIELD_NOISE, CRN_U8, PHOTO, CRN_ELEMENT_RECT, 11, 242},
-    {"morphology", "open rect 21", CRN_FIELD_NOISE, CRN_U8, PHOTO, CRN_ELEMENT_RECT, 21, 882},
-    {"morphology", "open disk 11", CRN_FIELD_NOISE, CRN_U8, PHOTO, CRN_ELEMENT_DISK, 11, 178},
-    {"morphology", "open disk 21", CRN_FIELD_NOISE, CRN_U8, PHOTO, CRN_ELEMENT_DISK, 21, 634},
-    {"convolve", "gaussian 3", CRN_FIELD_NOISE, CRN_F32, FRAME, 0, 3, 9},
-    {"convolve", "dense 3", CRN_FIELD_NOISE, CRN_F32, FRAME, 1, 3, 9},
-    {"convolve", "dense 3", CRN_FIELD_NOISE, CRN_U8, UHD, 1, 3, 9},
-    {"convolve", "dense 7", CRN_FIELD_NOISE, CRN_U8, UHD, 1, 7, 49},
-    {"convolve", "dense 15", CRN_FIELD_NOISE, CRN_U8, UHD, 1, 15, 225},
-    {"convolve", "gaussian 15", CRN_FIELD_NOISE, CRN_U8, UHD, 0, 15, 225},
-    {"haar", "denoise 2", CRN_FIELD_NOISE, CRN_F32, FRAME, CRN_HAAR_DENOISE, 2, 6},
-    {"haar", "forward 3", CRN_FIELD_NOISE, CRN_F32, SCALED, CRN_HAAR_FORWARD, 3, 3},
-    {"haar", "inverse 3", CRN_FIELD_NOISE, CRN_F32, SCALED, CRN_HAAR_INVERSE, 3, 3},
-    {"haar", "forward 3", CRN_FIELD_NOISE, CRN_U8, SCALED, CRN_HAAR_FORWARD, 3, 3},
-    {"ranklet", "4, 8, 16", CRN_FIELD_NOISE, CRN_U8, 1, 95, 511, 4, 16, 1e4},
-    {"ranklet", "8", CRN_FIELD_NOISE, CRN_U8, 1, 1024, 1024, 8, 8, 3e3},
-    {"ranklet", "64", CRN_FIELD_NOISE, CRN_U8, 1, 1024, 1024, 64, 64, 2e5},
-    {"ranklet", "pyramid", CRN_FIELD_NOISE, CRN_U8, 1, 1024, 1024, 2, 1024, 1e7},
-    {"diamond-square", "exponent 10", CRN_FIELD_NOISE, CRN_U8, 1, 1025, 1025, 10, 0, 20},
-    {"diamond-square", "exponent 13", CRN_FIELD_NOISE, CRN_U8, 1, 8193, 8193, 13, 0, 20},
+    {"waves", CONTOURS(OPEN), NOISY_WAVES(60, F32, FRAME), 4},
+    {NULL, CONTOURS(OPEN), WAVES(60, F32, FRAME), 0,
+     GPU_TWICE("contours frame f32, device to host", TO_HOST, 0.040,
+               "contours frame f32, host to host", FROM_HOST, 0.110)},
+    {NULL, CONTOURS(CLOSED), WAVES(60, F32, FRAME), 0,
+     GPU("contours frame f32, closed border", TO_HOST, 0.040)},
+    {NULL, CONTOURS(OPEN), WAVES(60, U8, FRAME), 0,
+     GPU("contours frame u8, host to host", FROM_HOST, 0.070)},
+    {"noise", CONTOURS(OPEN), NOISE(F32, FRAME), 4},
+    {"waves", CONTOURS(OPEN), NOISY_WAVES(40, F32, 1, 1024, 1024), 4},
+    {"noise", CONTOURS(OPEN), NOISE(F32, 1, 1024, 1024), 4},
+    {"waves", CONTOURS(OPEN), NOISY_WAVES(40, F32, 1, 2048, 2048), 4},
+    {"waves", CONTOURS(OPEN), NOISY_WAVES(40, F32, 1, 4096, 4096), 4},
+    {NULL, CONTOURS(OPEN), WAVES(62, F32, 1, 4096, 4096), 0,
+     GPU("contours smooth f32 4096x4096", TO_HOST, 1.5)},
+    {"open disk 5", OPEN(DISK, 5), NOISE(F32, FRAME), 26,
+     GPU("opening frame f32, disk 5", ON_DEVICE, 0)},
+    {"open disk 5", OPEN(DISK, 5), NOISE(U8, FRAME), 26,
+     GPU("opening frame u8, disk 5", ON_DEVICE, 0)},
+    {"open rect 11", OPEN(RECT, 11), NOISE(U8, 3, 480, 640), 242},
+    {"open rect 3", OPEN(RECT, 3), NOISE(U8, PHOTO), 18,
+     GPU("opening u8 RGB 1920x2560, rect 3", ON_DEVICE, 0.025)},
+    {"open rect 11", OPEN(RECT, 11), NOISE(U8, PHOTO), 242,
+     GPU("opening u8 RGB 1920x2560, rect 11", ON_DEVICE, 0.035)},
+    {"open rect 21", OPEN(RECT, 21), NOISE(U8, PHOTO), 882,
+     GPU("opening u8 RGB 1920x2560, rect 21", ON_DEVICE, 0.050)},
+    {NULL, OPEN(DISK, 11), NOISE(U8, 1, 1920, 2560), 0,
+     GPU("opening u8 1920x2560, disk 11", ON_DEVICE, 0.040)},
+    {"open disk 11", OPEN(DISK, 11), NOISE(U8, PHOTO), 178,
+     GPU("opening u8 RGB 1920x2560, disk 11", ON_DEVICE, 0)},
+    {"open disk 21", OPEN(DISK, 21), NOISE(U8, PHOTO), 634},
+    {"gaussian 3", CONVOLVE("gaussian", 3), NOISE(F32, FRAME), 9,
+     GPU("convolve frame f32, gaussian 3", ON_DEVICE, 0)},
+    {"dense 3", CONVOLVE("dense", 3), NOISE(F32, FRAME), 9},
+    {"dense 3", CONVOLVE("dense", 3), NOISE(U8, UHD), 9,
+     GPU("convolve u8 RGB 2160x3840, dense 3", ON_DEVICE, 0.030)},
+    {NULL, CONVOLVE("dense", 5), NOISE(U8, UHD), 0,
+     GPU("convolve u8 RGB 2160x3840, dense 5", ON_DEVICE, 0.050)},
+    {"dense 7", CONVOLVE("dense", 7), NOISE(U8, UHD), 49,
+     GPU("convolve u8 RGB 2160x3840, dense 7", ON_DEVICE, 0.090)},
+    {"dense 15", CONVOLVE("dense", 15), NOISE(U8, UHD), 225},
+    {"gaussian 15", CONVOLVE("gaussian", 15), NOISE(U8, UHD), 225},
+    {"denoise 2", HAAR(DENOISE, 2), NOISE(F32, FRAME), 6},
+    {"forward 3", HAAR(FORWARD, 3), NOISE(F32, SCALED), 3,
+     GPU("haar f32 1800x2880, 3 levels forward", ON_DEVICE, 0.018)},
+    {"inverse 3", HAAR(INVERSE, 3), NOISE(F32, SCALED), 3,
+     GPU("haar f32 1800x2880, 3 levels inverse", ON_DEVICE, 0)},
+    {"forward 3", HAAR(FORWARD, 3), NOISE(U8, SCALED), 3},
+    {"4, 8, 16", RANKLET(4, 16), NOISE(U8, 1, 95, 511), 1e4},
+    {"8", RANKLET(8, 8), NOISE(U8, 1, 1024, 1024), 3e3},
+    {"64", RANKLET(64, 64), NOISE(U8, 1, 1024, 1024), 2e5},
+    {"pyramid", RANKLET(2, 1024), NOISE(U8, 1, 1024, 1024), 1e7,
+     GPU("ranklet u8 1024x1024, pyramid", ON_DEVICE, 4)},
+    {NULL, RANKLET(2, 4096), NOISE(U8, 1, 4096, 4096), 0,
+     GPU("ranklet u8 4096x4096, pyramid", ON_DEVICE, 150)},
+    {"exponent 10", DIAMOND_SQUARE(10), NOISE(U8, 1, 1025, 1025), 20},
+    {"exponent 13", DIAMOND_SQUARE(13), NOISE(U8, 1, 8193, 8193), 20,
+     GPU("diamond_square u8 8193x8193", ON_DEVICE, 0.15)},
+    {NULL, CHAIN, WAVES(60, F32, FRAME), 0,
+     GPU_TWICE("chain f32, one view", FROM_HOST, 0.180, "chain f32, sustained", SUSTAINED, 0)},
+    {NULL, CHAIN, WAVES(60, U8, FRAME), 0,
+     GPU_TWICE("chain u8, one view", FROM_HOST, 0, "chain u8, sustained", SUSTAINED, 0)},
 };
 
 const int32_t crn_bench_case_count = sizeof crn_bench_cases / sizeof *crn_bench_cases;
-
-struct crn_bench_work {
-    const crn_bench_case *what;
-    crn_image in, out;
-    void *copy;
-    size_t copy_bytes;
-    float *weights;
-    double levels[64];
-    crn_contours contours;
-    crn_gpu_times times;
-    int (*run)(crn_bench_work *work, const crn_ops *ops, crn_context *context);
-};
-
-static double value_at(const crn_bench_case *what, int32_t plane, int32_t y, int32_t x,
-                       uint32_t word)
-{
-    double noise = (double)(word >> 8) / (1 << 24);
-    if (what->field == CRN_FIELD_NOISE)
-        return noise;
-    double turn = 2 * PI / what->a;
-    return 0.5 + 0.25 * sin(turn * (x + 0.3 * y) + plane) + 0.25 * sin(turn * 1.3 * y) +
-           1e-3 * noise;
-}
-
-static void fill(crn_bench_work *work)
-{
-    const crn_image *in = &work->in;
-    uint32_t word = 1;
-    for (int32_t y = 0; y < in->height; y++) {
-        for (int32_t x = 0; x < in->width; x++) {
-            for (int32_t plane = 0; plane < in->planes; plane++) {
-                word = word * 1664525u + 1013904223u;
-                double value = value_at(work->what, plane, y, x, word);
-                ptrdiff_t at = crn_image_index(in, plane, y, x);
-                if (in->type == CRN_U8)
-                    ((uint8_t *)in->data)[at] = (uint8_t)(value * 255.999);
-                else
-                    ((float *)in->data)[at] = (float)value;
-            }
-        }
-    }
-}
-
-static int run_contours(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    crn_contours_params params = {.levels = work->levels};
-    return ops->contours(context, &params, &work->in, &work->contours);
-}
-
-static int run_morphology(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    const crn_bench_case *what = work->what;
-    crn_morphology_params params = {
-        .operation = CRN_OPEN,
-        .element = {.shape = (crn_element_shape)what->a, .width = what->b, .height = what->b}};
-    return ops->morphology(context, &params, &work->in, &work->out);
-}
-
-static int run_convolve(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    const crn_bench_case *what = work->what;
-    crn_convolve_params params = {work->weights, what->b, what->b, CRN_CONVOLVE_REPLICATE};
-    return ops->convolve(context, &params, &work->in, &work->out);
-}
-
-static int run_haar(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    const crn_bench_case *what = work->what;
-    crn_haar_params params = {
-        .direction = (crn_haar_direction)what->a, .levels = what->b, .threshold = 0.05f};
-    return ops->haar(context, &params, &work->in, &work->out);
-}
-
-/* Adds the device times of the last call, if it ran on a device. */
-static void add_times(crn_bench_work *work, const crn_context *context)
-{
-    crn_gpu_times times;
-    if (crn_gpu_times_of(context, &times) < 0)
-        return;
-    work->times.upload_ns += times.upload_ns;
-    work->times.kernel_ns += times.kernel_ns;
-    work->times.download_ns += times.download_ns;
-}
-
-/* Runs every window size from a to b, doubling. The caller adds the last one's times. */
-static int run_ranklet(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    int r = 0;
-    for (int32_t side = work->what->a; r == 0 && side <= work->what->b; side *= 2) {
-        crn_ranklet_params params = {side, side};
-        crn_image out = crn_image_dense(work->out.data, CRN_F32, CRN_CHW, 3 * work->in.planes,
-                                        work->in.height - side + 1, work->in.width - side + 1);
-        r = ops->ranklet(context, &params, &work->in, &out);
-        if (r == 0 && 2 * side <= work->what->b)
-            add_times(work, context);
-    }
-    return r;
-}
-
-static int run_diamond_square(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    crn_diamond_square_params params = {.exponent = work->what->a, .seed = 1, .roughness = 0.5};
-    return ops->diamond_square(context, &params, &work->out);
-}
-
-/* a 0: a product of two binomial-like rows; else weights without structure. */
-static int make_weights(crn_bench_work *work)
-{
-    int32_t side = work->what->b;
-    work->weights = malloc((size_t)side * (size_t)side * sizeof *work->weights);
-    if (!work->weights)
-        return -ENOMEM;
-    uint32_t word = 7;
-    for (int32_t i = 0; i < side * side; i++) {
-        word = word * 1664525u + 1013904223u;
-        double y = i / side - side / 2, x = i % side - side / 2;
-        double smooth = exp(-(x * x + y * y) / (side * 0.5)) / (1.5 * side);
-        double dense = ((double)(word >> 8) / (1 << 24) - 0.4) / side;
-        work->weights[i] = (float)(work->what->a == 0 ? smooth : dense);
-    }
-    return 0;
-}
-
-static int make_contours(crn_bench_work *work)
-{
-    size_t count = (size_t)work->what->planes * (size_t)work->what->height;
-    count *= (size_t)work->what->width;
-    uint32_t points = (uint32_t)(4 * count + 64);
-    work->contours = (crn_contours){.points = malloc(points * sizeof(crn_point)),
-                                    .contours = malloc(count * sizeof(crn_contour)),
-                                    .point_capacity = points,
-                                    .contour_capacity = (uint32_t)count};
-    for (int32_t i = 0; i < work->what->planes; i++)
-        work->levels[i] = 0.5;
-    return work->contours.points && work->contours.contours ? 0 : -ENOMEM;
-}
-
-static const struct {
-    const char *operator;
-    int (*prepare)(crn_bench_work *work);
-    int (*run)(crn_bench_work *work, const crn_ops *ops, crn_context *context);
-    crn_type out; /* 0: type of the input */
-    int32_t out_planes;
-} operators[] = {
-    {"contours", make_contours, run_contours, 0, 1},
-    {"morphology", NULL, run_morphology, 0, 1},
-    {"convolve", make_weights, run_convolve, 0, 1},
-    {"haar", NULL, run_haar, CRN_F32, 1},
-    {"ranklet", NULL, run_ranklet, CRN_F32, 3},
-    {"diamond-square", NULL, run_diamond_square, 0, 1},
-};
-
-static int make_pictures(crn_bench_work *work, crn_type out_type, int32_t out_planes)
-{
-    const crn_bench_case *what = work->what;
-    crn_layout layout = what->planes > 1 ? CRN_HWC : CRN_CHW;
-    size_t count = (size_t)what->planes * (size_t)what->height * (size_t)what->width;
-    out_type = out_type ? out_type : what->type;
-    size_t in_bytes = count * crn_type_bytes(what->type);
-    size_t out_bytes = count * (size_t)out_planes * crn_type_bytes(out_type);
-    void *in = malloc(in_bytes), *out = malloc(out_bytes);
-    work->in = crn_image_dense(in, what->type, layout, what->planes, what->height, what->width);
-    work->out = crn_image_dense(out, out_type, layout, what->planes, what->height, what->width);
-    work->copy_bytes = (in_bytes + out_bytes) / 2;
-    work->copy = malloc(2 * work->copy_bytes);
-    if (!in || !out || !work->copy)
-        return -ENOMEM;
-    memset(out, 0, out_bytes);
-    memset(work->copy, 0, 2 * work->copy_bytes);
-    fill(work);
-    return 0;
-}
-
-int crn_bench_work_create(const crn_bench_case *what, crn_bench_work **ret_work)
-{
-    crn_bench_work *work = calloc(1, sizeof *work);
-    if (!work)
-        return -ENOMEM;
-    work->what = what;
-    int r = 0;
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        if (strcmp(operators[i].operator, what->operator) != 0)
-            continue;
-        work->run = operators[i].run;
-        r = make_pictures(work, operators[i].out, operators[i].out_planes);
-        if (r == 0 && operators[i].prepare)
-            r = operators[i].prepare(work);
-    }
-    if (r < 0) {
-        crn_bench_work_free(&work);
-        return r;
-    }
-    *ret_work = work;
-    return 0;
-}
-
-void crn_bench_work_free(crn_bench_work **work)
-{
-    if (!*work)
-        return;
-    free((*work)->in.data);
-    free((*work)->out.data);
-    free((*work)->copy);
-    free((*work)->weights);
-    free((*work)->contours.points);
-    free((*work)->contours.contours);
-    free(*work);
-    *work = NULL;
-}
-
-int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *context)
-{
-    work->times = (crn_gpu_times){0};
-    int r = work->run(work, ops, context);
-    if (r == 0)
-        add_times(work, context);
-    return r;
-}
-
-crn_gpu_times crn_bench_work_times(const crn_bench_work *work)
-{
-    return work->times;
-}
-
-size_t crn_bench_work_bytes(const crn_bench_work *work)
-{
-    const crn_image *in = &work->in;
-    size_t elements = (size_t)in->planes * (size_t)in->height * (size_t)in->width;
-    size_t bytes = 2 * work->copy_bytes;
-    if (work->run == run_contours)
-        bytes = elements * sizeof(float) + work->contours.point_count * sizeof(crn_point);
-    if (work->run == run_diamond_square)
-        bytes = elements;
-    if (work->run == run_ranklet) {
-        bytes = 0;
-        for (int32_t side = work->what->a; side <= work->what->b; side *= 2)
-            bytes += elements + 3 * sizeof(float) * (size_t)(in->height - side + 1) *
-                                    (size_t)(in->width - side + 1);
-    }
-    return bytes;
-}
-
-void crn_bench_work_copy(crn_bench_work *work)
-{
-    size_t left = crn_bench_work_bytes(work) / 2;
-    while (left) {
-        size_t chunk = left < work->copy_bytes ? left : work->copy_bytes;
-        memcpy(work->copy, (uint8_t *)work->copy + work->copy_bytes, chunk);
-        __asm__ volatile("" : : "r"(work->copy) : "memory");
-        left -= chunk;
-    }
-}

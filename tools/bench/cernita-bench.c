@@ -8,9 +8,9 @@ static const crn_tool tool = {
     .name = "cernita-bench",
     .operands = "operators|gpu|phases|values|line [options]",
     .about = "Benchmarks: `operators` times each operator by size, backend and threads;\n"
-             "`gpu` times the work that a device has to meet its targets in;\n"
-             "`phases` where the time of contours and ranklets goes;\n"
-             "`values` what the check of probabilities adds to the copy of a view;\n"
+             "`gpu` times the operators on a device against their targets;\n"
+             "`phases` times the parts of contours and ranklets;\n"
+             "`values` times what the check of probabilities adds to the copy of a view;\n"
              "`line` runs the daemon against a receiver that only receives and copies.\n"
              "Each has its own --help.",
     .options = (const crn_option[]){{NULL, NULL, NULL}},
@@ -35,6 +35,6 @@ int main(int argc, char **argv)
         return crn_bench_receiver(argc - 1, argv + 1);
     const char *value;
     crn_options_next(&tool, argc, argv, &value);
-    crn_usage_error(&tool, "'%s' is no benchmark; operators, gpu, phases, values or line",
+    crn_usage_error(&tool, "'%s' is no benchmark; choose operators, gpu, phases, values or line",
                     argc > 1 ? argv[1] : "");
 }

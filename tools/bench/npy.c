@@ -60,7 +60,7 @@ int crn_npy_read(const char *path, crn_image *ret_image, crn_error *error)
         return fd < 0 ? fd : crn_error_set(error, -ENOMEM, "%s: no memory to read it", path);
     if (read_header(file, text) < 0 || read_shape(text, shape) < 0) {
         r = crn_error_set(error, -EINVAL,
-                          "%s: is no .npy file of float32 in C order, H x W x C; write it with "
+                          "%s: not a .npy file of float32 in C order, H x W x C; write it with "
                           "numpy.save(path, maps.astype('<f4'))",
                           path);
         goto fail;
@@ -72,7 +72,7 @@ int crn_npy_read(const char *path, crn_image *ret_image, crn_error *error)
         goto fail;
     }
     if (fread(values, sizeof *values, count, file) != count) {
-        r = crn_error_set(error, -EINVAL, "%s: ends before its %zu values do", path, count);
+        r = crn_error_set(error, -EINVAL, "%s: ends before its last of %zu values", path, count);
         goto fail;
     }
     fclose(file);

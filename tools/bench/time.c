@@ -10,39 +10,52 @@
 
 #define RUNS_MAX 200
 
-static int by_time(const void *left, const void *right)
+static int compare(const void *left, const void *right)
 {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
 }
 
-static bool is_enough(int runs, int64_t spent_ns, int64_t moment_ns)
+void crn_bench_sort(double *values, size_t count)
 {
-    return runs == RUNS_MAX || (runs >= 3 && spent_ns >= moment_ns) ||
-           (runs >= 1 && spent_ns >= PATIENCE * moment_ns);
+    qsort(values, count, sizeof *values, compare);
+}
+
+double crn_bench_median(double *values, size_t count)
+{
+    crn_bench_sort(values, count);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static bool is_enough(int runs, double spent_ms, double limit_ms)
+{
+    return runs == RUNS_MAX || (runs >= 3 && spent_ms >= limit_ms) ||
+           (runs >= 1 && spent_ms >= PATIENCE * limit_ms);
+}
+
+static int time_once(int (*run)(void *argument), void *argument, double *ret_ms)
+{
+    int64_t start_ns = crn_now_ns();
+    int r = run(argument);
+    *ret_ms = (double)(crn_now_ns() - start_ns) / 1e6;
+    return r;
 }
 
 int crn_bench_time(int (*run)(void *argument), void *argument, double seconds,
                    crn_timing *ret_timing)
 {
-    int64_t moment_ns = (int64_t)(seconds * 1e9);
-    int64_t ns[RUNS_MAX], spent_ns = 0;
+    double ms[RUNS_MAX], spent_ms = 0, limit_ms = 1e3 * seconds;
     int runs = 0;
-    int64_t start_ns = crn_now_ns();
-    int r = run(argument);
-    int64_t first_ns = crn_now_ns() - start_ns;
-    if (first_ns > PATIENCE * moment_ns)
-        spent_ns = ns[runs++] = first_ns;
-    while (r == 0 && !is_enough(runs, spent_ns, moment_ns)) {
-        start_ns = crn_now_ns();
-        r = run(argument);
-        ns[runs] = crn_now_ns() - start_ns;
-        spent_ns += ns[runs++];
+    int r = time_once(run, argument, &ms[0]);
+    if (ms[0] > PATIENCE * limit_ms)
+        spent_ms = ms[runs++];
+    while (r == 0 && !is_enough(runs, spent_ms, limit_ms)) {
+        r = time_once(run, argument, &ms[runs]);
+        spent_ms += ms[runs++];
     }
     if (r < 0)
         return r;
-    qsort(ns, (size_t)runs, sizeof *ns, by_time);
-    *ret_timing = (crn_timing){(double)ns[runs / 2] / 1e6, (double)ns[0] / 1e6,
-                               (double)ns[runs - 1] / 1e6, runs};
+    crn_bench_sort(ms, (size_t)runs);
+    *ret_timing = (crn_timing){ms[runs / 2], ms[0], ms[runs - 1], runs};
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "src/fruit/values.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/npy.h"
+#include "tools/bench/time.h"
 
 enum { OPTION_FRAME, OPTION_ROUNDS, OPTION_JSON };
 
@@ -20,23 +21,26 @@ enum { MAPS_MAX = 16, ALIGNMENT = 4096, OFFSET = 33, WARM_UP = 5 };
 static const crn_tool tool = {
     .name = "cernita-bench values",
     .operands = "",
-    .about = "Times the copy of a view's maps with the check of their values, less memcpy alone,\n"
-             "paired: one buffer again and again, and 16 in turn; aligned, and 33 bytes behind.",
+    .about =
+        "Times copying a view's maps with the check of their values, minus memcpy alone, paired:\n"
+        "one buffer repeatedly, and 16 in rotation; aligned, and at an offset of 33 bytes.",
     .options =
-        (const crn_option[]){{"frame", "FILE.npy",
-                              "float32 maps, H x W x C, at most 64 classes; else 95 x 511 x 12"},
-                             {"rounds", "N", "copies by each way; default 1000"},
-                             {"json", NULL, "one JSON object a line instead of the table"},
-                             {NULL, NULL, NULL}},
+        (const crn_option[]){
+            {"frame", "FILE.npy",
+             "float32 maps, H x W x C, at most 64 classes; default: random, 95 x 511 x 12"},
+            {"rounds", "N", "copies per variant; default 1000"},
+            {"json", NULL, "one JSON object per line instead of the table"},
+            {NULL, NULL, NULL}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
 /* memcpy alone, the check by each target, and what the line does: the best target's check and the
  * comparison with the lane's earlier views. */
-enum way { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, WAYS };
+enum variant { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, VARIANTS };
 
-static const char *const way_names[WAYS] = {"memcpy", "plain", "avx2", "avx512", "line"};
+static const char *const json_keys[VARIANTS] = {"memcpy_us", "plain_us", "avx2_us", "avx512_us",
+                                                "line_us"};
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
     &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
@@ -46,7 +50,7 @@ typedef struct values_trial {
     int32_t maps, offset;
     unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: base of `offset` */
     int32_t rounds;
-    double *us[WAYS]; /* by round */
+    double *us[VARIANTS]; /* by round */
 } values_trial;
 
 static crn_config config;
@@ -59,62 +63,56 @@ static bool copy_only(void *restrict to, const void *restrict from, size_t bytes
     return false;
 }
 
-static crn_values_copy_fn *copier(int way, crn_type type)
+static crn_values_copy_fn *copier(int variant, crn_type type)
 {
-    if (way == MEMCPY)
+    if (variant == MEMCPY)
         return copy_only;
-    if (way == LINE)
+    if (variant == LINE)
         return crn_values_copier(&values, type);
-    const crn_values_kernels *target = kernels[way - FIRST_TARGET];
+    const crn_values_kernels *target = kernels[variant - FIRST_TARGET];
     return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
 }
 
-static double run_us(const values_trial *t, int way, int32_t map)
+static double run_us(const values_trial *t, int variant, int32_t map)
 {
-    crn_values_copy_fn *copy = copier(way, t->header.type);
+    crn_values_copy_fn *copy = copier(variant, t->header.type);
     crn_view view = {.header = t->header, .maps = t->to[map]};
     int64_t start_ns = crn_now_ns();
     bool suspect = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
-    if (way == LINE)
+    if (variant == LINE)
         crn_values_check(&values, lane, &view, suspect);
     return (double)(crn_now_ns() - start_ns) / 1e3;
 }
 
 /* False for variants that this processor lacks. */
-static bool can_run(int way)
+static bool can_run(int variant)
 {
-    return way == MEMCPY || way == LINE || way - FIRST_TARGET <= (int)crn_target_best();
+    return variant == MEMCPY || variant == LINE || variant - FIRST_TARGET <= (int)crn_target_best();
 }
 
 static void run_rounds(values_trial *t)
 {
     int32_t map = 0;
     for (int32_t round = -WARM_UP; round < t->rounds; round++) {
-        for (int i = 0; i < WAYS; i++) {
-            int way = (i + round + WARM_UP) % WAYS;
-            if (!can_run(way))
+        for (int i = 0; i < VARIANTS; i++) {
+            int variant = (i + round + WARM_UP) % VARIANTS;
+            if (!can_run(variant))
                 continue;
             map = (map + 1) % t->maps;
-            double us = run_us(t, way, map);
+            double us = run_us(t, variant, map);
             if (round >= 0)
-                t->us[way][round] = us;
+                t->us[variant][round] = us;
         }
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median of a variant's times, or of their differences from another's. */
-static double median_us(const values_trial *t, int way, int less)
+static double median_us(const values_trial *t, int variant, int less)
 {
     static double us[100000];
     for (int32_t i = 0; i < t->rounds; i++)
-        us[i] = t->us[way][i] - (less < 0 ? 0 : t->us[less][i]);
-    qsort(us, (size_t)t->rounds, sizeof *us, compare);
+        us[i] = t->us[variant][i] - (less < 0 ? 0 : t->us[less][i]);
+    crn_bench_sort(us, (size_t)t->rounds);
     return us[t->rounds / 2];
 }
 
@@ -127,11 +125,11 @@ static void print_trial(const values_trial *t, bool json)
                t->offset, memcpy_us);
     else
         printf("%-5s %5d %7d %10.1f", type, t->maps, t->offset, memcpy_us);
-    for (int way = FIRST_TARGET; way < WAYS; way++) {
-        if (json && can_run(way))
-            printf(",\"%s_us\":%.2f", way_names[way], median_us(t, way, MEMCPY));
-        else if (!json && can_run(way))
-            printf(" %+8.1f", median_us(t, way, MEMCPY));
+    for (int variant = FIRST_TARGET; variant < VARIANTS; variant++) {
+        if (json && can_run(variant))
+            printf(",\"%s\":%.2f", json_keys[variant], median_us(t, variant, MEMCPY));
+        else if (!json && can_run(variant))
+            printf(" %+8.1f", median_us(t, variant, MEMCPY));
         else if (!json)
             printf(" %8s", "-");
     }
@@ -188,17 +186,17 @@ static int create_trial(values_trial *t, const crn_image *frame)
 {
     size_t bytes = crn_image_elements(frame) * sizeof(float) + ALIGNMENT;
     bytes = (bytes + OFFSET + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    bool got = true;
+    bool complete = true;
     for (int32_t i = 0; i < MAPS_MAX; i++) {
         t->from[i] = aligned_alloc(ALIGNMENT, bytes);
         t->to[i] = aligned_alloc(ALIGNMENT, bytes);
-        got = got && t->from[i] && t->to[i];
+        complete = complete && t->from[i] && t->to[i];
     }
-    for (int way = 0; way < WAYS; way++) {
-        t->us[way] = calloc((size_t)t->rounds, sizeof *t->us[way]);
-        got = got && t->us[way];
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        t->us[variant] = calloc((size_t)t->rounds, sizeof *t->us[variant]);
+        complete = complete && t->us[variant];
     }
-    return got ? 0 : -1;
+    return complete ? 0 : -1;
 }
 
 static void free_trial(values_trial *t)
@@ -207,8 +205,8 @@ static void free_trial(values_trial *t)
         free(t->from[i]);
         free(t->to[i]);
     }
-    for (int way = 0; way < WAYS; way++)
-        free(t->us[way]);
+    for (int variant = 0; variant < VARIANTS; variant++)
+        free(t->us[variant]);
 }
 
 /* Random maps: for the check one valid frame is as good as another. */
@@ -240,8 +238,8 @@ static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
         crn_values_init(&config, &values);
         lane = crn_lanes_find(lanes, 0);
         if (!json)
-            printf("%-5s %5s %7s %10s %8s %8s %8s %8s   less memcpy, us\n", "type", "maps",
-                   "offset", "memcpy us", "plain", "avx2", "avx512", "line");
+            printf("%-5s %5s %7s %10s %8s %8s %8s %8s   minus memcpy, us\n", "type", "maps",
+                   "offset", "memcpy us", "sse2", "avx2", "avx512", "line");
         static const crn_type types[] = {CRN_F32, CRN_F16, CRN_U8};
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             bench_shape(&t, frame, types[i], json);

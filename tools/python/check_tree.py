@@ -44,10 +44,10 @@ FLOORS = [
     ["tests"],
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
-# On the same floor, but not for each other: an operator's folder, a program's.
+# On the same floor, but not for each other: an operator's folder, a program's. What they share lies in the folder above
+# them, or in tools/common/.
 APART = ("stages/openmp/", "gpu/", "tools/")
-# What two neighbours may share all the same: the device beneath the GPU's operators, the instruction sets of openmp's.
-SHARED = re.compile(r"(gpu/[a-z_]+\.(h|cuh)|stages/openmp/[a-z_]+\.h|tools/common/.*)$")
+SHARED = "tools/common/"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 TYPE = re.compile(r"^typedef\s+(?:struct|union|enum)\s*\w*\s*\{.*?^\}\s*(?:\w+\(.*?\)\s*)?(\w+)\s*;", re.M | re.S)
@@ -73,9 +73,8 @@ def line_of(text, position):
 def neighbours(path, included):
     """Whether both lie in folders that stand apart, say two operators'."""
     for prefix in APART:
-        if path.startswith(prefix) and included.startswith(prefix) and not SHARED.match(included):
-            if path.split("/")[:-1] != included.split("/")[:-1]:
-                return True
+        if path.startswith(prefix) and included.startswith(prefix) and not included.startswith(SHARED):
+            return not path.startswith(included.rsplit("/", 1)[0] + "/")
     return False
 
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/bench/gpu_internal.h"
+#include "tools/bench/gpu/gpu.h"
 
 /* Sums in another order may differ by this share of
  * the pixels' range (ops.h, kernels of the rows). */
@@ -14,17 +14,17 @@
 /* Tolerance of contour positions after smoothing, in pixels. */
 #define POINT_TOLERANCE_PX 1e-2
 
-static void free_twin(crn_gpu_place *twin)
+static void free_reference(crn_bench_target *reference)
 {
-    free(twin->out);
-    free(twin->smoothed);
-    free(twin->opened);
-    if (twin->contours) {
-        free(twin->contours->points);
-        free(twin->contours->contours);
+    free(reference->out);
+    free(reference->smoothed);
+    free(reference->opened);
+    if (reference->contours) {
+        free(reference->contours->points);
+        free(reference->contours->contours);
     }
-    free(twin->contours);
-    crn_context_free(&twin->context);
+    free(reference->contours);
+    crn_context_free(&reference->context);
 }
 
 static int make_contours(const crn_contours *like, crn_contours **ret_contours)
@@ -41,7 +41,7 @@ static int make_contours(const crn_contours *like, crn_contours **ret_contours)
 }
 
 /* Allocates CPU buffers and repeats one view's work on all processors. */
-static int make_twin(const crn_gpu_work *work, crn_gpu_place *twin)
+static int make_reference(const crn_gpu_work *work, crn_bench_target *reference)
 {
     static const crn_ops openmp = {.name = "openmp",
                                    .contours = crn_contours_openmp,
@@ -51,72 +51,71 @@ static int make_twin(const crn_gpu_work *work, crn_gpu_place *twin)
                                    .ranklet = crn_ranklet_openmp,
                                    .diamond_square = crn_diamond_square_openmp};
     size_t views = (size_t)work->views;
-    *twin = (crn_gpu_place){.ops = &openmp,
-                            .in = work->picture.data,
-                            .out = malloc(work->out_bytes / views + 1),
-                            .smoothed = malloc(work->in_bytes / views),
-                            .opened = malloc(work->in_bytes / views)};
-    int r = twin->out && twin->smoothed && twin->opened ? 0 : -ENOMEM;
+    *reference = (crn_bench_target){.ops = &openmp,
+                                    .in = work->inputs.picture.data,
+                                    .out = malloc(work->out_bytes / views + 1),
+                                    .smoothed = malloc(work->in_bytes / views),
+                                    .opened = malloc(work->in_bytes / views)};
+    int r = reference->out && reference->smoothed && reference->opened ? 0 : -ENOMEM;
     if (r == 0 && work->contours)
-        r = make_contours(work->contours, &twin->contours);
+        r = make_contours(work->contours, &reference->contours);
     if (r == 0)
-        r = crn_context_create((int32_t)sysconf(_SC_NPROCESSORS_ONLN), &twin->context);
-    return r == 0 ? crn_gpu_enqueue(work, twin) : r;
+        r = crn_context_create((int32_t)sysconf(_SC_NPROCESSORS_ONLN), &reference->context);
+    return r == 0 ? crn_bench_run(&work->inputs, reference) : r;
 }
 
-static bool near(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
+static bool is_close(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
 {
-    bool is_near = true;
-    size_t count = crn_image_elements(&work->picture);
+    bool close = true;
+    size_t count = crn_image_elements(&work->inputs.picture);
     for (size_t i = 0; i < count; i++) {
-        float left = a[i], right = b[i], most = 1;
-        if (work->row->type == CRN_F32) {
+        float left = a[i], right = b[i], tolerance = 1;
+        if (work->inputs.picture.type == CRN_F32) {
             memcpy(&left, a + i * sizeof left, sizeof left);
             memcpy(&right, b + i * sizeof right, sizeof right);
-            most = (float)SUM_TOLERANCE;
+            tolerance = (float)SUM_TOLERANCE;
         }
-        is_near = is_near && fabsf(left - right) <= most;
+        close = close && fabsf(left - right) <= tolerance;
     }
-    return is_near;
+    return close;
 }
 
 /* Skips the padding between the windows' results. */
 static bool same_ranklets(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
 {
     bool same = true;
-    size_t at = 0;
-    for (int32_t side = work->row->a; side <= work->row->b; side *= 2) {
-        size_t places = (size_t)(work->picture.height - side + 1);
-        places *= (size_t)(work->picture.width - side + 1);
-        same = same && memcmp(a + at, b + at, 3 * sizeof(float) * places) == 0;
-        at += crn_gpu_window_bytes(&work->picture, side);
+    for (int32_t i = 0; i < crn_bench_call_count(work->task.of); i++) {
+        size_t at = crn_bench_window_offset(&work->inputs, i);
+        same = same && memcmp(a + at, b + at, crn_bench_window_bytes(&work->inputs, i)) == 0;
     }
     return same;
 }
 
-static bool same_picture(const crn_gpu *gpu, const crn_gpu_work *work, const crn_gpu_place *twin)
+static bool same_picture(const crn_gpu_work *work, const crn_bench_target *reference)
 {
+    crn_bench_operator op = work->task.of->op;
     uint8_t *back = malloc(work->out_bytes);
-    bool same = back && gpu->download(work->context, back, work->out, work->out_bytes) == 0;
+    bool same =
+        back && work->task.gpu->download(work->context, back, work->out, work->out_bytes) == 0;
     /* Waits even after a failed enqueue, because `back` is about to be freed. */
-    same = crn_gpu_wait(gpu, work->context, CRN_BENCH_GPU_LIMIT_NS) == 0 && same;
+    same = crn_gpu_work_wait(work) == 0 && same;
     size_t one = work->out_bytes / (size_t)work->views;
-    if (same && work->row->task == CRN_GPU_CONVOLVE)
-        same = near(work, back, twin->out);
-    else if (same && work->row->task == CRN_GPU_RANKLET)
-        same = same_ranklets(work, back, twin->out);
+    if (same && op == CRN_BENCH_CONVOLVE)
+        same = is_close(work, back, reference->out);
+    else if (same && op == CRN_BENCH_RANKLET)
+        same = same_ranklets(work, back, reference->out);
     else
-        same = same && memcmp(back, twin->out, one) == 0;
+        same = same && memcmp(back, reference->out, one) == 0;
     free(back);
     return same;
 }
 
 /* Every view must have the CPU's contours. */
-static bool same_outlines(const crn_gpu_work *work, const crn_contours *one)
+static bool same_contours(const crn_gpu_work *work, const crn_contours *one)
 {
     const crn_contours *all = work->contours;
     uint32_t views = (uint32_t)work->views;
-    double most_px = work->row->task == CRN_GPU_CHAIN ? POINT_TOLERANCE_PX : 0;
+    double tolerance_px = work->task.of->op == CRN_BENCH_CHAIN ? POINT_TOLERANCE_PX : 0;
     if (all->contour_count != views * one->contour_count ||
         all->point_count != views * one->point_count)
         return false;
@@ -124,27 +123,27 @@ static bool same_outlines(const crn_gpu_work *work, const crn_contours *one)
     for (uint32_t i = 0; i < all->contour_count; i++) {
         const crn_contour *a = &all->contours[i], *b = &one->contours[i % one->contour_count];
         uint32_t view = i / one->contour_count;
-        same = same && a->plane == b->plane + (int32_t)view * work->picture.planes &&
+        same = same && a->plane == b->plane + (int32_t)view * work->inputs.picture.planes &&
                a->closed == b->closed && a->count == b->count &&
                a->first == b->first + view * one->point_count;
     }
     for (uint32_t i = 0; i < all->point_count; i++) {
         const crn_point *a = &all->points[i], *b = &one->points[i % one->point_count];
-        same = same && fabs(a->x - b->x) <= most_px && fabs(a->y - b->y) <= most_px;
+        same = same && fabs(a->x - b->x) <= tolerance_px && fabs(a->y - b->y) <= tolerance_px;
     }
     return same;
 }
 
-int crn_gpu_work_compare(const crn_gpu *gpu, crn_gpu_work *work)
+int crn_gpu_work_compare(const crn_gpu_work *work)
 {
-    crn_gpu_place twin = {0};
-    int r = make_twin(work, &twin);
+    crn_bench_target reference = {0};
+    int r = make_reference(work, &reference);
     if (r == 0)
-        r = crn_gpu_wait(gpu, work->context, CRN_BENCH_GPU_LIMIT_NS);
+        r = crn_gpu_work_wait(work);
     if (r == 0 && work->contours)
-        r = same_outlines(work, twin.contours) ? 0 : -EBADMSG;
+        r = same_contours(work, reference.contours) ? 0 : -EBADMSG;
     else if (r == 0)
-        r = same_picture(gpu, work, &twin) ? 0 : -EBADMSG;
-    free_twin(&twin);
+        r = same_picture(work, &reference) ? 0 : -EBADMSG;
+    free_reference(&reference);
     return r;
 }

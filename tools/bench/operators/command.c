@@ -6,8 +6,7 @@
 
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/cases.h"
-#include "tools/bench/gpu.h"
+#include "tools/bench/operators/work.h"
 #include "tools/bench/time.h"
 
 /* The serial operator takes some nanoseconds per step: above this many, minutes. */
@@ -19,25 +18,28 @@ static const crn_tool tool = {
     .name = "cernita-bench operators",
     .operands = "",
     .about =
-        "Times the operators on pictures made here: medians, megapixels and bytes a second, and\n"
-        "how many copies of the same bytes it takes as long as (copies). cuda: from host memory\n"
-        "to host memory, and what that is made of.",
+        "Times the operators on synthetic pictures: medians, megapixels and gigabytes per second,\n"
+        "and the time as a multiple of a memcpy of the same bytes (copies). cuda: from host "
+        "memory\n"
+        "to host memory, with the shares of kernels and transfers.",
     .options =
         (const crn_option[]){
             {"operator", "NAME",
              "only contours, morphology, convolve, haar, ranklet or diamond-square"},
-            {"backend", "B", "serial, openmp or cuda; default all that there are"},
-            {"threads", "N", "only with that many; default 1, 2, 4, … up to the processors"},
-            {"seconds", "S", "time spent on a row; default 0.4"},
+            {"backend", "B", "serial, openmp or cuda; default: all available"},
+            {"threads", "N",
+             "only with so many; default 1, 2, 4, … up to the number of processors"},
+            {"seconds", "S", "measuring time per row; default 0.4"},
             {"all", NULL, "serial also where it takes minutes"},
-            {"json", NULL, "one JSON object a line instead of the table"},
+            {"json", NULL, "one JSON object per line instead of the table"},
             {NULL, NULL, NULL}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
 typedef struct operators_request {
-    const char *operator, * backend;
+    int32_t only; /* operator; -1: all */
+    const char *backend;
     int32_t threads; /* 0: all */
     double seconds;
     bool all, json;
@@ -92,14 +94,14 @@ static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, 
     return r;
 }
 
-static const char *type_name(crn_type type)
+static const char *operator_name(const crn_bench_case *of)
 {
-    return type == CRN_U8 ? "u8" : type == CRN_F32 ? "f32" : "u16";
+    return crn_bench_operator_names[of->op];
 }
 
 /* A row of the table, without its newline. */
 typedef struct table_row {
-    const crn_bench_case *what;
+    const crn_bench_case *of;
     const char *backend;
     int32_t threads;
     double mpx, gb, copies; /* per second; and the number of memory copies that take as long */
@@ -107,29 +109,36 @@ typedef struct table_row {
 
 static void print_json(const table_row *row, const crn_timing *t)
 {
-    const crn_bench_case *what = row->what;
+    const crn_bench_picture *p = &row->of->picture;
     printf("{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
            "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
            "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f",
-           what->operator, what->what, type_name(what->type), what->planes, what->height,
-           what->width, row->backend, row->threads, t->median_ms, t->min_ms, t->max_ms, t->runs,
+           operator_name(row->of), row->of->what, crn_type_say(p->type), p->planes, p->height,
+           p->width, row->backend, row->threads, t->median_ms, t->min_ms, t->max_ms, t->runs,
            row->mpx, row->gb, row->copies);
+}
+
+static void print_case(const crn_bench_case *of, const char *backend)
+{
+    const crn_bench_picture *p = &of->picture;
+    printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s ", operator_name(of), of->what,
+           crn_type_say(p->type), p->planes, p->height, p->width, backend);
 }
 
 static void print_text(const table_row *row, const crn_timing *t)
 {
-    const crn_bench_case *what = row->what;
-    printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s %2d %11.3f %9.1f %8.3f %9.2f", what->operator,
-           what->what, type_name(what->type), what->planes, what->height, what->width, row->backend,
-           row->threads, t->median_ms, row->mpx, row->gb, row->copies);
+    print_case(row->of, row->backend);
+    printf("%2d %11.3f %9.1f %8.3f %9.2f", row->threads, t->median_ms, row->mpx, row->gb,
+           row->copies);
 }
 
 /* Prints a part of a device's run; the run's median is from host to host. */
 static void print_parts(run_parts *parts, bool json)
 {
-    double kernel = crn_gpu_median(parts->kernel, parts->count);
-    double upload = crn_gpu_median(parts->upload, parts->count);
-    double download = crn_gpu_median(parts->download, parts->count);
+    size_t count = (size_t)parts->count;
+    double kernel = crn_bench_median(parts->kernel, count);
+    double upload = crn_bench_median(parts->upload, count);
+    double download = crn_bench_median(parts->download, count);
     printf(json ? ",\"kernel_ms\":%.4f,\"upload_ms\":%.4f,\"download_ms\":%.4f"
                 : "  kernel %.4f, upload %.4f, download %.4f",
            kernel, upload, download);
@@ -145,113 +154,116 @@ static void print_row(const table_row *row, const crn_timing *t, run_parts *part
 }
 
 /* Reports an operator that the backend lacks; the benchmark continues. */
-static void print_missing(const crn_bench_case *what, const char *backend, bool json)
+static void print_missing(const crn_bench_case *of, const char *backend, bool json)
 {
-    if (json)
-        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"backend\":\"%s\",\"error\":\"not there "
-               "yet\"}\n",
-               what->operator, what->what, backend);
-    else
-        printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s not there yet\n", what->operator, what->what,
-               type_name(what->type), what->planes, what->height, what->width, backend);
+    if (json) {
+        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"backend\":\"%s\",\"error\":\"not "
+               "implemented\"}\n",
+               operator_name(of), of->what, backend);
+    } else {
+        print_case(of, backend);
+        puts("not implemented");
+    }
     fflush(stdout);
 }
 
-static bool takes_minutes(const crn_bench_case *what, crn_backend backend)
+static double elements(const crn_bench_case *of)
 {
-    double pixels = (double)what->planes * what->height * what->width;
-    return backend == CRN_BACKEND_SERIAL && pixels * what->serial_steps > SERIAL_STEPS_MAX;
+    return (double)of->picture.planes * of->picture.height * of->picture.width;
 }
 
-static int bench_backend(const operators_request *asked, const crn_bench_case *what,
+static bool takes_minutes(const crn_bench_case *of, crn_backend backend)
+{
+    return backend == CRN_BACKEND_SERIAL && elements(of) * of->serial_steps > SERIAL_STEPS_MAX;
+}
+
+static int bench_backend(const operators_request *request, const crn_bench_case *of,
                          crn_backend backend, crn_bench_work *work)
 {
     const char *why, *name = crn_backend_names[backend];
     const crn_ops *ops = crn_backend_ops(backend, &why);
-    if (!ops || (asked->backend && strcmp(asked->backend, name) != 0) ||
-        (takes_minutes(what, backend) && !asked->all))
+    if (!ops || (request->backend && strcmp(request->backend, name) != 0) ||
+        (takes_minutes(of, backend) && !request->all))
         return 0;
     int32_t cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    int32_t most = backend == CRN_BACKEND_OPENMP ? cores : 1, least = 1;
-    if (asked->threads && backend == CRN_BACKEND_OPENMP)
-        least = most = asked->threads;
-    double pixels = (double)what->planes * what->height * what->width;
+    int32_t last = backend == CRN_BACKEND_OPENMP ? cores : 1, first = 1;
+    if (request->threads && backend == CRN_BACKEND_OPENMP)
+        first = last = request->threads;
     static run_parts parts;
-    for (int32_t threads = least; threads <= most; threads *= 2) {
+    for (int32_t threads = first; threads <= last; threads *= 2) {
         crn_timing t, copy;
-        int r = time_work(work, ops, threads, asked->seconds, &parts, &t);
+        int r = time_work(work, ops, threads, request->seconds, &parts, &t);
         if (r == -ENOSYS) {
-            print_missing(what, name, asked->json);
+            print_missing(of, name, request->json);
             return 0;
         }
         if (r == 0)
-            r = crn_bench_time(run_copy, work, asked->seconds, &copy);
+            r = crn_bench_time(run_copy, work, request->seconds, &copy);
         if (r < 0)
             return r;
         double bytes = (double)crn_bench_work_bytes(work);
-        table_row row = {what,
+        table_row row = {of,
                          name,
                          threads,
-                         pixels / t.median_ms / 1e3,
+                         elements(of) / t.median_ms / 1e3,
                          bytes / t.median_ms / 1e6,
                          t.median_ms / copy.median_ms};
-        print_row(&row, &t, &parts, asked->json);
+        print_row(&row, &t, &parts, request->json);
     }
     return 0;
 }
 
-static int bench_case(const operators_request *asked, const crn_bench_case *what)
+static int bench_case(const operators_request *request, const crn_bench_case *of)
 {
     crn_bench_work *work = NULL;
-    int r = crn_bench_work_create(what, &work);
+    int r = crn_bench_work_create(of, &work);
     for (crn_backend backend = CRN_BACKEND_SERIAL; r == 0 && backend <= CRN_BACKEND_CUDA; backend++)
-        r = bench_backend(asked, what, backend, work);
+        r = bench_backend(request, of, backend, work);
     crn_bench_work_free(&work);
     return r;
 }
 
 static operators_request read_request(int argc, char **argv)
 {
-    static const char *const names[] = {"contours", "morphology",     "convolve", "haar",
-                                        "ranklet",  "diamond-square", NULL};
-    operators_request asked = {.seconds = CRN_BENCH_SECONDS};
+    operators_request request = {.only = -1, .seconds = CRN_BENCH_SECONDS};
     const char *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
         if (option == OPTION_OPERATOR)
-            asked.operator= names[crn_option_choice(&tool, "operator", value, names)];
+            request.only = crn_option_choice(&tool, "operator", value, crn_bench_operator_names);
         else if (option == OPTION_BACKEND)
-            asked.backend = crn_backend_names[1 + crn_option_choice(&tool, "backend", value,
-                                                                    crn_backend_names + 1)];
+            request.backend = crn_backend_names[1 + crn_option_choice(&tool, "backend", value,
+                                                                      crn_backend_names + 1)];
         else if (option == OPTION_THREADS)
-            asked.threads = (int32_t)crn_option_integer(&tool, "threads", value, 1, 1024);
+            request.threads = (int32_t)crn_option_integer(&tool, "threads", value, 1, 1024);
         else if (option == OPTION_SECONDS)
-            asked.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
+            request.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
         else if (option == OPTION_ALL)
-            asked.all = true;
+            request.all = true;
         else
-            asked.json = true;
+            request.json = true;
     }
-    return asked;
+    return request;
 }
 
 int crn_bench_operators(int argc, char **argv)
 {
-    operators_request asked = read_request(argc, argv);
+    operators_request request = read_request(argc, argv);
     const char *why = "";
-    if (asked.backend && strcmp(asked.backend, "cuda") == 0 &&
+    if (request.backend && strcmp(request.backend, "cuda") == 0 &&
         !crn_backend_ops(CRN_BACKEND_CUDA, &why))
         return crn_tool_fail(&tool, "--backend cuda: %s", why);
-    if (!asked.json)
+    if (!request.json)
         printf("%-15s %-13s %-4s %16s %-7s %2s %11s %9s %8s %9s\n", "operator", "what", "type",
                "planes x h x w", " backend", "th", "median ms", "Mpx/s", "GB/s", "copies");
     for (int32_t i = 0; i < crn_bench_case_count; i++) {
-        const crn_bench_case *what = &crn_bench_cases[i];
-        if (asked.operator&& strcmp(asked.operator, what->operator) != 0)
+        const crn_bench_case *of = &crn_bench_cases[i];
+        if (!of->what || (request.only >= 0 && request.only != (int32_t)of->op))
             continue;
-        int r = bench_case(&asked, what);
+        int r = bench_case(&request, of);
         if (r < 0)
-            return crn_tool_fail(&tool, "%s %s, %d x %d x %d: %s", what->operator, what->what,
-                                 what->planes, what->height, what->width, strerror(-r));
+            return crn_tool_fail(&tool, "%s %s, %d x %d x %d: %s", operator_name(of), of->what,
+                                 of->picture.planes, of->picture.height, of->picture.width,
+                                 strerror(-r));
     }
     return 0;
 }

@@ -1,18 +1,17 @@
 /*
  * cernita-bench phases: where two operators spend their time, on one thread. Contours: finding
- * segments (scan) against joining them into polylines. Ranklets, by plain counting: maintaining the
- * window's histograms against counting with them.
+ * segments (scan) against joining them into polylines. Ranklets, by incremental distribution
+ * counting: maintaining the window's histograms against the passes over them.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stages/base/clock.h"
 #include "stages/backend.h"
 #include "stages/openmp/contours/contours.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/cases.h"
 #include "tools/bench/idc.h"
+#include "tools/bench/operators/work.h"
 #include "tools/bench/time.h"
 
 enum { OPTION_SECONDS, OPTION_JSON };
@@ -21,25 +20,24 @@ static const crn_tool tool = {
     .name = "cernita-bench phases",
     .operands = "",
     .about =
-        "Times the parts of two operators, one thread: contours (scan, joining) and ranklets by\n"
-        "plain counting (window, counting).",
-    .options = (const crn_option[]){{"seconds", "S", "time spent on a row; default 0.4"},
-                                    {"json", NULL, "one JSON object a line instead of the table"},
+        "Times the parts of two operators on one thread: contours (scan, joining) and ranklets by\n"
+        "incremental distribution counting (window, counting).",
+    .options = (const crn_option[]){{"seconds", "S", "measuring time per row; default 0.4"},
+                                    {"json", NULL, "one JSON object per line instead of the table"},
                                     {NULL, NULL, NULL}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
-static void print_row(const char *operator, const char * what, double first_ms, double all_ms,
-                      bool json)
+static void print_row(const char *name, const char *what, double first_ms, double all_ms, bool json)
 {
     double second_ms = all_ms > first_ms ? all_ms - first_ms : 0;
     if (json)
         printf("{\"operator\":\"%s\",\"what\":\"%s\",\"first_ms\":%.4f,\"second_ms\":%.4f,"
                "\"all_ms\":%.4f}\n",
-               operator, what, first_ms, second_ms, all_ms);
+               name, what, first_ms, second_ms, all_ms);
     else
-        printf("%-10s %-24s %12.3f %12.3f %12.3f %6.0f %%\n", operator, what, first_ms, second_ms,
+        printf("%-10s %-24s %12.3f %12.3f %12.3f %6.0f %%\n", name, what, first_ms, second_ms,
                all_ms, 100 * second_ms / all_ms);
     fflush(stdout);
 }
@@ -48,20 +46,20 @@ static void print_row(const char *operator, const char * what, double first_ms, 
 static crn_contours_scan_fn *timed_scan;
 static int64_t scan_ns;
 
-static void scan_by_the_clock(const crn_contours_job *job, crn_contours_strip *strip)
+static void timed_contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
 {
     int64_t start_ns = crn_now_ns();
     timed_scan(job, strip);
     scan_ns += crn_now_ns() - start_ns;
 }
 
-static int contours_by_the_clock(crn_context *context, const crn_contours_params *params,
-                                 const crn_image *in, crn_contours *out)
+static int timed_contours(crn_context *context, const crn_contours_params *params,
+                          const crn_image *in, crn_contours *out)
 {
-    crn_contours_variant way = crn_contours_variant_for(in, 1);
-    timed_scan = way.scan;
-    way.scan = scan_by_the_clock;
-    return crn_contours_openmp_with(&way, context, params, in, out);
+    crn_contours_variant variant = crn_contours_variant_for(in, 1);
+    timed_scan = variant.scan;
+    variant.scan = timed_contours_scan;
+    return crn_contours_openmp_with(&variant, context, params, in, out);
 }
 
 typedef struct contours_trial {
@@ -72,17 +70,17 @@ typedef struct contours_trial {
 
 static int run_contours(void *of)
 {
-    static const crn_ops ops = {.name = "timed", .contours = contours_by_the_clock};
+    static const crn_ops ops = {.name = "timed", .contours = timed_contours};
     contours_trial *trial = of;
     trial->runs++;
     return crn_bench_work_run(trial->work, &ops, trial->context);
 }
 
-static int bench_contours(const crn_bench_case *what, double seconds, bool json)
+static int bench_contours(const crn_bench_case *of, double seconds, bool json)
 {
     contours_trial trial = {NULL, NULL, 0};
     crn_timing t;
-    int r = crn_bench_work_create(what, &trial.work);
+    int r = crn_bench_work_create(of, &trial.work);
     if (r == 0)
         r = crn_context_create(1, &trial.context);
     scan_ns = 0;
@@ -90,8 +88,8 @@ static int bench_contours(const crn_bench_case *what, double seconds, bool json)
         r = crn_bench_time(run_contours, &trial, seconds, &t);
     if (r == 0) {
         char name[64];
-        snprintf(name, sizeof name, "%s %dx%dx%d", what->what, what->planes, what->height,
-                 what->width);
+        snprintf(name, sizeof name, "%s %dx%dx%d", of->what, of->picture.planes, of->picture.height,
+                 of->picture.width);
         double mean_ms = (double)scan_ns / trial.runs / 1e6;
         print_row("contours", name, mean_ms < t.median_ms ? mean_ms : t.median_ms, t.median_ms,
                   json);
@@ -159,7 +157,7 @@ int crn_bench_phases(int argc, char **argv)
                "all ms", "second");
     int r = 0;
     for (int32_t i = 0; r == 0 && i < crn_bench_case_count; i++)
-        if (strcmp(crn_bench_cases[i].operator, "contours") == 0)
+        if (crn_bench_cases[i].op == CRN_BENCH_CONTOURS && crn_bench_cases[i].what)
             r = bench_contours(&crn_bench_cases[i], seconds, json);
     if (r == 0)
         r = bench_ranklets(seconds, json);
