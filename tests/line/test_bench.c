@@ -1,9 +1,12 @@
 /* The benchmarks and bindings as programs: they run and print the requested results. The bindings
  * are skipped where Debian's Python has no numpy, scipy or scikit-image. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <yajl/yajl_tree.h>
 
@@ -175,6 +178,51 @@ static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
     assert_non_null(strstr(apply_output, "ended before it had all views"));
 }
 
+/* Path of the folder that the program `pid` gave to its receiver; empty if there is none yet. */
+static void find_peer_folder(pid_t pid, char folder[64])
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    FILE *file = fopen(path, "r");
+    int child = 0, found = file ? fscanf(file, "%d", &child) : 0;
+    if (file)
+        fclose(file);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", child);
+    file = found == 1 ? fopen(path, "r") : NULL;
+    size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    if (file)
+        fclose(file);
+    char *at = memmem(line, length, "/tmp/cernita-bench-", strlen("/tmp/cernita-bench-"));
+    snprintf(folder, 64, "%.25s", at ? at : "");
+}
+
+static void an_interrupted_benchmark_removes_its_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
+        0);
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            execl(CRN_BIN "/cernita-bench", "cernita-bench", "line", "--recording", "one.tif",
+                  "--config", CRN_TEST_DATA "/../config/line.yaml", NULL);
+            _exit(127);
+        }
+        char folder[64] = "";
+        while (!folder[0] && waitpid(pid, NULL, WNOHANG) == 0)
+            find_peer_folder(pid, folder);
+        assert_int_equal(access(folder, F_OK), 0);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        assert_int_equal(access(folder, F_OK), -1);
+    }
+}
+
 /* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
 static void write_npy(const char *header, size_t count)
 {
@@ -277,6 +325,8 @@ int main(void)
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(without_a_device_it_is_said, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(an_interrupted_benchmark_removes_its_folder, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),

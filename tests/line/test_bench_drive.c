@@ -8,7 +8,7 @@
 
 #include "src/ingest/wire.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tools/bench/drive.h"
+#include "tools/bench/line/drive.h"
 
 #define FRUITS 20
 

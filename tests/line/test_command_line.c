@@ -147,7 +147,7 @@ static void the_benchmark_finds_its_configuration(void **state)
     expect_said("cernita-bench line: nowhere.tif: cannot be read: No such file");
     assert_int_equal(shell("cp " CRN_BIN "/cernita-bench . && ./cernita-bench line --recording x"),
                      1);
-    expect_said("/share/cernita/line.yaml: is not there; name a configuration with --config");
+    expect_said("/share/cernita/line.yaml: does not exist; name a configuration with --config");
 }
 
 /* tools/study validates its arguments before it installs or builds anything. */

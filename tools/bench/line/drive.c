@@ -1,4 +1,4 @@
-#include "tools/bench/drive.h"
+#include "tools/bench/line/drive.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
+#include "tools/bench/time.h"
 #include "tools/common/decode.h"
 
 /* Without an answer for this long after the last view, no more are expected. */
@@ -17,7 +18,7 @@
 #define ANSWER_TOPIC "fruit/"
 
 /* How often to check that a peer that accepts nothing is still running. */
-#define LOOK_MS 200
+#define CHECK_MS 200
 
 typedef struct answer {
     int64_t arrived_ns;
@@ -101,7 +102,7 @@ void crn_frames_free(crn_bench_frames *frames)
 }
 
 /* Reads one message; true if it was an answer. Skips other topics (`alive`). */
-static bool take_answer(drive *self, void *socket)
+static bool receive_answer(drive *self, void *socket)
 {
     zmq_msg_t topic;
     zmq_msg_init(&topic);
@@ -132,7 +133,7 @@ static void *collect_answers(void *argument)
     int64_t silent_since_ns = 0;
     while (self->answer_count < 2 * self->fruits) {
         zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
-        if (zmq_poll(&item, 1, 100) > 0 && take_answer(self, socket)) {
+        if (zmq_poll(&item, 1, 100) > 0 && receive_answer(self, socket)) {
             silent_since_ns = 0;
             continue;
         }
@@ -157,41 +158,46 @@ static void wait_until(int64_t when_ns)
 }
 
 /* 0, or -ECHILD: the peer has ended. */
-static int send_view(const crn_peer *peer, void *socket, const crn_recorded_view *view,
-                     uint64_t number, uint64_t fruit, uint16_t index, uint16_t views,
-                     uint64_t epoch)
+static int send_view(const crn_peer *peer, void *socket, const crn_view_header *header,
+                     const void *maps)
 {
-    crn_view_header header = view->header;
-    header.sequence = number;
-    header.epoch = epoch;
-    header.fruit = fruit;
-    header.lane = 0;
-    header.view = index;
-    header.views = views;
-    header.class_set = 0;
-    header.deadline_ns = 0;
-    header.captured_ns = (uint64_t)crn_realtime_ns();
     unsigned char bytes[CRN_WIRE_HEADER_BYTES];
-    crn_wire_pack(&header, bytes);
+    crn_wire_pack(header, bytes);
     while (zmq_send(socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0)
         if (crn_peer_has_ended(peer))
             return -ECHILD;
     zmq_msg_t tensor;
-    zmq_msg_init_data(&tensor, (void *)(uintptr_t)view->maps, header.payload_bytes, no_free, NULL);
+    zmq_msg_init_data(&tensor, (void *)(uintptr_t)maps, header->payload_bytes, no_free, NULL);
     if (zmq_msg_send(&tensor, socket, 0) < 0)
         zmq_msg_close(&tensor); /* its receiver left; the next view reports it */
     return 0;
+}
+
+/* View `number` of the run, counted from 0. */
+static crn_view_header make_header(const crn_bench_frames *frames, uint64_t number, uint64_t epoch)
+{
+    crn_view_header header = frames->view[number % frames->count].header;
+    header.sequence = number;
+    header.epoch = epoch;
+    header.fruit = number / frames->views;
+    header.lane = 0;
+    header.view = (uint16_t)(number % frames->views);
+    header.views = (uint16_t)frames->views;
+    header.class_set = 0;
+    header.deadline_ns = 0;
+    header.captured_ns = (uint64_t)crn_realtime_ns();
+    return header;
 }
 
 static int send_fruits(drive *self, double rate, crn_drive_result *result)
 {
     const crn_bench_frames *frames = self->frames;
     void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
-    int high_water_mark = 4, linger_ms = 10000, one = 1, look_ms = LOOK_MS, r = 0;
+    int high_water_mark = 4, linger_ms = 10000, one = 1, timeout_ms = CHECK_MS, r = 0;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
-    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &look_ms, sizeof look_ms);
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
     zmq_connect(socket, self->peer->in);
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
@@ -208,8 +214,8 @@ static int send_fruits(drive *self, double rate, crn_drive_result *result)
                      (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
                 result->behind_ms = (double)(now_ns - due_ns) / 1e6;
             self->sent_ns[fruit] = crn_now_ns();
-            r = send_view(self->peer, socket, &frames->view[number % frames->count], number, fruit,
-                          (uint16_t)view, (uint16_t)frames->views, epoch);
+            crn_view_header header = make_header(frames, number, epoch);
+            r = send_view(self->peer, socket, &header, frames->view[number % frames->count].maps);
         }
         if (fruit + 1 == CRN_DRIVE_WARM_UP) {
             counted_ns = crn_now_ns();
@@ -257,12 +263,6 @@ static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_frui
     return r;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 static double percentile(const double *sorted, uint64_t count, double share)
 {
     if (count == 0)
@@ -298,8 +298,8 @@ static int evaluate(drive *self, crn_drive_result *result)
         zmq_msg_close(&self->answers[i].message);
     }
     if (r == 0 && count > 0) {
-        qsort(latency_ms, count, sizeof *latency_ms, by_size);
-        qsort(past_ms, count, sizeof *past_ms, by_size);
+        crn_bench_sort(latency_ms, count);
+        crn_bench_sort(past_ms, count);
         result->p50_ms = percentile(latency_ms, count, 0.5);
         result->p99_ms = percentile(latency_ms, count, 0.99);
         result->max_ms = latency_ms[count - 1];

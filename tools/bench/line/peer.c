@@ -1,8 +1,9 @@
-#include "tools/bench/peer.h"
+#include "tools/bench/line/peer.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,24 +11,24 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
 
-#include "stages/base/malloc_tuning.h"
-#include "src/ingest/wire.h"
-#include "tools/bench/bench.h"
+/* The peer that runs, for the thread that waits for signals. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static crn_peer *running;
 
-/* As many buffers as the daemon has slots with one worker. */
-#define PLACES 20
+static sigset_t signals;
 
 static int make_folder(crn_peer *peer)
 {
     memset(peer, 0, sizeof *peer);
     strcpy(peer->folder, "/tmp/cernita-bench-XXXXXX");
-    if (!mkdtemp(peer->folder))
-        return -errno;
+    pthread_mutex_lock(&mutex);
+    int r = mkdtemp(peer->folder) ? 0 : -errno;
+    running = r == 0 ? peer : NULL;
+    pthread_mutex_unlock(&mutex);
     snprintf(peer->in, sizeof peer->in, "ipc://%s/in", peer->folder);
     snprintf(peer->out, sizeof peer->out, "ipc://%s/out", peer->folder);
-    return 0;
+    return r;
 }
 
 /* Path of the program `name` in this program's folder. */
@@ -44,10 +45,10 @@ static int start(crn_peer *peer, const char *program, const char *const argument
 {
     char path[512];
     sibling(program, path, sizeof path);
+    pthread_mutex_lock(&mutex);
     pid_t pid = fork();
-    if (pid < 0)
-        return -errno;
     if (pid == 0) {
+        sigprocmask(SIG_UNBLOCK, &signals, NULL);
         prctl(PR_SET_PDEATHSIG, SIGTERM); /* an interrupted benchmark leaves no processes behind */
         /* The daemon logs every grader that disconnects, and one does so after every run. */
         int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -56,8 +57,10 @@ static int start(crn_peer *peer, const char *program, const char *const argument
         execv(path, (char *const *)arguments);
         _exit(127);
     }
-    peer->pid = pid;
-    return 0;
+    int r = pid < 0 ? -errno : 0;
+    peer->pid = r == 0 ? pid : 0;
+    pthread_mutex_unlock(&mutex);
+    return r;
 }
 
 int crn_peer_start_daemon(crn_peer *peer, const crn_config *config)
@@ -101,7 +104,7 @@ bool crn_peer_has_ended(const crn_peer *peer)
     return r < 0 || about.si_pid == peer->pid;
 }
 
-void crn_peer_stop(crn_peer *peer)
+static void stop(crn_peer *peer)
 {
     if (peer->pid > 0) {
         kill(peer->pid, SIGTERM);
@@ -116,6 +119,45 @@ void crn_peer_stop(crn_peer *peer)
     if (entries)
         closedir(entries);
     rmdir(peer->folder);
+}
+
+void crn_peer_stop(crn_peer *peer)
+{
+    pthread_mutex_lock(&mutex);
+    stop(peer);
+    running = NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void *wait_for_signal(void *unused)
+{
+    (void)unused;
+    int number;
+    sigwait(&signals, &number);
+    pthread_mutex_lock(&mutex);
+    if (running)
+        stop(running);
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    raise(number);
+    return NULL;
+}
+
+void crn_peer_stop_on_signal(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction present;
+        if (sigaction(numbers[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+            sigaddset(&signals, numbers[i]);
+    }
+    pthread_t thread;
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (pthread_create(&thread, NULL, wait_for_signal, NULL) == 0)
+        pthread_detach(thread);
+    else
+        pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 int64_t crn_peer_cpu_ns(const crn_peer *peer)
@@ -152,62 +194,4 @@ int64_t crn_peer_resident_bytes(const crn_peer *peer)
         fclose(file);
     }
     return pages * sysconf(_SC_PAGESIZE);
-}
-
-/* Receives and copies one view; sends the fruit's id after its last view. -1: interrupted. */
-static int copy_one(void *in, void *out, unsigned char *place)
-{
-    zmq_msg_t header, tensor;
-    zmq_msg_init(&header);
-    zmq_msg_init(&tensor);
-    int r = -1;
-    if (zmq_msg_recv(&header, in, 0) == CRN_WIRE_HEADER_BYTES && zmq_msg_recv(&tensor, in, 0) > 0) {
-        const unsigned char *bytes = zmq_msg_data(&header);
-        uint16_t view, views;
-        memcpy(&view, bytes + 60, sizeof view);
-        memcpy(&views, bytes + 62, sizeof views);
-        memcpy(place, zmq_msg_data(&tensor), zmq_msg_size(&tensor));
-        if (view + 1 == views) {
-            zmq_send(out, "fruit/0", 7, ZMQ_SNDMORE);
-            zmq_send(out, bytes + 24, 8, 0);
-        }
-        r = 0;
-    }
-    zmq_msg_close(&header);
-    zmq_msg_close(&tensor);
-    return r;
-}
-
-static volatile sig_atomic_t asked_to_stop;
-
-static void ask_to_stop(int signal_number)
-{
-    (void)signal_number;
-    asked_to_stop = 1;
-}
-
-int crn_bench_receiver(int argc, char **argv)
-{
-    if (argc != 3)
-        return CRN_EXIT_USAGE;
-    crn_malloc_keep_pages(); /* as the daemon does */
-    struct sigaction stop = {.sa_handler = ask_to_stop};
-    sigaction(SIGTERM, &stop, NULL);
-    size_t place_bytes = (size_t)16 << 20;
-    unsigned char *places = malloc(place_bytes * PLACES);
-    void *zmq = zmq_ctx_new();
-    void *in = zmq_socket(zmq, ZMQ_PULL), *out = zmq_socket(zmq, ZMQ_PUSH);
-    int high_water_mark = 16, zero = 0;
-    zmq_setsockopt(in, ZMQ_RCVHWM, &high_water_mark, sizeof high_water_mark);
-    zmq_setsockopt(out, ZMQ_LINGER, &zero, sizeof zero);
-    if (!places || zmq_bind(out, argv[2]) != 0 || zmq_bind(in, argv[1]) != 0)
-        return CRN_EXIT_FAILED;
-    for (int next = 0; !asked_to_stop; next = (next + 1) % PLACES)
-        if (copy_one(in, out, places + (size_t)next * place_bytes) != 0)
-            break;
-    zmq_close(in);
-    zmq_close(out);
-    zmq_ctx_term(zmq);
-    free(places);
-    return 0;
 }

@@ -1,11 +1,11 @@
 /* Load generator of the line benchmark: sends fruits
  * on an absolute schedule and collects the answers. */
-#ifndef CRN_TOOLS_BENCH_DRIVE_H
-#define CRN_TOOLS_BENCH_DRIVE_H
+#ifndef CRN_TOOLS_BENCH_LINE_DRIVE_H
+#define CRN_TOOLS_BENCH_LINE_DRIVE_H
 
 #include "stages/base/error.h"
 #include "src/recording/recording.h"
-#include "tools/bench/peer.h"
+#include "tools/bench/line/peer.h"
 #include "tools/common/recordings.h"
 
 /* The views in memory that are sent in a loop. */
@@ -21,7 +21,7 @@ void crn_frames_free(crn_bench_frames *frames);
 
 typedef struct crn_drive_result {
     uint64_t sent, answered, complete, partial, late, repeated;
-    double seconds;                   /* from the first view to the last one sent */
+    double seconds;                   /* from the first view sent to the last */
     double fruits_per_s;              /* achieved send rate */
     double behind_ms;                 /* the sender's largest delay behind its schedule */
     double p50_ms, p99_ms, max_ms;    /* from sending a fruit's last view to receiving its answer */
@@ -32,9 +32,9 @@ typedef struct crn_drive_result {
 } crn_drive_result;
 
 /*
- * Sends `fruits` fruits at `rate` per second (0: flat out) with evenly spaced views, after
- * CRN_DRIVE_WARM_UP uncounted ones that touch the memory for the first time. 0 or negative errno;
- * -ECHILD: the peer ended meanwhile.
+ * Sends `fruits` fruits at `rate` per second (0: as fast as possible) with evenly spaced views,
+ * after CRN_DRIVE_WARM_UP uncounted ones that touch the memory for the first time. 0 or negative
+ * errno; -ECHILD: the peer ended meanwhile.
  */
 #define CRN_DRIVE_WARM_UP 10
 int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,

@@ -12,7 +12,7 @@
 #include "src/config/config.h"
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/drive.h"
+#include "tools/bench/line/drive.h"
 
 /* A rate is sustained if this share of the fruits is complete and the sender keeps its schedule. */
 #define CARRIED_SHARE     0.999
@@ -45,19 +45,19 @@ static const crn_tool tool = {
     .name = "cernita-bench line",
     .operands = "",
     .about =
-        "Runs cernitad (one worker a core less one) and a receiver that only receives and copies,\n"
-        "one after the other on the same views: latency and CPU at a steady rate, what each\n"
-        "carries, and the daemon at twice what it carries.",
+        "Runs cernitad (one worker less than there are cores) and a receiver that only receives\n"
+        "and copies, one after the other on the same views: latency and CPU at a steady rate, the\n"
+        "throughput of each, and the daemon at twice its throughput.",
     .options =
         (const crn_option[]){
             {"recording", "REC.tif|DIR",
              "the views to send, or a folder of recordings (cernita-synth makes one);\n"
              "required"},
             {"config", "FILE",
-             "the daemon's, but for its sockets; default: the line.yaml that came with it"},
-            {"rate", "N", "fruits a second of the steady run, default 10"},
+             "the daemon's, except for its sockets; default: the installed line.yaml"},
+            {"rate", "N", "fruits per second of the steady run, default 10"},
             {"seconds", "S", "of the steady run, default 60"},
-            {"probe-seconds", "S", "of each run while looking for what is carried, default 4"},
+            {"probe-seconds", "S", "of each run of the throughput search, default 4"},
             {"backend", "B",
              "its run.backend, default openmp; serial makes the work, not the transport, the "
              "limit"},
@@ -84,11 +84,11 @@ static bool carried(const crn_drive_result *result)
            result->behind_ms < CARRIED_BEHIND_MS;
 }
 
-/* Two tries, because machines are shared: a single success counts. */
+/* Two attempts, because machines are shared: a single success counts. */
 static bool carries(const bench_line_settings *given, bool daemon, double rate)
 {
     uint64_t fruits = (uint64_t)(rate * given->probe_seconds) + 4;
-    for (int tries = 0; tries < 2; tries++) {
+    for (int attempts = 0; attempts < 2; attempts++) {
         crn_drive_result result;
         if (run_once(given, daemon, fruits, rate, &result) == 0 && carried(&result))
             return true;
@@ -130,7 +130,7 @@ static void print_header(void)
 static void print_overload(const crn_drive_result *one, double wanted)
 {
     print_row("daemon, twice that", one);
-    printf("  asked for %.1f fruits/s, the sender reached %.1f; answered more than once: %llu; "
+    printf("  target %.1f fruits/s, sent %.1f; answered more than once: %llu; "
            "complete %.1f %%, "
            "partial %llu, late %llu\n"
            "  past the deadline p99.9 %.3f ms, max %.3f ms; resident %.1f MiB after a quarter, "
@@ -236,7 +236,7 @@ int crn_bench_line(int argc, char **argv)
     if (!given.recording)
         crn_usage_error(&tool, "--recording is missing");
     if (!config && !find_config(installed))
-        return crn_tool_fail(&tool, "%s: is not there; name a configuration with --config",
+        return crn_tool_fail(&tool, "%s: does not exist; name a configuration with --config",
                              installed);
     if (crn_config_load(config ? config : installed, stderr, &given.config) < 0)
         return CRN_EXIT_FAILED;
@@ -244,6 +244,7 @@ int crn_bench_line(int argc, char **argv)
     const char *why = "";
     if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
         return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto", backend, why);
+    crn_peer_stop_on_signal();
     crn_recordings recordings = {0};
     crn_error error;
     int r = crn_recordings_list(&given.recording, 1, &recordings, &error);

@@ -2,8 +2,8 @@
  * The processes that the line benchmark measures: cernitad, and a receiver that only receives each
  * view and copies it into its own memory, the minimum for any consumer of these messages.
  */
-#ifndef CRN_TOOLS_BENCH_PEER_H
-#define CRN_TOOLS_BENCH_PEER_H
+#ifndef CRN_TOOLS_BENCH_LINE_PEER_H
+#define CRN_TOOLS_BENCH_LINE_PEER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +16,12 @@ typedef struct crn_peer {
     char folder[64]; /* of its sockets and configuration */
     char in[112], out[112];
 } crn_peer;
+
+/*
+ * On SIGINT, SIGTERM or SIGHUP the peer that runs is stopped as by crn_peer_stop before the signal
+ * ends this process. To be called before other threads exist; signals that are ignored stay so.
+ */
+void crn_peer_stop_on_signal(void);
 
 /* Starts the daemon with these settings but its own
  * sockets, or the receiver. 0 or negative errno. */
