@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Contours against their peers, in one run: bench_contours.py [MAPS.npy]
 
-MAPS.npy: a frame of class probabilities, H x W x C, float32; without it one is made. Needs scikit-image, contourpy
-and scipy. First the polylines are compared with scikit-image's, bit for bit; then both sides are timed in turns, and
-the medians compared. Exit 1 if a result differs or a bar is missed.
+MAPS.npy: a frame of class probabilities, H x W x C, float32; default: a synthetic one. Needs scikit-image, contourpy
+and scipy. First the polylines are compared with scikit-image's, bit for bit; then both sides are timed alternately,
+and the medians compared. Exit 1 if a result differs or a bar is missed.
 """
 import sys
 import time
@@ -30,8 +30,8 @@ def noise(height, width, sigma=0):
     return z.astype("f4")
 
 
-def made_frame(height=95, width=511, classes=12):
-    """Softmax of a few blobs on four of the classes: most of it calm, as a fruit is."""
+def synthetic_frame(height=95, width=511, classes=12):
+    """Softmax of a few blobs on four of the classes: most of it uniform, as on a fruit."""
     y, x = np.mgrid[:height, :width]
     scores = rng.normal(0, .3, (height, width, classes))
     scores[:, :, 2] += 6
@@ -62,8 +62,8 @@ def seconds(call):
     return time.perf_counter() - begin
 
 
-def in_turns(peer, ours, repeat):
-    """Medians in ms. Ours runs several times in each turn: the peer has just emptied the caches."""
+def time_alternately(peer, ours, repeat):
+    """Medians in ms. Ours runs several times after each run of the peer, which has replaced the caches' content."""
     peers, mine = [], []
     for _ in range(repeat):
         peers.append(seconds(peer))
@@ -72,9 +72,9 @@ def in_turns(peer, ours, repeat):
 
 
 def our_call(z, threads):
-    context, room = cernita.Context(threads), cernita.Found(1 << 22, 1 << 19)
-    cernita.contours(z, 0.5, context=context, found=room)
-    return lambda: cernita.contours(z, 0.5, context=context, found=room)
+    context, found = cernita.Context(threads), cernita.Found(1 << 22, 1 << 19)
+    cernita.contours(z, 0.5, context=context, found=found)
+    return lambda: cernita.contours(z, 0.5, context=context, found=found)
 
 
 def skimage_call(z):
@@ -87,7 +87,7 @@ def contourpy_call(z):
 
 
 def main():
-    frame = np.load(sys.argv[1]) if len(sys.argv) > 1 else made_frame()
+    frame = np.load(sys.argv[1]) if len(sys.argv) > 1 else synthetic_frame()
     smooth, large = noise(2048, 2048, 6), noise(4096, 4096, 6)
     busy, busy_smooth = noise(95, 511), noise(95, 511, 2)
     name = "frame " + "x".join(map(str, frame.shape))
@@ -104,7 +104,7 @@ def main():
             fine = False
             print(f"{work:24}differs from scikit-image")
             continue
-        theirs, ours = in_turns(make_peer(z), our_call(z, threads), repeat)
+        theirs, ours = time_alternately(make_peer(z), our_call(z, threads), repeat)
         met = theirs / ours >= bar
         fine = fine and met
         print(f"{work:24}{peer:12}{theirs:10.3f}{ours:10.3f}{threads:9}{theirs / ours:8.2f}{bar:6}  "

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""What others take for the work of `cernita-bench gpu`: bench_gpu_peers.py [FRAME.npy]
+"""Times of other libraries for the rows of `cernita-bench gpu`: bench_gpu_peers.py [FRAME.npy]
 
 Opening and convolution by NPP, opening with a disk by CuPy, the Haar transform as strided convolutions by cuDNN
 (through PyTorch), the frame's contours by scikit-image on the host. Rows have the names that `cernita-bench gpu` gives
-them, to be laid beside; pictures and results lie on the device in several copies taken in turns, larger together than
-its cache. What is not installed is left out with a line.
+them; pictures and results lie on the device in several copies used in rotation, together larger than its cache. What
+is not installed is skipped with a notice.
 """
 import ctypes
 import glob
@@ -18,6 +18,8 @@ packages.need("numpy")
 
 import numpy as np
 
+from bench_rows import picture
+
 rng = np.random.default_rng(7)
 
 # Copies together are larger than any cache.
@@ -26,28 +28,28 @@ ROTATED_BYTES = 128 << 20
 REPLICATE = 2  # NppiBorderType
 
 
-def tell(row, ms, peer):
+def print_row(row, ms, peer):
     print(f"{row:38}{'':9}{ms:10.4f}  {peer}", flush=True)
 
 
-def leave_out(rows, why):
-    print(f"{rows:38}left out: {why}", flush=True)
+def print_skipped(rows, why):
+    print(f"{rows:38}skipped: {why}", flush=True)
 
 
 def needs(*modules):
-    """The modules, or None after a line that says which is missing."""
+    """The modules, or None after a notice that says which is missing."""
     found = []
     for name in modules:
         try:
             found.append(__import__(name, fromlist=["_"]))
         except ImportError as fault:
-            leave_out(name, fault)
+            print_skipped(name, fault)
             return None
     return found if len(found) > 1 else found[0]
 
 
 def on_device(cupy, calls, rounds=21):
-    """Milliseconds of one of the calls, which are made in turns: the median of rounds by the device's clock."""
+    """Milliseconds of one of the calls, made in rotation: the median of rounds by the device's clock."""
     turn = itertools.cycle(calls)
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
     next(turn)()
@@ -68,9 +70,9 @@ def on_device(cupy, calls, rounds=21):
     return float(np.median(times))
 
 
-def copies(picture, result_bytes=None):
-    """So many pictures and results that they exceed the cache."""
-    return -(-ROTATED_BYTES // (picture.nbytes + (result_bytes or picture.nbytes)))
+def copies(pixels):
+    """Number of pictures and results that together exceed the cache."""
+    return -(-ROTATED_BYTES // (2 * pixels.nbytes))
 
 
 # --- NPP, through its C functions ---
@@ -124,45 +126,48 @@ def npp_call(function, source, target, kernel, size, context):
 def npp_opening(cupy):
     npp = library("nppim")
     if not npp:
-        leave_out("opening by NPP", "no libnppim")
+        print_skipped("opening by NPP", "no libnppim")
         return
     context = npp_context(cupy)
-    picture = rng.integers(0, 256, (1920, 2560, 3), "u1")
     for size in 3, 11, 21:
+        row = f"opening u8 RGB 1920x2560, rect {size}"
+        pixels = picture(row)
         members = cupy.ones((size, size), "u1")
         calls = []
-        for _ in range(copies(picture)):
-            source, between, target = cupy.asarray(picture), cupy.empty_like(picture), cupy.empty_like(picture)
+        for _ in range(copies(pixels)):
+            source, between, target = cupy.asarray(pixels), cupy.empty_like(pixels), cupy.empty_like(pixels)
             erode = npp_call(npp.nppiErodeBorder_8u_C3R_Ctx, source, between, members, size, context)
             dilate = npp_call(npp.nppiDilateBorder_8u_C3R_Ctx, between, target, members, size, context)
             calls.append(lambda erode=erode, dilate=dilate: (erode(), dilate()))
-        tell(f"opening u8 RGB 1920x2560, rect {size}", on_device(cupy, calls), "NPP ErodeBorder + DilateBorder")
+        print_row(row, on_device(cupy, calls), "NPP ErodeBorder + DilateBorder")
 
 
 def npp_filter(cupy):
     npp = library("nppif")
     if not npp:
-        leave_out("convolve by NPP", "no libnppif")
+        print_skipped("convolve by NPP", "no libnppif")
         return
     context = npp_context(cupy)
-    picture = rng.integers(0, 256, (2160, 3840, 3), "u1")
     for size in 3, 5, 7:
+        row = f"convolve u8 RGB 2160x3840, dense {size}"
+        pixels = picture(row)
         weights = cupy.asarray((rng.standard_normal((size, size)) / size).astype("f4"))
-        calls = [npp_call(npp.nppiFilterBorder32f_8u_C3R_Ctx, cupy.asarray(picture), cupy.empty_like(picture), weights,
-                          size, context) for _ in range(copies(picture))]
-        tell(f"convolve u8 RGB 2160x3840, dense {size}", on_device(cupy, calls), "NPP FilterBorder32f")
+        calls = [npp_call(npp.nppiFilterBorder32f_8u_C3R_Ctx, cupy.asarray(pixels), cupy.empty_like(pixels), weights,
+                          size, context) for _ in range(copies(pixels))]
+        print_row(row, on_device(cupy, calls), "NPP FilterBorder32f")
 
 
 # --- Python's own ---
 
 def cupy_opening(cupy):
     from cupyx.scipy import ndimage
-    picture = rng.integers(0, 256, (1920, 2560), "u1")
+    row = "opening u8 1920x2560, disk 11"
+    pixels = picture(row)
     r = np.arange(11) * 2 - 10
     disk = cupy.asarray(r[:, None]**2 + r[None]**2 <= 100)
-    pictures = [cupy.asarray(picture) for _ in range(copies(picture))]
+    pictures = [cupy.asarray(pixels) for _ in range(copies(pixels))]
     calls = [lambda p=p: ndimage.grey_opening(p, footprint=disk) for p in pictures]
-    tell("opening u8 1920x2560, disk 11", on_device(cupy, calls, 7), "CuPy grey_opening")
+    print_row(row, on_device(cupy, calls, 7), "CuPy grey_opening")
 
 
 def cudnn_haar(cupy):
@@ -173,8 +178,9 @@ def cudnn_haar(cupy):
     torch.backends.cudnn.allow_tf32 = False
     signs = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
     weights = (torch.tensor(signs, dtype=torch.float32).reshape(4, 1, 2, 2) / 2).cuda()
-    picture = rng.random((1800, 2880), "f4")
-    pictures = [torch.from_numpy(picture)[None, None].cuda() for _ in range(copies(picture))]
+    row = "haar f32 1800x2880, 3 levels forward"
+    pixels = picture(row)
+    pictures = [torch.from_numpy(pixels)[None, None].cuda() for _ in range(copies(pixels))]
 
     def transform(averages):
         levels = []
@@ -184,7 +190,7 @@ def cudnn_haar(cupy):
         return levels
     with torch.no_grad(), torch.cuda.stream(torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr)):
         calls = [lambda p=p: transform(p) for p in pictures]
-        tell("haar f32 1800x2880, 3 levels forward", on_device(cupy, calls), "cuDNN, strided convolutions")
+        print_row(row, on_device(cupy, calls), "cuDNN, strided convolutions")
 
 
 def skimage_contours(path):
@@ -192,7 +198,7 @@ def skimage_contours(path):
     if not measure:
         return
     if not path:
-        leave_out("contours frame f32, host to host", "no FRAME.npy was given")
+        print_skipped("contours frame f32, host to host", "no FRAME.npy was given")
         return
     frame = np.load(path)
     times = []
@@ -201,7 +207,7 @@ def skimage_contours(path):
         for plane in range(frame.shape[2]):
             measure.find_contours(frame[:, :, plane], .5)
         times.append((time.perf_counter() - begin) * 1e3)
-    tell("contours frame f32, host to host", np.median(times), "scikit-image, on the host")
+    print_row("contours frame f32, host to host", np.median(times), "scikit-image, on the host")
 
 
 def main():
@@ -212,13 +218,13 @@ def main():
     try:
         cupy.cuda.Device().synchronize()
     except cupy.cuda.runtime.CUDARuntimeError as fault:
-        leave_out("NPP, CuPy, cuDNN", fault)
+        print_skipped("NPP, CuPy, cuDNN", fault)
         return
     for peer in npp_opening, npp_filter, cupy_opening, cudnn_haar:
         try:
             peer(cupy)
         except (OSError, AttributeError, RuntimeError) as fault:
-            leave_out(peer.__name__, f"{fault}".splitlines()[0])
+            print_skipped(peer.__name__, f"{fault}".splitlines()[0])
 
 
 if __name__ == "__main__":

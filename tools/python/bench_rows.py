@@ -1,0 +1,17 @@
+"""What the name of a benchmark's row says, as `cernita-bench gpu` and the scripts bench_*.py print it."""
+import functools
+import re
+
+import numpy as np
+
+
+@functools.lru_cache(maxsize=2)
+def _random(kind, shape):
+    rng = np.random.default_rng(7)
+    return rng.integers(0, 256, shape, "u1") if kind == "u8" else rng.random(shape, "f4")
+
+
+def picture(row):
+    """White noise of the type and size in the name: "opening u8 RGB 1920x2560, rect 3"."""
+    kind, rgb, height, width = re.search(r"(u8|f32) (RGB )?(\d+)x(\d+)", row).groups()
+    return _random(kind, (int(height), int(width)) + ((3,) if rgb else ()))
