@@ -4,7 +4,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
-#include "tests/support/contours_room.h"
+#include "tests/support/contours_buffer.h"
 #include "tests/support/golden_file.h"
 
 #define PLANES_MAX 64
@@ -60,14 +60,14 @@ static void free_case(contours_golden_case *c)
 {
     free(c->image.data);
     free((void *)(uintptr_t)c->params.mask);
-    crn_contours_room_free(&c->wanted);
+    crn_contours_buffer_free(&c->wanted);
 }
 
 static void run_case(const golden_backend *backend, contours_golden_case *c)
 {
     c->params.levels = c->levels;
     crn_contours out =
-        crn_contours_room(c->wanted.point_count + 1000, c->wanted.contour_count + 1000);
+        crn_contours_buffer(c->wanted.point_count + 1000, c->wanted.contour_count + 1000);
     out.point_count = out.contour_count = 7;
     out.truncated = true;
     char what[80];
@@ -81,7 +81,7 @@ static void run_case(const golden_backend *backend, contours_golden_case *c)
         crn_assert_segments_equal(&out, &c->wanted, what);
     else
         crn_assert_contours_equal(&out, &c->wanted, what);
-    crn_contours_room_free(&out);
+    crn_contours_buffer_free(&out);
 }
 
 static void try_case(golden_file *file, const golden_backend *backend, uint32_t number)

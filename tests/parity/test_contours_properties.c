@@ -5,7 +5,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
-#include "tests/support/contours_room.h"
+#include "tests/support/contours_buffer.h"
 #include "tests/support/operator_tests.h"
 
 #define SIDE_MAX     70
@@ -218,15 +218,15 @@ static void test_nonsense_is_refused(void **state)
 
 static int set_up(void **state)
 {
-    found = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
-    expected = crn_contours_room(POINTS_MAX, CONTOURS_MAX);
+    found = crn_contours_buffer(POINTS_MAX, CONTOURS_MAX);
+    expected = crn_contours_buffer(POINTS_MAX, CONTOURS_MAX);
     return operators_set_up_noise(state);
 }
 
 static int tear_down(void **state)
 {
-    crn_contours_room_free(&found);
-    crn_contours_room_free(&expected);
+    crn_contours_buffer_free(&found);
+    crn_contours_buffer_free(&expected);
     return operators_tear_down(state);
 }
 

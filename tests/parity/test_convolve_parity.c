@@ -1,371 +1,318 @@
 /*
- * The convolutions against sums in double computed by the test: serial to the last bit; every
- * variant of openmp within the tolerance of ops.h and with identical bytes however the work is
- * split.
+ * The convolutions against sums in double computed by the test: serial to the last bit; openmp, in
+ * every variant, and CUDA within the tolerance of ops.h. The bytes of openmp do not depend on how
+ * the work is split.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "stages/openmp/convolve/convolve.h"
 #include "stages/serial/convolve.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/convolve_cases.h"
-#include "tests/support/cuda.h"
-#include "tests/support/images.h"
+#include "tests/support/parity.h"
 
-static const crn_convolve_filters *const filters[CRN_TARGETS] = {
-    &crn_convolve_filters_baseline, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
+/* The expected value of an element in double precision, and its tolerance. */
+typedef struct convolve_sum {
+    double sum, bound;
+    bool finite, spoilt; /* all pixels under the kernel are finite; one with a weight is not */
+} convolve_sum;
 
-/* The serial result must be the sum, rounded once. */
-static void check_serial(const crn_convolve_case *c, const crn_image *out,
-                         const crn_convolve_wanted *all)
+typedef struct convolve_sums {
+    bool exact; /* all sums are integers or half-integers small enough for f32 to be exact */
+    bool complete;
+    convolve_sum of[]; /* plane by plane, if complete */
+} convolve_sums;
+
+static convolve_sum compute(const crn_parity_case *c, bool exact, int32_t plane, int32_t y,
+                            int32_t x)
 {
-    for (int32_t plane = 0; plane < out->planes; plane++)
-        for (int32_t y = 0; y < out->height; y++)
-            for (int32_t x = 0; x < out->width; x++, all++) {
-                float got = crn_image_at(out, plane, y, x);
-                float sum = out->type == CRN_U8 ? (float)fmin(fmax(rint(all->sum), 0), 255)
-                                                : (float)all->sum;
-                if (got != sum && !(isnan(got) && isnan(sum)))
-                    fail_msg("%s | serial: plane %d (%d, %d) is %.9g, wanted %.17g", c->what, plane,
-                             x, y, (double)got, all->sum);
+    const crn_convolve_params *p = &c->params.convolve;
+    convolve_sum w = {.finite = true};
+    double size = 0;
+    for (int32_t i = 0; i < p->width * p->height; i++) {
+        int32_t sy = crn_convolve_source(p->border, y + i / p->width - p->height / 2, c->in.height);
+        int32_t sx = crn_convolve_source(p->border, x + i % p->width - p->width / 2, c->in.width);
+        if (sy < 0 || sx < 0)
+            continue;
+        double weight = (double)p->weights[i], v = (double)crn_image_at(&c->in, plane, sy, sx);
+        w.sum += weight * v;
+        size += fabs(weight * v);
+        w.finite = w.finite && isfinite(v);
+        w.spoilt = w.spoilt || (!isfinite(v) && weight != 0);
+    }
+    /* Results below f32's normal range have an absolute error of their own. */
+    w.bound = exact ? 0 : p->width * p->height * (2 * 0x1p-24 * size + 2 * 0x1p-149);
+    return w;
+}
+
+static void set_sums(crn_parity_case *c, bool exact, bool complete)
+{
+    size_t count = complete ? crn_image_elements(&c->in) : 0;
+    convolve_sums *sums = malloc(sizeof *sums + count * sizeof sums->of[0]);
+    assert_non_null(sums);
+    *sums = (convolve_sums){.exact = exact, .complete = complete};
+    c->extra = sums;
+    convolve_sum *w = sums->of;
+    for (int32_t plane = 0; complete && plane < c->in.planes; plane++)
+        for (int32_t y = 0; y < c->in.height; y++)
+            for (int32_t x = 0; x < c->in.width; x++)
+                *w++ = compute(c, exact, plane, y, x);
+}
+
+static float rounded(const convolve_sum *w, crn_type type)
+{
+    return type == CRN_U8 ? (float)fmin(fmax(rint(w->sum), 0), 255) : (float)w->sum;
+}
+
+static bool is_right(const convolve_sum *w, crn_type type, float got)
+{
+    if (type == CRN_F32)
+        return w->finite ? fabs((double)got - w->sum) <= w->bound : !w->spoilt || !isfinite(got);
+    double nearest = (double)rounded(w, type), tie = floor(w->sum) + 0.5;
+    return (double)got == nearest ||
+           (fabs((double)got - nearest) == 1 && fabs(w->sum - tie) <= w->bound);
+}
+
+/* Of the sums of pixels below 1 (u8: 256), from which two results may differ. */
+static double bound_of_all(const crn_convolve_params *p)
+{
+    double size = 0;
+    for (int32_t i = 0; i < p->width * p->height; i++)
+        size += fabs((double)p->weights[i]);
+    return 4 * 0x1p-24 * size * p->width * p->height;
+}
+
+static void compare(const crn_parity_case *c, const char *what)
+{
+    const convolve_sums *sums = c->extra;
+    const convolve_sum *w = sums->of;
+    double near = sums->complete ? 0 : bound_of_all(&c->params.convolve);
+    for (int32_t plane = 0; plane < c->out.planes; plane++)
+        for (int32_t y = 0; y < c->out.height; y++)
+            for (int32_t x = 0; x < c->out.width; x++, w++) {
+                float got = crn_image_at(&c->out, plane, y, x);
+                float other = crn_image_at(&c->expected, plane, y, x);
+                bool close = got == other ||
+                             (c->out.type == CRN_F32 && fabs((double)got - (double)other) <= near);
+                if (!sums->complete && close)
+                    continue;
+                convolve_sum one = sums->complete ? *w : compute(c, sums->exact, plane, y, x);
+                if (!is_right(&one, c->out.type, got))
+                    fail_msg("%s: plane %d (%d, %d) is %.9g, expected %.17g within %.3g", what,
+                             plane, x, y, (double)got, one.sum, one.bound);
+                float sum = rounded(&one, c->out.type);
+                if (sums->complete && other != sum && !(isnan(other) && isnan(sum)))
+                    fail_msg("%s | serial: plane %d (%d, %d) is %.9g, expected %.17g", what, plane,
+                             x, y, (double)other, one.sum);
             }
 }
 
-/* Runs one variant (NULL: the public operator; filters NULL: serial) into fresh memory. Returns the
- * result, whose memory the caller frees. */
-static crn_image run(crn_random *random, const crn_convolve_case *c,
-                     const crn_convolve_variant *way, int32_t threads,
-                     const crn_convolve_wanted *all, const char *name)
+/* Picks a kernel of that size and a border; true if all weights are integers or halves. */
+static bool pick_kernel(crn_parity_case *c, int32_t width, int32_t height)
 {
-    char what[OPERATOR_CASE_BYTES + 100];
-    snprintf(what, sizeof what, "%s | %s, %d threads, passes %d, %d strips, tile %d", c->what, name,
-             threads, way ? (int)way->passes : -1, way ? way->strips : 0,
-             way ? way->tile_width : 0);
-    crn_guarded memory;
-    crn_image out = crn_guarded_image(random, c->image.type, c->image.planes, c->image.height,
-                                      c->image.width, &memory);
-    crn_guarded_fill(&memory);
-    crn_context *context = operator_contexts[threads];
-    int r = !way           ? crn_convolve_openmp(context, &c->params, &c->image, &out)
-            : way->filters ? crn_convolve_openmp_with(way, context, &c->params, &c->image, &out)
-                           : crn_convolve_serial(context, &c->params, &c->image, &out);
-    operators_check_result(r, what);
-    crn_convolve_check_result(&out, all, what);
-    if (way && !way->filters)
-        check_serial(c, &out, all);
-    crn_guarded_check(&memory, what);
-    crn_guarded_check(&c->memory, what);
-    crn_image copy = crn_image_copy(&out);
-    crn_guarded_check_gaps(&memory, &out, what);
-    crn_guarded_free(&memory);
-    return copy;
-}
-
-/* The bytes do not depend on how the work is split. */
-static void try_target(crn_random *random, const crn_convolve_case *c, crn_target target,
-                       const crn_convolve_wanted *all)
-{
-    const char *name = operator_target_names[target];
-    for (int passes = CRN_CONVOLVE_WHOLE; passes <= CRN_CONVOLVE_FACTORED; passes++) {
-        crn_convolve_variant way = {filters[target], 1, 1, 0, passes};
-        crn_image first = run(random, c, &way, 1, all, name);
-        way.strips = crn_random_between(random, 1, 7);
-        way.threads = crn_random_once_in(random, 3) ? crn_random_between(random, 2, 5) : 1;
-        way.tile_width = crn_random_between(random, 0, 40);
-        crn_image other = run(random, c, &way, way.threads, all, name);
-        char what[OPERATOR_CASE_BYTES + 100];
-        snprintf(what, sizeof what, "%s | %s: %d strips, tiles of %d against one", c->what, name,
-                 way.strips, way.tile_width);
-        crn_assert_images_equal_but_nans(&other, &first, what);
-        free(first.data);
-        free(other.data);
+    crn_random *random = &c->random;
+    bool whole = crn_random_once_in(random, 3), product = crn_random_once_in(random, 2);
+    bool sparse = crn_random_once_in(random, 4), halves = whole && crn_random_once_in(random, 4);
+    float row[20], column[20];
+    float *weights = crn_parity_array(c, (size_t)(width * height) * sizeof *weights);
+    for (int32_t i = 0; i < 20; i++) {
+        double a = crn_random_unit(random) * 2 - 0.7, b = crn_random_unit(random) * 2 - 0.7;
+        row[i] = (float)(whole ? floor(a * 9) : a / width);
+        column[i] = (float)(whole ? floor(b * 4) : b / height);
+        if (sparse && crn_random_once_in(random, 3))
+            row[i] = column[19 - i] = 0;
     }
+    for (int32_t i = 0; i < width * height; i++) {
+        double v = crn_random_unit(random) * 2 - 0.7;
+        float alone = (float)(whole ? floor(v * 9) : v * 2 / (width * height));
+        if (sparse && crn_random_once_in(random, 3))
+            alone = 0;
+        weights[i] = product ? row[i % width] * column[i / width] : alone;
+        weights[i] *= halves ? 0.5f : 1;
+    }
+    c->params.convolve = (crn_convolve_params){weights, width, height,
+                                               (crn_convolve_border)crn_random_below(random, 4)};
+    return whole;
 }
 
-static void try_case(uint64_t seed)
+/* True if they are integers. */
+static bool pick_values(crn_parity_case *c, crn_type type)
 {
-    static crn_convolve_case c;
-    crn_convolve_make_case(seed, &c);
-    void *before = crn_guarded_copy(&c.memory);
-    crn_convolve_wanted *all = crn_convolve_compute_all(&c);
-    crn_random random = {~seed};
-    static const crn_convolve_variant serial = {.filters = NULL};
-    free(run(&random, &c, &serial, 1, all, "serial").data);
-    int32_t threads = crn_random_between(&random, 1, OPERATOR_THREADS_MAX);
-    free(run(&random, &c, NULL, threads, all, "public").data);
-    for (crn_target target = CRN_BASELINE; target <= crn_target_best(); target++)
-        try_target(&random, &c, target, all);
-    crn_guarded_check_same(&c.memory, before, c.what);
-    free(before);
-    free(all);
-    crn_guarded_free(&c.memory);
+    crn_random *random = &c->random;
+    bool whole = type == CRN_U8 || crn_random_once_in(random, 4);
+    double scale = crn_random_once_in(random, 6) ? 1e30 : crn_random_once_in(random, 5) ? 1e-30 : 1;
+    c->values.special_once_in = crn_random_once_in(random, 6) ? 20 : 0;
+    c->values.without_huge = true;
+    if (type == CRN_F32) {
+        c->values.low = whole ? 0 : -0.3 * scale;
+        c->values.high = whole ? 200 : 0.7 * scale;
+        c->values.steps = whole ? 200 : 0;
+    }
+    return whole && !c->values.special_once_in;
 }
 
-static void test_fast_is_within_the_bound(void **state)
+static void make_images(crn_parity_case *c, crn_type type, crn_parity_shape shape)
 {
-    (void)state;
-    operators_try_cases(500, try_case);
+    crn_parity_make_in(c, type, shape);
+    crn_parity_set_out(c, type, shape);
+    crn_parity_describe(c, "kernel %d x %d border %d", c->params.convolve.height,
+                        c->params.convolve.width, c->params.convolve.border);
+}
+
+static void make_of(crn_parity_case *c, crn_parity_shape shape, int32_t width, int32_t height)
+{
+    crn_type type = crn_random_once_in(&c->random, 2) ? CRN_U8 : CRN_F32;
+    bool whole_kernel = pick_kernel(c, width, height), whole = pick_values(c, type);
+    make_images(c, type, shape);
+    set_sums(c, whole_kernel && whole, !c->square_sizes);
+}
+
+static void make(crn_parity_case *c)
+{
+    crn_parity_shape shape = crn_parity_pick_shape(c, 1);
+    int32_t most = crn_random_once_in(&c->random, 8) ? 20 : 7;
+    int32_t width = crn_random_between(&c->random, 1, most);
+    make_of(c, shape, width, crn_random_between(&c->random, 1, most));
+}
+
+/* Cases with kernels of their own on a device: wide rows, certain channels, certain sizes. */
+static void make_wide(crn_parity_case *c)
+{
+    static const int32_t sides[] = {3, 5, 7, 9, 11, 13, 15, 8};
+    static const int32_t channels[] = {1, 3, 3, 4, 12, 2, 1, 7};
+    crn_random *random = &c->random;
+    int32_t width = sides[crn_random_below(random, 8)], height = width;
+    if (crn_random_once_in(random, 3))
+        height = crn_random_between(random, 1, 16);
+    crn_parity_shape shape = {.planes = channels[crn_random_below(random, 8)]};
+    shape.width = crn_random_between(random, 1, 600 / shape.planes);
+    shape.height = crn_random_between(random, 1, 24);
+    if (crn_random_once_in(random, 2))
+        shape.width = (shape.width + 15) / 16 * 16;
+    make_of(c, shape, width, height);
+}
+
+static void make_weights(crn_parity_case *c, int32_t width, int32_t height, float scale)
+{
+    float *weights = crn_parity_array(c, (size_t)(width * height) * sizeof *weights);
+    for (int32_t i = 0; i < width * height; i++)
+        weights[i] = (float)(crn_random_unit(&c->random) - 0.5) * scale;
+    c->params.convolve = (crn_convolve_params){weights, width, height, 0};
+}
+
+static void make_largest_kernel(crn_parity_case *c, uint64_t k, crn_parity_shape shape)
+{
+    static const int32_t widths[] = {16384, 1, 128, 127, 40, 3};
+    static const int32_t heights[] = {1, 16384, 128, 129, 9, 200};
+    crn_type type = k & 1 ? CRN_U8 : CRN_F32;
+    make_weights(c, widths[k], heights[k], 0x1p-10f);
+    c->params.convolve.border = (crn_convolve_border)(k % 4);
+    pick_values(c, type);
+    make_images(c, type, shape);
+    set_sums(c, false, true);
+}
+
+static void make_largest(crn_parity_case *c)
+{
+    make_largest_kernel(c, c->seed % 4, (crn_parity_shape){1, 3, 7});
+}
+
+static void make_cuda_largest(crn_parity_case *c)
+{
+    uint64_t k = c->seed % 6;
+    make_largest_kernel(c, k, (crn_parity_shape){1 + (int32_t)k / 3, 30, 70});
 }
 
 /* Large enough for the public operator to use threads, with its own split. */
-static void test_large_picture_has_the_same_bytes(void **state)
+static bool make_large(crn_parity_case *c, uint32_t k)
 {
-    (void)state;
-    enum { HEIGHT = 300, WIDTH = 700, PLANES = 3, COUNT = HEIGHT * WIDTH * PLANES };
-    static float in[COUNT], alone[COUNT], several[COUNT];
-    static float weights[121];
-    crn_random random = {crn_random_seed()};
-    for (int32_t i = 0; i < COUNT; i++)
-        in[i] = (float)crn_random_unit(&random);
-    for (int32_t i = 0; i < 121; i++)
-        weights[i] = (float)crn_random_unit(&random);
     static const int32_t widths[] = {3, 11, 1}, heights[] = {5, 11, 9};
-    for (int k = 0; k < 12; k++) {
-        crn_type type = k & 1 ? CRN_U8 : CRN_F32;
-        crn_layout layout = k & 2 ? CRN_HWC : CRN_CHW;
-        crn_convolve_params params = {weights, widths[k / 4], heights[k / 4], k % 4};
-        crn_image image = crn_image_dense(in, type, layout, PLANES, HEIGHT, WIDTH);
-        crn_image one = crn_image_dense(alone, type, layout, PLANES, HEIGHT, WIDTH), more = one;
-        more.data = several;
-        assert_int_equal(crn_convolve_openmp(operator_contexts[1], &params, &image, &one), 0);
-        for (int32_t threads = 2; threads <= OPERATOR_THREADS_MAX; threads++) {
-            memset(several, 0, sizeof several);
-            assert_int_equal(
-                crn_convolve_openmp(operator_contexts[threads], &params, &image, &more), 0);
-            assert_memory_equal(alone, several, COUNT * crn_type_bytes(type));
-        }
-    }
+    if (k == 12)
+        return false;
+    c->layout = k & 2 ? CRN_HWC : CRN_CHW;
+    make_weights(c, widths[k / 4], heights[k / 4], 1);
+    c->params.convolve.border = (crn_convolve_border)(k % 4);
+    make_images(c, k & 1 ? CRN_U8 : CRN_F32, (crn_parity_shape){3, 300, 700});
+    return true;
 }
 
-static void test_largest_kernels(void **state)
+static bool make_cuda_large(crn_parity_case *c, uint32_t k)
 {
-    (void)state;
-    static const int32_t widths[] = {16384, 1, 128, 127}, heights[] = {1, 16384, 128, 129};
-    static crn_convolve_case c;
-    crn_random random = {crn_random_seed()};
-    for (int k = 0; k < 4; k++) {
-        for (int32_t i = 0; i < CRN_KERNEL_TAPS_MAX; i++)
-            c.weights[i] = (float)(crn_random_unit(&random) - 0.5) * 0x1p-10f;
-        c.params = (crn_convolve_params){c.weights, widths[k], heights[k], k};
-        c.exact = false;
-        c.image = crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1, 3, 7, &c.memory);
-        bool whole;
-        crn_convolve_fill(&random, &c.image, &whole);
-        snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
-        crn_convolve_wanted all[21];
-        for (int i = 0; i < 21; i++)
-            all[i] = crn_convolve_compute(&c, 0, i / 7, i % 7);
-        free(run(&random, &c, NULL, 2, all, "public").data);
-        crn_guarded_free(&c.memory);
-    }
-}
-
-/* --- CUDA --- */
-
-static void try_cuda(uint64_t seed, const crn_convolve_case *c)
-{
-    crn_random random = {~seed};
-    crn_convolve_wanted *all = crn_convolve_compute_all(c);
-    char what[OPERATOR_CASE_BYTES + 100];
-    snprintf(what, sizeof what, "%s | cuda", c->what);
-    crn_guarded memory;
-    crn_image out = crn_guarded_image(&random, c->image.type, c->image.planes, c->image.height,
-                                      c->image.width, &memory);
-    crn_guarded_fill(&memory);
-    const crn_ops *ops = crn_test_cuda_ops();
-    operators_check_result(ops->convolve(operator_contexts[1], &c->params, &c->image, &out), what);
-    crn_convolve_check_result(&out, all, what);
-    crn_guarded_check(&memory, what);
-    crn_guarded_check_gaps(&memory, &out, what);
-    crn_guarded_free(&memory);
-    free(all);
-}
-
-static void try_cuda_case(uint64_t seed)
-{
-    static crn_convolve_case c;
-    crn_convolve_make_case(seed, &c);
-    try_cuda(seed, &c);
-    crn_guarded_free(&c.memory);
-}
-
-static void try_wide_cuda_case(uint64_t seed)
-{
-    static crn_convolve_case c;
-    crn_convolve_make_wide_case(seed, &c);
-    try_cuda(seed, &c);
-    crn_guarded_free(&c.memory);
-}
-
-static void test_cuda_is_the_definition(void **state)
-{
-    (void)state;
-    crn_test_cuda_ops();
-    operators_try_cases(1500, try_cuda_case);
-}
-
-static void test_cuda_is_the_definition_on_wide_rows(void **state)
-{
-    (void)state;
-    crn_test_cuda_ops();
-    operators_try_cases(400, try_wide_cuda_case);
-}
-
-static void test_cuda_with_the_largest_kernels(void **state)
-{
-    (void)state;
-    static const int32_t widths[] = {16384, 1, 128, 127, 40, 3},
-                         heights[] = {1, 16384, 128, 129, 9, 200};
-    static crn_convolve_case c;
-    crn_random random = {crn_random_seed()};
-    crn_test_cuda_ops();
-    for (int k = 0; k < 6; k++) {
-        for (int32_t i = 0; i < CRN_KERNEL_TAPS_MAX; i++)
-            c.weights[i] = (float)(crn_random_unit(&random) - 0.5) * 0x1p-10f;
-        c.params = (crn_convolve_params){c.weights, widths[k], heights[k], k % 4};
-        c.exact = false;
-        c.image =
-            crn_guarded_image(&random, k & 1 ? CRN_U8 : CRN_F32, 1 + k / 3, 30, 70, &c.memory);
-        bool whole;
-        crn_convolve_fill(&random, &c.image, &whole);
-        snprintf(c.what, sizeof c.what, "kernel of %d x %d", heights[k], widths[k]);
-        try_cuda(7, &c);
-        crn_guarded_free(&c.memory);
-    }
-}
-
-/* For pixels below 1 (255 in u8): close to openmp, or else correct against the exact sum. */
-static void check_large(const crn_convolve_case *c, const crn_image *got, const crn_image *fast)
-{
-    double size = 0;
-    for (int32_t i = 0; i < c->params.width * c->params.height; i++)
-        size += fabs((double)c->params.weights[i]);
-    double near = 4 * 0x1p-24 * size * c->params.width * c->params.height;
-    for (int32_t plane = 0; plane < got->planes; plane++)
-        for (int32_t y = 0; y < got->height; y++)
-            for (int32_t x = 0; x < got->width; x++) {
-                float a = crn_image_at(got, plane, y, x), b = crn_image_at(fast, plane, y, x);
-                if (a == b || (got->type == CRN_F32 && fabs((double)a - (double)b) <= near))
-                    continue;
-                crn_convolve_wanted w = crn_convolve_compute(c, plane, y, x);
-                if (got->type == CRN_F32 || !crn_convolve_is_right_u8(&w, (int)a))
-                    fail_msg("%s: plane %d (%d, %d) is %.9g, openmp's %.9g, wanted %.17g", c->what,
-                             plane, x, y, (double)a, (double)b, w.sum);
-            }
-}
-
-static void test_cuda_on_large_pictures(void **state)
-{
-    (void)state;
     static const struct {
-        int32_t planes, height, width, side, layout;
+        crn_parity_shape shape;
+        int32_t side, layout;
     } cases[] = {
-        {3, 1500, 2161, 3, CRN_HWC}, {3, 720, 1280, 5, CRN_HWC}, {3, 720, 1280, 7, CRN_HWC},
-        {1, 4097, 1023, 7, CRN_CHW}, {1, 33, 4097, 15, CRN_CHW}, {2, 700, 513, 5, CRN_CHW},
-        {12, 95, 511, 3, CRN_HWC},   {12, 95, 511, 3, CRN_CHW},  {3, 400, 600, 15, CRN_HWC}};
-    static crn_convolve_case c;
-    crn_random random = {crn_random_seed()};
-    const crn_ops *ops = crn_test_cuda_ops();
-    for (size_t k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
-        int32_t side = cases[k / 2].side;
-        crn_type type = k & 1 ? CRN_U8 : CRN_F32;
-        crn_convolve_pick_kernel(&random, side, side, &c);
-        crn_image image =
-            crn_image_dense(NULL, type, (crn_layout)cases[k / 2].layout, cases[k / 2].planes,
-                            cases[k / 2].height, cases[k / 2].width);
-        crn_image got = image, fast = image;
-        size_t bytes = crn_image_elements(&image) * crn_type_bytes(type);
-        image.data = malloc(bytes), got.data = malloc(bytes), fast.data = malloc(bytes);
-        assert_true(image.data && got.data && fast.data);
-        crn_image_randomise(&image, &random);
-        c.image = image;
-        snprintf(c.what, sizeof c.what, "large case %zu, kernel %d, border %d", k, side,
-                 c.params.border);
-        operators_check_result(crn_convolve_openmp(operator_contexts[2], &c.params, &image, &fast),
-                               c.what);
-        operators_check_result(ops->convolve(operator_contexts[1], &c.params, &image, &got),
-                               c.what);
-        check_large(&c, &got, &fast);
-        free(image.data), free(got.data), free(fast.data);
-    }
+        {{3, 1500, 2161}, 3, CRN_HWC}, {{3, 720, 1280}, 5, CRN_HWC}, {{3, 720, 1280}, 7, CRN_HWC},
+        {{1, 4097, 1023}, 7, CRN_CHW}, {{1, 33, 4097}, 15, CRN_CHW}, {{2, 700, 513}, 5, CRN_CHW},
+        {{12, 95, 511}, 3, CRN_HWC},   {{12, 95, 511}, 3, CRN_CHW},  {{3, 400, 600}, 15, CRN_HWC}};
+    if (k == 2 * sizeof cases / sizeof *cases)
+        return false;
+    c->layout = cases[k / 2].layout;
+    bool whole = pick_kernel(c, cases[k / 2].side, cases[k / 2].side);
+    make_images(c, k & 1 ? CRN_U8 : CRN_F32, cases[k / 2].shape);
+    set_sums(c, whole, false);
+    return true;
 }
 
-/* Several views at once, captured and launched with
- * different inputs: the same bytes as for each view alone. */
-static void try_views(const crn_gpu *gpu, crn_random *random, crn_type type, crn_layout layout,
-                      int32_t side)
+static bool make_views(crn_parity_case *c, uint32_t k)
 {
-    enum { VIEWS = 3, PLANES = 3, HEIGHT = 21, WIDTH = 150, COUNT = PLANES * HEIGHT * WIDTH };
-    static crn_convolve_case c;
-    static float in[VIEWS * COUNT], got[VIEWS * COUNT], alone[COUNT];
-    size_t bytes = COUNT * crn_type_bytes(type);
-    crn_convolve_pick_kernel(random, side, side, &c);
-    crn_context *context;
-    assert_int_equal(gpu->context_create(0, VIEWS, &context), 0);
-    crn_image from = crn_image_dense(crn_context_scratch(context, 16, bytes), type, layout, PLANES,
-                                     HEIGHT, WIDTH);
-    crn_image to = from;
-    to.data = crn_context_scratch(context, 17, bytes);
-    assert_true(from.data && to.data);
-    assert_int_equal(gpu->upload(context, from.data, in, VIEWS * bytes), 0);
-    assert_int_equal(gpu->ops->convolve(context, &c.params, &from, &to), 0);
-    assert_int_equal(crn_test_gpu_wait(gpu, context), 0);
-    crn_gpu_graph *graph;
-    assert_int_equal(gpu->record(context), 0);
-    int r = gpu->ops->convolve(context, &c.params, &from, &to);
-    assert_int_equal(gpu->recorded(context, &graph), 0);
-    assert_int_equal(r, 0);
-    for (int run = 0; run < 3; run++) {
-        crn_image all = crn_image_dense(in, type, layout, PLANES, VIEWS * HEIGHT, WIDTH);
-        crn_image_randomise(&all, random);
-        assert_int_equal(gpu->upload(context, from.data, in, VIEWS * bytes), 0);
-        assert_int_equal(gpu->launch(context, graph), 0);
-        assert_int_equal(gpu->download(context, got, to.data, VIEWS * bytes), 0);
-        assert_int_equal(crn_test_gpu_wait(gpu, context), 0);
-        for (size_t v = 0; v < VIEWS; v++) {
-            crn_image one =
-                crn_image_dense((uint8_t *)in + v * bytes, type, layout, PLANES, HEIGHT, WIDTH);
-            crn_image result = one, several = one;
-            result.data = alone;
-            several.data = (uint8_t *)got + v * bytes;
-            assert_int_equal(
-                crn_test_cuda_ops()->convolve(operator_contexts[1], &c.params, &one, &result), 0);
-            char what[100];
-            snprintf(what, sizeof what, "type %d layout %d side %d view %zu run %d", type, layout,
-                     side, v, run);
-            crn_assert_images_equal(&several, &result, what);
-        }
-    }
-    gpu->graph_free(&graph);
-    crn_context_free(&context);
-}
-
-static void test_cuda_does_views_together(void **state)
-{
-    (void)state;
-    const crn_gpu *gpu = crn_test_cuda();
-    crn_random random = {crn_random_seed()};
     static const int32_t sides[] = {3, 5, 7, 9, 4};
-    for (int k = 0; k < 20; k++)
-        try_views(gpu, &random, k & 1 ? CRN_U8 : CRN_F32, k & 2 ? CRN_HWC : CRN_CHW, sides[k / 4]);
+    if (k == 20)
+        return false;
+    c->layout = k & 2 ? CRN_HWC : CRN_CHW;
+    pick_kernel(c, sides[k / 4], sides[k / 4]);
+    make_images(c, k & 1 ? CRN_U8 : CRN_F32, (crn_parity_shape){3, 21, 150});
+    return true;
 }
+
+/* Variants 0 and 1 convolve in one pass, 2 and 3 in two where the kernel allows. */
+static void pick_variant(crn_parity_case *c, crn_target target, int32_t number,
+                         crn_parity_variant *ret_variant)
+{
+    static const crn_convolve_filters *const filters[CRN_TARGETS] = {
+        &crn_convolve_filters_baseline, &crn_convolve_filters_avx2, &crn_convolve_filters_avx512};
+    crn_convolve_variant *v = &ret_variant->convolve;
+    *v = (crn_convolve_variant){filters[target], 1, 1, 0,
+                                number < 2 ? CRN_CONVOLVE_WHOLE : CRN_CONVOLVE_FACTORED};
+    if (number % 2) {
+        v->strips = crn_random_between(&c->random, 1, 7);
+        v->threads = crn_random_once_in(&c->random, 3) ? crn_random_between(&c->random, 2, 5) : 1;
+        v->tile_width = crn_random_between(&c->random, 0, 40);
+    }
+    snprintf(ret_variant->text, sizeof ret_variant->text,
+             "%d threads, passes %d, %d strips, tiles of %d", v->threads, (int)v->passes, v->strips,
+             v->tile_width);
+}
+
+#define CONVOLVE                                                                                   \
+    .kind = CRN_PARITY_CONVOLVE, .variants = 4, .pick_variant = pick_variant, .compare = compare,  \
+    .any_nan = true
+
+static crn_parity_operator convolve = {CONVOLVE,
+                                       .cases = 500,
+                                       .cuda_cases = 1500,
+                                       .scratch_cases = 100,
+                                       .make = make,
+                                       .make_large = make_large,
+                                       .make_cuda_large = make_cuda_large,
+                                       .make_views = make_views};
+static crn_parity_operator wide = {CONVOLVE, .cuda_cases = 400, .make = make_wide};
+static crn_parity_operator largest = {CONVOLVE, .cases = 4, .make = make_largest};
+static crn_parity_operator cuda_largest = {CONVOLVE, .cuda_cases = 6, .make = make_cuda_largest};
 
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fast_is_within_the_bound),
-        cmocka_unit_test(test_large_picture_has_the_same_bytes),
-        cmocka_unit_test(test_largest_kernels),
-        cmocka_unit_test(test_cuda_is_the_definition),
-        cmocka_unit_test(test_cuda_is_the_definition_on_wide_rows),
-        cmocka_unit_test(test_cuda_with_the_largest_kernels),
-        cmocka_unit_test(test_cuda_on_large_pictures),
-        cmocka_unit_test(test_cuda_does_views_together),
+        cmocka_unit_test_prestate(test_openmp_is_serial, &convolve),
+        cmocka_unit_test_prestate(test_openmp_is_serial, &largest),
+        cmocka_unit_test_prestate(test_large_images_are_serial, &convolve),
+        cmocka_unit_test_prestate(test_scratch_contents_do_not_matter, &convolve),
+        cmocka_unit_test_prestate(test_cuda_is_serial, &convolve),
+        cmocka_unit_test_prestate(test_cuda_is_serial, &wide),
+        cmocka_unit_test_prestate(test_cuda_is_serial, &cuda_largest),
+        cmocka_unit_test_prestate(test_cuda_is_openmp_on_large_images, &convolve),
+        cmocka_unit_test_prestate(test_cuda_views_in_a_graph, &convolve),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

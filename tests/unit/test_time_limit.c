@@ -12,7 +12,7 @@
 #include "stages/backend.h"
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/contours_room.h"
+#include "tests/support/contours_buffer.h"
 #include "tests/support/images.h"
 #include "tests/support/operator_tests.h"
 
@@ -43,11 +43,11 @@ static int run_contours(const crn_ops *ops, crn_context *context, const crn_imag
     (void)results;
     double levels[4] = {0.5, 0.5, 0.5, 0.5};
     crn_contours_params params = {.levels = levels, .border = CRN_BORDER_CLOSED};
-    crn_contours out = crn_contours_room(1 << 20, 1 << 18);
+    crn_contours out = crn_contours_buffer(1 << 20, 1 << 18);
     int r = ops->contours(context, &params, in, &out);
     if (r < 0)
         assert_int_equal(out.truncated, false);
-    crn_contours_room_free(&out);
+    crn_contours_buffer_free(&out);
     return r;
 }
 
