@@ -69,9 +69,9 @@ static void collect(crn_line *line)
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
                             reason_of(output->status), crn_now_ns());
         if (!wanted && output->status == 0)
-            crn_result_store_give(line->store, judgement.result);
+            crn_result_store_release(line->store, judgement.result);
         crn_engine_release(line->engine, output);
-        crn_pool_give(line->pool, view);
+        crn_pool_release(line->pool, view);
     }
 }
 
@@ -87,7 +87,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
             return;
         crn_view *view = crn_pool_at(line->pool, slot);
         if (next == CRN_NEXT_DISCARD) {
-            crn_pool_give(line->pool, view);
+            crn_pool_release(line->pool, view);
             continue;
         }
         view->deadline_ns = deadline_ns;
@@ -101,12 +101,12 @@ static void release_fruit(crn_line *line, const crn_fruit *fruit)
     for (int64_t i = 0; i < line->config->limits.views; i++) {
         const crn_fruit_view *view = &fruit->views[i];
         if (view->state == CRN_VIEW_QUEUED)
-            crn_pool_give(line->pool, crn_pool_at(line->pool, view->slot));
+            crn_pool_release(line->pool, crn_pool_at(line->pool, view->slot));
         else if (view->state == CRN_VIEW_RUNNING)
             atomic_store_explicit(&crn_pool_at(line->pool, view->slot)->cancelled, true,
                                   memory_order_relaxed);
         else if (view->state == CRN_VIEW_JUDGED)
-            crn_result_store_give(line->store, view->judgement.result);
+            crn_result_store_release(line->store, view->judgement.result);
     }
 }
 

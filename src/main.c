@@ -50,7 +50,7 @@ typedef struct options {
 
 static crn_line *running_line; /* for the signal handler */
 
-static void ask_line(int signal_number)
+static void notify_line(int signal_number)
 {
     if (signal_number == SIGHUP)
         crn_line_hang_up(running_line);
@@ -87,10 +87,10 @@ static void block_signals(bool block)
 /* From here on the line handles signals, first those that arrived while it was opened. */
 static void set_up_signals(void)
 {
-    struct sigaction ask = {.sa_handler = ask_line};
-    sigaction(SIGTERM, &ask, NULL);
-    sigaction(SIGINT, &ask, NULL);
-    sigaction(SIGHUP, &ask, NULL);
+    struct sigaction action = {.sa_handler = notify_line};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
     struct sigaction crash = {.sa_handler = tell_crash,

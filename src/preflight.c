@@ -218,7 +218,7 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
         return;
     long holder = find_holder(lock);
     if (lstat(path, &about) == 0 && !S_ISSOCK(about.st_mode))
-        fail(check, key, "%s is there and no socket: move it away, or give another path", path);
+        fail(check, key, "%s exists and is not a socket: move it away, or give another path", path);
     else if (access(lock, F_OK) == 0 && faccessat(AT_FDCWD, lock, R_OK | W_OK, AT_EACCESS) < 0)
         fail(
             check, key,

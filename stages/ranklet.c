@@ -29,12 +29,14 @@ static int ranklet_prepare(void *settings, const crn_classes *classes, crn_error
     for (int32_t i = 0; i < windows->count; i++) {
         crn_size size = windows->item[i];
         if (size.width % 2 != 0 || size.height % 2 != 0)
-            return crn_error_set(error, -EINVAL, "windows: %dx%d has an odd side, even sides meant",
-                                 size.width, size.height);
+            return crn_error_set(error, -EINVAL,
+                                 "windows: %dx%d has an odd side, even sides expected", size.width,
+                                 size.height);
         for (int32_t j = 0; j < i; j++)
             if (windows->item[j].width == size.width && windows->item[j].height == size.height)
-                return crn_error_set(error, -EINVAL, "windows: %dx%d stands twice, once meant",
-                                     size.width, size.height);
+                return crn_error_set(error, -EINVAL,
+                                     "windows: %dx%d is listed twice, once expected", size.width,
+                                     size.height);
     }
     return 0;
 }

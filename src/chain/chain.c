@@ -238,8 +238,8 @@ void crn_device_result_find(crn_device_result *done, int32_t channels)
 
 /* Selects the view's contours among those of its batch, with the capacities of a view on the
  * processor. False if some are missing or there are more than one view may have. */
-static bool take_contours(const crn_chain_input *input, const crn_device_result *done,
-                          crn_contours *contours)
+static bool select_contours(const crn_chain_input *input, const crn_device_result *done,
+                            crn_contours *contours)
 {
     const crn_contours *all = done->contours;
     crn_contour *own = all->contours + done->first;
@@ -265,7 +265,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
 {
     crn_job job;
     set_up_job(chain, input, defects, &job);
-    if (!take_contours(input, done, &job.contours))
+    if (!select_contours(input, done, &job.contours))
         return -EOVERFLOW;
     crn_judgement judgement = {.result = CRN_RESULT_NONE,
                                .queue_ns = done->begun_ns - input->received_ns,

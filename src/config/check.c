@@ -50,20 +50,20 @@ static const char *endpoint_fault(const char *text)
     if (strncmp(text, "ipc://", 6) == 0) {
         const char *path = text + 6;
         if (!path[0] || path[0] == '*' || path[0] == '@')
-            return "has no path, ipc://PATH meant";
-        return strlen(path) > IPC_PATH_MAX ? "has a path over 107 bytes, a shorter one meant"
+            return "has no path, ipc://PATH expected";
+        return strlen(path) > IPC_PATH_MAX ? "has a path over 107 bytes, a shorter one expected"
                                            : NULL;
     }
     if (strncmp(text, "tcp://", 6) != 0)
-        return "is not an endpoint, tcp://HOST:PORT or ipc://PATH meant";
+        return "is not an endpoint, tcp://HOST:PORT or ipc://PATH expected";
     const char *host = text + 6;
     const char *colon = strrchr(host, ':');
     if (!colon || colon[1 + strcspn(colon + 1, "]")])
-        return "has no port, tcp://HOST:PORT meant";
+        return "has no port, tcp://HOST:PORT expected";
     if (!is_port(colon + 1))
-        return "has no such port, tcp://HOST:PORT with 1 to 65535 meant";
+        return "has no such port, tcp://HOST:PORT with 1 to 65535 expected";
     if (!is_host(host, (size_t)(colon - host)))
-        return "has no such host, a name, an IPv4 address, [an IPv6 address] or * meant";
+        return "has no such host, a name, an IPv4 address, [an IPv6 address] or * expected";
     return NULL;
 }
 
@@ -92,9 +92,9 @@ static bool is_before(const endpoint *a, const endpoint *b)
 {
     if (!a->node || !b->node)
         return !a->node;
-    return a->node->place.line != b->node->place.line
-               ? a->node->place.line < b->node->place.line
-               : a->node->place.column < b->node->place.column;
+    return a->node->position.line != b->node->position.line
+               ? a->node->position.line < b->node->position.line
+               : a->node->position.column < b->node->position.column;
 }
 
 static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b)
@@ -104,17 +104,17 @@ static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b
     const endpoint *first = is_before(a, b) ? a : b, *later = first == a ? b : a;
     char where[32] = "'s default";
     if (first->node)
-        snprintf(where, sizeof where, " on line %d", first->node->place.line);
-    crn_diagnostics_add(reader->faults, later->node->place,
-                        "%s: '%.100s' is taken by %s%s, an endpoint of its own meant", later->key,
-                        later->text, first->key, where);
+        snprintf(where, sizeof where, " on line %d", first->node->position.line);
+    crn_diagnostics_add(reader->faults, later->node->position,
+                        "%s: '%.100s' is already used by %s%s, an endpoint of its own expected",
+                        later->key, later->text, first->key, where);
 }
 
 /* Adds the endpoint unless an error was already reported for it. */
 static void add_endpoint(const crn_reader *reader, endpoint *list, int *count, endpoint one)
 {
-    if (!one.node ||
-        (one.node->kind == CRN_NODE_SCALAR && !crn_diagnostics_at(reader->faults, one.node->place)))
+    if (!one.node || (one.node->kind == CRN_NODE_SCALAR &&
+                      !crn_diagnostics_at(reader->faults, one.node->position)))
         list[(*count)++] = one;
 }
 
@@ -140,7 +140,7 @@ static void check_endpoints(crn_reader *reader)
     for (int i = 0; i < count; i++) {
         const char *fault = endpoint_fault(list[i].text);
         if (fault && list[i].node)
-            crn_diagnostics_add(reader->faults, list[i].node->place, "%s: %s %s", list[i].key,
+            crn_diagnostics_add(reader->faults, list[i].node->position, "%s: %s %s", list[i].key,
                                 crn_show(list[i].text, strlen(list[i].text), '\'').text, fault);
         for (int j = 0; j < i && !fault; j++)
             if (!endpoint_fault(list[j].text))
@@ -151,7 +151,7 @@ static void check_endpoints(crn_reader *reader)
 /* True if the key has a valid value. */
 static bool is_given(const crn_reader *reader, const crn_node *node)
 {
-    return node && !crn_diagnostics_at(reader->faults, node->place);
+    return node && !crn_diagnostics_at(reader->faults, node->position);
 }
 
 static void check_numbers(crn_reader *reader)
@@ -159,25 +159,26 @@ static void check_numbers(crn_reader *reader)
     const crn_config *config = reader->config;
     const crn_node *slots = value_of(reader, "limits", "slots");
     if (is_given(reader, slots) && config->limits.slots == 1)
-        crn_diagnostics_add(reader->faults, slots->place,
-                            "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 meant");
+        crn_diagnostics_add(
+            reader->faults, slots->position,
+            "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 expected");
     const crn_node *view_mib = value_of(reader, "limits", "view_mib");
     const crn_node *peer_mib = value_of(reader, "limits", "peer_mib");
     bool sizes =
         (!view_mib || is_given(reader, view_mib)) && (!peer_mib || is_given(reader, peer_mib));
     if (sizes && (view_mib || peer_mib) && config->limits.peer_mib < config->limits.view_mib)
-        crn_diagnostics_add(reader->faults, peer_mib ? peer_mib->place : view_mib->place,
+        crn_diagnostics_add(reader->faults, peer_mib ? peer_mib->position : view_mib->position,
                             "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
-                            ": views would be refused; at least as much meant",
+                            ": views would be refused; at least as much expected",
                             config->limits.peer_mib, config->limits.view_mib);
     const crn_node *budget = value_of(reader, "latency", "budget_ms");
     const crn_node *guard = value_of(reader, "latency", "guard_ms");
     /* A value that could not be parsed is not compared. */
     bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
     if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
-        crn_diagnostics_add(reader->faults, guard ? guard->place : budget->place,
+        crn_diagnostics_add(reader->faults, guard ? guard->position : budget->position,
                             "latency.guard_ms: %" PRId64
-                            " is not below budget_ms, which is %" PRId64 ", less meant",
+                            " is not below budget_ms, which is %" PRId64 ", less expected",
                             config->latency.guard_ms, config->latency.budget_ms);
 }
 
@@ -189,10 +190,10 @@ static void check_devices(crn_reader *reader)
         return;
     const crn_node *item = list->first;
     for (int32_t i = 0; i < devices->count && item; i++, item = item->next)
-        for (int32_t j = 0; j < i && !crn_diagnostics_at(reader->faults, item->place); j++)
+        for (int32_t j = 0; j < i && !crn_diagnostics_at(reader->faults, item->position); j++)
             if (devices->item[j] == devices->item[i])
-                crn_diagnostics_add(reader->faults, item->place,
-                                    "run.devices: %" PRId64 " again, each device once meant",
+                crn_diagnostics_add(reader->faults, item->position,
+                                    "run.devices: %" PRId64 " again, each device once expected",
                                     devices->item[i]);
 }
 
@@ -205,8 +206,8 @@ static void check_stages(crn_reader *reader)
         if (!reader->step_good[i] || !reader->classes_good || !step->stage->prepare)
             continue;
         if (step->stage->prepare(step->settings, &config->classes, &error) < 0)
-            crn_diagnostics_add(reader->faults, reader->step_place[i], "%s: %s", step->stage->name,
-                                error.text);
+            crn_diagnostics_add(reader->faults, reader->step_position[i], "%s: %s",
+                                step->stage->name, error.text);
     }
 }
 

@@ -64,15 +64,15 @@ static void tell_unknown_key(crn_reader *reader, const char *path, const crn_nod
     char known[1024];
     crn_names_join(names, "and", known, sizeof known);
     if (nearest)
-        crn_diagnostics_add(reader->faults, key->place, "unknown key %s%s%s, did you mean '%s'?",
+        crn_diagnostics_add(reader->faults, key->position, "unknown key %s%s%s, did you mean '%s'?",
                             shown.text, in, path, nearest);
     else if (section)
-        crn_diagnostics_add(reader->faults, key->place,
+        crn_diagnostics_add(reader->faults, key->position,
                             "unknown key %s%s%s, it is a key of '%s' (indent it below)", shown.text,
                             in, path, section);
     else
-        crn_diagnostics_add(reader->faults, key->place, "unknown key %s%s%s, known: %s", shown.text,
-                            in, path, known);
+        crn_diagnostics_add(reader->faults, key->position, "unknown key %s%s%s, known: %s",
+                            shown.text, in, path, known);
 }
 
 /* Returns the key's index in the set, or -1 after reporting an error. */
@@ -81,7 +81,7 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
     if (key->kind == CRN_NODE_REFUSED)
         return -1;
     if (key->kind != CRN_NODE_SCALAR) {
-        crn_diagnostics_add(reader->faults, key->place, "%s as a key, a word meant",
+        crn_diagnostics_add(reader->faults, key->position, "%s as a key, a word expected",
                             crn_node_noun(key));
         return -1;
     }
@@ -94,12 +94,12 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
         return -1;
     }
     if (keys->seen[found].line) {
-        crn_diagnostics_add(reader->faults, key->place,
-                            "'%s' again%s%s, first on line %d, one meant", key->text,
+        crn_diagnostics_add(reader->faults, key->position,
+                            "'%s' again%s%s, first on line %d, one expected", key->text,
                             path[0] ? " in " : "", path, keys->seen[found].line);
         return -1;
     }
-    keys->seen[found] = key->place;
+    keys->seen[found] = key->position;
     return found;
 }
 
@@ -110,22 +110,22 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
     if (node->kind == CRN_NODE_REFUSED)
         return;
     if (node->kind != CRN_NODE_SCALAR) {
-        char meant[600];
-        crn_param_meant(row, meant, sizeof meant);
-        crn_diagnostics_add(reader->faults, node->place, "%s: %s given, %s meant", path,
-                            crn_node_noun(node), meant);
+        char expected[600];
+        crn_param_expected(row, expected, sizeof expected);
+        crn_diagnostics_add(reader->faults, node->position, "%s: %s given, %s expected", path,
+                            crn_node_noun(node), expected);
         return;
     }
     crn_scalar scalar = {.text = node->text, .length = node->length, .plain = node->plain};
     if (crn_scalar_read(row, &scalar, value, &error) < 0)
-        crn_diagnostics_add(reader->faults, node->place, "%s: %s", path, error.text);
+        crn_diagnostics_add(reader->faults, node->position, "%s: %s", path, error.text);
 }
 
 /* Memory layout of a row's list type. */
 typedef struct list_kind {
     crn_param_type type;
     size_t list_bytes, item_bytes, first; /* first: offset of the items */
-    int32_t most;
+    int32_t max;
     const char *noun;
 } list_kind;
 
@@ -160,12 +160,13 @@ static void read_list(crn_reader *reader, const char *path, const crn_param *row
     }
     bool may_be_empty = row->fallback && !row->fallback[0];
     if (!node->first && !may_be_empty)
-        crn_diagnostics_add(reader->faults, node->place, "%s: an empty list, at least one %s meant",
-                            path, kind->noun);
+        crn_diagnostics_add(reader->faults, node->position,
+                            "%s: an empty list, at least one %s expected", path, kind->noun);
     for (const crn_node *item = node->first; item; item = item->next) {
-        if (*count == kind->most) {
-            crn_diagnostics_add(reader->faults, item->place, "%s: too many %ss, at most %d meant",
-                                path, kind->noun, kind->most);
+        if (*count == kind->max) {
+            crn_diagnostics_add(reader->faults, item->position,
+                                "%s: too many %ss, at most %d expected", path, kind->noun,
+                                kind->max);
             return;
         }
         read_scalar(reader, path, row, item, items + kind->item_bytes * (size_t)(*count)++);
@@ -185,16 +186,16 @@ static void read_value(crn_reader *reader, const char *path, const crn_param *ro
 }
 
 /* `node` NULL: the file does not have the section. */
-static void read_section(crn_reader *reader, const char *path, crn_source_position place,
+static void read_section(crn_reader *reader, const char *path, crn_source_position position,
                          const crn_section *section, const crn_node *node)
 {
     const crn_table tables[2] = {{.rows = section->rows, .settings = reader->config}};
     if (section->kind == CRN_SECTION_CLASSES)
-        crn_read_classes(reader, section, place, node);
+        crn_read_classes(reader, section, position, node);
     else if (section->kind == CRN_SECTION_CHAIN)
-        crn_read_chain(reader, section, place, node);
+        crn_read_chain(reader, section, position, node);
     else
-        crn_read_keys(reader, path, place, node, tables, section->sections);
+        crn_read_keys(reader, path, position, node, tables, section->sections);
 }
 
 static void read_pairs(crn_reader *reader, const char *path, const crn_node *map, key_set *keys)
@@ -207,13 +208,13 @@ static void read_pairs(crn_reader *reader, const char *path, const crn_node *map
         snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "." : "", keys->names.item[k]);
         const crn_param *row = keys->row[k];
         if (keys->section[k])
-            read_section(reader, below, key->place, keys->section[k], key->next);
+            read_section(reader, below, key->position, keys->section[k], key->next);
         else
             read_value(reader, below, row, key->next, (char *)keys->settings[k] + row->offset);
     }
 }
 
-void crn_read_keys(crn_reader *reader, const char *path, crn_source_position place,
+void crn_read_keys(crn_reader *reader, const char *path, crn_source_position position,
                    const crn_node *map, const crn_table tables[2], const crn_section *sections)
 {
     key_set keys = {.names = {0}};
@@ -226,7 +227,7 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pla
     } else if (map && map->kind != CRN_NODE_REFUSED && !crn_node_empty(map)) {
         char known[1024];
         crn_names_join(&keys.names, "and", known, sizeof known);
-        crn_diagnostics_add(reader->faults, map->place, "%s%s%s given, keys meant: %s", path,
+        crn_diagnostics_add(reader->faults, map->position, "%s%s%s given, keys expected: %s", path,
                             path[0] ? ": " : "", crn_node_noun(map), known);
         return;
     }
@@ -237,9 +238,10 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pla
         if (keys.seen[k].line)
             continue;
         if (keys.section[k])
-            read_section(reader, below, place, keys.section[k], NULL);
+            read_section(reader, below, position, keys.section[k], NULL);
         else if (!keys.row[k]->fallback)
-            crn_diagnostics_add(reader->faults, place, "%s is missing, it has no default", below);
+            crn_diagnostics_add(reader->faults, position, "%s is missing, it has no default",
+                                below);
     }
 }
 
@@ -249,10 +251,10 @@ static void read_tree(const crn_tree *tree, crn_diagnostics *faults, crn_config 
     crn_reader reader = {.faults = faults, .root = tree->root, .config = config};
     if (!tree->root || crn_node_empty(tree->root)) {
         crn_diagnostics_add(faults, (crn_source_position){1, 1},
-                            "nothing in the file, classes and a chain meant");
+                            "the file is empty, classes and a chain expected");
         return;
     }
-    crn_read_keys(&reader, "", tree->root->place, tree->root, NULL, crn_sections);
+    crn_read_keys(&reader, "", tree->root->position, tree->root, NULL, crn_sections);
     crn_check_config(&reader);
 }
 

@@ -2,7 +2,7 @@
  * A machine's YAML file as typed settings. Only tree.c uses libyaml.
  *
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
- * `file:line:column: what is wrong, what was meant`, and all errors of a file are reported
+ * `file:line:column: what is wrong, what was expected`, and all errors of a file are reported
  * together.
  */
 #ifndef CRN_SRC_CONFIG_CONFIG_H

@@ -12,7 +12,7 @@
 
 #define SHOWN_MAX 60 /* bytes of a value that a message quotes */
 
-void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format,
+void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position position, const char *format,
                          ...)
 {
     if (faults->count == faults->capacity && faults->count < FAULTS_MAX) {
@@ -36,26 +36,26 @@ void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, con
         return;
     }
     faults->item[faults->count] =
-        (crn_fault){.place = place, .number = faults->count, .text = text};
+        (crn_fault){.position = position, .number = faults->count, .text = text};
     faults->count++;
 }
 
-bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position place)
+bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position position)
 {
     for (size_t i = 0; i < faults->count; i++)
-        if (faults->item[i].place.line == place.line &&
-            faults->item[i].place.column == place.column)
+        if (faults->item[i].position.line == position.line &&
+            faults->item[i].position.column == position.column)
             return true;
     return false;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_position(const void *left, const void *right)
 {
     const crn_fault *a = left, *b = right;
-    if (a->place.line != b->place.line)
-        return a->place.line < b->place.line ? -1 : 1;
-    if (a->place.column != b->place.column)
-        return a->place.column < b->place.column ? -1 : 1;
+    if (a->position.line != b->position.line)
+        return a->position.line < b->position.line ? -1 : 1;
+    if (a->position.column != b->position.column)
+        return a->position.column < b->position.column ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -64,10 +64,10 @@ void crn_diagnostics_print(crn_diagnostics *faults, FILE *out)
     if (!out)
         return;
     if (faults->count)
-        qsort(faults->item, faults->count, sizeof *faults->item, by_place);
+        qsort(faults->item, faults->count, sizeof *faults->item, by_position);
     for (size_t i = 0; i < faults->count; i++)
-        fprintf(out, "%s:%d:%d: %s\n", faults->file, faults->item[i].place.line,
-                faults->item[i].place.column, faults->item[i].text);
+        fprintf(out, "%s:%d:%d: %s\n", faults->file, faults->item[i].position.line,
+                faults->item[i].position.column, faults->item[i].text);
     if (faults->untold)
         fprintf(out, "%s: %zu more faults are not shown\n", faults->file, faults->untold);
 }
@@ -84,7 +84,7 @@ int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)
 {
     const unsigned char *byte = (const unsigned char *)text;
     size_t bytes = byte[0] < 0x80 ? 1 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
-    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const int32_t min_code[] = {0, 0, 0x80, 0x800, 0x10000};
     int32_t character = bytes == 1 ? byte[0] : byte[0] & (0x7f >> bytes);
     *ret_length = 1;
     if ((byte[0] >= 0x80 && byte[0] < 0xc0) || byte[0] >= 0xf8 || bytes > length)
@@ -94,7 +94,7 @@ int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)
             return -1;
         character = character << 6 | (byte[i] & 0x3f);
     }
-    if (character < least[bytes] || character > 0x10ffff ||
+    if (character < min_code[bytes] || character > 0x10ffff ||
         (character >= 0xd800 && character < 0xe000))
         return -1;
     *ret_length = bytes;

@@ -23,7 +23,7 @@ typedef struct crn_source_position {
 } crn_source_position;
 
 typedef struct crn_fault {
-    crn_source_position place;
+    crn_source_position position;
     size_t number; /* in order of detection */
     char *text;    /* owned */
 } crn_fault;
@@ -37,10 +37,10 @@ typedef struct crn_diagnostics {
 } crn_diagnostics;
 
 __attribute__((format(printf, 3, 4))) void
-crn_diagnostics_add(crn_diagnostics *faults, crn_source_position place, const char *format, ...);
+crn_diagnostics_add(crn_diagnostics *faults, crn_source_position position, const char *format, ...);
 
 /* True if an error was reported at exactly that position. */
-bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position place);
+bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position position);
 
 /* Prints all errors in file order, one per line; `out` NULL: no output. */
 void crn_diagnostics_print(crn_diagnostics *faults, FILE *out);
@@ -84,7 +84,7 @@ typedef enum crn_node_kind {
 typedef struct crn_node {
     crn_node_kind kind;
     bool plain; /* SCALAR: without quotes */
-    crn_source_position place;
+    crn_source_position position;
     char *text; /* SCALAR: `length` bytes and a terminating zero; may contain zeros */
     size_t length;
     struct crn_node *parent, *first, *last; /* the children are linked by `next` */
@@ -135,7 +135,7 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
 
 /* Describes the row's valid values: "a whole number from 1 to 64", "low or high", … */
-void crn_param_meant(const crn_param *row, char *out, size_t out_bytes);
+void crn_param_expected(const crn_param *row, char *out, size_t out_bytes);
 /* Describes its range alone: "1 to 64", "at least 0", "a finite one". */
 void crn_param_range(const crn_param *row, char *out, size_t out_bytes);
 
@@ -174,7 +174,7 @@ typedef struct crn_reader {
     crn_config *config;
     bool classes_good;              /* no error in them */
     bool step_good[CRN_STAGES_MAX]; /* no error in that step */
-    crn_source_position step_place[CRN_STAGES_MAX];
+    crn_source_position step_position[CRN_STAGES_MAX];
 } crn_reader;
 
 /* Rows and the struct that they describe. */
@@ -186,15 +186,15 @@ typedef struct crn_table {
 /*
  * Reads a map according to up to two tables of rows and its subsections (NULL: none): defaults
  * first, then the file's values. `path` names the map in messages ("" for the file itself), missing
- * keys are reported at `place`; `map` NULL or empty: defaults only.
+ * keys are reported at `position`; `map` NULL or empty: defaults only.
  */
-void crn_read_keys(crn_reader *reader, const char *path, crn_source_position place,
+void crn_read_keys(crn_reader *reader, const char *path, crn_source_position position,
                    const crn_node *map, const crn_table tables[2], const crn_section *sections);
 
-/* Read the two lists; `list` NULL: it is missing, which is reported at `place`. */
-void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position place,
+/* Read the two lists; `list` NULL: it is missing, which is reported at `position`. */
+void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position position,
                       const crn_node *list);
-void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position place,
+void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position position,
                     const crn_node *list);
 
 /* Checks what rows cannot express: dependencies between keys, endpoints, the stages' own checks. */

@@ -161,8 +161,8 @@ void crn_config_print(const crn_config *config, FILE *out)
 static void print_reference_rows(const char *path, const crn_param *rows, FILE *out)
 {
     for (const crn_param *row = rows; row && row->key; row++) {
-        char meant[600];
-        crn_param_meant(row, meant, sizeof meant);
+        char expected[600];
+        crn_param_expected(row, expected, sizeof expected);
         fprintf(out, "| `%s.%s` | ", path, row->key);
         if (!row->fallback)
             fputs("required", out);
@@ -170,7 +170,7 @@ static void print_reference_rows(const char *path, const crn_param *rows, FILE *
             fprintf(out, "`%s`", row->fallback);
         else
             fputs(row->type == CRN_PARAM_REAL ? "none" : "empty", out);
-        fprintf(out, " | %s | %s |\n", meant, row->help);
+        fprintf(out, " | %s | %s |\n", expected, row->help);
     }
 }
 

@@ -96,10 +96,10 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     if (good == 0 || good != length) {
         if (unit_of(row->key) && has_unit(text))
             return crn_error_set(error, -EINVAL,
-                                 "%s has a unit, the bare number meant (the unit, %s, is in the "
+                                 "%s has a unit, the bare number expected (the unit, %s, is in the "
                                  "key's name)",
                                  shown.text, unit_of(row->key));
-        return crn_error_set(error, -EINVAL, "%s is not %s, %s meant", shown.text,
+        return crn_error_set(error, -EINVAL, "%s is not %s, %s expected", shown.text,
                              noun_of(row->type), range);
     }
     errno = 0;
@@ -108,7 +108,7 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     double real = whole ? (double)integer : strtod(text, NULL);
     /* strtod turns 1e999 into infinity, which is in no range. */
     if (overflow || isinf(real) || real < row->min || real > row->max)
-        return crn_error_set(error, -EINVAL, "%.60s is out of range, %s meant", text, range);
+        return crn_error_set(error, -EINVAL, "%.60s is out of range, %s expected", text, range);
     if (whole)
         memcpy(value, &integer, sizeof integer);
     else
@@ -143,13 +143,13 @@ static int read_size(const crn_param *row, const char *text, size_t length, void
     size_t height_end = width_end && divided ? height_at + side_length(text + height_at) : 0;
     if (height_end == height_at || height_end != length)
         return crn_error_set(error, -EINVAL,
-                             "%s is not a size, N or WIDTHxHEIGHT such as 5 or 7x3 meant",
+                             "%s is not a size, N or WIDTHxHEIGHT such as 5 or 7x3 expected",
                              crn_show(text, length, '\'').text);
     crn_size size;
     if (!read_side(row, text, &size.width) || !read_side(row, text + height_at, &size.height)) {
         char range[160];
         crn_param_range(row, range, sizeof range);
-        return crn_error_set(error, -EINVAL, "%.60s is out of range, sides of %s meant", text,
+        return crn_error_set(error, -EINVAL, "%.60s is out of range, sides of %s expected", text,
                              range);
     }
     memcpy(value, &size, sizeof size);
@@ -160,7 +160,7 @@ static int read_bool(const char *text, size_t length, void *value, crn_error *er
 {
     bool is_true = strcmp(text, "true") == 0;
     if (length != strlen(text) || (!is_true && strcmp(text, "false") != 0))
-        return crn_error_set(error, -EINVAL, "%s given, true or false meant",
+        return crn_error_set(error, -EINVAL, "%s given, true or false expected",
                              crn_show(text, length, '\'').text);
     memcpy(value, &is_true, sizeof is_true);
     return 0;
@@ -192,8 +192,8 @@ static int read_choice(const crn_param *row, const char *text, size_t length, vo
                              crn_show(text, length, '\'').text, nearest);
     char known[512];
     crn_names_join(&names, "or", known, sizeof known);
-    return crn_error_set(error, -EINVAL, "unknown %s, %s meant", crn_show(text, length, '\'').text,
-                         known);
+    return crn_error_set(error, -EINVAL, "unknown %s, %s expected",
+                         crn_show(text, length, '\'').text, known);
 }
 
 static int read_text(const crn_scalar *scalar, char *value, crn_error *error)
@@ -204,12 +204,12 @@ static int read_text(const crn_scalar *scalar, char *value, crn_error *error)
         if (character < 0 || !crn_utf8_prints(character))
             return crn_error_set(error, -EINVAL,
                                  "%s has a character that does not print, a line "
-                                 "of printable text meant",
+                                 "of printable text expected",
                                  shown.text);
     }
     if (scalar->length >= CRN_TEXT_BYTES)
-        return crn_error_set(error, -EINVAL, "%s is %zu bytes long, at most %d meant", shown.text,
-                             scalar->length, CRN_TEXT_BYTES - 1);
+        return crn_error_set(error, -EINVAL, "%s is %zu bytes long, at most %d expected",
+                             shown.text, scalar->length, CRN_TEXT_BYTES - 1);
     memset(value, 0, CRN_TEXT_BYTES);
     memcpy(value, scalar->text, scalar->length);
     return 0;
@@ -229,9 +229,9 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
 {
     bool text = row->type == CRN_PARAM_TEXT || row->type == CRN_PARAM_TEXTS;
     if (is_null(scalar)) {
-        char meant[600];
-        crn_param_meant(row, meant, sizeof meant);
-        return crn_error_set(error, -EINVAL, "no value, %s meant%s", meant,
+        char expected[600];
+        crn_param_expected(row, expected, sizeof expected);
+        return crn_error_set(error, -EINVAL, "no value, %s expected%s", expected,
                              text ? " (in quotes where it is empty or null)" : "");
     }
     if (text)
@@ -239,7 +239,7 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
     if (row->type == CRN_PARAM_CHOICE)
         return read_choice(row, scalar->text, scalar->length, value, error);
     if (!scalar->plain)
-        return crn_error_set(error, -EINVAL, "%s is a text, %s without quotes meant",
+        return crn_error_set(error, -EINVAL, "%s is a text, %s without quotes expected",
                              crn_show(scalar->text, scalar->length, '"').text, noun_of(row->type));
     if (row->type == CRN_PARAM_BOOL)
         return read_bool(scalar->text, scalar->length, value, error);
@@ -314,18 +314,18 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
 void crn_param_range(const crn_param *row, char *out, size_t out_bytes)
 {
     /* Beyond these a bound means no limit. */
-    bool least = row->min > -1e300, most = row->max < 1e300;
-    if (least && most)
+    bool bounded_below = row->min > -1e300, bounded_above = row->max < 1e300;
+    if (bounded_below && bounded_above)
         snprintf(out, out_bytes, "%.15g to %.15g", row->min, row->max);
-    else if (least)
+    else if (bounded_below)
         snprintf(out, out_bytes, "at least %.15g", row->min);
-    else if (most)
+    else if (bounded_above)
         snprintf(out, out_bytes, "at most %.15g", row->max);
     else
         snprintf(out, out_bytes, "a finite one");
 }
 
-void crn_param_meant(const crn_param *row, char *out, size_t out_bytes)
+void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
 {
     char range[160];
     crn_names names;

@@ -18,25 +18,25 @@ typedef struct builder {
     int32_t documents;
 } builder;
 
-static crn_source_position place_of(const yaml_mark_t *mark)
+static crn_source_position position_of(const yaml_mark_t *mark)
 {
     return (crn_source_position){.line = (int32_t)mark->line + 1,
                                  .column = (int32_t)mark->column + 1};
 }
 
 /* libyaml reports an offset in bytes, not a line, if it cannot decode the text. */
-static crn_source_position place_of_byte(const char *bytes, size_t offset)
+static crn_source_position position_of_byte(const char *bytes, size_t offset)
 {
-    crn_source_position place = {.line = 1, .column = 1};
+    crn_source_position position = {.line = 1, .column = 1};
     for (size_t i = 0; i < offset; i++) {
         if (bytes[i] == '\n') {
-            place.line++;
-            place.column = 1;
+            position.line++;
+            position.column = 1;
         } else if (((unsigned char)bytes[i] & 0xc0) != 0x80) {
-            place.column++;
+            position.column++;
         }
     }
-    return place;
+    return position;
 }
 
 /* First byte of the character with that number, as in a mark's index; 0 at the end. */
@@ -57,8 +57,8 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
         return -ENOMEM;
     if (parser->error == YAML_READER_ERROR) {
         size_t offset = parser->problem_offset < length ? parser->problem_offset : length;
-        crn_diagnostics_add(b->faults, place_of_byte(bytes, offset),
-                            "not a text file: %s (0x%02x), printable UTF-8 meant", problem,
+        crn_diagnostics_add(b->faults, position_of_byte(bytes, offset),
+                            "not a text file: %s (0x%02x), printable UTF-8 expected", problem,
                             (unsigned)parser->problem_value);
         return -EINVAL;
     }
@@ -67,12 +67,12 @@ static int add_syntax_fault(builder *b, const yaml_parser_t *parser, const char 
     const yaml_mark_t *mark = &parser->problem_mark;
     const char *context = parser->context ? parser->context : "", *cure = "";
     if (character_at(bytes, length, mark->index) == '\t')
-        cure = ", spaces instead of the tab meant";
+        cure = ", spaces instead of the tab expected";
     else if (strstr(context, "block") || strstr(problem, "expected ':'") ||
              strstr(problem, "mapping values"))
-        cure = ", one 'key: value' a line and keys that belong together in one column meant, "
+        cure = ", one 'key: value' a line and keys that belong together in one column expected, "
                "here and above";
-    crn_diagnostics_add(b->faults, place_of(mark), "not YAML: %s%s%s%s", problem,
+    crn_diagnostics_add(b->faults, position_of(mark), "not YAML: %s%s%s%s", problem,
                         *context ? " " : "", context, cure);
     return -EINVAL;
 }
@@ -84,7 +84,7 @@ static crn_node *add_node(builder *b, crn_node_kind kind, const yaml_mark_t *mar
     if (!node)
         return NULL;
     node->kind = kind;
-    node->place = place_of(mark);
+    node->position = position_of(mark);
     node->older = b->tree->newest;
     b->tree->newest = node;
     node->parent = b->open;
@@ -118,8 +118,9 @@ static int add_scalar(builder *b, const yaml_event_t *event)
 static int open_node(builder *b, crn_node_kind kind, const yaml_event_t *event)
 {
     if (++b->depth > DEPTH_MAX) {
-        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
-                            "nested more than %d levels deep, sections with keys meant", DEPTH_MAX);
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "nested more than %d levels deep, sections with keys expected",
+                            DEPTH_MAX);
         return -EINVAL;
     }
     crn_node *node = add_node(b, kind, &event->start_mark);
@@ -133,26 +134,26 @@ static void refuse_marks(builder *b, const yaml_event_t *event, const yaml_char_
                          const yaml_char_t *tag)
 {
     if (anchor)
-        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
-                            "an anchor (&...) is not taken, the bare value meant");
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "an anchor (&...) is not supported, the bare value expected");
     if (tag)
-        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
-                            "a tag (!...) is not taken, the bare value meant");
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "a tag (!...) is not supported, the bare value expected");
 }
 
 /* Handles one parser event. */
-static int take_event(builder *b, const yaml_event_t *event)
+static int accept_event(builder *b, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         if (b->documents++ == 0)
             return 0;
-        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
-                            "a second document (---), one meant");
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "a second document (---), one expected");
         return -EINVAL;
     case YAML_ALIAS_EVENT:
-        crn_diagnostics_add(b->faults, place_of(&event->start_mark),
-                            "an alias (*...) is not taken, the value itself meant");
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "an alias (*...) is not supported, the value itself expected");
         return add_node(b, CRN_NODE_REFUSED, &event->start_mark) ? 0 : -ENOMEM;
     case YAML_SCALAR_EVENT:
         refuse_marks(b, event, event->data.scalar.anchor, event->data.scalar.tag);
@@ -195,7 +196,7 @@ int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnost
             break;
         }
         ended = event.type == YAML_STREAM_END_EVENT;
-        r = take_event(&b, &event);
+        r = accept_event(&b, &event);
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);

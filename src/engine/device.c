@@ -187,13 +187,13 @@ bool crn_device_has_room(const crn_device *device)
 
 int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
 {
-    crn_device_view *place = NULL;
-    for (int32_t i = 0; i < CRN_DEVICE_VIEWS && !place; i++)
+    crn_device_view *entry = NULL;
+    for (int32_t i = 0; i < CRN_DEVICE_VIEWS && !entry; i++)
         if (!device->views[i].used)
-            place = &device->views[i];
+            entry = &device->views[i];
     if (!crn_device_is_running(device))
         return -ENODEV;
-    if (!place)
+    if (!entry)
         return -EAGAIN;
     /* Increment before reading `preparing`: the thread that is second sees the other's store. */
     atomic_fetch_add(&device->held, 1);
@@ -202,16 +202,16 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
             sem_post(&device->work);
         return -EBUSY;
     }
-    place->view = view;
-    place->shape = crn_shape_of(&view->header);
-    place->lane = view->header.lane;
-    place->fruit = view->header.fruit;
-    place->index = view->header.view;
-    place->maps = view->maps;
-    place->deadline_ns = view->deadline_ns;
-    place->enqueued.submitted_ns = now_ns;
-    place->used = place->inside = true;
-    crn_ring_push(&device->in, place); /* capacity is the number of views */
+    entry->view = view;
+    entry->shape = crn_shape_of(&view->header);
+    entry->lane = view->header.lane;
+    entry->fruit = view->header.fruit;
+    entry->index = view->header.view;
+    entry->maps = view->maps;
+    entry->deadline_ns = view->deadline_ns;
+    entry->enqueued.submitted_ns = now_ns;
+    entry->used = entry->inside = true;
+    crn_ring_push(&device->in, entry); /* capacity is the number of views */
     sem_post(&device->work);
     return 0;
 }
@@ -294,9 +294,9 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
 {
     device->request =
         (crn_device_request){.shape = *shape, .maps = maps, .runs = runs, .status = -ETIMEDOUT};
-    atomic_store(&device->asked, true);
+    atomic_store(&device->request_pending, true);
     sem_post(&device->work);
-    if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || atomic_load(&device->asked)) {
+    if (!wait_for(&device->answered, ANSWER_LIMIT_NS) || atomic_load(&device->request_pending)) {
         crn_device_lose(device, CRN_DEVICE_ABANDONED, "it does not answer");
         return -ETIMEDOUT;
     }

@@ -114,8 +114,9 @@ static int upload(crn_device *device, crn_context *context, void *received,
     return r;
 }
 
-int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_plan *plan,
-                    crn_device_view *const *views, int32_t count, const char **ret_what)
+int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
+                    const crn_batch_graph *graph, crn_device_view *const *views, int32_t count,
+                    const char **ret_what)
 {
     const crn_gpu *gpu = device->gpu;
     crn_context *context = slot->context[batch];
@@ -130,7 +131,7 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, co
     if (r == 0) {
         *ret_what = "a launch";
         atomic_store(&device->since_ns, crn_now_ns());
-        r = gpu->launch(context, plan->graph);
+        r = gpu->launch(context, graph->captured);
     }
     return r;
 }
@@ -153,8 +154,8 @@ static int run_once(crn_device *device, crn_device_slot *slot, int32_t batch,
     return waited < 0 ? waited : r;
 }
 
-static int record(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
-                  uint32_t skipped, crn_gpu_graph **ret_graph)
+static int capture(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
+                   uint32_t skipped, crn_gpu_graph **ret_graph)
 {
     const crn_gpu *gpu = device->gpu;
     crn_context *context = slot->context[batch];
@@ -163,9 +164,9 @@ static int record(crn_device *device, crn_device_slot *slot, int32_t batch, cons
         return r;
     r = enqueue(device, slot, batch, shape, skipped);
     crn_gpu_graph *graph = NULL;
-    int recorded = gpu->recorded(context, &graph);
+    int ended = gpu->recorded(context, &graph);
     if (r == 0)
-        r = recorded;
+        r = ended;
     if (r == 0)
         *ret_graph = graph;
     else
@@ -173,13 +174,13 @@ static int record(crn_device *device, crn_device_slot *slot, int32_t batch, cons
     return r;
 }
 
-static int make_plan(crn_device *device, const crn_shape *shape, int32_t mask, int32_t batch,
-                     int32_t slot_index, const void *empty, crn_plan *plan)
+static int capture_graph(crn_device *device, const crn_shape *shape, int32_t mask, int32_t batch,
+                         int32_t slot_index, const void *empty, crn_batch_graph *graph)
 {
     const crn_gpu *gpu = device->gpu;
     crn_device_slot *slot = &device->slots[slot_index];
     uint32_t skipped = mask ? device->optional : 0;
-    gpu->graph_free(&plan->graph);
+    gpu->graph_free(&graph->captured);
     int r = 0;
     if (!slot->context[batch])
         r = gpu->context_create(device->number, 1 << batch, &slot->context[batch]);
@@ -188,15 +189,15 @@ static int make_plan(crn_device *device, const crn_shape *shape, int32_t mask, i
     if (r == 0)
         r = run_once(device, slot, batch, shape, skipped, empty);
     if (r == 0)
-        r = record(device, slot, batch, shape, skipped, &plan->graph);
+        r = capture(device, slot, batch, shape, skipped, &graph->captured);
     if (r < 0)
         return r;
-    plan->moves = crn_context_generation(slot->context[batch]);
-    plan->expected_ns = 0; /* unknown until one has run */
+    graph->generation = crn_context_generation(slot->context[batch]);
+    graph->expected_ns = 0; /* unknown until one has run */
     if (batch > 0)
         return 0;
     /* Launch once now, to learn at set-up whether graphs work at all. */
-    r = gpu->launch(slot->context[batch], plan->graph);
+    r = gpu->launch(slot->context[batch], graph->captured);
     return r < 0 ? r : crn_gpu_wait(gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
 }
 
@@ -208,21 +209,22 @@ static bool is_refusal(int r)
 
 /* Captures all graphs of a shape that are missing or whose context has a newer generation. `later`:
  * only those that were captured before. */
-static int make_plans(crn_device *device, crn_plans *plans, bool later, const void *empty)
+static int capture_graphs(crn_device *device, crn_shape_graphs *graphs, bool later,
+                          const void *empty)
 {
     int32_t masks = device->optional ? CRN_DEVICE_MASKS : 1;
     for (int32_t i = 0; i < masks * CRN_DEVICE_BATCHES * CRN_DEVICE_SLOTS; i++) {
         int32_t mask = i % masks;
         int32_t slot = i / masks % CRN_DEVICE_SLOTS;
         int32_t batch = i / masks / CRN_DEVICE_SLOTS;
-        crn_plan *plan = &plans->plan[mask][batch][slot];
+        crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];
-        bool stands = plan->graph && plan->moves == crn_context_generation(context);
-        if (stands || (later && !plan->graph))
+        bool is_current = graph->captured && graph->generation == crn_context_generation(context);
+        if (is_current || (later && !graph->captured))
             continue;
-        int r = make_plan(device, &plans->shape, mask, batch, slot, empty, plan);
+        int r = capture_graph(device, &graphs->shape, mask, batch, slot, empty, graph);
         if (r < 0) {
-            device->gpu->graph_free(&plan->graph);
+            device->gpu->graph_free(&graph->captured);
             /* The device still works without batches of several views. */
             if (is_refusal(r) && batch > 0)
                 return 0;
@@ -232,39 +234,39 @@ static int make_plans(crn_device *device, crn_plans *plans, bool later, const vo
     return 0;
 }
 
-static bool any_stale(const crn_device *device, const crn_plans *plans)
+static bool any_stale(const crn_device *device, const crn_shape_graphs *graphs)
 {
     for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
         for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
             for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++) {
-                const crn_plan *plan = &plans->plan[mask][batch][slot];
-                if (plan->graph &&
-                    plan->moves != crn_context_generation(device->slots[slot].context[batch]))
+                const crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
+                if (graph->captured &&
+                    graph->generation != crn_context_generation(device->slots[slot].context[batch]))
                     return true;
             }
     return false;
 }
 
-static void forget(crn_device *device, crn_plans *plans)
+static void forget(crn_device *device, crn_shape_graphs *graphs)
 {
     for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
         for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
             for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++)
-                device->gpu->graph_free(&plans->plan[mask][batch][slot].graph);
-    memset(plans, 0, sizeof *plans);
+                device->gpu->graph_free(&graphs->graph[mask][batch][slot].captured);
+    memset(graphs, 0, sizeof *graphs);
 }
 
 /* Captures the graphs of a shape again after another shape's preparation moved their memory. If
  * that fails the shape is forgotten and counts as new the next time. */
-static int make_shape_again(crn_device *device, crn_plans *plans)
+static int make_shape_again(crn_device *device, crn_shape_graphs *graphs)
 {
-    void *empty = calloc(1, crn_shape_bytes(&plans->shape));
-    int r = empty ? make_plans(device, plans, true, empty) : -ENOMEM;
+    void *empty = calloc(1, crn_shape_bytes(&graphs->shape));
+    int r = empty ? capture_graphs(device, graphs, true, empty) : -ENOMEM;
     free(empty);
     if (r < 0 && !is_refusal(r))
         return r;
-    if (r < 0 || any_stale(device, plans))
-        forget(device, plans);
+    if (r < 0 || any_stale(device, graphs))
+        forget(device, graphs);
     return 0;
 }
 
@@ -273,10 +275,10 @@ static int make_shape_again(crn_device *device, crn_plans *plans)
 static int make_again(crn_device *device)
 {
     for (int32_t i = 0; i < 2 * CRN_DEVICE_SHAPES; i++) {
-        crn_plans *plans = &device->shapes[i % CRN_DEVICE_SHAPES];
-        if (!plans->used || plans->refused || !any_stale(device, plans))
+        crn_shape_graphs *graphs = &device->shapes[i % CRN_DEVICE_SHAPES];
+        if (!graphs->used || graphs->refused || !any_stale(device, graphs))
             continue;
-        int r = make_shape_again(device, plans);
+        int r = make_shape_again(device, graphs);
         if (r < 0)
             return r;
     }
@@ -287,7 +289,7 @@ static int make_again(crn_device *device)
     return 0;
 }
 
-crn_plans *crn_plans_find(crn_device *device, const crn_shape *shape)
+crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *shape)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
         if (device->shapes[i].used && crn_shape_same(&device->shapes[i].shape, shape))
@@ -296,7 +298,7 @@ crn_plans *crn_plans_find(crn_device *device, const crn_shape *shape)
 }
 
 /* Index of a free entry, or of the least recently used shape. */
-static int32_t place_for(const crn_device *device)
+static int32_t entry_for(const crn_device *device)
 {
     int32_t oldest = 0;
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
@@ -308,54 +310,57 @@ static int32_t place_for(const crn_device *device)
     return oldest;
 }
 
-bool crn_plans_room(const crn_device *device, int64_t now_ns)
+bool crn_shape_graphs_have_room(const crn_device *device, int64_t now_ns)
 {
-    const crn_plans *plans = &device->shapes[place_for(device)];
-    return !plans->used || now_ns - plans->used_ns > CRN_DEVICE_KEEP_NS;
+    const crn_shape_graphs *graphs = &device->shapes[entry_for(device)];
+    return !graphs->used || now_ns - graphs->used_ns > CRN_DEVICE_KEEP_NS;
 }
 
-int crn_plans_prepare(crn_device *device, const crn_shape *shape)
+int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape)
 {
-    crn_plans *plans = crn_plans_find(device, shape);
-    if (!plans) {
-        plans = &device->shapes[place_for(device)];
-        forget(device, plans);
-        plans->shape = *shape;
-        plans->used = true;
+    crn_shape_graphs *graphs = crn_shape_graphs_find(device, shape);
+    if (!graphs) {
+        graphs = &device->shapes[entry_for(device)];
+        forget(device, graphs);
+        graphs->shape = *shape;
+        graphs->used = true;
     }
     void *empty = calloc(1, crn_shape_bytes(shape));
-    int r = empty ? make_plans(device, plans, false, empty) : -ENOMEM;
+    int r = empty ? capture_graphs(device, graphs, false, empty) : -ENOMEM;
     free(empty);
-    plans->used_ns = crn_now_ns();
+    graphs->used_ns = crn_now_ns();
     if (r < 0 && !is_refusal(r))
         return r;
     if (r < 0) {
         char text[CRN_SHAPE_TEXT];
-        crn_log(CRN_LOG_WARNING,
-                "device %d cannot have views of %s: %s; they go to the processor until restart",
-                device->number, crn_shape_text(shape, text), strerror(-r));
-        plans->refused = true;
+        crn_log(
+            CRN_LOG_WARNING,
+            "device %d does not support views of %s: %s; they run on the processor until restart",
+            device->number, crn_shape_text(shape, text), strerror(-r));
+        graphs->refused = true;
     }
     return make_again(device);
 }
 
-void crn_plans_free(crn_device *device)
+void crn_shape_graphs_free(crn_device *device)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
         forget(device, &device->shapes[i]);
 }
 
-crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skipped, int32_t slot,
-                           int32_t count, int32_t *ret_batch)
+crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *graphs,
+                                         uint32_t skipped, int32_t slot, int32_t count,
+                                         int32_t *ret_batch)
 {
     int32_t mask = device->optional && skipped;
     for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
-        crn_plan *plan = &plans->plan[mask][batch][slot];
+        crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];
         /* A stale graph would access freed memory. */
-        if (1 << batch <= count && plan->graph && plan->moves == crn_context_generation(context)) {
+        if (1 << batch <= count && graph->captured &&
+            graph->generation == crn_context_generation(context)) {
             *ret_batch = batch;
-            return plan;
+            return graph;
         }
     }
     return NULL;

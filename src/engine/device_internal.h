@@ -28,20 +28,20 @@
 #define CRN_DEVICE_PREPARE_LIMIT_NS (30 * CRN_NS_PER_S)
 
 /* The graph launched for a batch of one shape in one slot. */
-typedef struct crn_plan {
-    crn_gpu_graph *graph; /* NULL if capturing this graph failed */
-    uint32_t moves;       /* its context's generation at the time of capture */
-    int64_t expected_ns;  /* recent time from launch to completion */
-} crn_plan;
+typedef struct crn_batch_graph {
+    crn_gpu_graph *captured; /* NULL if capturing this graph failed */
+    uint32_t generation;     /* its context's generation at the time of capture */
+    int64_t expected_ns;     /* recent time from launch to completion */
+} crn_batch_graph;
 
 /* All graphs of one shape. */
-typedef struct crn_plans {
+typedef struct crn_shape_graphs {
     bool used;
     bool refused; /* the device does not support this shape */
     crn_shape shape;
     int64_t used_ns; /* when a view of it last arrived */
-    crn_plan plan[CRN_DEVICE_MASKS][CRN_DEVICE_BATCHES][CRN_DEVICE_SLOTS];
-} crn_plans;
+    crn_batch_graph graph[CRN_DEVICE_MASKS][CRN_DEVICE_BATCHES][CRN_DEVICE_SLOTS];
+} crn_shape_graphs;
 
 struct crn_device_slot {
     crn_context *context[CRN_DEVICE_BATCHES];
@@ -49,7 +49,7 @@ struct crn_device_slot {
     /* Number of views whose finish halves still read the results. */
     atomic_int unfinished;
     /* Of the batch in flight: */
-    crn_plan *plan; /* NULL if the slot is idle */
+    crn_batch_graph *graph; /* NULL if the slot is idle */
     uint32_t skipped;
     int32_t batch, count; /* count = 1 << batch */
     crn_device_view *views[CRN_DEVICE_BATCH_MAX];
@@ -99,7 +99,7 @@ struct crn_device {
     atomic_bool preparing;        /* no view is accepted; written by the device's thread */
     atomic_int state;             /* crn_device_state; never returns to RUNNING */
     atomic_bool ready;            /* set-up has ended, with `status` */
-    atomic_bool stop, asked;      /* asked: `request` is pending */
+    atomic_bool stop, request_pending;
     /* Start of the current call or work of the device's thread; 0 while it sleeps. */
     _Atomic int64_t since_ns;
     char why[3][256]; /* reason by state, each written by the thread that sets that state */
@@ -111,7 +111,7 @@ struct crn_device {
 
     /* Owned by the device's thread. */
     _Alignas(64) crn_device_slot slots[CRN_DEVICE_SLOTS];
-    crn_plans shapes[CRN_DEVICE_SHAPES];
+    crn_shape_graphs shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
     int64_t ended_ns; /* when the last batch was seen to complete */
@@ -135,22 +135,23 @@ __attribute__((format(printf, 3, 4))) void
 crn_device_lose(crn_device *device, crn_device_state state, const char *format, ...);
 
 /* Returns the graphs of a shape, or NULL. */
-crn_plans *crn_plans_find(crn_device *device, const crn_shape *shape);
+crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *shape);
 
 /* True if one more shape can be prepared. */
-bool crn_plans_room(const crn_device *device, int64_t now_ns);
+bool crn_shape_graphs_have_room(const crn_device *device, int64_t now_ns);
 
 /* Captures the graphs of a shape on an idle device; logs and remembers what the device does not
  * support. Returns 0, or a negative errno if the device is lost. */
-int crn_plans_prepare(crn_device *device, const crn_shape *shape);
+int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape);
 
 /* Frees all graphs. */
-void crn_plans_free(crn_device *device);
+void crn_shape_graphs_free(crn_device *device);
 
 /* Chooses the graph with the largest batch of at most `count` views in that slot, 1 << *ret_batch
  * of them; NULL if there is none. */
-crn_plan *crn_plans_choose(crn_device *device, crn_plans *plans, uint32_t skipped, int32_t slot,
-                           int32_t count, int32_t *ret_batch);
+crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *graphs,
+                                         uint32_t skipped, int32_t slot, int32_t count,
+                                         int32_t *ret_batch);
 
 /* Allocates the slot's results and sets their capacities. Returns 0 or -ENOMEM. */
 int crn_slot_create(crn_device *device, crn_device_slot *slot);
@@ -158,7 +159,8 @@ void crn_slot_free(crn_device *device, crn_device_slot *slot);
 
 /* Uploads the maps of `count` views of one shape and launches the graph. Returns 0, or the error
  * with the failed call in *ret_what. */
-int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_plan *plan,
-                    crn_device_view *const *views, int32_t count, const char **ret_what);
+int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
+                    const crn_batch_graph *graph, crn_device_view *const *views, int32_t count,
+                    const char **ret_what);
 
 #endif

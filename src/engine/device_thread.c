@@ -43,7 +43,7 @@ static void ring(crn_device *self)
         return;
 }
 
-static void give_back(crn_device *self, crn_device_view *view, int status)
+static void return_view(crn_device *self, crn_device_view *view, int status)
 {
     view->status = status;
     crn_ring_push(&self->out, view); /* capacity is the number of views */
@@ -73,12 +73,12 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
 
 /* Time limit of a batch: several times its recent duration,
  * but with time left for the processor. */
-static int64_t limit_of(const crn_device *self, const crn_plan *plan)
+static int64_t limit_of(const crn_device *self, const crn_batch_graph *graph)
 {
-    int64_t limit_ns = 8 * plan->expected_ns;
-    int64_t most_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
-    if (limit_ns > most_ns)
-        limit_ns = most_ns;
+    int64_t limit_ns = 8 * graph->expected_ns;
+    int64_t max_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
+    if (limit_ns > max_ns)
+        limit_ns = max_ns;
     return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
 }
 
@@ -90,12 +90,12 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         crn_device_lose(self, CRN_DEVICE_FAILED, "reading its times: %s", strerror(-r));
         return;
     }
-    crn_plan *plan = slot->plan;
+    crn_batch_graph *graph = slot->graph;
     self->ended_ns = now_ns;
     /* Clamped: a longer time is a stall from outside; the next batch must be polled in time. */
-    int64_t took_ns = now_ns - slot->begun_ns, limit_ns = limit_of(self, plan);
-    plan->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - plan->expected_ns) / 4;
-    slot->plan = NULL;
+    int64_t took_ns = now_ns - slot->begun_ns, limit_ns = limit_of(self, graph);
+    graph->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - graph->expected_ns) / 4;
+    slot->graph = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
     for (int32_t i = 0; i < slot->count; i++) {
         crn_device_view *view = slot->views[i];
@@ -110,13 +110,13 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     }
     /* Finishing the first view renumbers planes, so all are found before any is returned. */
     for (int32_t i = 0; i < slot->count; i++)
-        give_back(self, slot->views[i], 0);
+        return_view(self, slot->views[i], 0);
 }
 
 /* Batches complete one after the other: one that waits for those before it is not stuck. */
 static bool is_stuck(const crn_device *self, const crn_device_slot *slot, int64_t now_ns)
 {
-    int64_t limit_ns = limit_of(self, slot->plan);
+    int64_t limit_ns = limit_of(self, slot->graph);
     int64_t turn_ns = self->ended_ns > slot->launched_ns ? self->ended_ns : slot->launched_ns;
     return now_ns - turn_ns > limit_ns || now_ns - slot->launched_ns > CRN_DEVICE_SLOTS * limit_ns;
 }
@@ -125,7 +125,7 @@ static void poll_batches(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS && crn_device_is_running(self); i++) {
         crn_device_slot *slot = &self->slots[i];
-        if (!slot->plan)
+        if (!slot->graph)
             continue;
         int64_t now_ns = crn_now_ns();
         int r = self->gpu->poll(slot->context[slot->batch]);
@@ -175,20 +175,20 @@ static crn_device_slot *free_slot(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
         crn_device_slot *slot = &self->slots[i];
-        if (!slot->plan && atomic_load_explicit(&slot->unfinished, memory_order_acquire) == 0)
+        if (!slot->graph && atomic_load_explicit(&slot->unfinished, memory_order_acquire) == 0)
             return slot;
     }
     return NULL;
 }
 
 /* Collects up to `most` waiting views that fit the first one's batch; returns their number. */
-static int32_t gather(const crn_device *self, int32_t most, int64_t now_ns,
+static int32_t gather(const crn_device *self, int32_t max, int64_t now_ns,
                       int32_t ret_indices[CRN_DEVICE_BATCH_MAX])
 {
     const crn_device_view *first = self->waiting[0];
     uint32_t skipped = skipped_of(self, first, now_ns);
     int32_t count = 0;
-    for (int32_t i = 0; i < self->waiting_count && count < most; i++) {
+    for (int32_t i = 0; i < self->waiting_count && count < max; i++) {
         const crn_device_view *view = self->waiting[i];
         if (crn_shape_same(&view->shape, &first->shape) &&
             skipped_of(self, view, now_ns) == skipped)
@@ -198,7 +198,7 @@ static int32_t gather(const crn_device *self, int32_t most, int64_t now_ns,
 }
 
 /* Launches the views at these indices and removes them from the waiting ones. */
-static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_plan *plan,
+static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_batch_graph *graph,
                    const int32_t *indices)
 {
     const char *what = "";
@@ -211,24 +211,24 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_p
         if (slot->skipped & UINT32_C(1) << i)
             crn_recent_skip(&self->recent[i]);
     slot->begun_ns = crn_now_ns();
-    int r = crn_slot_launch(self, slot, batch, plan, slot->views, count, &what);
+    int r = crn_slot_launch(self, slot, batch, graph, slot->views, count, &what);
     if (r < 0) {
         crn_device_lose(self, CRN_DEVICE_FAILED, "%s failed: %s", what, strerror(-r));
         return;
     }
-    slot->plan = plan;
+    slot->graph = graph;
     /* Read the clock again: this thread may have been stopped, which is not the device's fault. */
     slot->launched_ns = crn_now_ns();
     slot->batch = batch;
     slot->count = count;
-    slot->look_ns = slot->begun_ns + plan->expected_ns * LOOK_EIGHTHS / 8;
+    slot->look_ns = slot->begun_ns + graph->expected_ns * LOOK_EIGHTHS / 8;
 }
 
 /* For a shape without graphs: its views are refused, and once
  * the device is idle the shape is prepared. */
 static void request_shape(crn_device *self, const crn_shape *shape, int64_t now_ns)
 {
-    if (atomic_load(&self->preparing) || !crn_plans_room(self, now_ns))
+    if (atomic_load(&self->preparing) || !crn_shape_graphs_have_room(self, now_ns))
         return;
     self->requested = *shape;
     atomic_store(&self->preparing, true);
@@ -239,12 +239,12 @@ static void start_batches(crn_device *self)
     while (self->waiting_count > 0 && crn_device_is_running(self)) {
         int64_t now_ns = crn_now_ns();
         crn_device_view *first = self->waiting[0];
-        crn_plans *plans = crn_plans_find(self, &first->shape);
+        crn_shape_graphs *graphs = crn_shape_graphs_find(self, &first->shape);
         bool cancelled = atomic_load_explicit(&first->view->cancelled, memory_order_relaxed);
-        if (cancelled || !plans || plans->refused) {
-            if (!cancelled && !plans)
+        if (cancelled || !graphs || graphs->refused) {
+            if (!cancelled && !graphs)
                 request_shape(self, &first->shape, now_ns);
-            give_back(self, first, plans && plans->refused ? -ENOTSUP : -EAGAIN);
+            return_view(self, first, graphs && graphs->refused ? -ENOTSUP : -EAGAIN);
             drop_waiting(self, 0);
             continue;
         }
@@ -254,13 +254,13 @@ static void start_batches(crn_device *self)
         int32_t indices[CRN_DEVICE_BATCH_MAX], batch = 0;
         int32_t count = gather(self, CRN_DEVICE_BATCH_MAX, now_ns, indices);
         slot->skipped = skipped_of(self, first, now_ns);
-        crn_plan *plan = crn_plans_choose(self, plans, slot->skipped, (int32_t)(slot - self->slots),
-                                          count, &batch);
-        plans->used_ns = now_ns;
-        if (plan) {
-            launch(self, slot, batch, plan, indices);
+        crn_batch_graph *graph = crn_shape_graphs_choose(
+            self, graphs, slot->skipped, (int32_t)(slot - self->slots), count, &batch);
+        graphs->used_ns = now_ns;
+        if (graph) {
+            launch(self, slot, batch, graph, indices);
         } else {
-            give_back(self, first, -EAGAIN);
+            return_view(self, first, -EAGAIN);
             drop_waiting(self, 0);
         }
     }
@@ -269,21 +269,21 @@ static void start_batches(crn_device *self)
 /* --- preparation and requests ----------------------------------------------------------------- */
 
 /* Median time of the runs; `maps` are uploaded from pinned memory, as views are. */
-static int time_runs(crn_device *self, crn_plans *plans, crn_device_request *request,
+static int time_runs(crn_device *self, crn_shape_graphs *graphs, crn_device_request *request,
                      const void *maps)
 {
     crn_device_slot *slot = &self->slots[0];
     int32_t batch = 0;
-    crn_plan *plan = crn_plans_choose(self, plans, 0, 0, 1, &batch);
+    crn_batch_graph *graph = crn_shape_graphs_choose(self, graphs, 0, 0, 1, &batch);
     crn_device_view made_up = {.shape = request->shape, .maps = maps}, *view = &made_up;
     int64_t took_ns[32];
     int32_t runs = request->runs < 32 ? request->runs : 32;
-    if (!plan || runs < 1)
+    if (!graph || runs < 1)
         return -ENOTSUP;
     for (int32_t i = 0; i < runs; i++) {
         const char *what;
         int64_t begun_ns = crn_now_ns();
-        int r = crn_slot_launch(self, slot, batch, plan, &view, 1, &what);
+        int r = crn_slot_launch(self, slot, batch, graph, &view, 1, &what);
         if (r == 0)
             r = crn_gpu_wait(self->gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
         if (r < 0)
@@ -299,16 +299,18 @@ static int serve(crn_device *self, crn_device_request *request)
     request->ns = 0;
     if (request->runs == 0)
         return 0;
-    int r = crn_plans_find(self, &request->shape) ? 0 : crn_plans_prepare(self, &request->shape);
-    crn_plans *plans = crn_plans_find(self, &request->shape);
-    if (r < 0 || !plans || plans->refused)
+    int r = crn_shape_graphs_find(self, &request->shape)
+                ? 0
+                : crn_shape_graphs_prepare(self, &request->shape);
+    crn_shape_graphs *graphs = crn_shape_graphs_find(self, &request->shape);
+    if (r < 0 || !graphs || graphs->refused)
         return r < 0 ? r : -ENOTSUP;
     size_t bytes = crn_shape_bytes(&request->shape);
     void *pinned = self->gpu->pinned_create(bytes);
     if (!pinned)
         return -ENOMEM;
     memcpy(pinned, request->maps, bytes);
-    r = time_runs(self, plans, request, pinned);
+    r = time_runs(self, graphs, request, pinned);
     if (r != -ETIMEDOUT) /* otherwise the device may still read it */
         self->gpu->pinned_free(pinned);
     return r;
@@ -326,15 +328,15 @@ static void run_deferred(crn_device *self)
     if (!crn_device_is_running(self) || atomic_load(&self->held) > 0)
         return;
     if (atomic_load(&self->preparing)) {
-        lose_preparing(self, crn_plans_prepare(self, &self->requested));
+        lose_preparing(self, crn_shape_graphs_prepare(self, &self->requested));
         /* First restart the timer, or the line's thread applies the ordinary limit to this. */
         atomic_store(&self->since_ns, crn_now_ns());
         atomic_store(&self->preparing, false);
     }
-    if (atomic_load(&self->asked)) {
+    if (atomic_load(&self->request_pending)) {
         self->request.status = serve(self, &self->request);
         lose_preparing(self, self->request.status);
-        atomic_store(&self->asked, false);
+        atomic_store(&self->request_pending, false);
         sem_post(&self->answered);
     }
 }
@@ -368,9 +370,9 @@ static int set_up(crn_device *self)
                              "limits.points",
                              self->number, crn_device_bytes(self->config) >> 20, strerror(-r));
     crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count, CRN_F32, CRN_HWC};
-    r = crn_plans_prepare(self, &trial);
-    const crn_plans *plans = crn_plans_find(self, &trial);
-    if (r == 0 && (!plans || plans->refused))
+    r = crn_shape_graphs_prepare(self, &trial);
+    const crn_shape_graphs *graphs = crn_shape_graphs_find(self, &trial);
+    if (r == 0 && (!graphs || graphs->refused))
         r = -ENOTSUP;
     if (r < 0)
         return crn_error_set(&self->error, r, "device %d: cannot run the chain: %s", self->number,
@@ -383,12 +385,13 @@ static void tear_down(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
         crn_device_slot *slot = &self->slots[i];
-        if (slot->plan && crn_gpu_wait(self->gpu, slot->context[slot->batch], self->limit_ns) < 0) {
+        if (slot->graph &&
+            crn_gpu_wait(self->gpu, slot->context[slot->batch], self->limit_ns) < 0) {
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end");
             return;
         }
     }
-    crn_plans_free(self);
+    crn_shape_graphs_free(self);
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
         crn_slot_free(self, &self->slots[i]);
     if (self->pinned)
@@ -400,7 +403,7 @@ static void sleep_until_needed(crn_device *self)
 {
     int64_t wake_ns = CRN_NEVER_NS;
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
-        if (self->slots[i].plan && self->slots[i].look_ns < wake_ns)
+        if (self->slots[i].graph && self->slots[i].look_ns < wake_ns)
             wake_ns = self->slots[i].look_ns;
     struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S, .tv_nsec = wake_ns % CRN_NS_PER_S};
     if (wake_ns == CRN_NEVER_NS)

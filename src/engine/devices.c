@@ -108,7 +108,7 @@ static int measure(crn_devices *devices, const crn_ops *ops)
         crn_cost_fit(small_bytes, processor_ns[0], large_bytes, processor_ns[1]);
     devices->device_cost = crn_cost_fit(small_bytes, device_ns[0], large_bytes, device_ns[1]);
     char text[CRN_SHAPE_TEXT];
-    crn_log(CRN_LOG_INFO, "auto: a made-up view of %s takes %.3f ms by way of %s, %.3f ms on %s",
+    crn_log(CRN_LOG_INFO, "auto: a synthetic view of %s takes %.3f ms via %s, %.3f ms on %s",
             crn_shape_text(&large, text), (double)device_ns[1] / CRN_NS_PER_MS,
             crn_device_about(devices->device[0])->name, (double)processor_ns[1] / CRN_NS_PER_MS,
             ops->name);
@@ -178,11 +178,11 @@ bool crn_devices_close(crn_devices *devices)
     return all;
 }
 
-static crn_shape_route *way_of(crn_devices *devices, const crn_shape *shape)
+static crn_shape_route *find_route(crn_devices *devices, const crn_shape *shape)
 {
-    for (int32_t i = 0; i < devices->way_count; i++)
-        if (crn_shape_same(&devices->ways[i].shape, shape))
-            return &devices->ways[i];
+    for (int32_t i = 0; i < devices->route_count; i++)
+        if (crn_shape_same(&devices->routes[i].shape, shape))
+            return &devices->routes[i];
     return NULL;
 }
 
@@ -194,11 +194,11 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
     bool on_device =
         crn_cost_model_is_device(&devices->processor_cost, &devices->device_cost, bytes);
     /* Beyond this many shapes they are forgotten and decided again: do not log each time. */
-    if (devices->way_count == CRN_ENGINE_SHAPES)
+    if (devices->route_count == CRN_ENGINE_SHAPES)
         return on_device;
     char text[CRN_SHAPE_TEXT];
     crn_log(
-        CRN_LOG_INFO, "auto: views of %s go to %s: by what was measured %.3f ms, %s %.3f ms",
+        CRN_LOG_INFO, "auto: views of %s go to %s: measured %.3f ms, %s %.3f ms",
         crn_shape_text(shape, text),
         on_device ? crn_device_about(devices->device[0])->name : devices->processor,
         (double)crn_cost_ns(on_device ? &devices->device_cost : &devices->processor_cost, bytes) /
@@ -209,18 +209,18 @@ static bool decide(const crn_devices *devices, const crn_shape *shape)
     return on_device;
 }
 
-static crn_shape_route *add_way(crn_devices *devices, const crn_shape *shape)
+static crn_shape_route *add_route(crn_devices *devices, const crn_shape *shape)
 {
     bool on_device = decide(devices, shape);
-    crn_shape_route *way = &devices->ways[devices->way_next];
-    devices->way_next = (devices->way_next + 1) % CRN_ENGINE_SHAPES;
-    if (devices->way_count < CRN_ENGINE_SHAPES)
-        devices->way_count++;
+    crn_shape_route *route = &devices->routes[devices->next_route];
+    devices->next_route = (devices->next_route + 1) % CRN_ENGINE_SHAPES;
+    if (devices->route_count < CRN_ENGINE_SHAPES)
+        devices->route_count++;
     else
-        devices->ways_on_device -= way->on_device;
-    *way = (crn_shape_route){.shape = *shape, .on_device = on_device};
-    devices->ways_on_device += way->on_device;
-    return way;
+        devices->routes_on_device -= route->on_device;
+    *route = (crn_shape_route){.shape = *shape, .on_device = on_device};
+    devices->routes_on_device += route->on_device;
+    return route;
 }
 
 /* Of the devices in service, of which there is at least one, the one with the fewest lanes. */
@@ -256,10 +256,10 @@ crn_device *crn_devices_route(crn_devices *devices, const crn_view *view)
     if (devices->in_service == 0)
         return NULL;
     crn_shape shape = crn_shape_of(&view->header);
-    crn_shape_route *way = way_of(devices, &shape);
-    if (!way)
-        way = add_way(devices, &shape);
-    if (!way->on_device)
+    crn_shape_route *route = find_route(devices, &shape);
+    if (!route)
+        route = add_route(devices, &shape);
+    if (!route->on_device)
         return NULL;
     int32_t device = devices->count > 1 ? device_of_lane(devices, view->header.lane) : 0;
     return devices->device[device];
@@ -267,16 +267,16 @@ crn_device *crn_devices_route(crn_devices *devices, const crn_view *view)
 
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape)
 {
-    crn_shape_route *way = way_of(devices, shape);
-    if (!way || !way->on_device)
+    crn_shape_route *route = find_route(devices, shape);
+    if (!route || !route->on_device)
         return;
-    way->on_device = false;
-    devices->ways_on_device--;
+    route->on_device = false;
+    devices->routes_on_device--;
 }
 
 bool crn_devices_have_room(const crn_devices *devices)
 {
-    for (int32_t i = 0; i < devices->count && devices->ways_on_device > 0; i++)
+    for (int32_t i = 0; i < devices->count && devices->routes_on_device > 0; i++)
         if (crn_device_has_room(devices->device[i]))
             return true;
     return false;

@@ -146,11 +146,11 @@ bool crn_engine_close(crn_engine **engine)
 static crn_worker *least_busy(const crn_engine *engine)
 {
     crn_worker *best = NULL;
-    int32_t least = CRN_WORKER_DEPTH;
+    int32_t fewest = CRN_WORKER_DEPTH;
     for (int32_t i = 0; i < engine->workers; i++) {
         int32_t busy = crn_worker_busy(engine->worker[i]);
-        if (busy < least) {
-            least = busy;
+        if (busy < fewest) {
+            fewest = busy;
             best = engine->worker[i];
         }
     }
@@ -163,7 +163,7 @@ static void make_ready(crn_engine *engine, crn_view *view, crn_device_view *from
     engine->ready[last] = (ready_view){.view = view, .from = from};
 }
 
-static void hand_ready(crn_engine *engine)
+static void submit_ready(crn_engine *engine)
 {
     crn_worker *worker;
     while (engine->ready_count > 0 && (worker = least_busy(engine))) {
@@ -187,7 +187,7 @@ int32_t crn_engine_parallel(const crn_engine *engine)
 {
     const crn_devices *devices = &engine->devices;
     return engine->workers +
-           (devices->ways_on_device > 0 ? devices->in_service * CRN_DEVICE_VIEWS : 0);
+           (devices->routes_on_device > 0 ? devices->in_service * CRN_DEVICE_VIEWS : 0);
 }
 
 int crn_engine_submit(crn_engine *engine, crn_view *view)
@@ -202,12 +202,12 @@ int crn_engine_submit(crn_engine *engine, crn_view *view)
         engine->stats.device_new += r == -EBUSY;
     }
     make_ready(engine, view, NULL);
-    hand_ready(engine);
+    submit_ready(engine);
     return 0;
 }
 
 /* Hands the views of a lost device to the workers. */
-static void take_over(crn_engine *engine, crn_device *device)
+static void reclaim_views(crn_engine *engine, crn_device *device)
 {
     for (int32_t i = 0; i < engine->ready_count; i++) {
         ready_view *ready = &engine->ready[(engine->ready_first + i) % engine->ready_capacity];
@@ -233,8 +233,8 @@ static void watch_devices(crn_engine *engine)
         devices->lost[i] = true;
         devices->in_service--;
         engine->stats.lost++;
-        take_over(engine, devices->device[i]);
-        crn_log(CRN_LOG_WARNING, "device %d lost: %s; its lanes go on with %s until restart",
+        reclaim_views(engine, devices->device[i]);
+        crn_log(CRN_LOG_WARNING, "device %d lost: %s; its lanes move to %s until restart",
                 devices->number[i], why,
                 devices->in_service ? "the other devices" : devices->processor);
     }
@@ -267,7 +267,7 @@ crn_output *crn_engine_collect(crn_engine *engine)
     if (engine->devices.in_service > 0) {
         watch_devices(engine);
         collect_from_devices(engine);
-        hand_ready(engine);
+        submit_ready(engine);
     }
     for (int32_t i = 0; i < engine->workers; i++) {
         crn_worker *candidate = engine->worker[engine->next];
@@ -291,7 +291,7 @@ void crn_engine_release(crn_engine *engine, crn_output *output)
         engine->stats.device_cut += !output->on_device && output->status != -ECANCELED;
         crn_device_release(from);
     }
-    hand_ready(engine);
+    submit_ready(engine);
 }
 
 int crn_engine_descriptor(const crn_engine *engine)

@@ -32,8 +32,8 @@ typedef struct crn_devices {
     bool left_out; /* a device was left out that may still access `memory`, or has it pinned */
     bool choose;   /* by cost model; otherwise every shape goes to a device */
     crn_cost processor_cost, device_cost;
-    crn_shape_route ways[CRN_ENGINE_SHAPES];
-    int32_t way_count, way_next, ways_on_device;
+    crn_shape_route routes[CRN_ENGINE_SHAPES];
+    int32_t route_count, next_route, routes_on_device;
     crn_lane_route *lanes; /* limits.lanes entries */
     int32_t lane_count;
 } crn_devices;

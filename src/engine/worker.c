@@ -242,13 +242,13 @@ int crn_worker_check(const crn_worker *worker, int64_t now_ns, int64_t limit_ns,
     uint64_t fruit = atomic_load_explicit(&worker->running_fruit, memory_order_relaxed);
     if (atomic_load(&worker->gone))
         return crn_error_set(error, -EIO,
-                             "worker %d ended by itself (last view: lane %u fruit %" PRIu64 ")",
+                             "worker %d ended unexpectedly (last view: lane %u fruit %" PRIu64 ")",
                              worker->number, lane, fruit);
     int64_t since_ns = atomic_load_explicit(&worker->running_since_ns, memory_order_acquire);
     if (since_ns && now_ns - since_ns > limit_ns)
-        return crn_error_set(error, -EIO,
-                             "worker %d has been at lane %u fruit %" PRIu64 " for %" PRId64 " s",
-                             worker->number, lane, fruit, (now_ns - since_ns) / CRN_NS_PER_S);
+        return crn_error_set(
+            error, -EIO, "worker %d has been running lane %u fruit %" PRIu64 " for %" PRId64 " s",
+            worker->number, lane, fruit, (now_ns - since_ns) / CRN_NS_PER_S);
     return 0;
 }
 

@@ -15,7 +15,7 @@ struct crn_fruits {
     crn_fruit_rules rules;
     crn_lanes *lanes;
     crn_fruit_table
-        *places; /* open_fruits and one more: a forced fruit waits there for its judging */
+        *table; /* open_fruits and one more: a forced fruit waits there for its judging */
     crn_schedule *schedule;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
@@ -23,7 +23,7 @@ struct crn_fruits {
     int64_t latest_ns; /* upper bound of all deadlines */
 };
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_ns(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -46,10 +46,10 @@ int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits
     fruits->rules = *rules;
     fruits->lanes = lanes;
     fruits->latest_ns = CRN_NEVER_NS;
-    int32_t places = rules->open_fruits + 1;
-    int r = crn_fruit_table_create((uint32_t)places, (uint32_t)rules->views, &fruits->places);
+    int32_t entries = rules->open_fruits + 1;
+    int r = crn_fruit_table_create((uint32_t)entries, (uint32_t)rules->views, &fruits->table);
     if (r == 0)
-        r = crn_schedule_create(places, rules->workers, rules->budget_ns / BRIEF_SHARE,
+        r = crn_schedule_create(entries, rules->workers, rules->budget_ns / BRIEF_SHARE,
                                 &fruits->schedule);
     if (r < 0)
         goto fail;
@@ -65,7 +65,7 @@ void crn_fruits_free(crn_fruits **fruits)
     if (!fruits || !*fruits)
         return;
     crn_schedule_free(&(*fruits)->schedule);
-    crn_fruit_table_free(&(*fruits)->places);
+    crn_fruit_table_free(&(*fruits)->table);
     free(*fruits);
     *fruits = NULL;
 }
@@ -77,83 +77,83 @@ void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static bool is_closed(const crn_fruit_entry *place)
+static bool is_closed(const crn_fruit_entry *entry)
 {
-    return place->fruit.closed_ns != CRN_NEVER_NS;
+    return entry->fruit.closed_ns != CRN_NEVER_NS;
 }
 
 /* Upper bound of the fruit's deadline besides the rules: its headers, and the end of the line. */
-static int64_t cap_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
+static int64_t cap_ns(const crn_fruits *fruits, const crn_fruit_entry *entry)
 {
-    return least(place->header_deadline_ns, fruits->latest_ns);
+    return min_ns(entry->header_deadline_ns, fruits->latest_ns);
 }
 
 /* Time at which the open fruit closes if no further view arrives. */
-static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *place)
+static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *entry)
 {
-    return least(place->fruit.opened_ns + fruits->rules.assemble_ns,
-                 cap_ns(fruits, place) - fruits->rules.guard_ns);
+    return min_ns(entry->fruit.opened_ns + fruits->rules.assemble_ns,
+                  cap_ns(fruits, entry) - fruits->rules.guard_ns);
 }
 
 /* Updates deadline and next event; call it after any change of what they depend on. */
-static void settle(crn_fruits *fruits, crn_fruit_entry *place)
+static void update_deadline(crn_fruits *fruits, crn_fruit_entry *entry)
 {
-    crn_fruit *fruit = &place->fruit;
+    crn_fruit *fruit = &entry->fruit;
     const crn_fruit_rules *rules = &fruits->rules;
-    int64_t close = is_closed(place) ? fruit->closed_ns : fruit->opened_ns + rules->assemble_ns;
-    fruit->deadline_ns = least(close + rules->budget_ns, cap_ns(fruits, place));
+    int64_t close = is_closed(entry) ? fruit->closed_ns : fruit->opened_ns + rules->assemble_ns;
+    fruit->deadline_ns = min_ns(close + rules->budget_ns, cap_ns(fruits, entry));
     int64_t due_ns = fruit->deadline_ns - rules->guard_ns;
 
-    bool over = place->forced || place->expired;
-    place->due = over || (is_closed(place) && !place->pending);
-    place->next_event_ns = is_closed(place) ? due_ns : closes_ns(fruits, place);
-    crn_schedule_set_due(fruits->schedule, place->number, over ? 0 : due_ns);
-    crn_fruit_table_update(fruits->places, place);
+    bool over = entry->forced || entry->expired;
+    entry->due = over || (is_closed(entry) && !entry->pending);
+    entry->next_event_ns = is_closed(entry) ? due_ns : closes_ns(fruits, entry);
+    crn_schedule_set_due(fruits->schedule, entry->number, over ? 0 : due_ns);
+    crn_fruit_table_update(fruits->table, entry);
 }
 
 /* Closes the fruit if its closing time has come; the recorded time is that one, not now. */
-static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *place, int64_t now_ns)
+static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *entry, int64_t now_ns)
 {
-    int64_t closes = closes_ns(fruits, place);
-    if (!is_closed(place) && closes <= now_ns)
-        place->fruit.closed_ns = closes;
+    int64_t closes = closes_ns(fruits, entry);
+    if (!is_closed(entry) && closes <= now_ns)
+        entry->fruit.closed_ns = closes;
 }
 
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
 {
-    crn_fruit_entry *place;
-    while ((place = crn_fruit_table_first_waiting(fruits->places)) &&
-           place->next_event_ns <= now_ns) {
-        if (is_closed(place))
-            place->expired = true;
-        close_by_time(fruits, place, now_ns);
-        settle(fruits, place);
+    crn_fruit_entry *entry;
+    while ((entry = crn_fruit_table_first_waiting(fruits->table)) &&
+           entry->next_event_ns <= now_ns) {
+        if (is_closed(entry))
+            entry->expired = true;
+        close_by_time(fruits, entry, now_ns);
+        update_deadline(fruits, entry);
     }
-    place = crn_fruit_table_first_due(fruits->places);
-    return place ? &place->fruit : NULL;
+    entry = crn_fruit_table_first_due(fruits->table);
+    return entry ? &entry->fruit : NULL;
 }
 
 int64_t crn_fruits_wake_ns(const crn_fruits *fruits)
 {
-    if (crn_fruit_table_first_due(fruits->places))
+    if (crn_fruit_table_first_due(fruits->table))
         return 0;
-    const crn_fruit_entry *place = crn_fruit_table_first_waiting(fruits->places);
-    return place ? place->next_event_ns : CRN_NEVER_NS;
+    const crn_fruit_entry *entry = crn_fruit_table_first_waiting(fruits->table);
+    return entry ? entry->next_event_ns : CRN_NEVER_NS;
 }
 
 void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 {
-    for (crn_fruit_entry *place = crn_fruit_table_oldest(fruits->places); place;
-         place = place->newer) {
-        close_by_time(fruits, place, now_ns);
-        if (!is_closed(place))
-            place->fruit.closed_ns = now_ns;
+    for (crn_fruit_entry *entry = crn_fruit_table_oldest(fruits->table); entry;
+         entry = entry->newer) {
+        close_by_time(fruits, entry, now_ns);
+        if (!is_closed(entry))
+            entry->fruit.closed_ns = now_ns;
     }
     fruits->ended = true;
-    fruits->latest_ns = least(fruits->latest_ns, latest_ns);
-    for (crn_fruit_entry *place = crn_fruit_table_oldest(fruits->places); place;
-         place = place->newer)
-        settle(fruits, place);
+    fruits->latest_ns = min_ns(fruits->latest_ns, latest_ns);
+    for (crn_fruit_entry *entry = crn_fruit_table_oldest(fruits->table); entry;
+         entry = entry->newer)
+        update_deadline(fruits, entry);
 }
 
 /* --- arrival ---------------------------------------------------------------------------------- */
@@ -161,23 +161,23 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 /* Makes the oldest fruit due, because one more than open_fruits is about to open. */
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
 {
-    crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->places);
+    crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->table);
     if (!is_closed(oldest))
         oldest->fruit.closed_ns = now_ns;
     oldest->forced = true;
     fruits->stats.forced++;
-    settle(fruits, oldest);
+    update_deadline(fruits, oldest);
 }
 
 /* Marks a view without a valid message; ignores an index that the fruit cannot have. */
-static void mark_refused(crn_fruits *fruits, crn_fruit_entry *place, uint16_t view, crn_refusal why)
+static void mark_refused(crn_fruits *fruits, crn_fruit_entry *entry, uint16_t view, crn_refusal why)
 {
-    crn_fruit *fruit = &place->fruit;
+    crn_fruit *fruit = &entry->fruit;
     if (view >= fruits->rules.views || (fruit->expected > 0 && view >= fruit->expected) ||
-        place->views[view].state != CRN_VIEW_ABSENT)
+        entry->views[view].state != CRN_VIEW_ABSENT)
         return;
-    place->views[view].state = CRN_VIEW_REFUSED;
-    place->views[view].refusal = why;
+    entry->views[view].state = CRN_VIEW_REFUSED;
+    entry->views[view].refusal = why;
     fruit->refused++;
     fruits->stats.refused++;
 }
@@ -188,10 +188,10 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
     if (!header)
         return;
     crn_lane *lane = crn_lanes_look_up(fruits->lanes, header->lane);
-    crn_fruit_entry *place =
-        lane ? crn_fruit_table_find(fruits->places, lane, header->epoch, header->fruit) : NULL;
-    if (place)
-        mark_refused(fruits, place, header->view, why);
+    crn_fruit_entry *entry =
+        lane ? crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit) : NULL;
+    if (entry)
+        mark_refused(fruits, entry, header->view, why);
     else if (why != CRN_REFUSAL_LANES &&
              (!lane || !crn_lane_has_judged(lane, header->epoch, header->fruit)))
         crn_refused_remember(&fruits->refused, header, why);
@@ -201,51 +201,50 @@ static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
                                    const crn_view_header *header, int64_t now_ns)
 {
     /* A fruit that is due already will free its entry anyway. */
-    if (crn_fruit_table_taken(fruits->places) == (uint32_t)fruits->rules.open_fruits &&
+    if (crn_fruit_table_count(fruits->table) == (uint32_t)fruits->rules.open_fruits &&
         !crn_fruits_due(fruits, now_ns))
         force_oldest(fruits, now_ns);
-    crn_fruit_entry *place =
-        crn_fruit_table_take(fruits->places, lane, header->epoch, header->fruit);
-    if (!place)
+    crn_fruit_entry *entry = crn_fruit_table_add(fruits->table, lane, header->epoch, header->fruit);
+    if (!entry)
         return NULL;
-    place->fruit.expected = header->views;
-    place->fruit.opened_ns = now_ns;
-    place->fruit.closed_ns = CRN_NEVER_NS;
+    entry->fruit.expected = header->views;
+    entry->fruit.opened_ns = now_ns;
+    entry->fruit.closed_ns = CRN_NEVER_NS;
     fruits->stats.opened++;
-    crn_schedule_open(fruits->schedule, place->number, place->order);
+    crn_schedule_open(fruits->schedule, entry->number, entry->order);
     uint16_t view;
     crn_refusal why;
     while ((why = crn_refused_recall(&fruits->refused, header, &view)) != CRN_REFUSAL_NONE)
-        mark_refused(fruits, place, view, why);
-    return place;
+        mark_refused(fruits, entry, view, why);
+    return entry;
 }
 
 /* Adds a view to the fruit; the last expected one, or a deadline that leaves no time, closes it. */
-static void credit(crn_fruits *fruits, crn_fruit_entry *place, const crn_view_header *header,
+static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_header *header,
                    int64_t deadline_ns, int64_t now_ns)
 {
-    crn_fruit *fruit = &place->fruit;
-    close_by_time(fruits, place, now_ns);
-    fruit->refused -= place->views[header->view].state == CRN_VIEW_REFUSED;
-    place->views[header->view] = (crn_fruit_view){
+    crn_fruit *fruit = &entry->fruit;
+    close_by_time(fruits, entry, now_ns);
+    fruit->refused -= entry->views[header->view].state == CRN_VIEW_REFUSED;
+    entry->views[header->view] = (crn_fruit_view){
         .state = CRN_VIEW_ARRIVED,
         .captured_ns = header->captured_ns,
         .encoder = header->encoder,
         .received_ns = now_ns,
     };
-    place->pending |= UINT64_C(1) << header->view;
+    entry->pending |= UINT64_C(1) << header->view;
     fruit->received++;
-    if (header->view < place->lowest) {
-        place->lowest = header->view;
+    if (header->view < entry->lowest) {
+        entry->lowest = header->view;
         fruit->encoder = header->encoder;
         fruit->captured_ns = header->captured_ns;
     }
-    place->header_deadline_ns = least(place->header_deadline_ns, deadline_ns);
+    entry->header_deadline_ns = min_ns(entry->header_deadline_ns, deadline_ns);
     bool last = fruit->received == fruit->expected; /* false if the number is unknown (0) */
-    bool too_late = cap_ns(fruits, place) - fruits->rules.guard_ns <= now_ns;
-    if (!is_closed(place) && (last || too_late || fruits->ended))
+    bool too_late = cap_ns(fruits, entry) - fruits->rules.guard_ns <= now_ns;
+    if (!is_closed(entry) && (last || too_late || fruits->ended))
         fruit->closed_ns = now_ns;
-    settle(fruits, place);
+    update_deadline(fruits, entry);
 }
 
 /* True if the view's index or count contradicts the rules or each other. */
@@ -266,31 +265,31 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
         return CRN_ARRIVAL_NO_LANE;
     }
     crn_lane_count(lane, header);
-    crn_fruit_entry *place =
-        crn_fruit_table_find(fruits->places, lane, header->epoch, header->fruit);
-    if (!place && crn_lane_has_judged(lane, header->epoch, header->fruit)) {
+    crn_fruit_entry *entry =
+        crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit);
+    if (!entry && crn_lane_has_judged(lane, header->epoch, header->fruit)) {
         stats->stragglers++;
         return CRN_ARRIVAL_STRAGGLER;
     }
-    if (is_impossible(fruits, header) || (place && place->fruit.expected != header->views)) {
+    if (is_impossible(fruits, header) || (entry && entry->fruit.expected != header->views)) {
         stats->views_mismatch++;
         crn_fruits_refuse(fruits, header, CRN_REFUSAL_VIEWS_MISMATCH);
         return CRN_ARRIVAL_VIEWS_MISMATCH;
     }
-    if (place && place->views[header->view].state != CRN_VIEW_ABSENT &&
-        place->views[header->view].state != CRN_VIEW_REFUSED) {
+    if (entry && entry->views[header->view].state != CRN_VIEW_ABSENT &&
+        entry->views[header->view].state != CRN_VIEW_REFUSED) {
         stats->duplicates++;
         return CRN_ARRIVAL_DUPLICATE;
     }
-    if (!place)
-        place = open_fruit(fruits, lane, header, now_ns);
-    if (!place) {
-        stats->no_place++;
-        return CRN_ARRIVAL_NO_PLACE;
+    if (!entry)
+        entry = open_fruit(fruits, lane, header, now_ns);
+    if (!entry) {
+        stats->table_full++;
+        return CRN_ARRIVAL_TABLE_FULL;
     }
     stats->wanted++;
-    credit(fruits, place, header, deadline_ns, now_ns);
-    *ret_ticket = (crn_ticket){place->number, place->serial, header->view};
+    credit(fruits, entry, header, deadline_ns, now_ns);
+    *ret_ticket = (crn_ticket){entry->number, entry->serial, header->view};
     return CRN_ARRIVAL_WANTED;
 }
 
@@ -301,29 +300,29 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
 static crn_fruit_entry *find_ticket(const crn_fruits *fruits, crn_ticket ticket,
                                     crn_view_state state)
 {
-    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, ticket.fruit);
-    if (!place || place->serial != ticket.serial || ticket.view >= (uint32_t)fruits->rules.views ||
-        place->views[ticket.view].state != state)
+    crn_fruit_entry *entry = crn_fruit_table_at(fruits->table, ticket.fruit);
+    if (!entry || entry->serial != ticket.serial || ticket.view >= (uint32_t)fruits->rules.views ||
+        entry->views[ticket.view].state != state)
         return NULL;
-    return place;
+    return entry;
 }
 
-static void finish_view(crn_fruits *fruits, crn_fruit_entry *place, uint32_t view,
+static void finish_view(crn_fruits *fruits, crn_fruit_entry *entry, uint32_t view,
                         crn_view_state state)
 {
-    place->views[view].state = state;
-    place->pending &= ~(UINT64_C(1) << view);
+    entry->views[view].state = state;
+    entry->pending &= ~(UINT64_C(1) << view);
     if (state == CRN_VIEW_LOST)
-        crn_schedule_lose(fruits->schedule, place->number);
-    settle(fruits, place);
+        crn_schedule_lose(fruits->schedule, entry->number);
+    update_deadline(fruits, entry);
 }
 
-static void lose_view(crn_fruits *fruits, crn_fruit_entry *place, uint32_t view,
+static void lose_view(crn_fruits *fruits, crn_fruit_entry *entry, uint32_t view,
                       crn_view_reason reason, int64_t now_ns)
 {
-    place->views[view].reason = reason;
-    place->views[view].lost_ns = now_ns;
-    finish_view(fruits, place, view, CRN_VIEW_LOST);
+    entry->views[view].reason = reason;
+    entry->views[view].lost_ns = now_ns;
+    finish_view(fruits, entry, view, CRN_VIEW_LOST);
 }
 
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
@@ -332,23 +331,23 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
     const crn_fruit_entry *arrived = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
     if (!arrived || !crn_schedule_evict(fruits->schedule, ticket.fruit, &number, &view))
         return false;
-    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, number);
+    crn_fruit_entry *entry = crn_fruit_table_at(fruits->table, number);
     fruits->stats.no_slot++;
-    *ret_slot = place->views[view].slot;
+    *ret_slot = entry->views[view].slot;
     /* It was evicted for a view that has just arrived. */
-    lose_view(fruits, place, view, CRN_REASON_NO_SLOT, arrived->views[ticket.view].received_ns);
+    lose_view(fruits, entry, view, CRN_REASON_NO_SLOT, arrived->views[ticket.view].received_ns);
     return true;
 }
 
 bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
 {
-    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
-    if (!place) {
+    crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    if (!entry) {
         fruits->stats.discarded++;
         return false;
     }
-    place->views[ticket.view].state = CRN_VIEW_QUEUED;
-    place->views[ticket.view].slot = slot;
+    entry->views[ticket.view].state = CRN_VIEW_QUEUED;
+    entry->views[ticket.view].slot = slot;
     crn_schedule_queue(fruits->schedule, ticket.fruit, ticket.view);
     return true;
 }
@@ -356,10 +355,10 @@ bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
 void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
 {
     fruits->stats.no_slot++;
-    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
-    if (place)
-        lose_view(fruits, place, ticket.view, CRN_REASON_NO_SLOT,
-                  place->views[ticket.view].received_ns);
+    crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
+    if (entry)
+        lose_view(fruits, entry, ticket.view, CRN_REASON_NO_SLOT,
+                  entry->views[ticket.view].received_ns);
 }
 
 crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_ticket,
@@ -369,46 +368,46 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
     crn_next next = crn_schedule_next(fruits->schedule, now_ns, &number, &view);
     if (next == CRN_NEXT_NONE)
         return next;
-    crn_fruit_entry *place = crn_fruit_table_at(fruits->places, number);
-    *ret_ticket = (crn_ticket){number, place->serial, view};
-    *ret_slot = place->views[view].slot;
+    crn_fruit_entry *entry = crn_fruit_table_at(fruits->table, number);
+    *ret_ticket = (crn_ticket){number, entry->serial, view};
+    *ret_slot = entry->views[view].slot;
     if (next == CRN_NEXT_RUN) {
-        place->views[view].state = CRN_VIEW_RUNNING;
-        place->views[view].begun_ns = now_ns;
-        *ret_deadline_ns = place->fruit.deadline_ns - fruits->rules.guard_ns;
+        entry->views[view].state = CRN_VIEW_RUNNING;
+        entry->views[view].begun_ns = now_ns;
+        *ret_deadline_ns = entry->fruit.deadline_ns - fruits->rules.guard_ns;
     } else {
         fruits->stats.discarded++;
-        lose_view(fruits, place, view, CRN_REASON_DISCARDED, now_ns);
+        lose_view(fruits, entry, view, CRN_REASON_DISCARDED, now_ns);
     }
     return next;
 }
 
 void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values)
 {
-    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
-    if (place)
-        place->views[ticket.view].values = *values;
+    crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
+    if (entry)
+        entry->views[ticket.view].values = *values;
 }
 
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
                      crn_view_reason reason, int64_t now_ns)
 {
     crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
-    crn_fruit_entry *place = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
-    if (!place) {
+    crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
+    if (!entry) {
         fruits->stats.unfinished++;
         return false;
     }
     if (!judgement) {
         fruits->stats.unfinished += reason == CRN_REASON_UNFINISHED;
         fruits->stats.failed += reason != CRN_REASON_UNFINISHED;
-        lose_view(fruits, place, ticket.view, reason, now_ns);
+        lose_view(fruits, entry, ticket.view, reason, now_ns);
         return true;
     }
-    place->views[ticket.view].judgement = *judgement;
-    place->fruit.judged++;
+    entry->views[ticket.view].judgement = *judgement;
+    entry->fruit.judged++;
     fruits->stats.judged++;
-    finish_view(fruits, place, ticket.view, CRN_VIEW_JUDGED);
+    finish_view(fruits, entry, ticket.view, CRN_VIEW_JUDGED);
     return true;
 }
 
@@ -421,22 +420,22 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
 
 void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
 {
-    crn_fruit_entry *place = (crn_fruit_entry *)fruit;
+    crn_fruit_entry *entry = (crn_fruit_entry *)fruit;
     crn_fruit_stats *stats = &fruits->stats;
     crn_verdict_kind verdict = crn_fruit_verdict(fruit);
     stats->complete += verdict == CRN_VERDICT_COMPLETE;
     stats->partial += verdict == CRN_VERDICT_PARTIAL;
     stats->late += verdict == CRN_VERDICT_LATE;
     for (int32_t v = 0; v < fruits->rules.views; v++)
-        stats->discarded += place->views[v].state == CRN_VIEW_QUEUED;
+        stats->discarded += entry->views[v].state == CRN_VIEW_QUEUED;
     crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
-    crn_schedule_close(fruits->schedule, place->number);
-    crn_fruit_table_give(fruits->places, place);
+    crn_schedule_close(fruits->schedule, entry->number);
+    crn_fruit_table_remove(fruits->table, entry);
 }
 
 int32_t crn_fruits_open(const crn_fruits *fruits)
 {
-    return (int32_t)crn_fruit_table_taken(fruits->places);
+    return (int32_t)crn_fruit_table_count(fruits->table);
 }
 
 const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits)

@@ -23,7 +23,7 @@
  * the cost estimate are described in schedule.h.
  *
  * Invariants of the counters, at any time:
- *   messages  = wanted + duplicates + stragglers + views_mismatch + lanes + no_place
+ *   messages  = wanted + duplicates + stragglers + views_mismatch + lanes + table_full
  *   wanted    = judged + no_slot + discarded + unfinished + failed + arrived, queued, running now
  *   opened    = complete + partial + late + open now
  * (running includes views whose fruit was judged meanwhile, until the engine returns them)
@@ -101,7 +101,7 @@ typedef struct crn_fruit_stats {
     uint64_t stragglers;              /* views of a fruit that has its verdict already */
     uint64_t views_mismatch;          /* `views` differs from the fruit's first message */
     uint64_t lanes;                   /* a lane beyond limits.lanes */
-    uint64_t no_place;                /* a new fruit while a forced one was still to be judged */
+    uint64_t table_full;              /* a new fruit while a forced one was still to be judged */
     uint64_t no_slot;    /* views lost because no slot was free, evicted ones included */
     uint64_t discarded;  /* queued views dropped: they could not finish in time, or their fruit was
                             judged */
@@ -117,7 +117,7 @@ typedef enum crn_arrival {
     CRN_ARRIVAL_STRAGGLER,
     CRN_ARRIVAL_VIEWS_MISMATCH,
     CRN_ARRIVAL_NO_LANE,
-    CRN_ARRIVAL_NO_PLACE, /* only if the caller left due fruits unjudged */
+    CRN_ARRIVAL_TABLE_FULL, /* only if the caller left due fruits unjudged */
 } crn_arrival;
 
 typedef enum crn_next {

@@ -9,12 +9,12 @@
 #define NOT_WAITING UINT32_MAX
 
 /* Priority classes, in the order in which they run. */
-typedef enum standing {
+typedef enum priority {
     FITS,
     TIGHT,
     BROKEN,
     NOBODY,
-} standing;
+} priority;
 
 /* The queue's record of one fruit. */
 typedef struct schedule_job {
@@ -40,18 +40,18 @@ struct crn_schedule {
     int64_t typical_ns, slow_ns;
 };
 
-int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
+int crn_schedule_create(int32_t entries, int32_t workers, int64_t brief_ns,
                         crn_schedule **ret_schedule)
 {
-    if (places < 1 || workers < 1)
+    if (entries < 1 || workers < 1)
         return -EINVAL;
     crn_schedule *schedule = calloc(1, sizeof *schedule);
     if (!schedule)
         return -ENOMEM;
     schedule->workers = workers;
     schedule->brief_ns = brief_ns;
-    schedule->jobs = calloc((size_t)places, sizeof *schedule->jobs);
-    schedule->waiting = calloc((size_t)places, sizeof *schedule->waiting);
+    schedule->jobs = calloc((size_t)entries, sizeof *schedule->jobs);
+    schedule->waiting = calloc((size_t)entries, sizeof *schedule->waiting);
     if (!schedule->jobs || !schedule->waiting) {
         crn_schedule_free(&schedule);
         return -ENOMEM;
@@ -75,15 +75,15 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
     schedule->workers = workers;
 }
 
-void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order)
+void crn_schedule_open(crn_schedule *schedule, uint32_t entry, uint64_t order)
 {
-    schedule->jobs[place] =
+    schedule->jobs[entry] =
         (schedule_job){.due_ns = CRN_NEVER_NS, .order = order, .waiting_at = NOT_WAITING};
 }
 
-void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns)
+void crn_schedule_set_due(crn_schedule *schedule, uint32_t entry, int64_t due_ns)
 {
-    schedule->jobs[place].due_ns = due_ns;
+    schedule->jobs[entry].due_ns = due_ns;
 }
 
 /* Removes the fruit from `waiting` once it has no queued view. */
@@ -97,40 +97,40 @@ static void leave_waiting(crn_schedule *schedule, schedule_job *leaving)
     leaving->waiting_at = NOT_WAITING;
 }
 
-void crn_schedule_close(crn_schedule *schedule, uint32_t place)
+void crn_schedule_close(crn_schedule *schedule, uint32_t entry)
 {
-    schedule_job *closing = &schedule->jobs[place];
+    schedule_job *closing = &schedule->jobs[entry];
     closing->queued = 0;
     leave_waiting(schedule, closing);
 }
 
-void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view)
+void crn_schedule_queue(crn_schedule *schedule, uint32_t entry, uint32_t view)
 {
-    schedule_job *queueing = &schedule->jobs[place];
+    schedule_job *queueing = &schedule->jobs[entry];
     queueing->queued |= UINT64_C(1) << view;
     if (queueing->waiting_at != NOT_WAITING)
         return;
     queueing->waiting_at = schedule->waiting_count;
-    schedule->waiting[schedule->waiting_count++] = place;
+    schedule->waiting[schedule->waiting_count++] = entry;
 }
 
-void crn_schedule_lose(crn_schedule *schedule, uint32_t place)
+void crn_schedule_lose(crn_schedule *schedule, uint32_t entry)
 {
-    schedule->jobs[place].lost = true;
+    schedule->jobs[entry].lost = true;
 }
 
-static standing stand(const crn_schedule *schedule, const schedule_job *asked, int64_t now_ns)
+static priority priority_of(const crn_schedule *schedule, const schedule_job *job, int64_t now_ns)
 {
-    if (asked->lost)
+    if (job->lost)
         return BROKEN;
-    int64_t halves = 2 * __builtin_popcountll(asked->queued) + schedule->running;
+    int64_t halves = 2 * __builtin_popcountll(job->queued) + schedule->running;
     int64_t rounds = (halves + 2 * schedule->workers - 1) / (2 * schedule->workers);
-    int64_t last_ns = asked->begun ? schedule->typical_ns : schedule->slow_ns;
-    return asked->due_ns - now_ns >= (rounds - 1) * schedule->typical_ns + last_ns ? FITS : TIGHT;
+    int64_t last_ns = job->begun ? schedule->typical_ns : schedule->slow_ns;
+    return job->due_ns - now_ns >= (rounds - 1) * schedule->typical_ns + last_ns ? FITS : TIGHT;
 }
 
 /* Order of two fruits of the same priority class. */
-static bool is_before(const schedule_job *a, const schedule_job *b, standing both)
+static bool is_before(const schedule_job *a, const schedule_job *b, priority both)
 {
     if (both == TIGHT)
         return a->begun != b->begun ? a->begun : a->order > b->order;
@@ -148,31 +148,31 @@ static void discard(crn_schedule *schedule, schedule_job *losing, uint32_t view)
     schedule->typical_ns = schedule->slow_ns = 0;
 }
 
-crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
+crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_entry,
                            uint32_t *ret_view)
 {
     if (schedule->running >= schedule->workers && schedule->typical_ns > schedule->brief_ns)
         return CRN_NEXT_NONE;
     schedule_job *best = NULL;
-    standing best_standing = NOBODY;
+    priority best_priority = NOBODY;
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
-        schedule_job *asked = &schedule->jobs[schedule->waiting[i]];
-        if (asked->due_ns - now_ns < schedule->typical_ns) {
-            *ret_place = schedule->waiting[i];
-            *ret_view = (uint32_t)__builtin_ctzll(asked->queued);
-            discard(schedule, asked, *ret_view);
+        schedule_job *job = &schedule->jobs[schedule->waiting[i]];
+        if (job->due_ns - now_ns < schedule->typical_ns) {
+            *ret_entry = schedule->waiting[i];
+            *ret_view = (uint32_t)__builtin_ctzll(job->queued);
+            discard(schedule, job, *ret_view);
             return CRN_NEXT_DISCARD;
         }
-        standing standing_now = stand(schedule, asked, now_ns);
-        if (standing_now < best_standing ||
-            (standing_now == best_standing && is_before(asked, best, standing_now))) {
-            best = asked;
-            best_standing = standing_now;
+        priority current = priority_of(schedule, job, now_ns);
+        if (current < best_priority ||
+            (current == best_priority && is_before(job, best, current))) {
+            best = job;
+            best_priority = current;
         }
     }
     if (!best)
         return CRN_NEXT_NONE;
-    *ret_place = schedule->waiting[best->waiting_at];
+    *ret_entry = schedule->waiting[best->waiting_at];
     *ret_view = (uint32_t)__builtin_ctzll(best->queued);
     best->queued &= ~(UINT64_C(1) << *ret_view);
     best->begun = true;
@@ -182,18 +182,18 @@ crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret
     return CRN_NEXT_RUN;
 }
 
-bool crn_schedule_evict(crn_schedule *schedule, uint32_t place, uint32_t *ret_place,
+bool crn_schedule_evict(crn_schedule *schedule, uint32_t entry, uint32_t *ret_entry,
                         uint32_t *ret_view)
 {
-    schedule_job *worst = &schedule->jobs[place];
+    schedule_job *worst = &schedule->jobs[entry];
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
-        schedule_job *asked = &schedule->jobs[schedule->waiting[i]];
-        if (asked->lost != worst->lost ? asked->lost : asked->order > worst->order)
-            worst = asked;
+        schedule_job *job = &schedule->jobs[schedule->waiting[i]];
+        if (job->lost != worst->lost ? job->lost : job->order > worst->order)
+            worst = job;
     }
-    if (worst == &schedule->jobs[place])
+    if (worst == &schedule->jobs[entry])
         return false;
-    *ret_place = schedule->waiting[worst->waiting_at];
+    *ret_entry = schedule->waiting[worst->waiting_at];
     *ret_view = 63 - (uint32_t)__builtin_clzll(worst->queued);
     worst->queued &= ~(UINT64_C(1) << *ret_view);
     worst->lost = true;

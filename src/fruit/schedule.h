@@ -23,7 +23,7 @@
  * consecutive discards without a started view reset the costs, so that the next view runs and is
  * measured: an estimate that is never corrected would otherwise silence the line for good.
  *
- * `place` is the index of an entry in the fruit table; the caller guarantees valid entries and
+ * `entry` is the index of an entry in the fruit table; the caller guarantees valid entries and
  * views.
  */
 #ifndef CRN_SRC_FRUIT_SCHEDULE_H
@@ -40,7 +40,7 @@
 typedef struct crn_schedule crn_schedule;
 
 /* Views are brief while their typical cost is at most brief_ns. Returns 0, -EINVAL or -ENOMEM. */
-int crn_schedule_create(int32_t places, int32_t workers, int64_t brief_ns,
+int crn_schedule_create(int32_t entries, int32_t workers, int64_t brief_ns,
                         crn_schedule **ret_schedule);
 void crn_schedule_free(crn_schedule **schedule);
 
@@ -49,22 +49,22 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers);
 
 /* A fruit took this entry; `order` increases from fruit to fruit. Its
  * due time is CRN_NEVER_NS at first. */
-void crn_schedule_open(crn_schedule *schedule, uint32_t place, uint64_t order);
+void crn_schedule_open(crn_schedule *schedule, uint32_t entry, uint64_t order);
 
 /* Sets the time by which the fruit's views must have finished. */
-void crn_schedule_set_due(crn_schedule *schedule, uint32_t place, int64_t due_ns);
+void crn_schedule_set_due(crn_schedule *schedule, uint32_t entry, int64_t due_ns);
 
 /* The fruit is gone: its queued views are dropped. */
-void crn_schedule_close(crn_schedule *schedule, uint32_t place);
+void crn_schedule_close(crn_schedule *schedule, uint32_t entry);
 
-void crn_schedule_queue(crn_schedule *schedule, uint32_t place, uint32_t view);
+void crn_schedule_queue(crn_schedule *schedule, uint32_t entry, uint32_t view);
 
 /* A view of the fruit will never be judged: the fruit is broken from now on. */
-void crn_schedule_lose(crn_schedule *schedule, uint32_t place);
+void crn_schedule_lose(crn_schedule *schedule, uint32_t entry);
 
 /* Selects the next view: on RUN it counts as started, on DISCARD as lost, and its fruit is broken.
  * NONE: nothing is queued, or views are not brief and every worker has one. */
-crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_place,
+crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_entry,
                            uint32_t *ret_view);
 
 /* A started view ended, whether its fruit is still open or not. cost_ns 0: it was not measured. */
@@ -78,11 +78,11 @@ void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
 void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns);
 
 /*
- * Evicts the queued view of lowest priority if that is lower than that of a view of `place`: broken
+ * Evicts the queued view of lowest priority if that is lower than that of a view of `entry`: broken
  * fruits before intact ones, then the younger fruit, then the highest view index. The view is lost
  * and its fruit broken.
  */
-bool crn_schedule_evict(crn_schedule *schedule, uint32_t place, uint32_t *ret_place,
+bool crn_schedule_evict(crn_schedule *schedule, uint32_t entry, uint32_t *ret_entry,
                         uint32_t *ret_view);
 
 /* Recent cost; 0 while unknown. */

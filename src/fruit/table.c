@@ -14,7 +14,7 @@ typedef struct heap {
 struct crn_fruit_table {
     uint32_t count, views_each;
     uint64_t opened; /* fruits opened so far */
-    crn_fruit_entry *places;
+    crn_fruit_entry *entries;
     crn_fruit_view *views;
     crn_fruit_entry *free; /* linked by `newer` */
     crn_fruit_entry *oldest, *newest;
@@ -23,49 +23,48 @@ struct crn_fruit_table {
     uint32_t mask;           /* of `index` */
 };
 
-int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_places)
+int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_table)
 {
-    crn_fruit_table *places = calloc(1, sizeof *places);
-    if (!places)
+    crn_fruit_table *table = calloc(1, sizeof *table);
+    if (!table)
         return -ENOMEM;
     uint32_t size = 4;
     while (size < 2 * count)
         size *= 2;
-    places->count = count;
-    places->views_each = views;
-    places->mask = size - 1;
-    places->places = calloc(count, sizeof *places->places);
-    places->views = calloc((size_t)count * views, sizeof *places->views);
-    places->waiting.at = calloc(count, sizeof *places->waiting.at);
-    places->due.at = calloc(count, sizeof *places->due.at);
-    places->index = calloc(size, sizeof *places->index);
-    if (!places->places || !places->views || !places->waiting.at || !places->due.at ||
-        !places->index) {
-        crn_fruit_table_free(&places);
+    table->count = count;
+    table->views_each = views;
+    table->mask = size - 1;
+    table->entries = calloc(count, sizeof *table->entries);
+    table->views = calloc((size_t)count * views, sizeof *table->views);
+    table->waiting.at = calloc(count, sizeof *table->waiting.at);
+    table->due.at = calloc(count, sizeof *table->due.at);
+    table->index = calloc(size, sizeof *table->index);
+    if (!table->entries || !table->views || !table->waiting.at || !table->due.at || !table->index) {
+        crn_fruit_table_free(&table);
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        crn_fruit_entry *place = &places->places[i];
-        place->number = i;
-        place->views = places->views + (size_t)i * views;
-        place->newer = i + 1 < count ? place + 1 : NULL;
+        crn_fruit_entry *entry = &table->entries[i];
+        entry->number = i;
+        entry->views = table->views + (size_t)i * views;
+        entry->newer = i + 1 < count ? entry + 1 : NULL;
     }
-    places->free = places->places;
-    *ret_places = places;
+    table->free = table->entries;
+    *ret_table = table;
     return 0;
 }
 
-void crn_fruit_table_free(crn_fruit_table **places)
+void crn_fruit_table_free(crn_fruit_table **table)
 {
-    if (!places || !*places)
+    if (!table || !*table)
         return;
-    free((*places)->places);
-    free((*places)->views);
-    free((*places)->waiting.at);
-    free((*places)->due.at);
-    free((*places)->index);
-    free(*places);
-    *places = NULL;
+    free((*table)->entries);
+    free((*table)->views);
+    free((*table)->waiting.at);
+    free((*table)->due.at);
+    free((*table)->index);
+    free(*table);
+    *table = NULL;
 }
 
 /* --- the index: from a fruit's key to its entry ----------------------------------------------- */
@@ -78,41 +77,41 @@ static uint32_t hash_name(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
     return (uint32_t)(mixed >> 32);
 }
 
-crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *places, const crn_lane *lane, uint64_t epoch,
+crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *table, const crn_lane *lane, uint64_t epoch,
                                       uint64_t fruit)
 {
-    uint32_t at = hash_name(lane, epoch, fruit) & places->mask;
-    for (; places->index[at]; at = (at + 1) & places->mask) {
-        const crn_fruit *found = &places->index[at]->fruit;
+    uint32_t at = hash_name(lane, epoch, fruit) & table->mask;
+    for (; table->index[at]; at = (at + 1) & table->mask) {
+        const crn_fruit *found = &table->index[at]->fruit;
         if (found->fruit == fruit && found->epoch == epoch && found->lane == lane)
-            return places->index[at];
+            return table->index[at];
     }
     return NULL;
 }
 
-static void index_add(crn_fruit_table *places, crn_fruit_entry *place)
+static void index_add(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    uint32_t at = place->hash & places->mask;
-    while (places->index[at])
-        at = (at + 1) & places->mask;
-    places->index[at] = place;
+    uint32_t at = entry->hash & table->mask;
+    while (table->index[at])
+        at = (at + 1) & table->mask;
+    table->index[at] = entry;
 }
 
 /* Removes the entry by backward-shift deletion (linear probing). */
-static void index_remove(crn_fruit_table *places, const crn_fruit_entry *place)
+static void index_remove(crn_fruit_table *table, const crn_fruit_entry *entry)
 {
-    uint32_t mask = places->mask;
-    uint32_t gap = place->hash & mask;
-    while (places->index[gap] != place)
+    uint32_t mask = table->mask;
+    uint32_t gap = entry->hash & mask;
+    while (table->index[gap] != entry)
         gap = (gap + 1) & mask;
-    for (uint32_t at = (gap + 1) & mask; places->index[at]; at = (at + 1) & mask) {
-        uint32_t home = places->index[at]->hash & mask;
+    for (uint32_t at = (gap + 1) & mask; table->index[at]; at = (at + 1) & mask) {
+        uint32_t home = table->index[at]->hash & mask;
         if (((at - home) & mask) < ((at - gap) & mask))
             continue;
-        places->index[gap] = places->index[at];
+        table->index[gap] = table->index[at];
         gap = at;
     }
-    places->index[gap] = NULL;
+    table->index[gap] = NULL;
 }
 
 /* --- the heaps by next event: fruits that are due, and the others --- */
@@ -123,121 +122,121 @@ static bool is_before(const crn_fruit_entry *a, const crn_fruit_entry *b)
                                                 : a->order < b->order;
 }
 
-static void heap_set(heap *in, uint32_t at, crn_fruit_entry *place)
+static void heap_set(heap *in, uint32_t at, crn_fruit_entry *entry)
 {
-    in->at[at] = place;
-    place->heap_at = at;
+    in->at[at] = entry;
+    entry->heap_at = at;
 }
 
 /* Sifts the entry up or down from `at`, whose previous entry has been moved already. */
-static void heap_settle(heap *in, uint32_t at, crn_fruit_entry *place)
+static void heap_sift(heap *in, uint32_t at, crn_fruit_entry *entry)
 {
-    for (; at > 0 && is_before(place, in->at[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && is_before(entry, in->at[(at - 1) / 2]); at = (at - 1) / 2)
         heap_set(in, at, in->at[(at - 1) / 2]);
     for (uint32_t below = 2 * at + 1; below < in->count; below = 2 * at + 1) {
         if (below + 1 < in->count && is_before(in->at[below + 1], in->at[below]))
             below++;
-        if (!is_before(in->at[below], place))
+        if (!is_before(in->at[below], entry))
             break;
         heap_set(in, at, in->at[below]);
         at = below;
     }
-    heap_set(in, at, place);
+    heap_set(in, at, entry);
 }
 
-static heap *heap_of(crn_fruit_table *places, const crn_fruit_entry *place)
+static heap *heap_of(crn_fruit_table *table, const crn_fruit_entry *entry)
 {
-    return place->in_due ? &places->due : &places->waiting;
+    return entry->in_due ? &table->due : &table->waiting;
 }
 
-static void heap_add(crn_fruit_table *places, crn_fruit_entry *place)
+static void heap_add(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    place->in_due = place->due;
-    heap *to = heap_of(places, place);
+    entry->in_due = entry->due;
+    heap *to = heap_of(table, entry);
     uint32_t last = to->count++;
-    heap_settle(to, last, place);
+    heap_sift(to, last, entry);
 }
 
-static void heap_remove(crn_fruit_table *places, crn_fruit_entry *place)
+static void heap_remove(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    heap *from = heap_of(places, place);
+    heap *from = heap_of(table, entry);
     crn_fruit_entry *last = from->at[--from->count];
-    if (last != place)
-        heap_settle(from, place->heap_at, last);
+    if (last != entry)
+        heap_sift(from, entry->heap_at, last);
 }
 
-void crn_fruit_table_update(crn_fruit_table *places, crn_fruit_entry *place)
+void crn_fruit_table_update(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    if (place->due == place->in_due) {
-        heap_settle(heap_of(places, place), place->heap_at, place);
+    if (entry->due == entry->in_due) {
+        heap_sift(heap_of(table, entry), entry->heap_at, entry);
         return;
     }
-    heap_remove(places, place);
-    heap_add(places, place);
+    heap_remove(table, entry);
+    heap_add(table, entry);
 }
 
-crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *places)
+crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *table)
 {
-    return places->due.count > 0 ? places->due.at[0] : NULL;
+    return table->due.count > 0 ? table->due.at[0] : NULL;
 }
 
-crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *places)
+crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *table)
 {
-    return places->waiting.count > 0 ? places->waiting.at[0] : NULL;
+    return table->waiting.count > 0 ? table->waiting.at[0] : NULL;
 }
 
 /* --- taking and freeing entries --------------------------------------------------------------- */
 
-crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, uint64_t epoch,
-                                      uint64_t fruit)
+crn_fruit_entry *crn_fruit_table_add(crn_fruit_table *table, crn_lane *lane, uint64_t epoch,
+                                     uint64_t fruit)
 {
-    crn_fruit_entry *place = places->free;
-    if (!place)
+    crn_fruit_entry *entry = table->free;
+    if (!entry)
         return NULL;
-    places->free = place->newer;
-    for (uint32_t v = 0; v < places->views_each; v++)
-        place->views[v] = (crn_fruit_view){.state = CRN_VIEW_ABSENT};
-    *place = (crn_fruit_entry){
-        .fruit = {.lane = lane, .epoch = epoch, .fruit = fruit, .views = place->views},
-        .views = place->views,
-        .number = place->number,
-        .serial = place->serial,
+    table->free = entry->newer;
+    for (uint32_t v = 0; v < table->views_each; v++)
+        entry->views[v] = (crn_fruit_view){.state = CRN_VIEW_ABSENT};
+    *entry = (crn_fruit_entry){
+        .fruit = {.lane = lane, .epoch = epoch, .fruit = fruit, .views = entry->views},
+        .views = entry->views,
+        .number = entry->number,
+        .serial = entry->serial,
         .lowest = UINT32_MAX,
-        .order = places->opened++,
+        .order = table->opened++,
         .header_deadline_ns = CRN_NEVER_NS,
         .next_event_ns = CRN_NEVER_NS,
         .hash = hash_name(lane, epoch, fruit),
-        .older = places->newest,
+        .older = table->newest,
     };
-    *(places->newest ? &places->newest->newer : &places->oldest) = place;
-    places->newest = place;
-    index_add(places, place);
-    heap_add(places, place);
-    return place;
+    *(table->newest ? &table->newest->newer : &table->oldest) = entry;
+    table->newest = entry;
+    index_add(table, entry);
+    heap_add(table, entry);
+    return entry;
 }
 
-void crn_fruit_table_give(crn_fruit_table *places, crn_fruit_entry *place)
+void crn_fruit_table_remove(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    index_remove(places, place);
-    heap_remove(places, place);
-    *(place->older ? &place->older->newer : &places->oldest) = place->newer;
-    *(place->newer ? &place->newer->older : &places->newest) = place->older;
-    place->serial++;
-    place->newer = places->free;
-    places->free = place;
+    index_remove(table, entry);
+    heap_remove(table, entry);
+    *(entry->older ? &entry->older->newer : &table->oldest) = entry->newer;
+    *(entry->newer ? &entry->newer->older : &table->newest) = entry->older;
+    entry->serial++;
+    entry->newer = table->free;
+    table->free = entry;
 }
 
-crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *places)
+crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *table)
 {
-    return places->oldest;
+    return table->oldest;
 }
 
-crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *places, uint32_t number)
+crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *table, uint32_t number)
 {
-    return number < places->count ? &places->places[number] : NULL;
+    return number < table->count ? &table->entries[number] : NULL;
 }
 
-uint32_t crn_fruit_table_taken(const crn_fruit_table *places)
+uint32_t crn_fruit_table_count(const crn_fruit_table *table)
 {
-    return places->waiting.count + places->due.count;
+    return table->waiting.count + table->due.count;
 }

@@ -32,35 +32,35 @@ typedef struct crn_fruit_entry {
 typedef struct crn_fruit_table crn_fruit_table;
 
 /* Creates `count` entries for fruits of up to `views` views. Returns 0 or -ENOMEM. */
-int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_places);
-void crn_fruit_table_free(crn_fruit_table **places);
+int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_table);
+void crn_fruit_table_free(crn_fruit_table **table);
 
 /* Returns NULL if the fruit is not open. */
-crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *places, const crn_lane *lane, uint64_t epoch,
+crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *table, const crn_lane *lane, uint64_t epoch,
                                       uint64_t fruit);
 
 /* Takes an entry for a fruit that is not open yet, reset to no views and no
  * next event; NULL if the table is full. */
-crn_fruit_entry *crn_fruit_table_take(crn_fruit_table *places, crn_lane *lane, uint64_t epoch,
-                                      uint64_t fruit);
+crn_fruit_entry *crn_fruit_table_add(crn_fruit_table *table, crn_lane *lane, uint64_t epoch,
+                                     uint64_t fruit);
 
 /* Frees the entry; tickets to it are stale from now on. */
-void crn_fruit_table_give(crn_fruit_table *places, crn_fruit_entry *place);
+void crn_fruit_table_remove(crn_fruit_table *table, crn_fruit_entry *entry);
 
 /* Restores the order of the heaps; call it whenever due or next_event_ns changed. */
-void crn_fruit_table_update(crn_fruit_table *places, crn_fruit_entry *place);
+void crn_fruit_table_update(crn_fruit_table *table, crn_fruit_entry *entry);
 
 /* The entry with the earliest next_event_ns among the fruits that are due, and among the others;
  * the oldest of equal ones; NULL if there is none. */
-crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *places);
-crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *places);
+crn_fruit_entry *crn_fruit_table_first_due(const crn_fruit_table *table);
+crn_fruit_entry *crn_fruit_table_first_waiting(const crn_fruit_table *table);
 
 /* The oldest open fruit; `newer` links to the others. NULL if none is open. */
-crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *places);
+crn_fruit_entry *crn_fruit_table_oldest(const crn_fruit_table *table);
 
 /* The entry of that index, in use or not; NULL if out of range. */
-crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *places, uint32_t number);
+crn_fruit_entry *crn_fruit_table_at(const crn_fruit_table *table, uint32_t number);
 
-uint32_t crn_fruit_table_taken(const crn_fruit_table *places);
+uint32_t crn_fruit_table_count(const crn_fruit_table *table);
 
 #endif

@@ -25,7 +25,7 @@
 /* Limit of all senders' incomplete messages together, as a multiple of one sender's. */
 #define SHARES 4
 
-enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_STRANGER, PEER_GATES };
+enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_FAILED_HANDSHAKE, PEER_GATES };
 
 struct crn_ingest {
     crn_endpoint *endpoint;
@@ -272,8 +272,8 @@ bool crn_ingest_service(crn_ingest *ingest)
         const char *text;
     } line[PEER_GATES] = {
         [GATE_CONNECTED] = {CRN_LOG_INFO, "a sender connected"},
-        [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender is gone"},
-        [GATE_STRANGER] = {CRN_LOG_WARNING, "something connected that does not speak ZeroMQ"},
+        [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender disconnected"},
+        [GATE_FAILED_HANDSHAKE] = {CRN_LOG_WARNING, "a connection failed the ZeroMQ handshake"},
     };
     crn_endpoint_event_kind kind;
     int events = 0;
@@ -281,10 +281,10 @@ bool crn_ingest_service(crn_ingest *ingest)
         events++;
         enum peer_gate gate = kind == CRN_ENDPOINT_CONNECTED      ? GATE_CONNECTED
                               : kind == CRN_ENDPOINT_DISCONNECTED ? GATE_DISCONNECTED
-                                                                  : GATE_STRANGER;
+                                                                  : GATE_FAILED_HANDSHAKE;
         stats->connected += gate == GATE_CONNECTED;
         stats->disconnected += gate == GATE_DISCONNECTED;
-        stats->strangers += gate == GATE_STRANGER;
+        stats->failed_handshakes += gate == GATE_FAILED_HANDSHAKE;
         uint64_t held;
         char more[CRN_LOG_HELD_BYTES];
         if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))

@@ -29,7 +29,7 @@ typedef struct crn_ingest_stats {
     uint64_t messages;                /* complete multipart messages read, valid or not */
     uint64_t faults[CRN_WIRE_FAULTS]; /* refused messages, by reason */
     uint64_t connected, disconnected; /* peers, according to the socket's monitor */
-    uint64_t strangers;               /* failed handshakes: the peer does not speak ZeroMQ */
+    uint64_t failed_handshakes;       /* failed handshakes: the peer does not speak ZeroMQ */
     crn_peers_stats peers;            /* connections cut because they exceeded a limit */
 } crn_ingest_stats;
 

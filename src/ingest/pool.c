@@ -71,14 +71,14 @@ void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes)
     return pool->memory;
 }
 
-crn_view *crn_pool_take(crn_pool *pool)
+crn_view *crn_pool_acquire(crn_pool *pool)
 {
     if (pool->free_slots == 0)
         return NULL;
     return &pool->views[pool->stack[--pool->free_slots]];
 }
 
-void crn_pool_give(crn_pool *pool, crn_view *view)
+void crn_pool_release(crn_pool *pool, crn_view *view)
 {
     pool->stack[pool->free_slots++] = view->slot;
 }

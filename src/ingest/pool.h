@@ -23,9 +23,9 @@ void crn_pool_abandon(crn_pool **pool);
 void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes);
 
 /* Returns a free slot's view with its maps pointer set, or NULL if all are taken.
- * The caller owns it until crn_pool_give. */
-crn_view *crn_pool_take(crn_pool *pool);
-void crn_pool_give(crn_pool *pool, crn_view *view);
+ * The caller owns it until crn_pool_release. */
+crn_view *crn_pool_acquire(crn_pool *pool);
+void crn_pool_release(crn_pool *pool, crn_view *view);
 
 /* Returns the view in a slot that is taken. */
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot);

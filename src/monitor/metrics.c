@@ -40,7 +40,7 @@ static void log_losses(const crn_metrics *metrics)
     add(&line, "unfinished", metrics->fruits.unfinished);
     add(&line, "failed", metrics->fruits.failed);
     add(&line, "forced_fruit", metrics->fruits.forced);
-    add(&line, "no_place", metrics->fruits.no_place);
+    add(&line, "no_place", metrics->fruits.table_full);
     add(&line, "deadline_ignored", metrics->deadlines_ignored);
     add(&line, "results_full", metrics->results_full);
     add(&line, "device_new_shape", metrics->engine.device_new);

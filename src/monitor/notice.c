@@ -28,7 +28,7 @@ void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
             crn_engine_describe(engine),
             crn_priority_is_real_time()
                 ? ""
-                : "; no right to real-time scheduling, so workers step back instead");
+                : "; no permission for real-time scheduling, so workers run at a lower priority");
 }
 
 /* Why a fruit is not complete: the views' reasons, and causes that are not a view's. */
@@ -40,7 +40,7 @@ enum cause {
     CAUSES,
 };
 
-#define TOO_MUCH "more comes than this machine can carry in time"
+#define TOO_MUCH "more views arrive than this machine can process in time"
 #define VALUES   "the sender's maps are no probabilities"
 
 static const char *const cures[CAUSES] = {
@@ -143,7 +143,7 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
     crn_log(CRN_LOG_WARNING,
             "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
             ", with fruit %" PRIu64 ": fruits numbered as before in this epoch get no verdict; a "
-            "sender must choose a new epoch at each start, say its time of day in ns%s",
+            "sender must choose a new epoch at each start, such as its time of day in ns%s",
             header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
 }
 

@@ -101,7 +101,7 @@ void crn_backlog_blocked(crn_backlog *backlog, int64_t now_ns)
     backlog->blocked_to_ns = now_ns;
 }
 
-uint64_t crn_backlog_take_doubtful(crn_backlog *backlog, int64_t now_ns)
+uint64_t crn_backlog_count_doubtful(crn_backlog *backlog, int64_t now_ns)
 {
     int64_t from_ns = now_ns - backlog->doubt_ns;
     if (backlog->blocked_to_ns >= from_ns)

@@ -52,6 +52,6 @@ void crn_backlog_blocked(crn_backlog *backlog, int64_t now_ns);
  * sent within the last doubt_ns; if it was blocked during that time, those sent since doubt_ns
  * before the blocking began. Each verdict is counted once.
  */
-uint64_t crn_backlog_take_doubtful(crn_backlog *backlog, int64_t now_ns);
+uint64_t crn_backlog_count_doubtful(crn_backlog *backlog, int64_t now_ns);
 
 #endif

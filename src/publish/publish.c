@@ -44,7 +44,7 @@ struct crn_publish {
     crn_backlog *backlog; /* of the grader */
     int64_t next_status_ns;
     int64_t heard_ns; /* when a verdict or alive was last sent to the grader, or attempted */
-    crn_log_gate dropped, came, extra, left, bare, refused;
+    crn_log_gate dropped, came, extra, left, without_defects, refused;
     uint64_t refused_graders;
     crn_publish_stats stats;
 };
@@ -130,7 +130,7 @@ fail:
  * disconnected or read on. Sending does this only occasionally, and the descriptor stays readable
  * until it is done.
  */
-static void take_in_news(void *socket)
+static void process_commands(void *socket)
 {
     int events = 0;
     size_t size = sizeof events;
@@ -176,10 +176,10 @@ static void grader_left(crn_publish *publish, int64_t now_ns)
         return;
     publish->stats.graders--;
     publish->stats.grader_disconnects++;
-    uint64_t doubtful = crn_backlog_take_doubtful(publish->backlog, now_ns);
+    uint64_t doubtful = crn_backlog_count_doubtful(publish->backlog, now_ns);
     publish->stats.possibly_lost += doubtful;
     uint64_t held;
-    char more[CRN_LOG_HELD_BYTES], lost[128] = "no verdict was under way to it";
+    char more[CRN_LOG_HELD_BYTES], lost[128] = "no verdict was in transit to it";
     if (!crn_log_gate_open(&publish->left, now_ns, &held))
         return;
     if (doubtful)
@@ -187,7 +187,8 @@ static void grader_left(crn_publish *publish, int64_t now_ns)
                  "of the last %" PRIu64 " verdicts some may not have reached it (the lanes' "
                  "sequence numbers show which)",
                  doubtful);
-    crn_log(CRN_LOG_ERROR, "publish.grader: a grader left %s, %" PRIu64 " remain; %s%s",
+    crn_log(CRN_LOG_ERROR,
+            "publish.grader: a grader disconnected from %s, %" PRIu64 " remain; %s%s",
             crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, lost,
             crn_log_held(held, more));
 }
@@ -208,8 +209,8 @@ static void read_events(crn_publish *publish, int64_t now_ns)
             publish->refused_graders++;
             if (crn_log_gate_open(&publish->refused, now_ns, &held))
                 crn_log(CRN_LOG_WARNING,
-                        "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, "
-                        "and was refused%s",
+                        "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket "
+                        "type%s",
                         crn_publish_endpoint(publish, CRN_OUTLET_GRADER), crn_log_held(held, more));
         }
     }
@@ -245,7 +246,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
     }
 }
 
-static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
+static void send_to_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
 {
     flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
     size_t dropped = crn_backlog_push(publish->backlog, item);
@@ -260,10 +261,10 @@ static void give_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
 }
 
 /* Reads all connection events, sends what can be sent, and updates the viewers' counters. */
-static void settle(crn_publish *publish, int64_t now_ns)
+static void service_socket(crn_publish *publish, int64_t now_ns)
 {
     publish->unread = false;
-    take_in_news(publish->socket);
+    process_commands(publish->socket);
     flush_backlog(publish, now_ns);
     crn_viewers_stats viewers;
     crn_viewers_get_stats(publish->viewers, &viewers);
@@ -301,11 +302,11 @@ static int make_message(crn_publish *publish, crn_format format, const crn_fruit
     }
 }
 
-static void tell_bare(crn_publish *publish, int64_t now_ns)
+static void log_without_defects(crn_publish *publish, int64_t now_ns)
 {
-    publish->stats.bare++;
+    publish->stats.without_defects++;
     uint64_t held;
-    if (crn_log_gate_open(&publish->bare, now_ns, &held))
+    if (crn_log_gate_open(&publish->without_defects, now_ns, &held))
         crn_log(CRN_LOG_ERROR, "publish: no memory for whole verdicts, their defects are left out");
 }
 
@@ -329,13 +330,13 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     if (make_message(publish, to_grader, fruit, &facts, store, &packed[to_grader], &item.body) ==
         0) {
         item.stale_at = packed[to_grader].stale_at;
-        give_grader(publish, &item, now_ns);
+        send_to_grader(publish, &item, now_ns);
     } else {
         publish->stats.failed++;
     }
 
     if (facts.without_defects)
-        tell_bare(publish, now_ns);
+        log_without_defects(publish, now_ns);
 
     zmq_msg_t body;
     if (crn_viewers_wanted(publish->viewers) &&
@@ -344,7 +345,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         write_topic(topic, facts.lane);
         crn_viewers_send(publish->viewers, topic, &body);
     }
-    settle(publish, now_ns);
+    service_socket(publish, now_ns);
 }
 
 /* Packs a message about the daemon with `pack`, in the socket's format,
@@ -395,7 +396,7 @@ void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns
         publish->next_status_ns = now_ns + STATUS_PERIOD_NS;
     }
     send_alive(publish, state, now_ns);
-    settle(publish, now_ns);
+    service_socket(publish, now_ns);
 }
 
 int crn_publish_descriptors(const crn_publish *publish, int descriptors[2])

@@ -47,14 +47,14 @@ typedef enum crn_outlet {
 typedef struct crn_publish crn_publish;
 
 typedef struct crn_publish_stats {
-    uint64_t verdicts; /* one per fruit: waiting + sent + dropped + failed */
-    uint64_t sent;     /* accepted by libzmq for the grader */
-    uint64_t stale;    /* of those, past their deadline */
-    uint64_t dropped;  /* oldest ones dropped from the full queue */
-    uint64_t failed;   /* out of memory even for a verdict without defects */
-    uint64_t bare;     /* sent without their defects, because memory was short */
-    uint64_t waiting;  /* in the queue now */
-    uint64_t graders;  /* connected now */
+    uint64_t verdicts;        /* one per fruit: waiting + sent + dropped + failed */
+    uint64_t sent;            /* accepted by libzmq for the grader */
+    uint64_t stale;           /* of those, past their deadline */
+    uint64_t dropped;         /* oldest ones dropped from the full queue */
+    uint64_t failed;          /* out of memory even for a verdict without defects */
+    uint64_t without_defects; /* sent without their defects, because memory was short */
+    uint64_t waiting;         /* in the queue now */
+    uint64_t graders;         /* connected now */
     uint64_t grader_connects, grader_disconnects;
     uint64_t extra_graders; /* connects while another grader was connected */
     /*

@@ -24,8 +24,8 @@ _Static_assert(sizeof(block) == BLOCK_BYTES, "blocks are whole pages");
 struct crn_result_store {
     block *blocks;
     uint32_t count;
-    uint32_t fresh; /* blocks from here on were never used, so their memory is untouched */
-    uint32_t given; /* head of the free list; LIFO, the last one freed is warm in the cache */
+    uint32_t fresh;     /* blocks from here on were never used, so their memory is untouched */
+    uint32_t free_head; /* head of the free list; LIFO, the last one freed is warm in the cache */
     uint32_t used;
 };
 
@@ -44,7 +44,7 @@ int crn_result_store_create(size_t bytes, crn_result_store **ret_store)
     if (!store)
         return -ENOMEM;
     store->count = (uint32_t)count;
-    store->given = CRN_RESULT_NONE;
+    store->free_head = CRN_RESULT_NONE;
     store->blocks = mmap(NULL, count * BLOCK_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (store->blocks == MAP_FAILED) {
@@ -66,25 +66,25 @@ void crn_result_store_free(crn_result_store **store)
     *store = NULL;
 }
 
-static uint32_t take_block(crn_result_store *store)
+static uint32_t acquire_block(crn_result_store *store)
 {
-    uint32_t taken = store->given;
-    if (taken != CRN_RESULT_NONE)
-        store->given = store->blocks[taken].next;
+    uint32_t block = store->free_head;
+    if (block != CRN_RESULT_NONE)
+        store->free_head = store->blocks[block].next;
     else
-        taken = store->fresh++;
+        block = store->fresh++;
     store->used++;
-    return taken;
+    return block;
 }
 
 /* Takes `count` linked blocks, which the caller has checked to be free. */
-static uint32_t take_chain(crn_result_store *store, size_t count)
+static uint32_t acquire_chain(crn_result_store *store, size_t count)
 {
     uint32_t first = CRN_RESULT_NONE;
     for (size_t i = 0; i < count; i++) {
-        uint32_t taken = take_block(store);
-        store->blocks[taken].next = first;
-        first = taken;
+        uint32_t block = acquire_block(store);
+        store->blocks[block].next = first;
+        first = block;
     }
     return first;
 }
@@ -125,7 +125,7 @@ int crn_result_store_put(crn_result_store *store, const crn_defects *defects, ui
     size_t blocks = (bytes + payload - 1) / payload;
     if (blocks > crn_result_store_blocks_free(store))
         return -ENOBUFS;
-    uint32_t first = take_chain(store, blocks);
+    uint32_t first = acquire_chain(store, blocks);
     store_position cursor = {&store->blocks[first], 0};
     move(store, &cursor, &head, sizeof head, false);
     move(store, &cursor, defects->defects, defect_bytes, false);
@@ -160,12 +160,12 @@ void crn_result_store_read(const crn_result_store *store, uint32_t handle, crn_d
     move(store, &cursor, into->textures, head.texture_count * sizeof *into->textures, true);
 }
 
-void crn_result_store_give(crn_result_store *store, uint32_t handle)
+void crn_result_store_release(crn_result_store *store, uint32_t handle)
 {
     while (handle != CRN_RESULT_NONE) {
         uint32_t next = store->blocks[handle].next;
-        store->blocks[handle].next = store->given;
-        store->given = handle;
+        store->blocks[handle].next = store->free_head;
+        store->free_head = handle;
         store->used--;
         handle = next;
     }

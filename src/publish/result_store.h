@@ -21,8 +21,9 @@ typedef struct crn_result_store crn_result_store;
 int crn_result_store_create(size_t bytes, crn_result_store **ret_store);
 void crn_result_store_free(crn_result_store **store);
 
-/* Copies the defects in; *ret_handle identifies them until crn_result_store_give (CRN_RESULT_NONE
- * if there are none and none were truncated). Returns 0, or -ENOBUFS if no blocks are left. */
+/* Copies the defects in; *ret_handle identifies them until crn_result_store_release
+ * (CRN_RESULT_NONE if there are none and none were truncated). Returns 0, or -ENOBUFS if no blocks
+ * are left. */
 int crn_result_store_put(crn_result_store *store, const crn_defects *defects, uint32_t *ret_handle);
 
 /* Copies the defects out; `into` has the capacities that the defects had: results that do not fit
@@ -30,7 +31,7 @@ int crn_result_store_put(crn_result_store *store, const crn_defects *defects, ui
 void crn_result_store_read(const crn_result_store *store, uint32_t handle, crn_defects *into);
 
 /* Frees the blocks; CRN_RESULT_NONE is allowed. */
-void crn_result_store_give(crn_result_store *store, uint32_t handle);
+void crn_result_store_release(crn_result_store *store, uint32_t handle);
 
 size_t crn_result_store_blocks_free(const crn_result_store *store);
 

@@ -9,9 +9,9 @@ static const char *const state_names[] = {
     [CRN_VIEW_REFUSED] = "refused",
 };
 
-static int64_t limit(int64_t ns, int64_t most_ns)
+static int64_t clamp(int64_t ns, int64_t max_ns)
 {
-    return ns < 0 ? 0 : ns < most_ns ? ns : most_ns;
+    return ns < 0 ? 0 : ns < max_ns ? ns : max_ns;
 }
 
 static int64_t ended_ns(const crn_fruit_view *view)
@@ -40,15 +40,15 @@ void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int6
     const crn_fruit_view *last = last_judged(config, fruit);
     if (last) {
         const crn_judgement *judgement = &last->judgement;
-        int64_t left_ns = limit(ended_ns(last) - fruit->closed_ns, parts.total_ns);
+        int64_t left_ns = clamp(ended_ns(last) - fruit->closed_ns, parts.total_ns);
         int64_t waits_ns = judgement->run_ns;
         for (int32_t step = config->steps - 1; step >= 0; step--) {
-            parts.stage_ns[step] = limit(judgement->stage_ns[step], left_ns);
+            parts.stage_ns[step] = clamp(judgement->stage_ns[step], left_ns);
             left_ns -= parts.stage_ns[step];
             waits_ns -= judgement->stage_ns[step];
         }
-        left_ns -= limit(waits_ns, left_ns);
-        parts.queue_ns = limit(judgement->queue_ns, left_ns);
+        left_ns -= clamp(waits_ns, left_ns);
+        parts.queue_ns = clamp(judgement->queue_ns, left_ns);
     }
     *ret_parts = parts;
 }

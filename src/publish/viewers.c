@@ -122,8 +122,7 @@ static void tell_refused(crn_viewers *self)
     char more[CRN_LOG_HELD_BYTES];
     if (crn_log_gate_open(&self->refused_gate, crn_now_ns(), &held))
         crn_log(CRN_LOG_WARNING,
-                "publish: what connected to %s speaks no ZeroMQ, or the wrong kind of it, and was "
-                "refused%s",
+                "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket type%s",
                 crn_endpoint_bound(self->endpoint, 0), crn_log_held(held, more));
 }
 

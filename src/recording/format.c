@@ -158,7 +158,7 @@ static int read_view(yajl_val root, crn_recorded_view *view, crn_error *fault)
     if (!header->layout)
         return crn_error_set(fault, -EBADMSG, "its JSON's \"layout\" is not CHW or HWC");
     if (header->flags & ~CRN_WIRE_FLAG_INTENSITY)
-        return crn_error_set(fault, -EBADMSG, "its JSON's \"flags\" %u has a flag nobody knows",
+        return crn_error_set(fault, -EBADMSG, "its JSON's \"flags\" %u has an unknown flag",
                              header->flags);
     if (!shape_agrees(root, header))
         return crn_error_set(fault, -EBADMSG,

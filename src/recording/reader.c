@@ -110,8 +110,8 @@ static TIFF *open_view(crn_recording_reader *reader)
     reader->past_end = false;
     reader->position = 0;
     memcpy(reader->header + FIRST_LINK, &reader->next, sizeof reader->next);
-    int64_t most = (int64_t)reader->size;
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < ALLOC_FLOOR ? ALLOC_FLOOR : most);
+    int64_t max_bytes = (int64_t)reader->size;
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, max_bytes < ALLOC_FLOOR ? ALLOC_FLOOR : max_bytes);
     crn_tiff_keep_faults(options, &reader->tiff_error, NULL);
     TIFF *tiff = TIFFClientOpenExt(reader->path, "rm", reader, tiff_read, tiff_write, tiff_seek,
                                    tiff_close, tiff_size, NULL, NULL, options);
@@ -133,7 +133,7 @@ __attribute__((format(printf, 4, 5))) static int fault(crn_recording_reader *rea
     if (reader->past_end)
         return crn_error_set(error, 0,
                              "%s: the file ends within view %" PRIu64 " (page %" PRIu64
-                             "): that view is passed over",
+                             "): that view is skipped",
                              reader->path, reader->views, page);
     return crn_error_set(error, -EBADMSG, "%s: page %" PRIu64 ": %s", reader->path, page, text);
 }
@@ -245,7 +245,7 @@ static int turn_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page, cr
         return fault(reader, page, error, "is missing");
     }
     if (next <= before)
-        return fault(reader, page, error, "stands before the page that it follows");
+        return fault(reader, page, error, "lies before the page that it follows");
     return TIFFReadDirectory(tiff) ? 1 : tiff_fault(reader, page, error);
 }
 
@@ -321,7 +321,7 @@ static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
     if (!read_link(reader, last, &next))
         return fault(reader, reader->page + pages - 1, error, "has a broken directory");
     if (next && next <= last)
-        return fault(reader, reader->page + pages, error, "stands before the page that it follows");
+        return fault(reader, reader->page + pages, error, "lies before the page that it follows");
     if (pixels) {
         if (header->layout == CRN_HWC)
             crn_transpose(reader->planes.memory, reader->maps.memory, header->channels,
@@ -336,7 +336,7 @@ static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
     return 1;
 }
 
-static int take_view(crn_recording_reader *reader, bool pixels, crn_recorded_view *ret_view,
+static int read_next(crn_recording_reader *reader, bool pixels, crn_recorded_view *ret_view,
                      crn_error *error)
 {
     crn_error_set(error, 0, "%s", "");
@@ -344,7 +344,7 @@ static int take_view(crn_recording_reader *reader, bool pixels, crn_recorded_vie
         if (reader->used < reader->size)
             crn_error_set(error, 0,
                           "%s: the file ends with %" PRIu64
-                          " bytes of a view that was never finished: they are passed over",
+                          " bytes of a view that was never finished: they are skipped",
                           reader->path, reader->size - reader->used);
         return 0;
     }
@@ -358,12 +358,12 @@ static int take_view(crn_recording_reader *reader, bool pixels, crn_recorded_vie
 
 int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error)
 {
-    return take_view(reader, true, ret_view, error);
+    return read_next(reader, true, ret_view, error);
 }
 
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error)
 {
-    return take_view(reader, false, ret_view, error);
+    return read_next(reader, false, ret_view, error);
 }
 
 /* --- the file --- */
@@ -389,7 +389,7 @@ int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_
     reader->size = (uint64_t)about.st_size;
     if (read_at(reader, reader->header, HEADER_BYTES, 0) < HEADER_BYTES ||
         memcmp(reader->header, start, sizeof start)) {
-        r = crn_error_set(error, -EBADMSG, "%s: is no recording: not a little-endian BigTIFF",
+        r = crn_error_set(error, -EBADMSG, "%s: is not a recording: not a little-endian BigTIFF",
                           path);
         goto fail;
     }

@@ -65,7 +65,7 @@ static void tell_refusal(crn_recorder *recorder, const char *text)
     uint64_t held = 0;
     if (crn_log_gate_open(&recorder->refused, crn_now_ns(), &held))
         crn_log(CRN_LOG_WARNING,
-                "recording: %s; %" PRIu64 " views not recorded so far, sorting goes on", text,
+                "recording: %s; %" PRIu64 " views not recorded so far, sorting continues", text,
                 atomic_load_explicit(&recorder->failed, memory_order_relaxed));
 }
 
@@ -76,8 +76,8 @@ static void tell_drops(crn_recorder *recorder)
         !crn_log_gate_open(&recorder->slow, crn_now_ns(), &held))
         return;
     crn_log(CRN_LOG_WARNING,
-            "recording: %s takes less than the line gives: %" PRIu64
-            " views not recorded so far, sorting goes on",
+            "recording: %s is slower than the line: %" PRIu64
+            " views not recorded so far, sorting continues",
             recorder->dir, dropped);
     recorder->dropped_told = dropped;
 }
@@ -121,7 +121,7 @@ static int check_room(const crn_recorder *recorder, uint64_t need, crn_error *er
     if (room < need + CRN_RECORDER_SPARE_BYTES)
         return crn_error_set(error, -ENOSPC,
                              "%s: only %" PRIu64 " MiB are left on the disk, and %" PRIu64
-                             " MiB stay free: make room",
+                             " MiB must stay free: make room",
                              recorder->dir, room >> 20, CRN_RECORDER_SPARE_BYTES >> 20);
     return 0;
 }

@@ -74,7 +74,7 @@ static int make(const crn_recording_part *part, crn_error *error)
         if (code)
             return code;
     }
-    return crn_error_set(error, -EEXIST, "%s: is there already; name another file", part->name);
+    return crn_error_set(error, -EEXIST, "%s: exists already; name another file", part->name);
 }
 
 int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
@@ -89,7 +89,7 @@ int crn_recording_part_open(const char *path, bool replace, crn_recording_part *
     }
     r = look_at(path, error);
     if (r > 0 && !replace)
-        r = crn_error_set(error, -EEXIST, "%s: is there already; name another file", path);
+        r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
     if (r < 0)
         goto fail;
     r = part.fd = make(&part, error);

@@ -200,9 +200,10 @@ static void folders_must_be_there(void **state)
                  "directory; name a folder that can be written",
                  NULL);
     snprintf(yaml, sizeof yaml, ipc, folder, folder, file, "", chain);
-    snprintf(said, sizeof said,
-             "publish.viewers.bind: %s is there and no socket: move it away, or give another path",
-             file);
+    snprintf(
+        said, sizeof said,
+        "publish.viewers.bind: %s exists and is not a socket: move it away, or give another path",
+        file);
     expect_fault(yaml, said, NULL);
     snprintf(viewers, sizeof viewers, "%s/below/viewers", file);
     snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "", chain);

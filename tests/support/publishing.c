@@ -88,7 +88,7 @@ void crn_publishing_give(crn_publishing *f)
         .views = &f->view,
     };
     crn_publish_verdict(f->publish, &fruit, f->store, f->now_ns);
-    crn_result_store_give(f->store, f->view.judgement.result);
+    crn_result_store_release(f->store, f->view.judgement.result);
 }
 
 static void serve_once(crn_publishing *f, void *peer)

@@ -76,23 +76,23 @@ void crn_receiving_next(crn_receiving *receiving, crn_view_header *ret_header)
 }
 
 void crn_receiving_wait_peers(crn_receiving *receiving, uint64_t connected, uint64_t disconnected,
-                              uint64_t strangers)
+                              uint64_t failed_handshakes)
 {
     const crn_ingest_stats *stats = crn_ingest_get_stats(receiving->ingest);
     crn_ingest_service(receiving->ingest);
     while (stats->connected < connected || stats->disconnected < disconnected ||
-           stats->strangers < strangers) {
+           stats->failed_handshakes < failed_handshakes) {
         int descriptors[2];
         crn_ingest_descriptors(receiving->ingest, descriptors);
         struct pollfd item = {descriptors[1], POLLIN, 0};
         if (poll(&item, 1, CRN_PATIENCE_MS) < 1)
             fail_msg("peers: %u came, %u went, %u strangers", (unsigned)stats->connected,
-                     (unsigned)stats->disconnected, (unsigned)stats->strangers);
+                     (unsigned)stats->disconnected, (unsigned)stats->failed_handshakes);
         crn_ingest_service(receiving->ingest);
     }
     assert_int_equal(stats->connected, connected);
     assert_int_equal(stats->disconnected, disconnected);
-    assert_int_equal(stats->strangers, strangers);
+    assert_int_equal(stats->failed_handshakes, failed_handshakes);
 }
 
 void crn_receiving_send_good(crn_receiving *receiving, void *push, uint64_t sequence)

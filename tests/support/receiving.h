@@ -29,7 +29,7 @@ void crn_receiving_next(crn_receiving *receiving, crn_view_header *ret_header);
 /* Reads the monitor until so many peers have connected, disconnected and failed the handshake;
  * fails the test otherwise. */
 void crn_receiving_wait_peers(crn_receiving *receiving, uint64_t connected, uint64_t disconnected,
-                              uint64_t strangers);
+                              uint64_t failed_handshakes);
 
 /* Sends the valid header's message with this sequence. */
 void crn_receiving_send_good(crn_receiving *receiving, void *push, uint64_t sequence);

@@ -92,14 +92,14 @@ static void test_recent_sends_are_doubtful_once(void **state)
     (void)state;
     crn_backlog *backlog = NULL;
     assert_int_equal(crn_backlog_create(3, 1000, DOUBT_NS, &backlog), 0);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 0), 0);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 0), 0);
     send_many(backlog, 5, 999);
     send_many(backlog, 3, 1000);
     send_many(backlog, 2, 1500);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 5); /* since 1000 */
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 0);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 2000), 5); /* since 1000 */
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 2000), 0);
     send_many(backlog, 4, 2000);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 3001), 0);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 3001), 0);
     crn_backlog_free(&backlog);
 }
 
@@ -114,8 +114,8 @@ static void test_what_is_counted_already_is_left_out(void **state)
         send_front(backlog, i % 2 == 0, 1500);
     }
     assert_int_equal(crn_backlog_count(backlog), 0);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 2);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 2000), 0);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 2000), 2);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 2000), 0);
     crn_backlog_free(&backlog);
 }
 
@@ -128,13 +128,13 @@ static void test_what_a_stuck_grader_got_is_doubtful(void **state)
     send_many(backlog, 4, 4000);
     for (int64_t now_ns = 5000; now_ns <= 20000; now_ns += 500)
         crn_backlog_blocked(backlog, now_ns);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 21000), 4); /* since 5000 - DOUBT_NS */
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 21000), 4); /* since 5000 - DOUBT_NS */
 
     /* Sending has worked for long enough: only the last ones are in doubt. */
     send_many(backlog, 4, 30000);
     crn_backlog_blocked(backlog, 30500);
     send_many(backlog, 2, 31600);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 31600), 2);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 31600), 2);
     crn_backlog_free(&backlog);
 }
 
@@ -144,7 +144,7 @@ static void test_more_sends_than_remembered_are_all_doubtful(void **state)
     crn_backlog *backlog = NULL;
     assert_int_equal(crn_backlog_create(3, 1000, DOUBT_NS, &backlog), 0);
     send_many(backlog, 10000, 50);
-    assert_int_equal(crn_backlog_take_doubtful(backlog, 100), 10000);
+    assert_int_equal(crn_backlog_count_doubtful(backlog, 100), 10000);
     crn_backlog_free(&backlog);
 }
 

@@ -14,7 +14,8 @@
 
 #define GOOD "classes: [{name: rot, level: 0.5}]\nchain: [contours]\n"
 #define YAML_CURE                                                                                  \
-    "one 'key: value' a line and keys that belong together in one column meant, here and above\n"
+    "one 'key: value' a line and keys that belong together in one column expected, here and "      \
+    "above\n"
 
 typedef struct fault_case {
     const char *bytes;
@@ -24,73 +25,77 @@ typedef struct fault_case {
 
 static const fault_case cases[] = {
     {.bytes = GOOD, .faults = ""},
-    {.bytes = "", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
-    {.bytes = "# no keys\n\n", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
-    {.bytes = "---\n...\n", .faults = "f:1:1: nothing in the file, classes and a chain meant\n"},
+    {.bytes = "", .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
+    {.bytes = "# no keys\n\n",
+     .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
+    {.bytes = "---\n...\n", .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
     {.bytes = "\n  text\n",
-     .faults = "f:2:3: a value given, keys meant: ingest, limits, classes, chain, run, latency, "
+     .faults = "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, latency, "
                "publish, record and log\n"},
     {.bytes = "[]",
-     .faults = "f:1:1: a list given, keys meant: ingest, limits, classes, chain, run, latency, "
+     .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, latency, "
                "publish, record and log\n"},
     {.bytes = "limits: {lanes: !!int 0}\n" GOOD,
-     .faults = "f:1:17: a tag (!...) is not taken, the bare value meant\n"},
+     .faults = "f:1:17: a tag (!...) is not supported, the bare value expected\n"},
     {.bytes = "!x {}",
-     .faults = "f:1:1: a tag (!...) is not taken, the bare value meant\n"
-               "f:1:1: classes is missing, a list such as '- {name: rot, level: 0.5}' meant\n"
-               "f:1:1: chain is missing, a list such as '- contours: {...}' meant\n"},
+     .faults = "f:1:1: a tag (!...) is not supported, the bare value expected\n"
+               "f:1:1: classes is missing, a list such as '- {name: rot, level: 0.5}' expected\n"
+               "f:1:1: chain is missing, a list such as '- contours: {...}' expected\n"},
     {.bytes = "\nlimits: {lanes: 1}\n",
-     .faults = "f:2:1: classes is missing, a list such as '- {name: rot, level: 0.5}' meant\n"
-               "f:2:1: chain is missing, a list such as '- contours: {...}' meant\n"},
+     .faults = "f:2:1: classes is missing, a list such as '- {name: rot, level: 0.5}' expected\n"
+               "f:2:1: chain is missing, a list such as '- contours: {...}' expected\n"},
     {.bytes = "classes: []\nchain:\n",
-     .faults = "f:1:10: classes is empty, a list such as '- {name: rot, level: 0.5}' meant\n"
-               "f:2:7: chain is empty, a list such as '- contours: {...}' meant\n"},
+     .faults = "f:1:10: classes is empty, a list such as '- {name: rot, level: 0.5}' expected\n"
+               "f:2:7: chain is empty, a list such as '- contours: {...}' expected\n"},
     {.bytes = "classes: rot\nchain: {contours: {}}\n",
-     .faults = "f:1:10: classes: a value given, a list such as '- {name: rot, level: 0.5}' meant\n"
-               "f:2:8: chain: a map of keys given, a list such as '- contours: {...}' meant\n"},
+     .faults =
+         "f:1:10: classes: a value given, a list such as '- {name: rot, level: 0.5}' expected\n"
+         "f:2:8: chain: a map of keys given, a list such as '- contours: {...}' expected\n"},
     {.bytes = "classes: [{name: rot}]\nchain:\n  - contours\n",
      .faults = "f:3:5: contours: no class has a level\n"},
     {.bytes = "classes: [{name: rot, level: 1}]\nchain: [convolve]\n",
-     .faults = "f:2:1: chain: no contours stage, exactly one meant\n"
+     .faults = "f:2:1: chain: no contours stage, exactly one expected\n"
                "f:2:9: convolve.kernel is missing, it has no default\n"},
     {.bytes = "classes: [{name: rot, level: 1}]\nchain: [contour]\n",
      .faults = "f:2:9: chain: unknown stage 'contour', did you mean 'contours'?\n"},
     {.bytes = "ingest: {bind: []}\n" GOOD,
-     .faults = "f:1:16: ingest.bind: an empty list, at least one text meant\n"},
+     .faults = "f:1:16: ingest.bind: an empty list, at least one text expected\n"},
     {.bytes = "run: {devices: []}\n" GOOD,
-     .faults = "f:1:16: run.devices: an empty list, at least one number meant\n"},
+     .faults = "f:1:16: run.devices: an empty list, at least one number expected\n"},
     {.bytes = "run: {devices: [0, 64, x, 1]}\n" GOOD,
-     .faults = "f:1:20: run.devices: 64 is out of range, 0 to 63 meant\n"
-               "f:1:24: run.devices: 'x' is not a plain whole number, 0 to 63 meant\n"},
+     .faults = "f:1:20: run.devices: 64 is out of range, 0 to 63 expected\n"
+               "f:1:24: run.devices: 'x' is not a plain whole number, 0 to 63 expected\n"},
     {.bytes = "run: {devices: [3, 0, 3]}\n" GOOD,
-     .faults = "f:1:23: run.devices: 3 again, each device once meant\n"},
+     .faults = "f:1:23: run.devices: 3 again, each device once expected\n"},
     {.bytes = "run: {devices: [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n" GOOD,
-     .faults = "f:1:55: run.devices: too many numbers, at most 16 meant\n"},
+     .faults = "f:1:55: run.devices: too many numbers, at most 16 expected\n"},
     {.bytes = "run: {devices: {a: 1}}\n" GOOD,
      .faults =
          "f:1:16: run.devices: a map of keys given, a whole number or a list of at most 16, from 0 "
-         "to 63 meant\n"},
+         "to 63 expected\n"},
     {.bytes = "latency: {guard_ms: 100}\n" GOOD,
-     .faults = "f:1:21: latency.guard_ms: 100 is not below budget_ms, which is 100, less meant\n"},
+     .faults =
+         "f:1:21: latency.guard_ms: 100 is not below budget_ms, which is 100, less expected\n"},
     {.bytes = "latency: {guard_ms: 200, budget_ms: 5s}\n" GOOD,
-     .faults = "f:1:37: latency.budget_ms: '5s' has a unit, the bare number meant (the unit, ms, "
-               "is in the key's name)\n"},
+     .faults =
+         "f:1:37: latency.budget_ms: '5s' has a unit, the bare number expected (the unit, ms, "
+         "is in the key's name)\n"},
     {.bytes = "record: {dir: \"a\\0b\"}\n" GOOD,
      .faults = "f:1:15: record.dir: 'a\\x00b' has a character that does not print, a line of "
-               "printable text meant\n"},
+               "printable text expected\n"},
     {.bytes = "record: {dir: \"a\\u202e\\x85\"}\n" GOOD,
      .faults = "f:1:15: record.dir: 'a\\xe2\\x80\\xae\\xc2\\x85' has a character that does not "
-               "print, a line of printable text meant\n"},
-    {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one meant\n"},
+               "print, a line of printable text expected\n"},
+    {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one expected\n"},
     {.bytes = GOOD "limits: {view_mib: 300}\n",
      .faults = "f:3:20: limits.peer_mib: 256 is below view_mib, which is 300: views would be "
-               "refused; at least as much meant\n"},
+               "refused; at least as much expected\n"},
     {.bytes = GOOD "limits: {view_mib: 30, peer_mib: 29}\n",
      .faults = "f:3:34: limits.peer_mib: 29 is below view_mib, which is 30: views would be "
-               "refused; at least as much meant\n"},
+               "refused; at least as much expected\n"},
     {.bytes = GOOD "limits:\n\tlanes: 3\n",
      .faults = "f:4:1: not YAML: found character that cannot start any token while scanning for "
-               "the next token, spaces instead of the tab meant\n"},
+               "the next token, spaces instead of the tab expected\n"},
     {.bytes = "limits: {lanes: 3\n",
      .faults = "f:2:1: not YAML: did not find expected ',' or '}' while parsing a flow mapping\n"},
     {.bytes = "limits: 1: 2\n",
@@ -102,25 +107,25 @@ static const fault_case cases[] = {
      .faults =
          "f:6:3: not YAML: could not find expected ':' while scanning a simple key, " YAML_CURE},
     {.bytes = "classes: *x\n" GOOD,
-     .faults = "f:1:10: an alias (*...) is not taken, the value itself meant\n"
-               "f:2:1: 'classes' again, first on line 1, one meant\n"},
+     .faults = "f:1:10: an alias (*...) is not supported, the value itself expected\n"
+               "f:2:1: 'classes' again, first on line 1, one expected\n"},
     {.bytes = "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
-     .faults = "f:1:33: nested more than 32 levels deep, sections with keys meant\n"},
+     .faults = "f:1:33: nested more than 32 levels deep, sections with keys expected\n"},
     {.bytes = "a: 1\nbb\xc3\xa9: \xff\n",
      .faults = "f:2:6: not a text file: invalid leading UTF-8 octet (0xff), printable UTF-8 "
-               "meant\n"},
+               "expected\n"},
     {.bytes = "li\x01: 2",
      .faults = "f:1:3: not a text file: control characters are not allowed (0x01), printable "
-               "UTF-8 meant\n"},
+               "UTF-8 expected\n"},
     {.bytes = "a: \0b\n",
      .length = 6,
      .faults = "f:1:4: not a text file: control characters are not allowed (0x00), printable "
-               "UTF-8 meant\n"},
+               "UTF-8 expected\n"},
     {.bytes = "\xff\xfe"
               "a\0",
      .length = 4,
      .faults = "f:1:1: not a text file: invalid leading UTF-8 octet (0xff), printable UTF-8 "
-               "meant\n"},
+               "expected\n"},
 };
 
 /* The parser's messages for the bytes; the caller frees them. */

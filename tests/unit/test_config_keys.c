@@ -249,7 +249,7 @@ static void test_booleans_are_true_or_false(void **state)
         crn_error error = {""};
         crn_scalar scalar = {.text = bad[i], .length = strlen(bad[i]), .plain = true};
         assert_int_equal(crn_scalar_read(&row, &scalar, &value, &error), -22);
-        assert_non_null(strstr(error.text, "true or false meant"));
+        assert_non_null(strstr(error.text, "true or false expected"));
         assert_false(value);
     }
     assert_int_equal(read_text(&row, "true", &value), 0);

@@ -215,7 +215,7 @@ static void a_stuck_worker_is_noticed(void **state)
     assert_int_equal(crn_engine_check(engine, now_ns, 10 * CRN_NS_PER_S, &error), 0);
     assert_int_equal(
         crn_engine_check(engine, now_ns + 11 * CRN_NS_PER_S, 10 * CRN_NS_PER_S, &error), -EIO);
-    assert_non_null(strstr(error.text, "worker 0 has been at lane 0 fruit 3"));
+    assert_non_null(strstr(error.text, "worker 0 has been running lane 0 fruit 3"));
     open_gate(1);
     crn_output *output = wait_for_one(engine);
     assert_int_equal(
@@ -233,7 +233,7 @@ static void a_worker_that_leaves_is_noticed(void **state)
     struct pollfd polled = {.fd = crn_engine_descriptor(engine), .events = POLLIN};
     assert_int_equal(poll(&polled, 1, 60000), 1);
     assert_int_equal(crn_engine_check(engine, crn_now_ns(), 10 * CRN_NS_PER_S, &error), -EIO);
-    assert_non_null(strstr(error.text, "worker 0 ended by itself"));
+    assert_non_null(strstr(error.text, "worker 0 ended unexpectedly"));
     crn_engine_close(&engine);
 }
 

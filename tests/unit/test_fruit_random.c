@@ -125,8 +125,8 @@ static crn_arrival foretell(world *w, const crn_view_header *header, size_t *ret
         return CRN_ARRIVAL_DUPLICATE;
     }
     if (*ret_at == CRN_MODEL_NO_FRUIT && w->open_count > (size_t)w->rules.open_fruits) {
-        w->stats.no_place++;
-        return CRN_ARRIVAL_NO_PLACE;
+        w->stats.table_full++;
+        return CRN_ARRIVAL_TABLE_FULL;
     }
     w->stats.wanted++;
     return CRN_ARRIVAL_WANTED;
@@ -393,7 +393,7 @@ static void play(crn_fruit_rules rules, uint64_t seed)
                   (unsigned long long)seed, (unsigned long long)w.stats.opened,
                   (unsigned long long)w.stats.complete, (unsigned long long)w.stats.partial,
                   (unsigned long long)w.stats.late, (unsigned long long)w.stats.forced,
-                  (unsigned long long)w.stats.no_place);
+                  (unsigned long long)w.stats.table_full);
     for (uint32_t lane = 0; lane <= CRN_MODEL_LANES; lane++)
         free(w.senders[lane].judged);
     crn_fruits_free(&w.fruits);

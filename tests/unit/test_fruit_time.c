@@ -305,8 +305,8 @@ static void test_without_judging_there_is_no_place(void **state)
     for (uint64_t fruit = 0; fruit < 9; fruit++)
         arrive(fruit, 0, 2, CRN_FRUIT_NEVER);
     assert_int_equal(arrive_as(header_of(1, 1, 9, 0, 2), CRN_FRUIT_NEVER, &ticket),
-                     CRN_ARRIVAL_NO_PLACE);
-    assert_int_equal(crn_fruits_get_stats(fruits)->no_place, 1);
+                     CRN_ARRIVAL_TABLE_FULL);
+    assert_int_equal(crn_fruits_get_stats(fruits)->table_full, 1);
     judge(0, CRN_VERDICT_LATE);
     arrive(9, 0, 2, CRN_FRUIT_NEVER);
     judge(1, CRN_VERDICT_LATE);

@@ -14,7 +14,7 @@ static void pool_gives_each_slot_once(void **state)
     assert_int_equal(crn_pool_create(3, 1000, &pool), 0);
     crn_view *taken[3];
     for (int i = 0; i < 3; i++) {
-        taken[i] = crn_pool_take(pool);
+        taken[i] = crn_pool_acquire(pool);
         assert_non_null(taken[i]);
         assert_int_equal((uintptr_t)taken[i]->maps % 64, 0);
         assert_ptr_equal(crn_pool_at(pool, taken[i]->slot), taken[i]);
@@ -22,10 +22,10 @@ static void pool_gives_each_slot_once(void **state)
             assert_true(taken[before]->maps + 1000 <= taken[i]->maps ||
                         taken[i]->maps + 1000 <= taken[before]->maps);
     }
-    assert_null(crn_pool_take(pool));
-    crn_pool_give(pool, taken[1]);
+    assert_null(crn_pool_acquire(pool));
+    crn_pool_release(pool, taken[1]);
     assert_int_equal(crn_pool_free_slots(pool), 1);
-    assert_ptr_equal(crn_pool_take(pool), taken[1]);
+    assert_ptr_equal(crn_pool_acquire(pool), taken[1]);
     crn_pool_free(&pool);
     assert_null(pool);
     crn_pool_free(&pool);

@@ -99,7 +99,7 @@ static void test_without_a_grader_verdicts_wait(void **state)
     crn_log_catch(&log);
     crn_publishing_leave(f, grader);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
-    assert_non_null(strstr(crn_log_release(&log), ", 0 remain; no verdict was under way to it\n"));
+    assert_non_null(strstr(crn_log_release(&log), ", 0 remain; no verdict was in transit to it\n"));
     assert_int_equal(crn_publishing_stats(f)->possibly_lost, 0);
     crn_peer_message_free(m);
 }

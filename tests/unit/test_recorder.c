@@ -259,8 +259,9 @@ static void a_full_disk_is_told_before_the_first_view(void **state)
     crn_recorder_close(&recorder);
     crn_log_set_level(CRN_LOG_ERROR);
     atomic_store(&free_bytes, UINT64_MAX >> 1);
-    assert_non_null(strstr(told, ": only 255 MiB are left on the disk, and 256 MiB stay free: "));
-    assert_non_null(strstr(told, "; 0 views not recorded so far, sorting goes on\n"));
+    assert_non_null(
+        strstr(told, ": only 255 MiB are left on the disk, and 256 MiB must stay free: "));
+    assert_non_null(strstr(told, "; 0 views not recorded so far, sorting continues\n"));
 }
 
 /* Two recorders started in the same second share a folder without conflicts. */

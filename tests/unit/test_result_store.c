@@ -96,7 +96,7 @@ static void test_what_goes_in_comes_out(void **state)
     for (uint32_t i = 0; i < SIZES; i++)
         expect_same(store, handles[i], &in[i]);
     for (uint32_t i = 0; i < SIZES; i++) {
-        crn_result_store_give(store, handles[i]);
+        crn_result_store_release(store, handles[i]);
         free_defects(&in[i]);
     }
     assert_int_equal(crn_result_store_blocks_free(store), all);
@@ -116,7 +116,7 @@ static void test_no_defects_need_no_block(void **state)
     assert_int_equal(handle, CRN_RESULT_NONE);
     assert_int_equal(crn_result_store_blocks_free(store), 1);
     expect_same(store, CRN_RESULT_NONE, &none);
-    crn_result_store_give(store, CRN_RESULT_NONE);
+    crn_result_store_release(store, CRN_RESULT_NONE);
 
     /* Leaving out all of them is a result too. */
     none.truncated = true;
@@ -145,7 +145,7 @@ static void test_blocks_come_back(void **state)
         uint32_t place = (uint32_t)(random >> 33) % HELD;
         if (held[place].defects) {
             expect_same(store, handles[place], &held[place]);
-            crn_result_store_give(store, handles[place]);
+            crn_result_store_release(store, handles[place]);
             free_defects(&held[place]);
             held[place].defects = NULL;
             continue;
@@ -172,7 +172,7 @@ static void test_blocks_come_back(void **state)
     for (uint32_t place = 0; place < HELD; place++) {
         if (!held[place].defects)
             continue;
-        crn_result_store_give(store, handles[place]);
+        crn_result_store_release(store, handles[place]);
         free_defects(&held[place]);
     }
     assert_int_equal(crn_result_store_blocks_free(store), all);

@@ -202,7 +202,7 @@ static int take_lock(const crn_endpoint *endpoint, const char *path, int *ret_lo
         long holder = read_holder(lock);
         close(lock);
         return crn_error_set(error, r,
-                             "%s: %s%s is taken by another program (process %ld holds %s): stop "
+                             "%s: %s%s is used by another program (process %ld holds %s): stop "
                              "it, or give this one another path",
                              endpoint->key, IPC_PREFIX, path, holder, name);
     }
@@ -237,12 +237,12 @@ static int check_path_free(const crn_endpoint *endpoint, const char *path, crn_e
     if (lstat(path, &status) < 0)
         return 0;
     if (!S_ISSOCK(status.st_mode))
-        return crn_error_set(error, -EEXIST,
-                             "%s: %s is there and no socket: move it away, or give another path",
-                             endpoint->key, path);
+        return crn_error_set(
+            error, -EEXIST, "%s: %s exists and is not a socket: move it away, or give another path",
+            endpoint->key, path);
     if (somebody_listens(path))
         return crn_error_set(error, -EADDRINUSE,
-                             "%s: %s%s is taken by a program that listens on it: stop it, or give "
+                             "%s: %s%s is used by a program that listens on it: stop it, or give "
                              "another path",
                              endpoint->key, IPC_PREFIX, path);
     return 0;

@@ -28,25 +28,25 @@ void crn_frames_begin(crn_frames *frames)
 /* Collects bytes into head up to `wanted`; true once complete. */
 static bool collect(crn_frames *frames, size_t wanted, const uint8_t **at, const uint8_t *end)
 {
-    size_t take = wanted - frames->have, there = (size_t)(end - *at);
-    if (take > there)
-        take = there;
-    memcpy(frames->head + frames->have, *at, take);
-    frames->have += (uint8_t)take;
-    *at += take;
+    size_t bytes = wanted - frames->have, there = (size_t)(end - *at);
+    if (bytes > there)
+        bytes = there;
+    memcpy(frames->head + frames->have, *at, bytes);
+    frames->have += (uint8_t)bytes;
+    *at += bytes;
     return frames->have == wanted;
 }
 
 static crn_frames_fault follow_greeting(crn_frames *frames, const uint8_t **at, const uint8_t *end)
 {
-    size_t there = (size_t)(end - *at), take = there < frames->skip ? there : frames->skip;
+    size_t there = (size_t)(end - *at), bytes = there < frames->skip ? there : frames->skip;
     size_t looked_at = VERSION_AT + 1 - frames->have;
-    if (looked_at > take)
-        looked_at = take;
+    if (looked_at > bytes)
+        looked_at = bytes;
     memcpy(frames->head + frames->have, *at, looked_at);
     frames->have += (uint8_t)looked_at;
-    *at += take;
-    frames->skip -= take;
+    *at += bytes;
+    frames->skip -= bytes;
     if (frames->skip > 0)
         return CRN_FRAMES_GOOD;
     bool good = frames->head[0] == 0xff && frames->head[VERSION_AT - 1] & 1 &&

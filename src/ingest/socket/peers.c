@@ -242,7 +242,7 @@ void crn_peers_listened(int listener)
 }
 
 /* Subtracts the connection's bytes from the sums. */
-static void give_shares(peer *it)
+static void subtract_bytes(peer *it)
 {
     it->peers->unfinished -= it->frames.held_bytes;
     it->peers->kept -= it->frames.total;
@@ -256,7 +256,7 @@ static void cut(peer *it, crn_peers_cut reason)
 {
     it->cut = true;
     it->peers->cut_connections++;
-    give_shares(it);
+    subtract_bytes(it);
     count_cut(it->peers, reason, it->descriptor);
     shutdown(it->descriptor, SHUT_RDWR);
 }
@@ -282,7 +282,7 @@ static peer *find_silent(crn_peers *peers, int64_t now_ns)
 }
 
 /* Takes a record for a new connection, or returns NULL if full. Call with the lock held. */
-static peer *take_peer(crn_peers *peers, int64_t now_ns)
+static peer *acquire_peer(crn_peers *peers, int64_t now_ns)
 {
     if (peers->connections - peers->cut_connections >= peers->rules.connections) {
         peer *silent = peers->free ? find_silent(peers, now_ns) : NULL;
@@ -290,10 +290,10 @@ static peer *take_peer(crn_peers *peers, int64_t now_ns)
             return NULL;
         cut(silent, CRN_CUT_CONNECTIONS);
     }
-    peer *taken = peers->free;
-    if (taken)
-        peers->free = taken->next;
-    return taken;
+    peer *acquired = peers->free;
+    if (acquired)
+        peers->free = acquired->next;
+    return acquired;
 }
 
 bool crn_peers_accepted(int listener, int connection)
@@ -305,7 +305,7 @@ bool crn_peers_accepted(int listener, int connection)
     pthread_mutex_lock(&peers->lock);
     int64_t busy_ns = atomic_load_explicit(&peers->busy_since_ns, memory_order_relaxed);
     bool busy = busy_ns > 0 && now_ns - busy_ns > BUSY_NS;
-    peer *it = connection < DESCRIPTORS_MAX && !busy ? take_peer(peers, now_ns) : NULL;
+    peer *it = connection < DESCRIPTORS_MAX && !busy ? acquire_peer(peers, now_ns) : NULL;
     if (it) {
         peers->connections++;
         it->descriptor = connection;
@@ -336,14 +336,14 @@ void crn_peers_unaccepted(int listener)
 static void cut_largest(crn_peers *peers, int64_t now_ns)
 {
     peer *found = NULL;
-    double most = -1;
+    double max_cost = -1;
     for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
         peer *it = &peers->peer[i];
         double cost = (double)it->frames.held_bytes * (double)(now_ns - it->begun_ns);
-        if (it->descriptor < 0 || it->cut || it->frames.held_bytes == 0 || cost <= most)
+        if (it->descriptor < 0 || it->cut || it->frames.held_bytes == 0 || cost <= max_cost)
             continue;
         found = it;
-        most = cost;
+        max_cost = cost;
     }
     if (found)
         cut(found, CRN_CUT_SHARE);
@@ -420,7 +420,7 @@ static void end_connection(peer *it)
     pthread_mutex_lock(&peers->lock);
     peers->connections--;
     peers->cut_connections -= it->cut;
-    give_shares(it);
+    subtract_bytes(it);
     if (it->frames.introduced)
         atomic_fetch_sub_explicit(&peers->introduced, 1, memory_order_relaxed);
     it->descriptor = -1;
