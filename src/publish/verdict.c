@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "src/publish/fields.h"
 #include "src/publish/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
@@ -130,7 +131,7 @@ static void put_reals(crn_encoder *encoder, const char *key, const double *value
 
 static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped)
 {
-    crn_encoder_text(encoder, "skipped");
+    crn_encoder_text(encoder, CRN_KEY(verdict, skipped));
     crn_encoder_array(encoder, (uint32_t)__builtin_popcount(skipped));
     for (int32_t step = 0; step < verdict->config->steps; step++)
         if (skipped >> step & 1)
@@ -144,12 +145,12 @@ static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const 
     int32_t steps = verdict->config->steps;
     crn_latency_parts parts;
     crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
-    crn_encoder_text(encoder, "latency_ms");
-    crn_encoder_map(encoder, (uint32_t)steps + 2);
-    crn_encoder_pair_ms(encoder, "queue", parts.queue_ns);
+    crn_encoder_text(encoder, CRN_KEY(verdict, latency_ms));
+    crn_encoder_map(encoder, (uint32_t)steps + CRN_KEYS_time);
+    crn_encoder_pair_ms(encoder, CRN_KEY(time, queue), parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
         crn_encoder_pair_ms(encoder, verdict->step_names[step], parts.stage_ns[step]);
-    crn_encoder_pair_ms(encoder, "total", parts.total_ns);
+    crn_encoder_pair_ms(encoder, CRN_KEY(time, total), parts.total_ns);
     crn_encoder_map_end(encoder);
 }
 
@@ -159,15 +160,15 @@ static void put_totals(const crn_classes *classes, crn_encoder *encoder, const v
     uint32_t outlined = 0;
     for (int32_t i = 0; i < classes->count; i++)
         outlined += !isnan(classes->level[i]);
-    crn_encoder_text(encoder, "totals");
+    crn_encoder_text(encoder, CRN_KEY(verdict, totals));
     crn_encoder_map(encoder, outlined);
     for (int32_t i = 0; i < classes->count; i++) {
         if (isnan(classes->level[i]))
             continue;
         crn_encoder_text(encoder, classes->name[i]);
-        crn_encoder_map(encoder, 2);
-        crn_encoder_pair_unsigned(encoder, "count", sum->totals[i].count);
-        crn_encoder_pair_real(encoder, "area_px", sum->totals[i].area_px);
+        crn_encoder_map(encoder, CRN_KEYS_total);
+        crn_encoder_pair_unsigned(encoder, CRN_KEY(total, count), sum->totals[i].count);
+        crn_encoder_pair_real(encoder, CRN_KEY(total, area_px), sum->totals[i].area_px);
         crn_encoder_map_end(encoder);
     }
     crn_encoder_map_end(encoder);
@@ -175,19 +176,19 @@ static void put_totals(const crn_classes *classes, crn_encoder *encoder, const v
 
 static void put_textures(crn_encoder *encoder, const crn_defects *view, const crn_defect *defect)
 {
-    crn_encoder_text(encoder, "ranklet");
+    crn_encoder_text(encoder, CRN_KEY(defect, ranklet));
     crn_encoder_array(encoder, defect->texture_count);
     for (uint32_t i = 0; i < defect->texture_count; i++) {
         const crn_texture *texture = &view->textures[defect->first_texture + i];
-        crn_encoder_map(encoder, 4);
-        crn_encoder_text(encoder, "window");
+        crn_encoder_map(encoder, CRN_KEYS_texture);
+        crn_encoder_text(encoder, CRN_KEY(texture, window));
         crn_encoder_array(encoder, 2);
         crn_encoder_integer(encoder, texture->width);
         crn_encoder_integer(encoder, texture->height);
         crn_encoder_array_end(encoder);
-        crn_encoder_pair_real(encoder, "vertical", texture->vertical);
-        crn_encoder_pair_real(encoder, "horizontal", texture->horizontal);
-        crn_encoder_pair_real(encoder, "diagonal", texture->diagonal);
+        crn_encoder_pair_real(encoder, CRN_KEY(texture, vertical), texture->vertical);
+        crn_encoder_pair_real(encoder, CRN_KEY(texture, horizontal), texture->horizontal);
+        crn_encoder_pair_real(encoder, CRN_KEY(texture, diagonal), texture->diagonal);
         crn_encoder_map_end(encoder);
     }
     crn_encoder_array_end(encoder);
@@ -209,20 +210,20 @@ static void put_defect(const crn_classes *classes, crn_encoder *encoder, const c
 {
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_encoder_map(encoder, 12 + (uint32_t)textures);
-    crn_encoder_pair_unsigned(encoder, "view", view_index);
-    crn_encoder_pair_text(encoder, "class", classes->name[defect->channel]);
-    crn_encoder_pair_real(encoder, "level", classes->level[defect->channel]);
-    crn_encoder_pair_bool(encoder, "closed", defect->closed);
-    crn_encoder_pair_bool(encoder, "hole", defect->hole);
-    crn_encoder_text(encoder, "parent");
+    crn_encoder_map(encoder, textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(defect, view), view_index);
+    crn_encoder_pair_text(encoder, CRN_KEY(defect, class), classes->name[defect->channel]);
+    crn_encoder_pair_real(encoder, CRN_KEY(defect, level), classes->level[defect->channel]);
+    crn_encoder_pair_bool(encoder, CRN_KEY(defect, closed), defect->closed);
+    crn_encoder_pair_bool(encoder, CRN_KEY(defect, hole), defect->hole);
+    crn_encoder_text(encoder, CRN_KEY(defect, parent));
     crn_encoder_integer(encoder, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
-    crn_encoder_pair_real(encoder, "area_px", defect->area_px);
-    crn_encoder_pair_real(encoder, "perimeter_px", defect->perimeter_px);
-    put_reals(encoder, "bbox", bbox, 4);
-    put_reals(encoder, "centroid", centroid, 2);
-    crn_encoder_pair_real(encoder, "mean_probability", defect->mean_probability);
-    crn_encoder_text(encoder, "xy");
+    crn_encoder_pair_real(encoder, CRN_KEY(defect, area_px), defect->area_px);
+    crn_encoder_pair_real(encoder, CRN_KEY(defect, perimeter_px), defect->perimeter_px);
+    put_reals(encoder, CRN_KEY(defect, bbox), bbox, 4);
+    put_reals(encoder, CRN_KEY(defect, centroid), centroid, 2);
+    crn_encoder_pair_real(encoder, CRN_KEY(defect, mean_probability), defect->mean_probability);
+    crn_encoder_text(encoder, CRN_KEY(defect, xy));
     crn_encoder_points(encoder, view->xy + (size_t)defect->first_point * 2, defect->point_count);
     if (textures)
         put_textures(encoder, view, defect);
@@ -234,7 +235,7 @@ static void put_defects(crn_verdict *verdict, crn_encoder *encoder, const crn_fr
 {
     const crn_classes *classes = &verdict->config->classes;
     uint64_t written = 0;
-    crn_encoder_text(encoder, "defects");
+    crn_encoder_text(encoder, CRN_KEY(verdict, defects));
     crn_encoder_array(encoder, (uint32_t)count);
     for (uint32_t v = 0; written < count; v++) {
         if (fruit->views[v].state != CRN_VIEW_JUDGED)
@@ -257,30 +258,31 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 24);
-    crn_encoder_pair_unsigned(encoder, "v", CRN_VERDICT_VERSION);
-    crn_encoder_pair_text(encoder, "run", facts->run);
-    crn_encoder_pair_text(encoder, "settings", verdict->settings);
-    crn_encoder_pair_text(encoder, "recipe", "");
-    crn_encoder_pair_unsigned(encoder, "lane", facts->lane);
-    crn_encoder_pair_unsigned(encoder, "epoch", fruit->epoch);
-    crn_encoder_pair_unsigned(encoder, "fruit", fruit->fruit);
-    crn_encoder_pair_unsigned(encoder, "sequence", facts->sequence);
-    crn_encoder_text(encoder, "stale");
+    crn_encoder_map(encoder, CRN_KEYS_verdict);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, v), CRN_VERDICT_VERSION);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, run), facts->run);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), verdict->settings);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, recipe), "");
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, lane), facts->lane);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, epoch), fruit->epoch);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, fruit), fruit->fruit);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, sequence), facts->sequence);
+    crn_encoder_text(encoder, CRN_KEY(verdict, stale));
     size_t stale_at = crn_encoder_later_bool(encoder);
-    crn_encoder_pair_unsigned(encoder, "encoder", fruit->encoder);
-    crn_encoder_pair_unsigned(encoder, "captured_ns", fruit->captured_ns);
-    crn_encoder_pair_unsigned(encoder, "published_ns", facts->published_ns);
-    crn_encoder_pair_unsigned(encoder, "deadline_ns",
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, encoder), fruit->encoder);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, captured_ns), fruit->captured_ns);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, published_ns), facts->published_ns);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, deadline_ns),
                               facts->published_ns + (uint64_t)(fruit->deadline_ns - facts->now_ns));
-    crn_encoder_pair_text(encoder, "verdict",
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, verdict),
                           crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
-    crn_encoder_pair_unsigned(encoder, "views_expected", fruit->expected);
-    crn_encoder_pair_unsigned(encoder, "views_received", fruit->received);
-    crn_encoder_pair_unsigned(encoder, "views_judged", fruit->judged);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_expected), fruit->expected);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_received), fruit->received);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_judged), fruit->judged);
     put_skipped(verdict, encoder, sum.skipped);
-    crn_encoder_pair_bool(encoder, "truncated", sum.truncated);
-    crn_encoder_pair_unsigned(encoder, "budget_ms", (uint64_t)verdict->config->latency.budget_ms);
+    crn_encoder_pair_bool(encoder, CRN_KEY(verdict, truncated), sum.truncated);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, budget_ms),
+                              (uint64_t)verdict->config->latency.budget_ms);
     put_latency(verdict, encoder, fruit, facts);
     crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
     put_totals(&verdict->config->classes, encoder, &sum);

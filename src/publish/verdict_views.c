@@ -1,5 +1,6 @@
 #include "src/publish/verdict_views.h"
 
+#include "src/publish/fields.h"
 #include "stages/backend.h"
 
 /* States as readers see them; a view that waits or runs when its fruit is judged is lost. */
@@ -78,19 +79,19 @@ static int64_t given_up_ns(const crn_fruit_view *view, int64_t now_ns)
 static void emit_times(const crn_fruit *fruit, const crn_fruit_view *view, int64_t now_ns,
                        crn_encoder *encoder)
 {
-    crn_encoder_pair_ms(encoder, "received_ms", view->received_ns - fruit->opened_ns);
+    crn_encoder_pair_ms(encoder, CRN_KEY(view, received_ms), view->received_ns - fruit->opened_ns);
     if (view->state == CRN_VIEW_JUDGED) {
-        crn_encoder_pair_ms(encoder, "queue_ms", view->judgement.queue_ns);
-        crn_encoder_pair_ms(encoder, "run_ms", view->judgement.run_ns);
+        crn_encoder_pair_ms(encoder, CRN_KEY(view, queue_ms), view->judgement.queue_ns);
+        crn_encoder_pair_ms(encoder, CRN_KEY(view, run_ms), view->judgement.run_ns);
         return;
     }
     int64_t until_ns = given_up_ns(view, now_ns);
-    crn_encoder_pair_ms(encoder, "queue_ms",
+    crn_encoder_pair_ms(encoder, CRN_KEY(view, queue_ms),
                         (view->begun_ns ? view->begun_ns : until_ns) - view->received_ns);
     if (view->begun_ns)
-        crn_encoder_pair_ms(encoder, "run_ms", until_ns - view->begun_ns);
+        crn_encoder_pair_ms(encoder, CRN_KEY(view, run_ms), until_ns - view->begun_ns);
     else
-        emit_nothing(encoder, "run_ms");
+        emit_nothing(encoder, CRN_KEY(view, run_ms));
 }
 
 static const char *backend_of(const crn_config *config, const crn_fruit_view *view)
@@ -108,8 +109,9 @@ static void emit_values(const crn_config *config, const crn_value_fault *values,
 {
     int32_t class = values->class_index;
     bool of_a_class = class >= 0 && class < config->classes.count;
-    crn_encoder_pair_text(encoder, "class", of_a_class ? config->classes.name[class] : "");
-    crn_encoder_pair_unsigned(encoder, "count", values->count);
+    crn_encoder_pair_text(encoder, CRN_KEY(view, class),
+                          of_a_class ? config->classes.name[class] : "");
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(view, count), values->count);
 }
 
 static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t number,
@@ -118,21 +120,19 @@ static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t 
     const crn_fruit_view *view = &fruit->views[number];
     bool received = view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
     bool values = view->state == CRN_VIEW_JUDGED && view->values.reason;
-    crn_encoder_map(encoder, 9 + 2 * (uint32_t)values);
-    crn_encoder_pair_unsigned(encoder, "view", (uint64_t)number);
-    crn_encoder_pair_text(encoder, "state", state_names[view->state]);
-    crn_encoder_pair_text(encoder, "reason", reason_of(view));
+    crn_encoder_map(encoder, values ? CRN_KEYS_view : CRN_KEYS_view_always);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(view, view), (uint64_t)number);
+    crn_encoder_pair_text(encoder, CRN_KEY(view, state), state_names[view->state]);
+    crn_encoder_pair_text(encoder, CRN_KEY(view, reason), reason_of(view));
     if (received) {
-        crn_encoder_pair_unsigned(encoder, "captured_ns", view->captured_ns);
-        crn_encoder_pair_unsigned(encoder, "encoder", view->encoder);
+        crn_encoder_pair_unsigned(encoder, CRN_KEY(view, captured_ns), view->captured_ns);
+        crn_encoder_pair_unsigned(encoder, CRN_KEY(view, encoder), view->encoder);
         emit_times(fruit, view, now_ns, encoder);
     } else {
-        static const char *const unknown[] = {"captured_ns", "encoder", "received_ms", "queue_ms",
-                                              "run_ms"};
-        for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-            emit_nothing(encoder, unknown[i]);
+        for (int key = CRN_KEY_view_captured_ns; key <= CRN_KEY_view_run_ms; key++)
+            emit_nothing(encoder, crn_view_fields[key].key);
     }
-    crn_encoder_pair_text(encoder, "backend", backend_of(config, view));
+    crn_encoder_pair_text(encoder, CRN_KEY(view, backend), backend_of(config, view));
     if (values)
         emit_values(config, &view->values, encoder);
     crn_encoder_map_end(encoder);
@@ -150,7 +150,7 @@ void crn_view_states_emit(const crn_config *config, const crn_fruit *fruit, int6
     uint32_t listed = 0;
     for (int64_t v = 0; v < config->limits.views; v++)
         listed += is_listed(fruit, v);
-    crn_encoder_text(encoder, "view_states");
+    crn_encoder_text(encoder, CRN_KEY(verdict, view_states));
     crn_encoder_array(encoder, listed);
     for (int64_t v = 0; v < config->limits.views; v++)
         if (is_listed(fruit, v))

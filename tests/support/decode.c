@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/publish/fields.h"
 #include "tests/support/decode.h"
 
 #include "tests/support/cmocka_prelude.h"
@@ -88,6 +89,99 @@ static int64_t nanoseconds_of(const msgpack_object *ms)
 {
     assert_int_equal(ms->type, MSGPACK_OBJECT_FLOAT64);
     return llround(ms->via.f64 * 1e6);
+}
+
+static bool is_number(const msgpack_object *value)
+{
+    return value->type == MSGPACK_OBJECT_FLOAT64 ||
+           value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ||
+           value->type == MSGPACK_OBJECT_NEGATIVE_INTEGER || value->type == MSGPACK_OBJECT_NIL;
+}
+
+static bool is_numbers(const msgpack_object *value, uint32_t count)
+{
+    if (value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_number(&value->via.array.ptr[i]))
+            return false;
+    return true;
+}
+
+/* Maps and lists are looked into by their owners. */
+static bool is_of_type(const msgpack_object *value, crn_field_type type)
+{
+    switch (type) {
+    case CRN_FIELD_BOOL:
+        return value->type == MSGPACK_OBJECT_BOOLEAN;
+    case CRN_FIELD_UNSIGNED:
+        return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER || value->type == MSGPACK_OBJECT_NIL;
+    case CRN_FIELD_INTEGER:
+        return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER ||
+               value->type == MSGPACK_OBJECT_NEGATIVE_INTEGER;
+    case CRN_FIELD_REAL:
+        return is_number(value);
+    case CRN_FIELD_TEXT:
+        return value->type == MSGPACK_OBJECT_STR;
+    case CRN_FIELD_PAIR:
+        return is_numbers(value, 2);
+    case CRN_FIELD_BOX:
+        return is_numbers(value, 4);
+    case CRN_FIELD_POINTS:
+        return value->type == MSGPACK_OBJECT_BIN && value->via.bin.size % 8 == 0;
+    case CRN_FIELD_TIMES:
+    case CRN_FIELD_TOTALS:
+        return value->type == MSGPACK_OBJECT_MAP;
+    default:
+        return value->type == MSGPACK_OBJECT_ARRAY;
+    }
+}
+
+/* A map of the first `count` keys of the table. */
+static void expect_fields(const msgpack_object *map, const crn_field *fields, uint32_t count)
+{
+    assert_int_equal(map->type, MSGPACK_OBJECT_MAP);
+    assert_int_equal(map->via.map.size, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const msgpack_object_kv *entry = &map->via.map.ptr[i];
+        crn_expect_text(&entry->key, fields[i].key);
+        if (!is_of_type(&entry->val, fields[i].type))
+            fail_msg("'%s' is not of its field's type", fields[i].key);
+    }
+}
+
+static void expect_defect(const msgpack_object *defect)
+{
+    bool textures = defect->via.map.size > CRN_KEYS_defect_always;
+    expect_fields(defect, crn_defect_fields, textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
+    if (!textures)
+        return;
+    const msgpack_object *list = crn_decoded_field(defect, CRN_KEY(defect, ranklet));
+    for (uint32_t i = 0; i < list->via.array.size; i++)
+        expect_fields(&list->via.array.ptr[i], crn_texture_fields, CRN_KEYS_texture);
+}
+
+void crn_expect_verdict(const msgpack_object *verdict)
+{
+    expect_fields(verdict, crn_verdict_fields, CRN_KEYS_verdict);
+    const msgpack_object *times = crn_decoded_field(verdict, CRN_KEY(verdict, latency_ms));
+    uint32_t last = times->via.map.size - 1;
+    crn_expect_text(&times->via.map.ptr[0].key, CRN_KEY(time, queue));
+    crn_expect_text(&times->via.map.ptr[last].key, CRN_KEY(time, total));
+    for (uint32_t i = 0; i <= last; i++)
+        assert_true(is_number(&times->via.map.ptr[i].val));
+    const msgpack_object *views = crn_decoded_field(verdict, CRN_KEY(verdict, view_states));
+    for (uint32_t i = 0; i < views->via.array.size; i++) {
+        const msgpack_object *view = &views->via.array.ptr[i];
+        bool values = view->via.map.size > CRN_KEYS_view_always;
+        expect_fields(view, crn_view_fields, values ? CRN_KEYS_view : CRN_KEYS_view_always);
+    }
+    const msgpack_object *totals = crn_decoded_field(verdict, CRN_KEY(verdict, totals));
+    for (uint32_t i = 0; i < totals->via.map.size; i++)
+        expect_fields(&totals->via.map.ptr[i].val, crn_total_fields, CRN_KEYS_total);
+    const msgpack_object *defects = crn_decoded_field(verdict, CRN_KEY(verdict, defects));
+    for (uint32_t i = 0; i < defects->via.array.size; i++)
+        expect_defect(&defects->via.array.ptr[i]);
 }
 
 void crn_expect_latency_parts(const msgpack_object *verdict)

@@ -98,6 +98,7 @@ static void pack(verdict_textures_fixture *f)
     assert_int_equal(
         msgpack_unpack_next(&f->unpacked, (const char *)packed.bytes, packed.size, NULL),
         MSGPACK_UNPACK_SUCCESS);
+    crn_expect_verdict(&f->unpacked.data);
     assert_int_equal(crn_verdict_pack(f->verdict, f->encoders[CRN_FORMAT_JSON], &f->fruit, &facts,
                                       f->store, &packed),
                      0);

@@ -157,6 +157,7 @@ static inline void pack(verdict_fixture *f)
         msgpack_unpack_next(&f->unpacked, (const char *)packed.bytes, packed.size, &end),
         MSGPACK_UNPACK_SUCCESS);
     assert_int_equal(end, packed.size);
+    crn_expect_verdict(&f->unpacked.data);
     pack_as(f, CRN_FORMAT_JSON, &packed);
     char *text = calloc(packed.size + 1, 1);
     memcpy(text, packed.bytes, packed.size);

@@ -7,80 +7,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Field descriptor: a key, and the C type in which its value is stored. */
-typedef enum field_type {
-    FIELD_BOOL,  /* bool */
-    FIELD_COUNT, /* uint64_t */
-    FIELD_REAL,  /* double; null reads as NaN */
-    FIELD_TEXT,  /* char[CRN_DECODED_TEXT_BYTES]; accepts an integer, stored as its text */
-    FIELD_PAIR,  /* double[2] */
-    FIELD_BOX,   /* double[4] */
-} field_type;
+#include "src/publish/fields.h"
 
+/* A field and where its value is stored: as bool, uint64_t, double (null reads as NaN), double[2],
+ * double[4], or char[CRN_DECODED_TEXT_BYTES] (a text; an integer is stored as its text). */
 typedef struct decode_field {
-    const char *key;
-    field_type type;
+    const crn_field *field;
     size_t offset;
     bool required; /* otherwise a missing or null value leaves the struct unchanged */
 } decode_field;
 
 static const decode_field verdict_fields[] = {
-    {"run", FIELD_TEXT, offsetof(crn_decoded, run), true},
-    {"settings", FIELD_TEXT, offsetof(crn_decoded, settings), false},
-    {"recipe", FIELD_TEXT, offsetof(crn_decoded, recipe), false},
-    {"lane", FIELD_COUNT, offsetof(crn_decoded, lane), true},
-    {"epoch", FIELD_COUNT, offsetof(crn_decoded, epoch), false},
-    {"fruit", FIELD_COUNT, offsetof(crn_decoded, fruit), true},
-    {"sequence", FIELD_COUNT, offsetof(crn_decoded, sequence), true},
-    {"stale", FIELD_BOOL, offsetof(crn_decoded, stale), false},
-    {"truncated", FIELD_BOOL, offsetof(crn_decoded, truncated), false},
-    {"captured_ns", FIELD_COUNT, offsetof(crn_decoded, captured_ns), false},
-    {"published_ns", FIELD_COUNT, offsetof(crn_decoded, published_ns), false},
-    {"deadline_ns", FIELD_COUNT, offsetof(crn_decoded, deadline_ns), false},
-    {"views_expected", FIELD_COUNT, offsetof(crn_decoded, views_expected), false},
-    {"views_received", FIELD_COUNT, offsetof(crn_decoded, views_received), false},
-    {"views_judged", FIELD_COUNT, offsetof(crn_decoded, views_judged), false},
-    {"budget_ms", FIELD_REAL, offsetof(crn_decoded, budget_ms), false},
-    {NULL, 0, 0, false},
+    {&CRN_FIELD(verdict, run), offsetof(crn_decoded, run), true},
+    {&CRN_FIELD(verdict, settings), offsetof(crn_decoded, settings), false},
+    {&CRN_FIELD(verdict, recipe), offsetof(crn_decoded, recipe), false},
+    {&CRN_FIELD(verdict, lane), offsetof(crn_decoded, lane), true},
+    {&CRN_FIELD(verdict, epoch), offsetof(crn_decoded, epoch), false},
+    {&CRN_FIELD(verdict, fruit), offsetof(crn_decoded, fruit), true},
+    {&CRN_FIELD(verdict, sequence), offsetof(crn_decoded, sequence), true},
+    {&CRN_FIELD(verdict, stale), offsetof(crn_decoded, stale), false},
+    {&CRN_FIELD(verdict, truncated), offsetof(crn_decoded, truncated), false},
+    {&CRN_FIELD(verdict, captured_ns), offsetof(crn_decoded, captured_ns), false},
+    {&CRN_FIELD(verdict, published_ns), offsetof(crn_decoded, published_ns), false},
+    {&CRN_FIELD(verdict, deadline_ns), offsetof(crn_decoded, deadline_ns), false},
+    {&CRN_FIELD(verdict, views_expected), offsetof(crn_decoded, views_expected), false},
+    {&CRN_FIELD(verdict, views_received), offsetof(crn_decoded, views_received), false},
+    {&CRN_FIELD(verdict, views_judged), offsetof(crn_decoded, views_judged), false},
+    {&CRN_FIELD(verdict, budget_ms), offsetof(crn_decoded, budget_ms), false},
+    {NULL, 0, false},
 };
 
+static const crn_field status_state = {.key = "state", .type = CRN_FIELD_TEXT};
+
 static const decode_field status_fields[] = {
-    {"run", FIELD_TEXT, offsetof(crn_decoded_status, run), true},
-    {"state", FIELD_TEXT, offsetof(crn_decoded_status, state), true},
-    {NULL, 0, 0, false},
+    {&CRN_FIELD(verdict, run), offsetof(crn_decoded_status, run), true},
+    {&status_state, offsetof(crn_decoded_status, state), true},
+    {NULL, 0, false},
 };
 
 static const decode_field total_fields[] = {
-    {"count", FIELD_COUNT, offsetof(crn_decoded_total, count), true},
-    {"area_px", FIELD_REAL, offsetof(crn_decoded_total, area_px), true},
-    {NULL, 0, 0, false},
+    {&CRN_FIELD(total, count), offsetof(crn_decoded_total, count), true},
+    {&CRN_FIELD(total, area_px), offsetof(crn_decoded_total, area_px), true},
+    {NULL, 0, false},
 };
 
 static const decode_field view_fields[] = {
-    {"view", FIELD_COUNT, offsetof(crn_decoded_view, view), true},
-    {"state", FIELD_TEXT, offsetof(crn_decoded_view, state), true},
-    {"reason", FIELD_TEXT, offsetof(crn_decoded_view, reason), false},
-    {"captured_ns", FIELD_COUNT, offsetof(crn_decoded_view, captured_ns), false},
-    {"encoder", FIELD_COUNT, offsetof(crn_decoded_view, encoder), false},
-    {"received_ms", FIELD_REAL, offsetof(crn_decoded_view, received_ms), false},
-    {"queue_ms", FIELD_REAL, offsetof(crn_decoded_view, queue_ms), false},
-    {"run_ms", FIELD_REAL, offsetof(crn_decoded_view, run_ms), false},
-    {"backend", FIELD_TEXT, offsetof(crn_decoded_view, backend), false},
-    {"class", FIELD_TEXT, offsetof(crn_decoded_view, name), false},
-    {"count", FIELD_COUNT, offsetof(crn_decoded_view, count), false},
-    {NULL, 0, 0, false},
+    {&CRN_FIELD(view, view), offsetof(crn_decoded_view, view), true},
+    {&CRN_FIELD(view, state), offsetof(crn_decoded_view, state), true},
+    {&CRN_FIELD(view, reason), offsetof(crn_decoded_view, reason), false},
+    {&CRN_FIELD(view, captured_ns), offsetof(crn_decoded_view, captured_ns), false},
+    {&CRN_FIELD(view, encoder), offsetof(crn_decoded_view, encoder), false},
+    {&CRN_FIELD(view, received_ms), offsetof(crn_decoded_view, received_ms), false},
+    {&CRN_FIELD(view, queue_ms), offsetof(crn_decoded_view, queue_ms), false},
+    {&CRN_FIELD(view, run_ms), offsetof(crn_decoded_view, run_ms), false},
+    {&CRN_FIELD(view, backend), offsetof(crn_decoded_view, backend), false},
+    {&CRN_FIELD(view, class), offsetof(crn_decoded_view, name), false},
+    {&CRN_FIELD(view, count), offsetof(crn_decoded_view, count), false},
+    {NULL, 0, false},
 };
 
 static const decode_field defect_fields[] = {
-    {"view", FIELD_COUNT, offsetof(crn_decoded_defect, view), true},
-    {"class", FIELD_TEXT, offsetof(crn_decoded_defect, name), true},
-    {"closed", FIELD_BOOL, offsetof(crn_decoded_defect, closed), true},
-    {"hole", FIELD_BOOL, offsetof(crn_decoded_defect, hole), true},
-    {"area_px", FIELD_REAL, offsetof(crn_decoded_defect, area_px), false},
-    {"mean_probability", FIELD_REAL, offsetof(crn_decoded_defect, mean_probability), false},
-    {"bbox", FIELD_BOX, offsetof(crn_decoded_defect, bbox), true},
-    {"centroid", FIELD_PAIR, offsetof(crn_decoded_defect, centroid), false},
-    {NULL, 0, 0, false},
+    {&CRN_FIELD(defect, view), offsetof(crn_decoded_defect, view), true},
+    {&CRN_FIELD(defect, class), offsetof(crn_decoded_defect, name), true},
+    {&CRN_FIELD(defect, closed), offsetof(crn_decoded_defect, closed), true},
+    {&CRN_FIELD(defect, hole), offsetof(crn_decoded_defect, hole), true},
+    {&CRN_FIELD(defect, area_px), offsetof(crn_decoded_defect, area_px), false},
+    {&CRN_FIELD(defect, mean_probability), offsetof(crn_decoded_defect, mean_probability), false},
+    {&CRN_FIELD(defect, bbox), offsetof(crn_decoded_defect, bbox), true},
+    {&CRN_FIELD(defect, centroid), offsetof(crn_decoded_defect, centroid), false},
+    {NULL, 0, false},
 };
 
 /* Bytes of the UTF-8 character at the text's start; 0 for a control character or invalid UTF-8. */
@@ -163,27 +158,28 @@ static bool read_text(const msgpack_object *value, char *ret_text)
     return true;
 }
 
-static bool read_field(const msgpack_object *value, field_type type, void *target)
+static bool read_field(const msgpack_object *value, crn_field_type type, void *target)
 {
     switch (type) {
-    case FIELD_BOOL:
+    case CRN_FIELD_BOOL:
         if (value->type == MSGPACK_OBJECT_BOOLEAN)
             *(bool *)target = value->via.boolean;
         return value->type == MSGPACK_OBJECT_BOOLEAN;
-    case FIELD_COUNT:
+    case CRN_FIELD_UNSIGNED:
         if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
             *(uint64_t *)target = value->via.u64;
         return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
-    case FIELD_REAL:
+    case CRN_FIELD_REAL:
         return read_real(value, target);
-    case FIELD_TEXT:
+    case CRN_FIELD_TEXT:
         return read_text(value, target);
-    case FIELD_PAIR:
+    case CRN_FIELD_PAIR:
         return read_reals(value, 2, target);
-    case FIELD_BOX:
+    case CRN_FIELD_BOX:
         return read_reals(value, 4, target);
+    default:
+        return false;
     }
-    return false;
 }
 
 static int read_fields(const msgpack_object *map, const decode_field *fields, void *target,
@@ -191,23 +187,24 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
 {
     if (map->type != MSGPACK_OBJECT_MAP)
         return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
-                             fields[0].key);
-    for (const decode_field *f = fields; f->key; f++) {
-        const msgpack_object *value = crn_messagepack_json_get(map, f->key);
+                             fields[0].field->key);
+    for (const decode_field *f = fields; f->field; f++) {
+        const char *key = f->field->key;
+        const msgpack_object *value = crn_messagepack_json_get(map, key);
         if (!value && f->required)
-            return crn_error_set(error, -EBADMSG, "'%s' is missing", f->key);
+            return crn_error_set(error, -EBADMSG, "'%s' is missing", key);
         bool is_null = value && value->type == MSGPACK_OBJECT_NIL;
-        if (is_null && !f->required && f->type != FIELD_REAL)
+        if (is_null && !f->required && f->field->type != CRN_FIELD_REAL)
             continue;
-        if (value && !read_field(value, f->type, (char *)target + f->offset))
-            return crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", f->key);
+        if (value && !read_field(value, f->field->type, (char *)target + f->offset))
+            return crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", key);
     }
     return 0;
 }
 
 static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_error *error)
 {
-    const msgpack_object *value = crn_messagepack_json_get(map, "verdict");
+    const msgpack_object *value = crn_messagepack_json_get(map, CRN_KEY(verdict, verdict));
     char text[CRN_DECODED_TEXT_BYTES];
     if (!value || !read_text(value, text))
         return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
@@ -238,7 +235,8 @@ static const msgpack_object *find_many(const msgpack_object *map, const char *ke
 
 static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
-    const msgpack_object *times = find_many(map, "latency_ms", MSGPACK_OBJECT_MAP, error);
+    const msgpack_object *times =
+        find_many(map, CRN_KEY(verdict, latency_ms), MSGPACK_OBJECT_MAP, error);
     if (!times)
         return -EBADMSG;
     for (uint32_t i = 0; i < times->via.map.size; i++) {
@@ -249,7 +247,7 @@ static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error
         if (!read_text(&entry->key, time->name) || !read_real(&entry->val, &time->ms))
             return crn_error_set(error, -EBADMSG, "'latency_ms' holds something without a number");
         decoded->time_count++;
-        if (!strcmp(time->name, "total"))
+        if (!strcmp(time->name, CRN_KEY(time, total)))
             decoded->total_ms = time->ms;
     }
     return 0;
@@ -257,7 +255,8 @@ static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error
 
 static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
-    const msgpack_object *totals = find_many(map, "totals", MSGPACK_OBJECT_MAP, error);
+    const msgpack_object *totals =
+        find_many(map, CRN_KEY(verdict, totals), MSGPACK_OBJECT_MAP, error);
     if (!totals)
         return -EBADMSG;
     int r = 0;
@@ -275,7 +274,8 @@ static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_erro
 
 static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
-    const msgpack_object *skipped = find_many(map, "skipped", MSGPACK_OBJECT_ARRAY, error);
+    const msgpack_object *skipped =
+        find_many(map, CRN_KEY(verdict, skipped), MSGPACK_OBJECT_ARRAY, error);
     if (!skipped)
         return -EBADMSG;
     for (uint32_t i = 0; i < skipped->via.array.size && i < CRN_STAGES_MAX; i++)
@@ -286,7 +286,8 @@ static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_err
 
 static int read_views(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
-    const msgpack_object *views = find_many(map, "view_states", MSGPACK_OBJECT_ARRAY, error);
+    const msgpack_object *views =
+        find_many(map, CRN_KEY(verdict, view_states), MSGPACK_OBJECT_ARRAY, error);
     if (!views)
         return -EBADMSG;
     int r = 0;
@@ -328,14 +329,15 @@ static int read_points(const msgpack_object *xy, float *points, crn_error *error
 
 static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
-    const msgpack_object *defects = find_many(map, "defects", MSGPACK_OBJECT_ARRAY, error);
+    const msgpack_object *defects =
+        find_many(map, CRN_KEY(verdict, defects), MSGPACK_OBJECT_ARRAY, error);
     if (!defects)
         return -EBADMSG;
     uint64_t points = 0;
     for (uint32_t i = 0; i < defects->via.array.size; i++) {
         const msgpack_object *defect = &defects->via.array.ptr[i];
         int64_t count = defect->type == MSGPACK_OBJECT_MAP
-                            ? count_points(crn_messagepack_json_get(defect, "xy"))
+                            ? count_points(crn_messagepack_json_get(defect, CRN_KEY(defect, xy)))
                             : -1;
         if (count < 0)
             return crn_error_set(error, -EBADMSG, "a defect without good 'xy'");
@@ -351,7 +353,7 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     int r = 0;
     for (uint32_t i = 0; i < defects->via.array.size && !r; i++) {
         const msgpack_object *source = &defects->via.array.ptr[i];
-        const msgpack_object *xy = crn_messagepack_json_get(source, "xy");
+        const msgpack_object *xy = crn_messagepack_json_get(source, CRN_KEY(defect, xy));
         crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
         defect->mean_probability = NAN;
         defect->first_point = decoded->point_count;
@@ -372,7 +374,7 @@ int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, cr
     decoded->budget_ms = decoded->total_ms = NAN;
 
     const msgpack_object *map = &packed->tree.data;
-    const msgpack_object *version = crn_messagepack_json_get(map, "v");
+    const msgpack_object *version = crn_messagepack_json_get(map, CRN_KEY(verdict, v));
     int r = 0;
     if (!version || version->type != MSGPACK_OBJECT_POSITIVE_INTEGER || version->via.u64 != 1)
         r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
