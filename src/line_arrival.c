@@ -43,7 +43,7 @@ void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     if (crn_lanes_reused(line->lanes) > reused)
         crn_notice_epoch(&line->notices, header, now_ns);
-    crn_notice_misfit(&line->notices, header, arrival, now_ns);
+    crn_notice_refused_view(&line->notices, header, arrival, now_ns);
     if (arrival != CRN_ARRIVAL_WANTED)
         return;
     crn_view *view = crn_pool_acquire(line->pool);

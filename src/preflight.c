@@ -147,13 +147,13 @@ static void check_tcp(preflight *check, const char *key, const char *endpoint)
              "have it",
              endpoint);
     else if (fault)
-        fail(check, key, "cannot bind %s: %s", endpoint, crn_endpoint_bind_cure(fault));
+        fail(check, key, "cannot bind %s: %s", endpoint, crn_endpoint_bind_hint(fault));
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* Truncates the path to its folder. */
-static void cut_to_folder(char *path)
+static void strip_file_name(char *path)
 {
     char *slash = strrchr(path, '/');
     if (!slash)
@@ -174,7 +174,7 @@ static int try_folder(const char *folder, bool *ret_missing)
         if (errno != ENOENT || strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
             return errno;
         *ret_missing = true;
-        cut_to_folder(path);
+        strip_file_name(path);
     }
     if (!S_ISDIR(about.st_mode))
         return ENOTDIR;
@@ -202,7 +202,7 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
     bool missing;
     snprintf(folder, sizeof folder, "%s", path);
     snprintf(lock, sizeof lock, "%s.lock", path);
-    cut_to_folder(folder);
+    strip_file_name(folder);
     int fault = try_folder(folder, &missing);
     if (fault && missing)
         fail(check, key, "cannot make the folder of %s: %s; make it, or give another path", path,

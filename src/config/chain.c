@@ -34,7 +34,7 @@ static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
     if (length >= CRN_CLASS_NAME_MAX) {
         crn_diagnostics_add(
             reader->faults, position, "classes.name: %s is %zu bytes long, at most %d expected",
-            crn_show(settings->name, length, '\'').text, length, CRN_CLASS_NAME_MAX - 1);
+            crn_quote(settings->name, length, '\'').text, length, CRN_CLASS_NAME_MAX - 1);
         return false;
     }
     for (int32_t i = 0; i < classes->count; i++) {
@@ -87,12 +87,12 @@ void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source
     reader->classes_good = reader->faults->count == before;
 }
 
-static void tell_unknown_stage(crn_reader *reader, const crn_node *name)
+static void add_unknown_stage(crn_reader *reader, const crn_node *name)
 {
     crn_names names = {0};
     for (int32_t i = 0; crn_stages[i] && names.count < CRN_NAMES_MAX; i++)
         names.item[names.count++] = crn_stages[i]->name;
-    crn_shown shown = crn_show(name->text, name->length, '\'');
+    crn_quoted shown = crn_quote(name->text, name->length, '\'');
     const char *nearest = crn_names_nearest(&names, name->text);
     char known[1024];
     crn_names_join(&names, "and", known, sizeof known);
@@ -124,8 +124,8 @@ static const crn_node *step_name(crn_reader *reader, const crn_node *item, const
         crn_diagnostics_add(reader->faults, second->position,
                             "chain: %s beside the stage %s, one stage a step expected (a parameter "
                             "is indented below its stage)",
-                            crn_show(second->text, second->length, '\'').text,
-                            crn_show(name->text, name->length, '\'').text);
+                            crn_quote(second->text, second->length, '\'').text,
+                            crn_quote(name->text, name->length, '\'').text);
     *ret_map = name == item ? NULL : name->next;
     return name;
 }
@@ -139,7 +139,7 @@ static bool read_step(crn_reader *reader, const crn_section *section, const crn_
     const crn_stage *stage = whole ? crn_stage_find(name->text) : NULL;
     if (!stage) {
         if (name)
-            tell_unknown_stage(reader, name);
+            add_unknown_stage(reader, name);
         return false;
     }
     int32_t index = reader->config->steps;

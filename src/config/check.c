@@ -141,7 +141,7 @@ static void check_endpoints(crn_reader *reader)
         const char *fault = endpoint_fault(list[i].text);
         if (fault && list[i].node)
             crn_diagnostics_add(reader->faults, list[i].node->position, "%s: %s %s", list[i].key,
-                                crn_show(list[i].text, strlen(list[i].text), '\'').text, fault);
+                                crn_quote(list[i].text, strlen(list[i].text), '\'').text, fault);
         for (int j = 0; j < i && !fault; j++)
             if (!endpoint_fault(list[j].text))
                 check_clash(reader, &list[j], &list[i]);

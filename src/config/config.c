@@ -54,10 +54,10 @@ static const char *section_with(const crn_section *sections, const char *key)
     return NULL;
 }
 
-static void tell_unknown_key(crn_reader *reader, const char *path, const crn_node *key,
-                             const crn_names *names)
+static void add_unknown_key(crn_reader *reader, const char *path, const crn_node *key,
+                            const crn_names *names)
 {
-    crn_shown shown = crn_show(key->text, key->length, '\'');
+    crn_quoted shown = crn_quote(key->text, key->length, '\'');
     const char *in = path[0] ? " in " : "";
     const char *nearest = crn_names_nearest(names, key->text);
     const char *section = section_with(crn_sections, key->text);
@@ -90,7 +90,7 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
            (strcmp(keys->names.item[found], key->text) != 0 || strlen(key->text) != key->length))
         found++;
     if (found == keys->names.count) {
-        tell_unknown_key(reader, path, key, &keys->names);
+        add_unknown_key(reader, path, key, &keys->names);
         return -1;
     }
     if (keys->seen[found].line) {

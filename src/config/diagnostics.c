@@ -111,9 +111,9 @@ bool crn_utf8_prints(int32_t character)
     return character != 0xfeff && (character & 0xfffe) != 0xfffe;
 }
 
-crn_shown crn_show(const char *text, size_t length, char mark)
+crn_quoted crn_quote(const char *text, size_t length, char mark)
 {
-    crn_shown shown;
+    crn_quoted shown;
     size_t used = 0, at = 0;
     shown.text[used++] = mark;
     while (at < length && at < SHOWN_MAX) {

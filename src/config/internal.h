@@ -49,10 +49,10 @@ void crn_diagnostics_done(crn_diagnostics *faults);
 /* A value as a message quotes it: shortened, unprintable
  * characters escaped, between two `mark`s. */
 #define CRN_SHOWN_BYTES 280
-typedef struct crn_shown {
+typedef struct crn_quoted {
     char text[CRN_SHOWN_BYTES];
-} crn_shown;
-crn_shown crn_show(const char *text, size_t length, char mark);
+} crn_quoted;
+crn_quoted crn_quote(const char *text, size_t length, char mark);
 
 /* Decodes one UTF-8 character of at most `length` > 0 bytes; its size
  * goes to *ret_length. -1: not UTF-8. */

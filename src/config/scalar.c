@@ -88,7 +88,7 @@ static const char *noun_of(crn_param_type type)
 static int read_number(const crn_param *row, const char *text, size_t length, void *value,
                        crn_error *error)
 {
-    crn_shown shown = crn_show(text, length, '\'');
+    crn_quoted shown = crn_quote(text, length, '\'');
     char range[160];
     crn_param_range(row, range, sizeof range);
     bool whole = row->type != CRN_PARAM_REAL;
@@ -144,7 +144,7 @@ static int read_size(const crn_param *row, const char *text, size_t length, void
     if (height_end == height_at || height_end != length)
         return crn_error_set(error, -EINVAL,
                              "%s is not a size, N or WIDTHxHEIGHT such as 5 or 7x3 expected",
-                             crn_show(text, length, '\'').text);
+                             crn_quote(text, length, '\'').text);
     crn_size size;
     if (!read_side(row, text, &size.width) || !read_side(row, text + height_at, &size.height)) {
         char range[160];
@@ -161,7 +161,7 @@ static int read_bool(const char *text, size_t length, void *value, crn_error *er
     bool is_true = strcmp(text, "true") == 0;
     if (length != strlen(text) || (!is_true && strcmp(text, "false") != 0))
         return crn_error_set(error, -EINVAL, "%s given, true or false expected",
-                             crn_show(text, length, '\'').text);
+                             crn_quote(text, length, '\'').text);
     memcpy(value, &is_true, sizeof is_true);
     return 0;
 }
@@ -189,16 +189,16 @@ static int read_choice(const crn_param *row, const char *text, size_t length, vo
     const char *nearest = crn_names_nearest(&names, text);
     if (nearest)
         return crn_error_set(error, -EINVAL, "unknown %s, did you mean '%s'?",
-                             crn_show(text, length, '\'').text, nearest);
+                             crn_quote(text, length, '\'').text, nearest);
     char known[512];
     crn_names_join(&names, "or", known, sizeof known);
     return crn_error_set(error, -EINVAL, "unknown %s, %s expected",
-                         crn_show(text, length, '\'').text, known);
+                         crn_quote(text, length, '\'').text, known);
 }
 
 static int read_text(const crn_scalar *scalar, char *value, crn_error *error)
 {
-    crn_shown shown = crn_show(scalar->text, scalar->length, '\'');
+    crn_quoted shown = crn_quote(scalar->text, scalar->length, '\'');
     for (size_t at = 0, bytes; at < scalar->length; at += bytes) {
         int32_t character = crn_utf8_read(scalar->text + at, scalar->length - at, &bytes);
         if (character < 0 || !crn_utf8_prints(character))
@@ -240,7 +240,7 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
         return read_choice(row, scalar->text, scalar->length, value, error);
     if (!scalar->plain)
         return crn_error_set(error, -EINVAL, "%s is a text, %s without quotes expected",
-                             crn_show(scalar->text, scalar->length, '"').text, noun_of(row->type));
+                             crn_quote(scalar->text, scalar->length, '"').text, noun_of(row->type));
     if (row->type == CRN_PARAM_BOOL)
         return read_bool(scalar->text, scalar->length, value, error);
     if (row->type == CRN_PARAM_SIZE || row->type == CRN_PARAM_SIZES)

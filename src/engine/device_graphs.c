@@ -247,7 +247,7 @@ static bool any_stale(const crn_device *device, const crn_shape_graphs *graphs)
     return false;
 }
 
-static void forget(crn_device *device, crn_shape_graphs *graphs)
+static void free_shape(crn_device *device, crn_shape_graphs *graphs)
 {
     for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
         for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
@@ -258,7 +258,7 @@ static void forget(crn_device *device, crn_shape_graphs *graphs)
 
 /* Captures the graphs of a shape again after another shape's preparation moved their memory. If
  * that fails the shape is forgotten and counts as new the next time. */
-static int make_shape_again(crn_device *device, crn_shape_graphs *graphs)
+static int recapture_shape(crn_device *device, crn_shape_graphs *graphs)
 {
     void *empty = calloc(1, crn_shape_bytes(&graphs->shape));
     int r = empty ? capture_graphs(device, graphs, true, empty) : -ENOMEM;
@@ -266,26 +266,26 @@ static int make_shape_again(crn_device *device, crn_shape_graphs *graphs)
     if (r < 0 && !is_refusal(r))
         return r;
     if (r < 0 || any_stale(device, graphs))
-        forget(device, graphs);
+        free_shape(device, graphs);
     return 0;
 }
 
 /* Two passes: if memory ran short, the larger shapes reallocate it and thereby move that of the
  * smaller ones, once. */
-static int make_again(crn_device *device)
+static int recapture(crn_device *device)
 {
     for (int32_t i = 0; i < 2 * CRN_DEVICE_SHAPES; i++) {
         crn_shape_graphs *graphs = &device->shapes[i % CRN_DEVICE_SHAPES];
         if (!graphs->used || graphs->refused || !any_stale(device, graphs))
             continue;
-        int r = make_shape_again(device, graphs);
+        int r = recapture_shape(device, graphs);
         if (r < 0)
             return r;
     }
     /* A stale graph must never be launched. */
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
         if (any_stale(device, &device->shapes[i]) && !device->shapes[i].refused)
-            forget(device, &device->shapes[i]);
+            free_shape(device, &device->shapes[i]);
     return 0;
 }
 
@@ -321,7 +321,7 @@ int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape)
     crn_shape_graphs *graphs = crn_shape_graphs_find(device, shape);
     if (!graphs) {
         graphs = &device->shapes[entry_for(device)];
-        forget(device, graphs);
+        free_shape(device, graphs);
         graphs->shape = *shape;
         graphs->used = true;
     }
@@ -339,13 +339,13 @@ int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape)
             device->number, crn_shape_text(shape, text), strerror(-r));
         graphs->refused = true;
     }
-    return make_again(device);
+    return recapture(device);
 }
 
 void crn_shape_graphs_free(crn_device *device)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
-        forget(device, &device->shapes[i]);
+        free_shape(device, &device->shapes[i]);
 }
 
 crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *graphs,

@@ -108,7 +108,7 @@ static void *run_worker(void *argument)
     char name[16];
     snprintf(name, sizeof name, "worker %d", self->number);
     pthread_setname_np(pthread_self(), name);
-    crn_priority_step_back();
+    crn_priority_lower();
     sem_post(&self->ready);
     pthread_cleanup_push(note_gone, self);
     for (;;) {

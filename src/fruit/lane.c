@@ -229,7 +229,7 @@ void crn_lane_count(crn_lane *lane, const crn_view_header *header)
     lane->current = start_numbering(header);
 }
 
-uint64_t crn_lane_count_alike(crn_lane *lane, uint64_t sample)
+uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample)
 {
     lane->alike = sample == 0 ? 0 : sample == lane->sample ? lane->alike + 1 : 1;
     lane->sample = sample;

@@ -81,7 +81,7 @@ void crn_lane_count(crn_lane *lane, const crn_view_header *header);
 
 /* Returns how many consecutive views, this one included, had this hash of their values; 0 means
  * that the sample says nothing, and ends the sequence. */
-uint64_t crn_lane_count_alike(crn_lane *lane, uint64_t sample);
+uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample);
 
 /* Records a verdict; only the last CRN_LANE_JUDGED_MAX are kept. */
 void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit);

@@ -127,7 +127,7 @@ static void log_fault(crn_values *values, const crn_view *view, const crn_values
 }
 
 /* The quick check fired: determines what is wrong, if it concerns a class with a level. */
-static void look_closer(crn_values *values, crn_view *view)
+static void classify_values(crn_values *values, crn_view *view)
 {
     crn_values_count count = {0};
     crn_value_fault *fault = &view->values;
@@ -185,7 +185,7 @@ static uint64_t sample_view(const crn_view *view)
 
 static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view)
 {
-    uint64_t in_a_row = crn_lane_count_alike(lane, sample_view(view));
+    uint64_t in_a_row = crn_lane_count_identical(lane, sample_view(view));
     if (in_a_row < CRN_VALUES_FROZEN_VIEWS)
         return;
     values->stats.frozen++;
@@ -207,6 +207,6 @@ void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view, bool s
     if (values->config->ingest.values == CRN_VALUES_TRUST)
         return;
     if (suspect)
-        look_closer(values, view);
+        classify_values(values, view);
     watch_lane(values, lane, view);
 }

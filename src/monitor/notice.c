@@ -43,7 +43,7 @@ enum cause {
 #define TOO_MUCH "more views arrive than this machine can process in time"
 #define VALUES   "the sender's maps are no probabilities"
 
-static const char *const cures[CAUSES] = {
+static const char *const hints[CAUSES] = {
     [CRN_REASON_NO_SLOT] = TOO_MUCH " (limits.slots, run.workers)",
     [CRN_REASON_DISCARDED] = TOO_MUCH " (latency.budget_ms, run.workers)",
     [CRN_REASON_UNFINISHED] = TOO_MUCH " (latency.budget_ms, run.workers)",
@@ -105,7 +105,7 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
                      count[cause], cause_name(cause), count[cause] > 1 ? "first " : "",
                      first[cause]);
     }
-    const char *cure = cures[main_cause];
+    const char *hint = hints[main_cause];
     char expected[32] = "";
     if (fruit->expected > 0)
         snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);
@@ -113,8 +113,8 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
             "lane %" PRIu32 ", fruit %" PRIu64
             " is %s, with %u%s views received and %u judged%s%s%s%s",
             crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
-            (unsigned)fruit->received, expected, (unsigned)fruit->judged, why, cure ? "; " : "",
-            cure ? cure : "", crn_log_held(held, more));
+            (unsigned)fruit->received, expected, (unsigned)fruit->judged, why, hint ? "; " : "",
+            hint ? hint : "", crn_log_held(held, more));
 }
 
 void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns)
@@ -147,8 +147,8 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
             header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
 }
 
-void crn_notice_misfit(crn_notices *notices, const crn_view_header *header, crn_arrival arrival,
-                       int64_t now_ns)
+void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
+                             crn_arrival arrival, int64_t now_ns)
 {
     bool mismatch = arrival == CRN_ARRIVAL_VIEWS_MISMATCH;
     if (!mismatch && arrival != CRN_ARRIVAL_NO_LANE)

@@ -39,8 +39,8 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
 
 /* A message that matches the line but contradicts earlier
  * messages; other arrivals are not logged. */
-void crn_notice_misfit(crn_notices *notices, const crn_view_header *header, crn_arrival arrival,
-                       int64_t now_ns);
+void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
+                             crn_arrival arrival, int64_t now_ns);
 
 /* A header's deadline is ignored because it is too far from
  * realtime_ns (CLOCK_REALTIME at reception). */

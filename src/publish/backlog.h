@@ -41,7 +41,7 @@ size_t crn_backlog_push(crn_backlog *backlog, crn_waiting *item);
 crn_waiting *crn_backlog_front(crn_backlog *backlog);
 
 /* libzmq accepted the oldest verdict's message. counted: the caller has already counted it as
- * possibly lost, so take_doubtful leaves it out. */
+ * possibly lost, so count_doubtful leaves it out. */
 void crn_backlog_sent(crn_backlog *backlog, bool counted, int64_t now_ns);
 
 /* A grader is connected and libzmq accepts no more messages for it. */

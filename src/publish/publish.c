@@ -150,7 +150,7 @@ static void write_topic(char topic[CRN_TOPIC_BYTES], uint32_t lane)
     snprintf(topic, CRN_TOPIC_BYTES, "fruit/%" PRIu32, lane);
 }
 
-static void grader_came(crn_publish *publish, int64_t now_ns)
+static void grader_connected(crn_publish *publish, int64_t now_ns)
 {
     const char *endpoint = crn_publish_endpoint(publish, CRN_OUTLET_GRADER);
     publish->stats.grader_connects++;
@@ -170,7 +170,7 @@ static void grader_came(crn_publish *publish, int64_t now_ns)
                 endpoint, crn_backlog_count(publish->backlog));
 }
 
-static void grader_left(crn_publish *publish, int64_t now_ns)
+static void grader_disconnected(crn_publish *publish, int64_t now_ns)
 {
     if (publish->stats.graders == 0)
         return;
@@ -202,9 +202,9 @@ static void read_events(crn_publish *publish, int64_t now_ns)
         uint64_t held;
         char more[CRN_LOG_HELD_BYTES];
         if (kind == CRN_ENDPOINT_CONNECTED) {
-            grader_came(publish, now_ns);
+            grader_connected(publish, now_ns);
         } else if (kind == CRN_ENDPOINT_DISCONNECTED) {
-            grader_left(publish, now_ns);
+            grader_disconnected(publish, now_ns);
         } else {
             publish->refused_graders++;
             if (crn_log_gate_open(&publish->refused, now_ns, &held))

@@ -68,13 +68,13 @@ void crn_result_store_free(crn_result_store **store)
 
 static uint32_t acquire_block(crn_result_store *store)
 {
-    uint32_t block = store->free_head;
-    if (block != CRN_RESULT_NONE)
-        store->free_head = store->blocks[block].next;
+    uint32_t index = store->free_head;
+    if (index != CRN_RESULT_NONE)
+        store->free_head = store->blocks[index].next;
     else
-        block = store->fresh++;
+        index = store->fresh++;
     store->used++;
-    return block;
+    return index;
 }
 
 /* Takes `count` linked blocks, which the caller has checked to be free. */
@@ -82,9 +82,9 @@ static uint32_t acquire_chain(crn_result_store *store, size_t count)
 {
     uint32_t first = CRN_RESULT_NONE;
     for (size_t i = 0; i < count; i++) {
-        uint32_t block = acquire_block(store);
-        store->blocks[block].next = first;
-        first = block;
+        uint32_t index = acquire_block(store);
+        store->blocks[index].next = first;
+        first = index;
     }
     return first;
 }

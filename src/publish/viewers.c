@@ -115,7 +115,7 @@ static bool read_subscriptions(crn_viewers *self)
     return true;
 }
 
-static void tell_refused(crn_viewers *self)
+static void log_refused(crn_viewers *self)
 {
     atomic_fetch_add_explicit(&self->refused, 1, memory_order_relaxed);
     uint64_t held;
@@ -138,7 +138,7 @@ static bool read_events(crn_viewers *self)
         else if (kind == CRN_ENDPOINT_DISCONNECTED && self->viewers > 0)
             self->viewers--;
         else if (kind == CRN_ENDPOINT_REFUSED)
-            tell_refused(self);
+            log_refused(self);
     }
     return true;
 }
@@ -182,7 +182,7 @@ static void *run_viewers(void *argument)
 {
     crn_viewers *self = argument;
     prctl(PR_SET_NAME, "viewers", 0, 0, 0);
-    crn_priority_step_back(); /* libzmq's threads of this context inherit it */
+    crn_priority_lower(); /* libzmq's threads of this context inherit it */
     self->status = bind_socket(self, &self->error);
     bool bound = self->status == 0;
     sem_post(&self->opened);

@@ -236,7 +236,8 @@ static bool read_link(crn_recording_reader *reader, uint64_t offset, uint64_t *r
 }
 
 /* Goes to the next page of a view; offsets must increase, so that loops are impossible. */
-static int turn_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page, crn_error *error)
+static int read_following_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page,
+                               crn_error *error)
 {
     uint64_t before = TIFFCurrentDirOffset(tiff), next = 0;
     reader->past_end = false;
@@ -285,7 +286,7 @@ static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
     for (uint64_t p = 0; p < pages; p++) {
         bool map = p < header->channels;
         uint64_t page = reader->page + p;
-        int r = p ? turn_page(reader, tiff, page, error) : 1;
+        int r = p ? read_following_page(reader, tiff, page, error) : 1;
         if (r > 0)
             r = check_page(reader, tiff, page, header, map ? header->type : CRN_U8, error);
         char *text = NULL;

@@ -14,7 +14,7 @@
 #define TRIES 8 /* another program may create and remove the same name meanwhile */
 
 /* Returns 0 if the name is free, 1 if it is a regular file; otherwise -EEXIST or another error. */
-static int look_at(const char *path, crn_error *error)
+static int check_kind(const char *path, crn_error *error)
 {
     struct stat about;
     if (lstat(path, &about) < 0)
@@ -38,7 +38,7 @@ static bool is_named(int fd, const char *name)
 /* Removes a regular .part that no program is writing. Returns 0 or a negative errno. */
 static int remove_leftover(const char *name, crn_error *error)
 {
-    int r = look_at(name, error);
+    int r = check_kind(name, error);
     if (r <= 0)
         return r;
     int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -87,7 +87,7 @@ int crn_recording_part_open(const char *path, bool replace, crn_recording_part *
         r = crn_error_set(error, -ENOMEM, "%s: no memory", path);
         goto fail;
     }
-    r = look_at(path, error);
+    r = check_kind(path, error);
     if (r > 0 && !replace)
         r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
     if (r < 0)
@@ -130,7 +130,7 @@ int crn_recording_part_finish(crn_recording_part *part, crn_error *error)
                           part->name);
     if (close(part->fd) < 0 && !r)
         r = crn_error_set(error, -errno, "%s: cannot be written: %s", part->name, strerror(errno));
-    if (!r && (r = look_at(part->path, error)) >= 0) {
+    if (!r && (r = check_kind(part->path, error)) >= 0) {
         r = rename_part(part);
         if (r)
             crn_error_set(error, r, "%s: cannot be named %s: %s; the recording is kept as it is",

@@ -60,7 +60,7 @@ void crn_priority_end_io(const crn_priority_saved *saved)
     setpriority(PRIO_PROCESS, 0, saved->nice);
 }
 
-void crn_priority_step_back(void)
+void crn_priority_lower(void)
 {
     /* If the line's thread runs in real time, workers keep their priority: a view that waits for
      * its worker may be lost, one that waits in a socket is not. */

@@ -18,7 +18,7 @@ CRN_API bool crn_priority_is_real_time(void);
 
 /* Sets the calling thread's priority: as the line's thread, or as a worker. */
 CRN_API void crn_priority_raise(void);
-CRN_API void crn_priority_step_back(void);
+CRN_API void crn_priority_lower(void);
 
 /* A thread's scheduling before crn_priority_begin_io(). */
 typedef struct crn_priority_saved {

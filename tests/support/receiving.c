@@ -86,7 +86,7 @@ void crn_receiving_wait_peers(crn_receiving *receiving, uint64_t connected, uint
         crn_ingest_descriptors(receiving->ingest, descriptors);
         struct pollfd item = {descriptors[1], POLLIN, 0};
         if (poll(&item, 1, CRN_PATIENCE_MS) < 1)
-            fail_msg("peers: %u came, %u went, %u strangers", (unsigned)stats->connected,
+            fail_msg("peers: %u came, %u went, %u failed handshakes", (unsigned)stats->connected,
                      (unsigned)stats->disconnected, (unsigned)stats->failed_handshakes);
         crn_ingest_service(receiving->ingest);
     }

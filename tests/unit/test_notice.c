@@ -123,19 +123,19 @@ static void what_does_not_fit_is_told_with_its_cure(void **state)
     crn_view_header header = {.lane = 4, .fruit = 5, .view = 1, .views = 3};
     crn_caught_log caught;
     crn_log_catch(&caught);
-    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_WANTED, 0);
-    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_DUPLICATE, 0);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_WANTED, 0);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_DUPLICATE, 0);
     crn_log_release(&caught);
     assert_string_equal(caught.text, "");
     crn_log_catch(&caught);
-    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 0);
-    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 1);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 0);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 1);
     crn_log_release(&caught);
     expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (views_mismatch): its "
                          "views is 3, not what the fruit's first message said; all views of a "
                          "fruit must name the same number");
     crn_log_catch(&caught);
-    crn_notice_misfit(&notices, &header, CRN_ARRIVAL_NO_LANE, 0);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_NO_LANE, 0);
     crn_log_release(&caught);
     expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (lanes): limits.lanes "
                          "other lanes are in use; is the lane's number right, or the limit too "

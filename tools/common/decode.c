@@ -444,8 +444,8 @@ int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *re
         const msgpack_object *sequence =
             crn_messagepack_json_get(entry, "sequence"); /* null: none yet */
         uint32_t at = status.lane_count;
-        if (lane && sequence && read_field(lane, FIELD_COUNT, &status.lanes[at].lane) &&
-            read_field(sequence, FIELD_COUNT, &status.lanes[at].sequence))
+        if (lane && sequence && read_field(lane, CRN_FIELD_UNSIGNED, &status.lanes[at].lane) &&
+            read_field(sequence, CRN_FIELD_UNSIGNED, &status.lanes[at].sequence))
             status.lane_count++;
     }
     *ret_status = status;

@@ -184,8 +184,8 @@ static long read_holder(int lock)
     return size > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-static int take_lock(const crn_endpoint *endpoint, const char *path, int *ret_lock,
-                     crn_error *error)
+static int acquire_lock(const crn_endpoint *endpoint, const char *path, int *ret_lock,
+                        crn_error *error)
 {
     char name[CRN_TEXT_BYTES + 8];
     snprintf(name, sizeof name, "%s.lock", path);
@@ -216,7 +216,7 @@ static int take_lock(const crn_endpoint *endpoint, const char *path, int *ret_lo
 }
 
 /* True if a program without our lock listens there: libzmq would unlink its socket file. */
-static bool somebody_listens(const char *path)
+static bool has_listener(const char *path)
 {
     struct sockaddr_un peer = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof peer.sun_path)
@@ -240,7 +240,7 @@ static int check_path_free(const crn_endpoint *endpoint, const char *path, crn_e
         return crn_error_set(
             error, -EEXIST, "%s: %s exists and is not a socket: move it away, or give another path",
             endpoint->key, path);
-    if (somebody_listens(path))
+    if (has_listener(path))
         return crn_error_set(error, -EADDRINUSE,
                              "%s: %s%s is used by a program that listens on it: stop it, or give "
                              "another path",
@@ -258,7 +258,7 @@ static int guard_path(const crn_endpoint *endpoint, const char *path, int *ret_l
                              "another path",
                              endpoint->key, path, strerror(-r));
     int lock;
-    r = take_lock(endpoint, path, &lock, error);
+    r = acquire_lock(endpoint, path, &lock, error);
     if (r < 0)
         return r;
     r = check_path_free(endpoint, path, error);
@@ -270,7 +270,7 @@ static int guard_path(const crn_endpoint *endpoint, const char *path, int *ret_l
     return 0;
 }
 
-const char *crn_endpoint_bind_cure(int fault)
+const char *crn_endpoint_bind_hint(int fault)
 {
     switch (fault) {
     case EADDRINUSE:
@@ -318,7 +318,7 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
 {
     if (strncmp(address, "tcp://", 6) == 0 && !port_is_number(address))
         return crn_error_set(error, -EINVAL, "%s: cannot bind %s: %s", endpoint->key, address,
-                             crn_endpoint_bind_cure(EINVAL));
+                             crn_endpoint_bind_hint(EINVAL));
     if (endpoint->bindings == CRN_TEXTS_MAX)
         return crn_error_set(error, -E2BIG, "%s: more than %d addresses", endpoint->key,
                              CRN_TEXTS_MAX);
@@ -337,7 +337,7 @@ int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *er
         if (lock >= 0)
             close(lock);
         return crn_error_set(error, r, "%s: cannot bind %s: %s", endpoint->key, address,
-                             crn_endpoint_bind_cure(-r));
+                             crn_endpoint_bind_hint(-r));
     }
     size_t size = sizeof bound->address;
     if (zmq_getsockopt(endpoint->socket, ZMQ_LAST_ENDPOINT, bound->address, &size) < 0)

@@ -68,7 +68,7 @@ int crn_endpoint_set(crn_endpoint *endpoint, int option, int value);
 int crn_endpoint_bind(crn_endpoint *endpoint, const char *address, crn_error *error);
 
 /* Problem and hint for a (positive) errno with which binding failed. */
-const char *crn_endpoint_bind_cure(int fault);
+const char *crn_endpoint_bind_hint(int fault);
 
 /* The i-th address as bound (a wildcard port replaced by the actual one); NULL past the last. */
 const char *crn_endpoint_bound(const crn_endpoint *endpoint, int i);

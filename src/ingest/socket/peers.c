@@ -77,7 +77,7 @@ const char *const crn_peers_cut_names[CRN_CUTS] = {
     [CRN_CUT_BUSY] = "cut_busy",         [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
 };
 
-static const char *const cures[CRN_CUTS] = {
+static const char *const hints[CRN_CUTS] = {
     [CRN_CUT_PART] =
         "a part of its message is larger than twice limits.view_mib: raise the limit, or "
         "send smaller views",
@@ -126,7 +126,7 @@ crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules)
     return peers;
 }
 
-static void drop_use(crn_peers *peers)
+static void release_peers(crn_peers *peers)
 {
     if (atomic_fetch_sub(&peers->uses, 1) > 1)
         return;
@@ -137,7 +137,7 @@ static void drop_use(crn_peers *peers)
 void crn_peers_free(crn_peers **peers)
 {
     if (*peers)
-        drop_use(*peers);
+        release_peers(*peers);
     *peers = NULL;
 }
 
@@ -207,7 +207,7 @@ void crn_peers_report(crn_peers *peers)
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was disconnected (%s, %" PRIu64 " so far): %s",
                     peers->key, left->name, crn_peers_cut_names[left->reason], total,
-                    cures[left->reason]);
+                    hints[left->reason]);
         atomic_store_explicit(&peers->reported, ++reported, memory_order_release);
     }
 }
@@ -427,7 +427,7 @@ static void end_connection(peer *it)
     it->next = peers->free;
     peers->free = it;
     pthread_mutex_unlock(&peers->lock);
-    drop_use(peers);
+    release_peers(peers);
 }
 
 void crn_peers_closing(int descriptor)
@@ -443,6 +443,6 @@ void crn_peers_closing(int descriptor)
     if (atomic_load_explicit(&listeners[descriptor], memory_order_relaxed)) {
         crn_peers *peers = atomic_exchange(&listeners[descriptor], NULL);
         if (peers)
-            drop_use(peers);
+            release_peers(peers);
     }
 }
