@@ -120,7 +120,7 @@ static void what_a_device_cannot_have_is_told_once(void **state)
     const char *told =
         strstr(log, "device 0 does not support views of 20x40x3 u8 HWC: Cannot allocate");
     assert_non_null(told);
-    assert_null(strstr(told + strlen("device 0 cannot have"), "cannot have"));
+    assert_null(strstr(told + strlen("device 0 does not support"), "does not support"));
     assert_int_equal(crn_engine_get_stats(it.engine)->device, 0);
     /* Other shapes still run there. */
     show(&it, 20, 40);

@@ -213,7 +213,7 @@ static void a_loop_of_pages_is_a_fault(void **state)
             if (from >= 4)
                 assert_int_equal(crn_recording_next(reader, &got, &error), 1);
             assert_int_equal(crn_recording_next(reader, &got, &error), -EBADMSG);
-            assert_non_null(strstr(error.text, "stands before"));
+            assert_non_null(strstr(error.text, "lies before"));
             crn_recording_end(&reader);
         }
 }
