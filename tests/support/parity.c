@@ -149,13 +149,13 @@ void crn_parity_expect(crn_parity_case *c, const crn_ops *ops, int32_t threads)
     if (c->op->kind == CRN_PARITY_CONTOURS) {
         static crn_contours store;
         if (!store.points)
-            store = crn_contours_buffer(1 << 21, 1 << 19);
+            store = crn_contours_buffer(1 << 22, 1 << 20);
         c->contours = store;
     } else {
         free(c->expected.data);
-        crn_parity_shape shape = {c->out.planes, c->out.height, c->out.width};
+        crn_layout layout = c->layout ? (crn_layout)c->layout : CRN_CHW;
         c->out =
-            crn_image_dense(NULL, c->out.type, CRN_CHW, shape.planes, shape.height, shape.width);
+            crn_image_dense(NULL, c->out.type, layout, c->out.planes, c->out.height, c->out.width);
         c->out.data = malloc(crn_image_elements(&c->out) * crn_type_bytes(c->out.type));
         assert_non_null(c->out.data);
         c->expected = c->out;
