@@ -10,7 +10,7 @@
 #define LABEL_HEIGHT   17
 #define LABEL_PAD      5
 #define LABEL_DISTANCE 4
-#define PLACES         9
+#define CANDIDATES     9
 
 typedef struct rect {
     double x, y, width, height;
@@ -42,7 +42,7 @@ static rect defect_rect(const crn_decoded_defect *defect, double scale)
 
 /* Candidate positions around a defect in order of preference:
  * right, left, above, below, the corners, within. */
-static rect place(const rect *around, int32_t number, double width)
+static rect candidate(const rect *around, int32_t number, double width)
 {
     double left = around->x - width - LABEL_DISTANCE;
     double right = around->x + around->width + LABEL_DISTANCE;
@@ -50,7 +50,7 @@ static rect place(const rect *around, int32_t number, double width)
     double below = around->y + around->height + LABEL_DISTANCE;
     double middle_x = around->x + (around->width - width) / 2;
     double middle_y = around->y + (around->height - LABEL_HEIGHT) / 2;
-    const double at[PLACES][2] = {
+    const double at[CANDIDATES][2] = {
         {right, middle_y}, {left, middle_y}, {middle_x, above},
         {middle_x, below}, {right, above},   {right, below},
         {left, above},     {left, below},    {middle_x, middle_y},
@@ -58,38 +58,48 @@ static rect place(const rect *around, int32_t number, double width)
     return (rect){at[number][0], at[number][1], width, LABEL_HEIGHT};
 }
 
+/* A view while its labels are placed. */
+typedef struct label_layout {
+    const crn_decoded *verdict;
+    rect frame;
+    double scale; /* from the verdict's pixels to the frame's */
+    rect placed[LABELS_MAX + 1];
+    int32_t count;
+} label_layout;
+
 /*
- * Finds the free candidate that covers least of the view's defects. False if each one overlaps a
- * label or lies outside.
+ * Finds the free candidate that covers the smallest part of the view's defects. False if each one
+ * overlaps a label or lies outside.
  */
-static bool find_place(const crn_decoded *verdict, const crn_decoded_defect *defect,
-                       const rect *frame, double scale, const rect *placed, int32_t placed_count,
-                       double width, rect *ret_place)
+static bool find_candidate(const label_layout *layout, const crn_decoded_defect *defect,
+                           double width, rect *ret_label)
 {
-    rect around = defect_rect(defect, scale);
-    double least = INFINITY;
-    for (int32_t number = 0; number < PLACES; number++) {
-        rect tried = place(&around, number, width);
+    const crn_decoded *verdict = layout->verdict;
+    const rect *frame = &layout->frame;
+    rect around = defect_rect(defect, layout->scale);
+    double min_cost = INFINITY;
+    for (int32_t number = 0; number < CANDIDATES; number++) {
+        rect tried = candidate(&around, number, width);
         /* Moves a label that slightly exceeds the frame inside. */
         tried.x = fmin(fmax(tried.x, frame->x + 3), frame->x + frame->width - tried.width - 3);
         tried.y = fmin(fmax(tried.y, frame->y + 3), frame->y + frame->height - tried.height - 3);
         if (tried.x < frame->x || tried.y < frame->y)
             continue;
         double cost = 60.0 * number; /* square pixels that a less preferred position must save */
-        for (int32_t i = 0; i < placed_count; i++)
-            if (overlap(&tried, &placed[i]) > 0)
+        for (int32_t i = 0; i < layout->count; i++)
+            if (overlap(&tried, &layout->placed[i]) > 0)
                 cost = INFINITY;
-        for (uint32_t i = 0; i < verdict->defect_count && cost < least; i++) {
-            rect other = defect_rect(&verdict->defects[i], scale);
+        for (uint32_t i = 0; i < verdict->defect_count && cost < min_cost; i++) {
+            rect other = defect_rect(&verdict->defects[i], layout->scale);
             if (verdict->defects[i].view == defect->view)
                 cost += 3 * overlap(&tried, &other);
         }
-        if (cost < least) {
-            least = cost;
-            *ret_place = tried;
+        if (cost < min_cost) {
+            min_cost = cost;
+            *ret_label = tried;
         }
     }
-    return least < INFINITY;
+    return min_cost < INFINITY;
 }
 
 static void draw_label(cairo_t *cairo, const rect *at, const char *text, crn_color color)
@@ -136,12 +146,12 @@ static int32_t choose(const crn_decoded *verdict, uint64_t view,
 void crn_labels_draw(cairo_t *cairo, const crn_decoded *verdict, int32_t view, crn_palette *palette,
                      double scale, double width, double height)
 {
-    rect frame = {0, 0, width, height}, placed[LABELS_MAX + 1];
+    label_layout layout = {
+        .verdict = verdict, .frame = {0, 0, width, height}, .scale = scale, .count = 1};
     char text[CRN_DECODED_TEXT_BYTES + 16];
     snprintf(text, sizeof text, "view %d", view);
-    placed[0] = (rect){6, 6, text_width(cairo, text), LABEL_HEIGHT};
-    draw_label(cairo, &placed[0], text, (crn_color){0.85, 0.86, 0.88});
-    int32_t placed_count = 1;
+    layout.placed[0] = (rect){6, 6, text_width(cairo, text), LABEL_HEIGHT};
+    draw_label(cairo, &layout.placed[0], text, (crn_color){0.85, 0.86, 0.88});
 
     const crn_decoded_defect *chosen[LABELS_MAX + 1];
     int32_t count = choose(verdict, (uint64_t)view, chosen);
@@ -150,10 +160,10 @@ void crn_labels_draw(cairo_t *cairo, const crn_decoded *verdict, int32_t view, c
             snprintf(text, sizeof text, "%s %.2f", chosen[i]->name, chosen[i]->mean_probability);
         else
             snprintf(text, sizeof text, "%s", chosen[i]->name);
-        if (!find_place(verdict, chosen[i], &frame, scale, placed, placed_count,
-                        text_width(cairo, text), &placed[placed_count]))
+        rect *label = &layout.placed[layout.count];
+        if (!find_candidate(&layout, chosen[i], text_width(cairo, text), label))
             continue;
-        draw_label(cairo, &placed[placed_count], text, crn_palette_color(palette, chosen[i]->name));
-        placed_count++;
+        draw_label(cairo, label, text, crn_palette_color(palette, chosen[i]->name));
+        layout.count++;
     }
 }
