@@ -22,8 +22,8 @@
 static const crn_option options[] = {
     {"from", "ENDPOINT", "where senders connect: bound here (required)"},
     {"to", "ENDPOINT", "where the line listens; without it the views end here"},
-    {"dir", "DIR", "where segments cernita-<UTC start>-<number>.tif are made (required)"},
-    {"segment", "MIB", "size of a segment at most, 1 to 1048576 (2048)"},
+    {"dir", "DIR", "where segments cernita-<UTC start>-<number>.tif are created (required)"},
+    {"segment", "MIB", "maximum size of a segment, 1 to 1048576 (2048)"},
     {"queue", "MIB",
      "memory for views that wait for the disk, 1 to 65536 (256); what\n"
      "does not fit is not recorded, and counted"},
@@ -40,10 +40,10 @@ enum {
 static const crn_tool tool = {
     "cernita-record",
     "",
-    "Records a line's views on their way: put its --from where the line listened, and its --to\n"
-    "where the line listens now. Every message is passed on first, whole and unchanged, whether\n"
-    "it can be read or not; a slow disk costs recordings, never time. Ends with SIGINT,\n"
-    "SIGTERM or SIGHUP.",
+    "A proxy that records the views on their way to a line: --from is where the line listened,\n"
+    "--to where it listens now. Every message is forwarded first, whole and unchanged, whether\n"
+    "it can be read or not; a slow disk costs recordings, not time. Ends with SIGINT, SIGTERM\n"
+    "or SIGHUP.",
     options,
     0,
     0};
@@ -123,7 +123,7 @@ static void read_options(int argc, char **argv, record_plan *p)
         crn_usage_error(&tool, "--%s is missing", p->from ? "dir" : "from");
     if (p->to && is_loop(p->from, p->to))
         crn_usage_error(&tool,
-                        "--to %s is --from, so views would go round for ever; name another "
+                        "--to %s is --from, so views would circulate; name another "
                         "port, where the line listens",
                         p->to);
 }
@@ -202,7 +202,7 @@ static void record_message(relay *r, passed_message *m)
         r->unreadable++;
         if (crn_log_gate_open(&r->gate, crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING,
-                    "%s: a message is no view and not recorded: %s; %" PRIu64 " such so far",
+                    "%s: a message is not a view and was not recorded: %s; %" PRIu64 " so far",
                     r->plan->from, crn_wire_fault_hints[fault], r->unreadable);
     }
     for (size_t i = 0; i < m->count && i < CRN_WIRE_PARTS_MAX; i++)

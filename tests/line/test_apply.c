@@ -366,19 +366,19 @@ static void what_was_probably_not_meant_is_said(void **state)
         const char *command, *said;
     } cases[] = {
         {"contours --level 0.5 u8.png out.json",
-         "cernita-apply contours: u8.png: --level 0.5 is taken in the picture's own values, 0 to "
-         "255 in u8; 127.5 is the middle of them\n"},
+         "cernita-apply contours: u8.png: --level 0.5 is in the picture's own values, 0 to "
+         "255 in u8; 127.5 is the middle\n"},
         {"contours --level 0.5 u16.png out.json", "0 to 65535 in u16; 32767.5 is the middle"},
         {"contours --level 1 u8.png out.json", NULL},
         {"contours --level 0 u8.png out.json", NULL},
         {"contours --level 0.5 f32.tif out.json", NULL},
         {"contours --level 0.5 mask.png out.json", NULL},
         {"convolve --kernel sobel-x u8.png out.png",
-         "cernita-apply convolve: u8.png: is u8, which holds no negative values: that half of what "
-         "--kernel sobel-x answers becomes 0; a .tif of f32 keeps it\n"},
-        {"convolve --kernel sobel-y u16.png out.png", "u16.png: is u16, which holds no negative"},
+         "cernita-apply convolve: u8.png: is u8, which has no negative values: the negative "
+         "results of --kernel sobel-x become 0; a .tif of f32 keeps them\n"},
+        {"convolve --kernel sobel-y u16.png out.png", "u16.png: is u16, which has no negative"},
         {"convolve --kernel edge u8.png out.png", "no negative values"},
-        {"convolve --kernel edge.txt u8.png out.png", "--kernel edge.txt answers becomes 0"},
+        {"convolve --kernel edge.txt u8.png out.png", "--kernel edge.txt become 0"},
         {"convolve --kernel sobel-x f32.tif out.tif", NULL},
         {"convolve --kernel sharpen u8.png out.png", NULL},
         {"convolve --kernel emboss u8.png out.png", NULL},

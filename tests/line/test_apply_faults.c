@@ -77,7 +77,8 @@ static void the_command_line(void **state)
          "cernita-apply: an operand is missing: expected OPERATOR [options] IN OUT; see "
          "cernita-apply --help\n",
          NULL},
-        {"sharpen in out", 2, NULL, "'sharpen' is no operator; contours, morphology, convolve"},
+        {"sharpen in out", 2, NULL,
+         "unknown operator 'sharpen'; choose contours, morphology, convolve"},
         {"--threads 2 haar", 2, NULL, "unknown option '--threads'; see cernita-apply --help"},
         {"haar grey.png out.tif", 2, "cernita-apply haar: --levels is missing" SEE("haar"), NULL},
         {"haar --levels 2 grey.png", 2, NULL, "an operand is missing: expected IN OUT"},
@@ -91,11 +92,11 @@ static void the_command_line(void **state)
         {"haar --levels 2 --backend gpu grey.png out.tif", 2, NULL,
          "--backend 'gpu' is none of auto, serial, openmp, cuda"},
         {"haar --levels 2 grey.png out.jpg", 2, NULL,
-         "out.jpg: the name's end says what to write: one of .tif, .tiff, .png"},
+         "out.jpg: unknown file name extension; use one of .tif, .tiff, .png"},
         {"contours grey.png out.json", 2, NULL, "--level is missing"},
         {"contours --level high grey.png out.json", 2, NULL, "--level 'high'"},
         {"contours --level -1 --border closed grey.png out.json", 2, NULL,
-         "--border closed takes what lies outside as 0, so --level -1"},
+         "--border closed treats the outside as 0, so --level -1"},
         {"contours --level 1 --connectivity no grey.png out.json", 2, NULL,
          "--connectivity 'no' is none of low, high"},
         {"contours --level 1 --scale 2 grey.png out.json", 2, NULL, "--scale is for OUT.png"},
@@ -142,7 +143,7 @@ static void elements_and_kernels(void **state)
         {"convolve --kernel smooth grey.png out.tif", 2, NULL,
          "--kernel 'smooth' is neither a kernel's name nor a file"},
         {"convolve --kernel blur --size 4 grey.png out.tif", 2, NULL,
-         "--size 4: a kernel by name has an odd side; take 3 or 5"},
+         "--size 4: a named kernel has an odd side; use 3 or 5"},
         {"convolve --kernel emboss --size 5 grey.png out.tif", 2, NULL, "--kernel emboss --size 5"},
         {"convolve --kernel blur --size 129 grey.png out.tif", 2, NULL, "--size '129'"},
         {"convolve --kernel blur --border mirror grey.png out.tif", 2, NULL, "--border 'mirror'"},
@@ -165,23 +166,24 @@ static void pictures_and_places(void **state)
         {MORPH "rect --size 3 none.png out.tif", 1, NULL, "morphology: none.png: "},
         {"haar --levels 6 grey.png out.tif", 1,
          "cernita-apply haar: grey.png: --levels 6 is more than a picture of 30x20 has; "
-         "ceil(log2(30)) = 5 is the most\n",
+         "ceil(log2(30)) = 5 is the maximum\n",
          NULL},
         {"haar --levels 2 --inverse grey.png out.tif", 1, NULL,
          "grey.png: is u8; --inverse needs coefficients in f32"},
         {"ranklet --windows 4,32x4 grey.png out.tif", 1,
          "cernita-apply ranklet: grey.png: a window of 32x4 is larger than the picture, 30x20; "
-         "ask for smaller ones\n",
+         "use smaller ones\n",
          NULL},
-        {"ranklet --windows 4 float.tif out.tif", 1, NULL, "float.tif: is f32; ranklets are made"},
-        {"ranklet --pyramid thin.png out.tif", 1, NULL, "thin.png: 9x1 pixels hold no window"},
+        {"ranklet --windows 4 float.tif out.tif", 1, NULL,
+         "float.tif: is f32; ranklets need u8 or u16"},
+        {"ranklet --pyramid thin.png out.tif", 1, NULL, "thin.png: 9x1 pixels contain no window"},
         {"contours --level 1 thin.png out.json", 1, NULL,
-         "thin.png: 9x1 pixels are too few for open outlines"},
+         "thin.png: 9x1 pixels are too few for open contours"},
         {"haar --levels 2 pages.tif out.png", 1, NULL, "out.png"},
         {"convolve --kernel blur pages.tif out.png", 1, NULL, "out.png"},
         {MORPH "rect --size 3 two.tif out.png", 1, NULL, "out.png"},
         {"contours --level 1 grey.png no/out.json", 1, NULL,
-         "no/out.json: cannot be made in the folder 'no'"},
+         "no/out.json: cannot be created in the folder 'no'"},
         {"diamond-square --exponent 3 --seed 1 no/out.tif", 1, NULL, "no/out.tif"},
         {"haar --levels 2 --backend cuda grey.png out.tif", 1, NULL, "--backend cuda: "},
     };
@@ -201,7 +203,7 @@ static void memory_is_asked_for_beforehand(void **state)
         return; /* a terabyte of memory: the run would succeed */
     static const fault faults[] = {
         {"diamond-square --exponent 20 --seed 1 out.tif", 1, NULL,
-         "out.tif: a field of 1048577 x 1048577 u8 takes 1.0 TiB of memory, and "},
+         "out.tif: a field of 1048577 x 1048577 u8 needs 1.0 TiB of memory, but "},
     };
     expect_faults(faults, 1);
 }

@@ -117,7 +117,7 @@ static void losses_and_a_new_run_are_told(void **state)
     expect_verdict(f, 3, 19);
     expect_line(f, "lane 3: sequence 19 again or out of order\n");
     expect_verdict(f, 3, 19);
-    expect_line(f, "the daemon started anew (run b)\n");
+    expect_line(f, "the daemon was restarted (run b)\n");
     expect_verdict(f, 3, 0);
     expect_verdict(f, 0, 7);
     expect_line(f, "  latency, ms          p50       p99       max p99/budget\n");
@@ -258,7 +258,7 @@ static void silence_ends_it_with_status_1(void **state)
     start(f, ZMQ_PUSH, 0, "--grader --timeout 0.1 --count 2");
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
-    assert_non_null(strstr(line, ": no verdict for 0.1 s (0 came before)\n"));
+    assert_non_null(strstr(line, ": no verdict for 0.1 s (0 received before)\n"));
     expect_end(f, 1);
 }
 
@@ -278,7 +278,7 @@ static void what_is_asked_wrongly_is_said(void **state)
          "cernita-tail: cannot connect to '127.0.0.1:1': Invalid argument; expected "
          "tcp://HOST:PORT or ipc://PATH\n"},
         {"--draw /dev/null tcp://127.0.0.1:1", 1,
-         "cernita-tail: /dev/null: is no folder; pictures need one\n"},
+         "cernita-tail: /dev/null: not a folder; pictures need one\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[256];
@@ -323,7 +323,7 @@ static void photographs_may_lie_in_a_folder(void **state)
     assert_int_equal(both.height, file.height);
     assert_int_equal(both.width, file.width);
     start(f, ZMQ_PUSH, 0, "--grader --draw . --over none");
-    expect_line(f, "cernita-tail: none: there is no recording (*.tif) in this folder; one that "
+    expect_line(f, "cernita-tail: none: no recording (*.tif) in this folder; one that "
                    "ends in .part must be named itself\n");
     expect_end(f, 1);
     assert_int_equal(apply_teardown(NULL), 0);

@@ -238,7 +238,7 @@ static void ends_and_sizes_are_told(void **state)
     huge.image = crn_image_dense(NULL, CRN_F32, CRN_CHW, 1000000, 1000000, 1000000);
     crn_error error = {0};
     assert_true(crn_apply_check_memory("huge.tif", &huge, 0, &error) < 0);
-    assert_non_null(strstr(error.text, "huge.tif: would take 3.5 EiB of memory"));
+    assert_non_null(strstr(error.text, "huge.tif: needs 3.5 EiB of memory"));
     huge.image = crn_image_dense(NULL, CRN_F32, CRN_CHW, 1, 1, 1);
     assert_int_equal(crn_apply_check_memory("small.tif", &huge, 0, &error), 0);
     assert_true(crn_apply_check_memory("small.tif", &huge, UINT64_MAX / 2, &error) < 0);

@@ -237,7 +237,7 @@ static void the_key_at_fault_is_named(void **state)
          "'latency_ms' holds something without a number"},
         {HEAD ",\"totals\":{\"rot\":{\"count\":1}}}", "'area_px' is missing"},
         {HEAD ",\"totals\":{\"rot\":3}}", "a map of 'count' and more is something else"},
-        {HEAD ",\"skipped\":[[]]}", "'skipped' holds something that is no text"},
+        {HEAD ",\"skipped\":[[]]}", "'skipped' holds something that is not text"},
         {HEAD ",\"defects\":[1]}", "a defect without good 'xy'"},
         {HEAD ",\"defects\":[" DEFECT "[[0]]}]}", "'xy' holds a point that is none"},
         {HEAD ",\"defects\":[" DEFECT "[[0,null]]}]}", "'xy' holds a point that is none"},

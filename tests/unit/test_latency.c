@@ -43,9 +43,9 @@ static void percentiles_are_nearest_ranks(void **state)
     assert_true(crn_latency_get(latency, 0, &row));
     assert_string_equal(row.name, "total");
     assert_int_equal(row.count, 200);
-    assert_true(row.p50 == 100 && row.p99 == 198 && row.most == 200);
+    assert_true(row.p50 == 100 && row.p99 == 198 && row.max == 200);
     assert_true(crn_latency_get(latency, 1, &row));
-    assert_true(row.p50 == 0.5 && row.most == 0.5);
+    assert_true(row.p50 == 0.5 && row.max == 0.5);
     assert_false(crn_latency_get(latency, 2, &row));
     crn_latency_free(&latency);
     assert_null(latency);
@@ -65,7 +65,7 @@ static void only_the_last_ones_make_percentiles(void **state)
     crn_latency_row row;
     assert_true(crn_latency_get(latency, 0, &row));
     assert_int_equal(row.count, CRN_LATENCY_KEPT + CRN_LATENCY_KEPT / 50);
-    assert_true(row.p50 == 5 && row.p99 == 5 && row.most == 900);
+    assert_true(row.p50 == 5 && row.p99 == 5 && row.max == 900);
     crn_latency_free(&latency);
 }
 

@@ -63,7 +63,7 @@ static bool offers(const crn_ops *ops, const char *operator_name)
     return false;
 }
 
-static int check_place(const char *path, crn_error *error)
+static int check_output(const char *path, crn_error *error)
 {
     struct stat status;
     if (!stat(path, &status) && S_ISDIR(status.st_mode))
@@ -75,7 +75,7 @@ static int check_place(const char *path, crn_error *error)
     int r = 0;
     if (access(folder, W_OK | X_OK) < 0) {
         r = -errno;
-        crn_error_set(error, r, "%s: cannot be made in the folder '%s': %s", path, folder,
+        crn_error_set(error, r, "%s: cannot be created in the folder '%s': %s", path, folder,
                       strerror(-r));
     }
     free(folder);
@@ -93,7 +93,7 @@ int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out,
     const char *why = NULL;
     apply->ops = crn_backend_ops((crn_backend)apply->backend, &why);
     if (!apply->ops)
-        return crn_error_set(error, -ENOTSUP, "--backend %s: %s; openmp and serial are there",
+        return crn_error_set(error, -ENOTSUP, "--backend %s: %s; openmp and serial are available",
                              crn_backend_names[apply->backend], why ? why : "not in this build");
     if (!offers(apply->ops, operator_name))
         return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
@@ -104,8 +104,8 @@ int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out,
         fine = fine && apply->run_ns[clock];
     }
     if (!fine || crn_context_create(apply->threads, &apply->context) < 0)
-        return crn_error_set(error, -ENOMEM, "no memory to begin with");
-    return check_place(out, error);
+        return crn_error_set(error, -ENOMEM, "no memory");
+    return check_output(out, error);
 }
 
 static int by_time(const void *left, const void *right)
@@ -186,7 +186,7 @@ void crn_apply_check_ending(const crn_apply *apply, const char *path, const char
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ends[i]);
     }
-    crn_usage_error(apply->tool, "%s: the name's end says what to write: one of %s", path, list);
+    crn_usage_error(apply->tool, "%s: unknown file name extension; use one of %s", path, list);
 }
 
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error)
@@ -214,8 +214,8 @@ int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t
         return 0;
     char all[CRN_BYTES_TEXT], own[CRN_BYTES_TEXT], more[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
     return crn_error_set(error, -ENOMEM,
-                         "%s: would take %s of memory (%s for %d x %d x %d %s, %s for the result "
-                         "and the work), and %s are there; take a smaller picture",
+                         "%s: needs %s of memory (%s for %d x %d x %d %s, %s for the result "
+                         "and the work), but %s are free; use a smaller picture",
                          path, crn_bytes_say(input + more_bytes, all), crn_bytes_say(input, own),
                          image->planes, image->height, image->width, crn_type_say(image->type),
                          crn_bytes_say(more_bytes, more), crn_bytes_say(available, have));
@@ -229,10 +229,11 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
         return crn_error_set(error, r, "%s: the device failed (%s); try --backend openmp", path,
                              crn_gpu_strerror(r));
     if (on_device && r == -ENOMEM)
-        return crn_error_set(error, r,
-                             "%s: no memory for the work on %d x %d pixels, on the device or here; "
-                             "try --backend openmp",
-                             path, image->width, image->height);
+        return crn_error_set(
+            error, r,
+            "%s: no memory for the work on %d x %d pixels, on the device or the host; "
+            "try --backend openmp",
+            path, image->width, image->height);
     if (r == -ENOMEM) {
         char have[CRN_BYTES_TEXT];
         return crn_error_set(error, r, "%s: no memory for the work on %d x %d pixels, %s are there",
@@ -240,7 +241,7 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
                              crn_bytes_say(crn_memory_available_bytes(), have));
     }
     return crn_error_set(error, r,
-                         "%s: the %s backend cannot work on %d planes of %d x %d %s in this way "
+                         "%s: the %s backend does not support this on %d planes of %d x %d %s "
                          "(%s); try --backend serial",
                          path, apply->ops->name, image->planes, image->width, image->height,
                          crn_type_say(image->type), strerror(-r));

@@ -17,9 +17,9 @@
     {"backend", "B", "auto, serial, openmp or cuda (auto)"},                                       \
         {"threads", "N", "threads that openmp may use, 1 to 1024 (as many as there are cores)"},   \
         {"time", NULL,                                                                             \
-         "print how long the operator took, reading and writing excluded:\n"                       \
-         "time_ms median=... min=... max=... n=...; with cuda this counts the transfers, and\n"    \
-         "kernel_ms, upload_ms, download_ms say what it is made of"},                              \
+         "print the operator's time, without reading and writing files:\n"                         \
+         "time_ms median=... min=... max=... n=...; with cuda it includes the transfers, and\n"    \
+         "kernel_ms, upload_ms, download_ms are its parts"},                                       \
         {"repeat", "N", "with --time: run it N times, 1 to 10000 (1); all runs count"},            \
     {                                                                                              \
         NULL, NULL, NULL                                                                           \

@@ -10,12 +10,12 @@ static const crn_tool tool = {
     .operands = "OPERATOR [options] IN OUT",
     .about = "Applies one operator to a picture, TIFF or PNG; the pages and samples of a file are\n"
              "its planes. Each operator has its own --help:\n\n"
-             "  contours        outlines at a level, as JSON or drawn over the picture\n"
-             "  morphology      erosion, dilation and what they make up\n"
-             "  convolve        a kernel laid over the picture\n"
-             "  haar            the Haar transform, its inverse, and denoising by it\n"
+             "  contours        contours at a level, as JSON or drawn over the picture\n"
+             "  morphology      erosion, dilation, opening, closing, gradient, top hat, black hat\n"
+             "  convolve        convolution with a kernel (correlation, as OpenCV's filter2D)\n"
+             "  haar            the Haar transform, its inverse, and denoising\n"
              "  ranklet         rank statistics of one half of a window against the other\n"
-             "  diamond-square  a fractal field (makes a file: no IN)",
+             "  diamond-square  a fractal field (a generator: no IN)",
     .options = (const crn_option[]){{NULL, NULL, NULL}},
     .operands_min = 1,
     .operands_max = 1,
@@ -38,10 +38,11 @@ int main(int argc, char **argv)
         if (!strcmp(argv[1], operators[i].name))
             return operators[i].run(argc - 1, argv + 1);
     if (argc > 1 && argv[1][0] != '-')
-        crn_usage_error(&tool,
-                        "'%s' is no operator; contours, morphology, convolve, haar, ranklet or "
-                        "diamond-square",
-                        argv[1]);
+        crn_usage_error(
+            &tool,
+            "unknown operator '%s'; choose contours, morphology, convolve, haar, ranklet or "
+            "diamond-square",
+            argv[1]);
     const char *value;
     crn_options_next(&tool, argc, argv, &value); /* --help, --version or a fault */
     crn_usage_error(&tool, "an operator is missing");

@@ -10,12 +10,12 @@
 #include "tools/apply/outlines.h"
 
 static const crn_option options[] = {
-    {"level", "L", "outlines run where the picture has this value, its own (required)"},
+    {"level", "L", "the contours' value, in the picture's own range (required)"},
     {"connectivity", "C", "which values a saddle connects: low or high (low)"},
-    {"orientation", "O", "which values lie left of an outline's direction: low or high (low)"},
+    {"orientation", "O", "which values lie left of a contour's direction: low or high (low)"},
     {"border", "B",
-     "open: outlines end at the picture's border; closed: they close\n"
-     "around it, outside is 0 (open)"},
+     "open: contours end at the picture's border; closed: they close\n"
+     "along it, as if the outside were 0 (open)"},
     {"scale", "N", "OUT.png: pixels for one of the picture, 1 to 16 (1)"},
     CRN_APPLY_OPTIONS,
 };
@@ -32,9 +32,9 @@ static const crn_tool tool = {
     .name = "cernita-apply contours",
     .operands = "IN OUT",
     .about =
-        "Outlines at a level, of each plane, as skimage's find_contours. OUT.json:\n"
-        "[{\"plane\":0,\"closed\":true,\"points\":[[x,y],...]},...]; OUT.png: drawn over IN, a\n"
-        "colour for each plane, pages below or beside one another.",
+        "Contours of each plane at a level, as skimage's find_contours. OUT.json:\n"
+        "[{\"plane\":0,\"closed\":true,\"points\":[[x,y],...]},...]; OUT.png: drawn over IN, one\n"
+        "colour per plane, pages below or beside each other.",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,
@@ -76,7 +76,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_contours
         crn_usage_error(&tool, "--level is missing");
     if (set->border == CRN_BORDER_CLOSED && set->level < 0)
         crn_usage_error(&tool,
-                        "--border closed takes what lies outside as 0, so --level %g must "
+                        "--border closed treats the outside as 0, so --level %g must "
                         "not be below it",
                         set->level);
     static const char *const ends[] = {".json", ".png", NULL};
@@ -92,15 +92,15 @@ static int check_picture(const crn_apply *apply, const apply_contours_settings *
     const crn_image *image = &probed->image;
     if (set->border == CRN_BORDER_OPEN && (image->width < 2 || image->height < 2))
         return crn_error_set(error, -EINVAL,
-                             "%s: %dx%d pixels are too few for open outlines, which need 2x2; "
-                             "--border closed takes any",
+                             "%s: %dx%d pixels are too few for open contours, which need 2x2; "
+                             "--border closed accepts any size",
                              in, image->width, image->height);
     int64_t around = set->border == CRN_BORDER_CLOSED ? 1 : -1;
     if (((int64_t)image->width + around) * ((int64_t)image->height + around) >=
         CRN_CONTOURS_CELLS_MAX)
         return crn_error_set(error, -EINVAL,
                              "%s: %dx%d pixels are too many for contours, 2^30 a plane are the "
-                             "limit; cut it",
+                             "limit; crop it",
                              in, image->width, image->height);
     /* The number of points is not known yet; the serial operator's edge tables are large. */
     uint64_t more =
@@ -147,8 +147,8 @@ static int make_room(const char *path, uint64_t points, crn_contours *contours, 
     if (contours->points && contours->contours)
         return 0;
     return crn_error_set(error, -ENOMEM,
-                         "%s: has more than %llu points of contours; %s for more, and %s are "
-                         "there; cut the picture or choose another level",
+                         "%s: has more than %llu contour points; storing more needs %s, but %s are "
+                         "free; crop the picture or choose another level",
                          path, (unsigned long long)points / 4, crn_bytes_say(bytes, need),
                          crn_bytes_say(available, have));
 }
@@ -190,14 +190,14 @@ static int find(crn_apply *apply, const apply_contours_settings *set, const char
 static void warn_of_level(const apply_contours_settings *set, const char *in,
                           const crn_image *image)
 {
-    float least, most;
+    float min, max;
     int largest = image->type == CRN_U8 ? UINT8_MAX : UINT16_MAX;
     if ((image->type != CRN_U8 && image->type != CRN_U16) || set->level <= 0 || set->level >= 1 ||
-        !crn_map_range(image, &least, &most) || most <= 1)
+        !crn_map_range(image, &min, &max) || max <= 1)
         return;
     crn_tool_note(&tool,
-                  "%s: --level %g is taken in the picture's own values, 0 to %d in %s; %g is the "
-                  "middle of them",
+                  "%s: --level %g is in the picture's own values, 0 to %d in %s; %g is the "
+                  "middle",
                   in, set->level, largest, crn_type_say(image->type), largest / 2.0);
 }
 

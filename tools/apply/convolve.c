@@ -14,8 +14,9 @@ static const crn_option options[] = {
     {"kernel", "KERNEL",
      "blur, gaussian, sharpen, edge (any odd size), emboss, sobel-x, sobel-y\n"
      "(3), or a file: rows of numbers, or a TIFF or PNG of one plane (required)"},
-    {"size", "N", "side of a kernel by name, odd, 1 to 127 (3)"},
-    {"border", "BORDER", "what lies around: replicate, reflect, wrap or zero (replicate)"},
+    {"size", "N", "side of a named kernel, odd, 1 to 127 (3)"},
+    {"border", "BORDER",
+     "values outside the picture: replicate, reflect, wrap or zero (replicate)"},
     CRN_APPLY_OPTIONS,
 };
 enum { OPTION_KERNEL, OPTION_SIZE, OPTION_BORDER, OPTION_COMMON };
@@ -24,9 +25,9 @@ static const crn_tool tool = {
     .name = "cernita-apply convolve",
     .operands = "IN OUT",
     .about =
-        "The kernel laid over each plane as it is written (OpenCV's filter2D): u8 rounded and\n"
-        "saturated, f32 as it comes, u16 worked on as f32, rounded and saturated. Alpha goes\n"
-        "through. OUT.tif, OUT.png (f32 then from its least to its greatest value).",
+        "Correlates each plane with the kernel as written (OpenCV's filter2D): u8 is rounded and\n"
+        "saturated, f32 unchanged, u16 computed in f32, rounded and saturated. Alpha is copied.\n"
+        "OUT.tif, OUT.png (f32 is then scaled from its minimum to its maximum).",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,
@@ -55,8 +56,8 @@ static void check_settings(apply_convolve_settings *set)
         set->side = SIDE_DEFAULT;
     crn_error error = {0};
     if (set->side % 2 == 0)
-        crn_usage_error(&tool, "--size %d: a kernel by name has an odd side; take %d or %d",
-                        set->side, set->side - 1, set->side + 1);
+        crn_usage_error(&tool, "--size %d: a named kernel has an odd side; use %d or %d", set->side,
+                        set->side - 1, set->side + 1);
     if (crn_kernel_make(set->name, (crn_size){set->side, set->side}, &set->kernel, &error) < 0)
         crn_usage_error(&tool, "--kernel %s --size %d: %s", set->name, set->side, error.text);
 }
@@ -105,10 +106,11 @@ static void warn_of_cut(const apply_convolve_settings *set, const char *in)
     if (size <= 0 || fabs(sum) > 1e-3 * size || crn_picture_probe(in, &probed, NULL) < 0)
         return;
     if (probed.image.type == CRN_U8 || probed.image.type == CRN_U16)
-        crn_tool_note(&tool,
-                      "%s: is %s, which holds no negative values: that half of what --kernel %s "
-                      "answers becomes 0; a .tif of f32 keeps it",
-                      in, crn_type_say(probed.image.type), set->name);
+        crn_tool_note(
+            &tool,
+            "%s: is %s, which has no negative values: the negative results of --kernel %s "
+            "become 0; a .tif of f32 keeps them",
+            in, crn_type_say(probed.image.type), set->name);
     crn_picture_free(&probed);
 }
 

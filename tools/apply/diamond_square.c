@@ -9,7 +9,7 @@
 static const crn_option options[] = {
     {"exponent", "N", "the field is 2^N + 1 pixels wide and high, 0 to 20 (required)"},
     {"seed", "S", "the same seed gives the same field (required)"},
-    {"roughness", "R", "what is left of the noise from level to level, 0 to 1 (0.5)"},
+    {"roughness", "R", "factor of the noise from level to level, 0 to 1 (0.5)"},
     {"type", "TYPE", "u8, rounded and saturated, or f32 (u8)"},
     CRN_APPLY_OPTIONS,
 };
@@ -18,7 +18,8 @@ enum { OPTION_EXPONENT, OPTION_SEED, OPTION_ROUGHNESS, OPTION_TYPE, OPTION_COMMO
 static const crn_tool tool = {
     .name = "cernita-apply diamond-square",
     .operands = "OUT",
-    .about = "A fractal field about 128 by the diamond-square rule. OUT.tif, or OUT.png in u8.",
+    .about =
+        "A fractal field around 128 by the diamond-square algorithm. OUT.tif, or OUT.png in u8.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
@@ -94,7 +95,7 @@ static int check_memory(const crn_apply *apply, const apply_diamond_square_setti
         return 0;
     char need[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
     return crn_error_set(error, -ENOMEM,
-                         "%s: a field of %d x %d %s takes %s of memory, and %s are there; take a "
+                         "%s: a field of %d x %d %s needs %s of memory, but %s are free; use a "
                          "smaller --exponent",
                          out, side, side, crn_type_say(set->type), crn_bytes_say(bytes, need),
                          crn_bytes_say(available, have));

@@ -8,11 +8,11 @@
 #include "tools/apply/map.h"
 
 static const crn_option options[] = {
-    {"levels", "N", "how often to halve, 0 to ceil(log2(longer side)) (required)"},
+    {"levels", "N", "number of levels, 0 to ceil(log2(longer side)) (required)"},
     {"inverse", NULL, "from coefficients (f32) back to the picture"},
     {"threshold", "T",
-     "denoise: there, every difference drawn towards 0 by T, and back; T in the\n"
-     "file's own values"},
+     "denoise: transform, soft threshold T on all differences, inverse; T in the\n"
+     "file's values"},
     CRN_APPLY_OPTIONS,
 };
 enum { OPTION_LEVELS, OPTION_INVERSE, OPTION_THRESHOLD, OPTION_COMMON };
@@ -20,9 +20,11 @@ enum { OPTION_LEVELS, OPTION_INVERSE, OPTION_THRESHOLD, OPTION_COMMON };
 static const crn_tool tool = {
     .name = "cernita-apply haar",
     .operands = "IN OUT",
-    .about = "The orthonormal Haar transform of each plane, quadrants in place, in f32; alpha is\n"
-             "left out. OUT.tif, or to look at OUT.png: coefficients by quadrant (averages over\n"
-             "their range, differences around mid-grey); a denoised u8 or u16 picture as such.",
+    .about =
+        "The orthonormal Haar transform of each plane in quadrant layout, in f32, without alpha.\n"
+        "OUT.tif, or for viewing OUT.png: coefficients by quadrant (averages scaled to their "
+        "range,\n"
+        "differences around mid-grey); a denoised u8 or u16 picture as such.",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,
@@ -79,13 +81,14 @@ static int check_picture(const apply_haar_settings *set, const char *in, const c
                          const crn_picture *probed, crn_error *error)
 {
     const crn_image *image = &probed->image;
-    int32_t most = crn_haar_levels_max(image->height, image->width);
-    if (set->levels > most)
+    int32_t levels_max = crn_haar_levels_max(image->height, image->width);
+    if (set->levels > levels_max)
         return crn_error_set(error, -EINVAL,
                              "%s: --levels %d is more than a picture of %dx%d has; "
-                             "ceil(log2(%d)) = %d is the most",
+                             "ceil(log2(%d)) = %d is the maximum",
                              in, set->levels, image->width, image->height,
-                             image->width > image->height ? image->width : image->height, most);
+                             image->width > image->height ? image->width : image->height,
+                             levels_max);
     if (set->inverse && image->type != CRN_F32)
         return crn_error_set(error, -EINVAL,
                              "%s: is %s; --inverse needs coefficients in f32, as haar writes them "

@@ -48,9 +48,9 @@ int crn_map_widen(const char *path, crn_picture *picture, crn_error *error)
 void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float value)
 {
     ptrdiff_t index = crn_image_index(to, plane, y, x);
-    float most = to->type == CRN_U16 ? 65535 : 255;
+    float max = to->type == CRN_U16 ? 65535 : 255;
     /* NaN fails both comparisons. */
-    float within = value >= 0 ? (value <= most ? value : most) : 0;
+    float within = value >= 0 ? (value <= max ? value : max) : 0;
     if (to->type == CRN_U16)
         ((uint16_t *)to->data)[index] = (uint16_t)lrintf(within);
     else
@@ -65,34 +65,34 @@ void crn_map_narrow(const crn_image *from, const crn_image *to)
                 crn_map_put(to, plane, y, x, crn_image_at(from, plane, y, x));
 }
 
-bool crn_map_range(const crn_image *image, float *ret_least, float *ret_most)
+bool crn_map_range(const crn_image *image, float *ret_min, float *ret_max)
 {
-    float least = INFINITY, most = -INFINITY;
+    float min = INFINITY, max = -INFINITY;
     for (int32_t plane = 0; plane < image->planes; plane++)
         for (int32_t y = 0; y < image->height; y++)
             for (int32_t x = 0; x < image->width; x++) {
                 float value = crn_image_at(image, plane, y, x);
                 if (!isfinite(value))
                     continue;
-                least = fminf(least, value);
-                most = fmaxf(most, value);
+                min = fminf(min, value);
+                max = fmaxf(max, value);
             }
-    if (least > most)
+    if (min > max)
         return false;
-    *ret_least = least;
-    *ret_most = most;
+    *ret_min = min;
+    *ret_max = max;
     return true;
 }
 
-void crn_map_linear(const crn_image *from, float least, float most, const crn_image *to)
+void crn_map_linear(const crn_image *from, float min, float max, const crn_image *to)
 {
     /* In double, where a float range cannot overflow. */
-    double scale = most > least ? 255 / ((double)most - least) : 0;
+    double scale = max > min ? 255 / ((double)max - min) : 0;
     for (int32_t plane = 0; plane < from->planes; plane++)
         for (int32_t y = 0; y < from->height; y++)
             for (int32_t x = 0; x < from->width; x++) {
                 double value = crn_image_at(from, plane, y, x);
-                double grey = isnan(value) ? 0 : scale > 0 ? (value - least) * scale : 128;
+                double grey = isnan(value) ? 0 : scale > 0 ? (value - min) * scale : 128;
                 crn_map_put(to, plane, y, x, (float)grey);
             }
 }
@@ -104,11 +104,11 @@ static int to_grey(const crn_apply *apply, const char *path, const crn_picture *
     int r = crn_map_create(path, result, CRN_U8, ret_grey, error);
     if (r < 0)
         return r;
-    float least = 0, most = 0;
-    crn_map_range(&result->image, &least, &most);
-    crn_map_linear(&result->image, least, most, &ret_grey->image);
+    float min = 0, max = 0;
+    crn_map_range(&result->image, &min, &max);
+    crn_map_linear(&result->image, min, max, &ret_grey->image);
     crn_tool_note(apply->tool, "%s: %.9g to %.9g became 0 to 255; a .tif keeps the numbers", path,
-                  (double)least, (double)most);
+                  (double)min, (double)max);
     if (!result->alpha.data)
         return 0;
     ret_grey->alpha_memory =
@@ -176,15 +176,15 @@ void crn_map_haar(const crn_image *coefficients, int32_t levels, const crn_image
     int32_t count = crn_map_quadrants(coefficients->height, coefficients->width, levels, quadrants);
     for (int32_t i = 0; i < count; i++) {
         crn_image from = part_of(coefficients, &quadrants[i]), part = part_of(to, &quadrants[i]);
-        float least = 0, most = 0;
-        crn_map_range(&from, &least, &most);
+        float min = 0, max = 0;
+        crn_map_range(&from, &min, &max);
         if (!quadrants[i].averages) {
             /* 0 maps to 128, which leaves 128 steps down
              * and 127 up; the largest magnitude fits both. */
-            float largest = fmaxf(fabsf(least), fabsf(most));
-            least = -largest * (128.0f / 127);
-            most = largest;
+            float largest = fmaxf(fabsf(min), fabsf(max));
+            min = -largest * (128.0f / 127);
+            max = largest;
         }
-        crn_map_linear(&from, least, most, &part);
+        crn_map_linear(&from, min, max, &part);
     }
 }

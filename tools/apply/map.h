@@ -26,10 +26,10 @@ void crn_map_put(const crn_image *to, int32_t plane, int32_t y, int32_t x, float
 void crn_map_narrow(const crn_image *from, const crn_image *to);
 
 /* Smallest and largest finite value; false if there is none. */
-bool crn_map_range(const crn_image *image, float *ret_least, float *ret_most);
+bool crn_map_range(const crn_image *image, float *ret_min, float *ret_max);
 
-/* Linear map to u8: least to 0, most to 255, NaN to 0; 128 everywhere if least equals most. */
-void crn_map_linear(const crn_image *from, float least, float most, const crn_image *to);
+/* Linear map to u8: min to 0, max to 255, NaN to 0; 128 everywhere if min equals max. */
+void crn_map_linear(const crn_image *from, float min, float max, const crn_image *to);
 
 /*
  * Writes a result; prints the range when an f32 result is mapped linearly from its smallest to its

@@ -21,9 +21,10 @@ enum { OPTION_OPERATION, OPTION_ELEMENT, OPTION_SIZE, OPTION_NON_FLAT, OPTION_CO
 static const crn_tool tool = {
     .name = "cernita-apply morphology",
     .operands = "IN OUT",
-    .about = "Erosion, dilation and what they make up, of each plane: u8 and f32 as they are, u16\n"
-             "as the same whole numbers. Outside the picture nothing counts. Alpha goes through.\n"
-             "OUT.tif, OUT.png (f32 then from its least to its greatest value).",
+    .about =
+        "Erosion, dilation and their combinations, of each plane; u8, u16 and f32. Pixels outside\n"
+        "the picture do not count. Alpha is copied. OUT.tif, OUT.png (f32 is then scaled from its\n"
+        "minimum to its maximum).",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,
@@ -96,9 +97,10 @@ static int check_type(const void *argument, const char *path, crn_type type, crn
                              "%s: heights must be whole numbers from -255 to 255 for a u8 picture "
                              "such as %s",
                              set->element, path);
-    return crn_error_set(error, -EINVAL,
-                         "%s: no element: it needs a member and finite heights, and sides up to %d",
-                         set->element, CRN_ELEMENT_MAX);
+    return crn_error_set(
+        error, -EINVAL,
+        "%s: not a valid element: it needs a member and finite heights, and sides up to %d",
+        set->element, CRN_ELEMENT_MAX);
 }
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)

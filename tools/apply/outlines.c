@@ -70,10 +70,11 @@ int crn_outlines_size(const char *path, const crn_picture *picture, int32_t scal
     else
         height = picture->pages * (height + GAP) - GAP;
     if (width > SIDE_MAX || height > SIDE_MAX)
-        return crn_error_set(error, -EFBIG,
-                             "%s: would be %lldx%lld pixels, %d is the longest side that can be "
-                             "drawn; name a .json",
-                             path, (long long)width, (long long)height, SIDE_MAX);
+        return crn_error_set(
+            error, -EFBIG,
+            "%s: would be %lldx%lld pixels, but %d is the longest side that can be "
+            "drawn; write a .json",
+            path, (long long)width, (long long)height, SIDE_MAX);
     *ret_width = (int32_t)width;
     *ret_height = (int32_t)height;
     return 0;
@@ -89,9 +90,9 @@ static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_
     planes.data = (char *)image->data +
                   crn_image_index(image, first, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
     planes.planes = color ? 3 : 1;
-    float least = 0, most = 255;
+    float min = 0, max = 255;
     if (image->type != CRN_U8)
-        crn_map_range(&planes, &least, &most);
+        crn_map_range(&planes, &min, &max);
     unsigned char *rows = cairo_image_surface_get_data(surface);
     int stride = cairo_image_surface_get_stride(surface);
     /* A cairo pixel is a word 0x00RRGGBB: blue comes first in memory. */
@@ -101,7 +102,7 @@ static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_
         one.data = (char *)planes.data + crn_image_index(&planes, color ? plane : 0, 0, 0) *
                                              (ptrdiff_t)crn_type_bytes(image->type);
         crn_image bytes = {rows + 2 - plane, CRN_U8, 1, image->height, image->width, 0, stride, 4};
-        crn_map_linear(&one, least, most, &bytes);
+        crn_map_linear(&one, min, max, &bytes);
     }
     cairo_surface_mark_dirty(surface);
 }

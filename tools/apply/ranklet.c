@@ -18,10 +18,11 @@ enum { OPTION_WINDOWS, OPTION_PYRAMID, OPTION_SQUARE, OPTION_COMMON };
 static const crn_tool tool = {
     .name = "cernita-apply ranklet",
     .operands = "IN OUT",
-    .about = "Ranklets of each plane (u8, u16; alpha is left out) with each window: vertical,\n"
-             "horizontal, diagonal. OUT.tif: three f32 pages for each plane and window, one value\n"
-             "a position; OUT.csv: a line a position; OUT.png, to look at: a row for each plane\n"
-             "and window with captions, -1 to 1 as 0 to 255, the fourth picture is their sum.",
+    .about =
+        "Ranklets of each plane (u8, u16; without alpha) for each window size: vertical,\n"
+        "horizontal, diagonal. OUT.tif: three f32 pages per plane and window, one value per\n"
+        "position; OUT.csv: one line per position; OUT.png, for viewing: one row per plane and\n"
+        "window with captions, -1 to 1 as 0 to 255, the fourth picture is their sum.",
     .options = options,
     .operands_min = 2,
     .operands_max = 2,
@@ -52,7 +53,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_ranklet_
         }
     }
     if (set->pyramid == (set->windows.count > 0))
-        crn_usage_error(&tool, "either --windows or --pyramid says which windows");
+        crn_usage_error(&tool, "name the windows with either --windows or --pyramid");
     if (set->square && !set->pyramid)
         crn_usage_error(&tool, "--square is for --pyramid; --windows 8 is square already");
     static const char *const ends[] = {".tif", ".tiff", ".csv", ".png", NULL};
@@ -65,14 +66,14 @@ static int64_t positions(const crn_image *image, crn_size window)
 }
 
 /* Largest number of positions over the windows; results are kept for one window at a time. */
-static int64_t most_positions(const crn_image *image, const crn_windows *windows)
+static int64_t max_positions(const crn_image *image, const crn_windows *windows)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int32_t i = 0; i < windows->count; i++) {
         int64_t count = positions(image, windows->item[i]);
-        most = count > most ? count : most;
+        max = count > max ? count : max;
     }
-    return most;
+    return max;
 }
 
 static int check_picture(const crn_apply *apply, apply_ranklet_settings *set, const char *in,
@@ -81,27 +82,28 @@ static int check_picture(const crn_apply *apply, apply_ranklet_settings *set, co
     const crn_image *image = &probed->image;
     if (image->type != CRN_U8 && image->type != CRN_U16)
         return crn_error_set(error, -EINVAL,
-                             "%s: is %s; ranklets are made of u8 and u16 pictures, so write it as "
+                             "%s: is %s; ranklets need u8 or u16, so convert it to "
                              "one of these first",
                              in, crn_type_say(image->type));
     if (set->pyramid)
         crn_windows_pyramid(image->width, image->height, set->square, &set->windows);
     if (!set->windows.count)
-        return crn_error_set(error, -EINVAL, "%s: %dx%d pixels hold no window; 2x2 is the least",
-                             in, image->width, image->height);
+        return crn_error_set(error, -EINVAL,
+                             "%s: %dx%d pixels contain no window; the smallest is 2x2", in,
+                             image->width, image->height);
     for (int32_t i = 0; i < set->windows.count; i++) {
         crn_size window = set->windows.item[i];
         if (window.width > image->width || window.height > image->height)
             return crn_error_set(error, -EINVAL,
-                                 "%s: a window of %dx%d is larger than the picture, %dx%d; ask "
-                                 "for smaller ones",
+                                 "%s: a window of %dx%d is larger than the picture, %dx%d; use "
+                                 "smaller ones",
                                  in, window.width, window.height, image->width, image->height);
     }
     uint64_t bytes = 0;
     int r = crn_ranklet_out_bytes(out, image, &set->windows, &bytes, error);
     if (r < 0)
         return r;
-    bytes += (uint64_t)most_positions(image, &set->windows) * 3 * sizeof(float);
+    bytes += (uint64_t)max_positions(image, &set->windows) * 3 * sizeof(float);
     if (apply->backend == CRN_BACKEND_SERIAL)
         bytes += crn_apply_plane_bytes(image, CRN_U16); /* ranks */
     return crn_apply_check_memory(in, probed, bytes, error);
@@ -162,7 +164,7 @@ static int work(crn_apply *apply, apply_ranklet_settings *set, const char *in, c
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0) {
-        values = malloc((size_t)most_positions(&picture.image, &set->windows) * 3 * sizeof *values);
+        values = malloc((size_t)max_positions(&picture.image, &set->windows) * 3 * sizeof *values);
         if (!values)
             r = crn_error_set(error, -ENOMEM, "%s: no memory for the results of a window", in);
     }

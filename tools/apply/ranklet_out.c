@@ -18,7 +18,7 @@ int crn_ranklet_out_bytes(const char *path, const crn_image *image, const crn_wi
     if (r < 0)
         return crn_error_set(error, r,
                              "%s: a panel of %lld rows of pictures of %dx%d is larger than a PNG "
-                             "may be; name a .tif or fewer windows",
+                             "can be; write a .tif or use fewer windows",
                              path, (long long)rows, image->width, image->height);
     *ret_bytes = (uint64_t)panel.width * (uint64_t)panel.height;
     return 0;
@@ -71,8 +71,7 @@ static int add_csv(crn_ranklet_out *out, int32_t plane, crn_size window, const c
                     (double)crn_image_at(ranklets, 1, y, x),
                     (double)crn_image_at(ranklets, 2, y, x));
     if (ferror(stream)) /* disk full: stop computing */
-        return crn_error_set(error, -EIO, "%s: cannot be written; is there room on the disk?",
-                             out->path);
+        return crn_error_set(error, -EIO, "%s: cannot be written; is the disk full?", out->path);
     return 0;
 }
 

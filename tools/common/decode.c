@@ -93,8 +93,8 @@ static size_t character_bytes(const unsigned char *text, size_t left)
         code = code << 6 | (text[i] & 0x3f);
     }
     /* Rejects overlong forms, surrogates, Latin-1 controls and values beyond Unicode. */
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
-    bool good = code >= least[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    static const uint32_t min[] = {0, 0, 0xa0, 0x800, 0x10000};
+    bool good = code >= min[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
     return good ? bytes : 0;
 }
 
@@ -103,8 +103,8 @@ static void copy_text(char to[CRN_DECODED_TEXT_BYTES], const msgpack_object_str 
     size_t written = 0;
     for (size_t at = 0; at < from->size;) {
         size_t bytes = character_bytes((const unsigned char *)from->ptr + at, from->size - at);
-        size_t room = CRN_DECODED_TEXT_BYTES - 1 - written;
-        if (room < (bytes ? bytes : 1))
+        size_t space = CRN_DECODED_TEXT_BYTES - 1 - written;
+        if (space < (bytes ? bytes : 1))
             break;
         if (bytes)
             memcpy(to + written, from->ptr + at, bytes);
@@ -280,7 +280,7 @@ static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_err
         return -EBADMSG;
     for (uint32_t i = 0; i < skipped->via.array.size && i < CRN_STAGES_MAX; i++)
         if (!read_text(&skipped->via.array.ptr[i], decoded->skipped[decoded->skipped_count++]))
-            return crn_error_set(error, -EBADMSG, "'skipped' holds something that is no text");
+            return crn_error_set(error, -EBADMSG, "'skipped' holds something that is not text");
     return 0;
 }
 

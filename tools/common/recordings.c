@@ -58,7 +58,7 @@ static int add_folder(crn_recordings *recordings, const char *folder, crn_error 
         return crn_error_set(error, r, "%s: no memory for its recordings", folder);
     if (recordings->count == before)
         return crn_error_set(error, -ENOENT,
-                             "%s: there is no recording (*.tif) in this folder; one that ends in "
+                             "%s: no recording (*.tif) in this folder; one that ends in "
                              ".part must be named itself",
                              folder);
     return 0;

@@ -25,13 +25,14 @@
 
 static const crn_option options[] = {
     {"to", "ENDPOINT", "where the line listens, as its ingest.bind says (required)"},
-    {"rate", "F|max", "times the recorded pace, 0.001 to 1000, or max: flat out (1.0)"},
-    {"loop", "N", "how often, 0: until stopped (1); sequence numbers and fruits go on"},
+    {"rate", "F|max",
+     "multiple of the recorded pace, 0.001 to 1000, or max: as fast as possible (1.0)"},
+    {"loop", "N", "number of loops, 0: until stopped (1); sequence numbers and fruits continue"},
     {"fruits", "N", "stop after that many fruits"},
     {"preload", "MIB",
-     "recordings up to this size are read first, so that no disk disturbs;\n"
+     "recordings up to this size are read into memory first;\n"
      "larger ones are read while sending (1024)"},
-    {"wait", "S", "seconds to wait for somebody to listen, and to take views (10)"},
+    {"wait", "S", "seconds to wait until the line listens, and until it accepts a view (10)"},
     {0},
 };
 enum {
@@ -46,16 +47,16 @@ enum {
 static const crn_tool tool = {
     "cernita-replay",
     "REC.tif|DIR…",
-    "Sends recordings to a line again; a folder stands for the *.tif in it, in their order. A run "
-    "has an epoch of its own; views are captured when\n"
-    "they are due, and deadlines keep their distance from that.",
+    "Sends recordings to a line; a folder stands for its *.tif files in natural order. Each run\n"
+    "has its own epoch; views are captured when they are due, and deadlines keep their\n"
+    "distance from that.",
     options,
     1,
     INT32_MAX};
 
 typedef struct replay_plan {
     const char *to;
-    double rate; /* 0: flat out */
+    double rate; /* 0: as fast as possible */
     uint64_t loops, fruits, preload_bytes;
     int64_t wait_ms;
 } replay_plan;
@@ -226,14 +227,14 @@ static void show_progress(replay *r)
 /* Sends one view of one loop at its time. 1 if sent, 0 on a termination signal, negative errno. */
 static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
 {
-    const crn_replay_schedule_view *place = &r->schedule.views[index];
+    const crn_replay_schedule_view *entry = &r->schedule.views[index];
     crn_recorded_view view;
-    int result = crn_replay_schedule_take(&r->schedule, index, &view, error);
+    int result = crn_replay_schedule_read(&r->schedule, index, &view, error);
     if (result)
         return result;
     int64_t due_ns = crn_now_ns();
     if (r->plan->rate > 0) {
-        double after_ns = (double)place->due_ns + (double)loop * (double)r->schedule.period_ns;
+        double after_ns = (double)entry->due_ns + (double)loop * (double)r->schedule.period_ns;
         due_ns = r->start_ns + (int64_t)(after_ns / r->plan->rate);
     }
     await_time(r, due_ns);
@@ -245,7 +246,7 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
     result = send_view(r, &header, &view);
     if (result == -ETIMEDOUT)
         crn_error_set(error, result,
-                      "%s: nobody took a view for %" PRId64 " s; gave up after "
+                      "%s: no view was accepted for %" PRId64 " s; gave up after "
                       "%" PRIu64 " views",
                       r->plan->to, r->plan->wait_ms / 1000, r->views);
     else if (result < 0)
@@ -255,7 +256,7 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
     int64_t late_ns = crn_now_ns() - due_ns;
     r->late_ns = late_ns > r->late_ns ? late_ns : r->late_ns;
     r->views++;
-    r->fruits += place->first;
+    r->fruits += entry->first;
     show_progress(r);
     return 1;
 }
@@ -312,7 +313,7 @@ static int connect_line(replay *r, crn_error *error)
     int ready = await_line(r);
     if (ready < 0)
         return crn_error_set(error, ready,
-                             "%s: nobody listens after %" PRId64
+                             "%s: no line listens after %" PRId64
                              " s: start the line, or name its ingest.bind",
                              r->plan->to, r->plan->wait_ms / 1000);
     return 0;
@@ -328,7 +329,7 @@ static void hand_over(replay *r)
     uint64_t left = atomic_load(&tensors_waiting), pictures = atomic_load(&photographs_waiting);
     left = pictures > left ? pictures : left;
     if (left)
-        crn_tool_note(&tool, "%s: %" PRIu64 " views were not taken any more", r->plan->to, left);
+        crn_tool_note(&tool, "%s: %" PRIu64 " views were not accepted any more", r->plan->to, left);
 }
 
 static void report(const replay *r)

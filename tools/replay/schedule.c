@@ -7,20 +7,21 @@
 #include "stages/base/clock.h"
 #include "tools/common/progress.h"
 
-#define FIRST_ROOM   256
-#define PAUSE_NS_MAX CRN_NS_PER_S /* between files */
-#define LONE_VIEW_NS (100 * CRN_NS_PER_MS)
+#define FIRST_CAPACITY 256
+#define PAUSE_NS_MAX   CRN_NS_PER_S /* between files */
+#define LONE_VIEW_NS   (100 * CRN_NS_PER_MS)
 
-/* Makes room for one more element in an array that is full when its count is a power of two. */
+/* Grows an array, which is full when its count is a power of two, for one more element. */
 static int grow(void *array, size_t count, size_t element_bytes)
 {
     void **at = array;
     if (count & (count - 1))
         return 0;
-    size_t room = count ? 2 * count : 1;
-    if (count && count < FIRST_ROOM)
+    size_t capacity = count ? 2 * count : 1;
+    if (count && count < FIRST_CAPACITY)
         return 0;
-    void *larger = realloc(*at, (room < FIRST_ROOM ? FIRST_ROOM : room) * element_bytes);
+    void *larger =
+        realloc(*at, (capacity < FIRST_CAPACITY ? FIRST_CAPACITY : capacity) * element_bytes);
     if (!larger)
         return -ENOMEM;
     *at = larger;
@@ -116,7 +117,7 @@ typedef struct replay_position {
     size_t index;
 } replay_position;
 
-static int compare_places(const void *a, const void *b)
+static int compare_positions(const void *a, const void *b)
 {
     const replay_position *p = a, *q = b;
     if (p->lane != q->lane)
@@ -131,30 +132,30 @@ static int compare_places(const void *a, const void *b)
 /* Numbers the fruits by first appearance. */
 static int count_fruits(crn_replay_schedule *schedule)
 {
-    replay_position *places = malloc(schedule->count * sizeof *places);
+    replay_position *positions = malloc(schedule->count * sizeof *positions);
     size_t *leader = malloc(schedule->count * sizeof *leader);
-    if (!places || !leader) {
-        free(places);
+    if (!positions || !leader) {
+        free(positions);
         free(leader);
         return -ENOMEM;
     }
     for (size_t i = 0; i < schedule->count; i++) {
         const crn_replay_schedule_view *view = &schedule->views[i];
-        places[i] = (replay_position){view->lane, view->epoch, view->recorded.header.fruit, i};
+        positions[i] = (replay_position){view->lane, view->epoch, view->recorded.header.fruit, i};
     }
-    qsort(places, schedule->count, sizeof *places, compare_places);
+    qsort(positions, schedule->count, sizeof *positions, compare_positions);
     for (size_t i = 0; i < schedule->count; i++) {
-        bool same = i && places[i].lane == places[i - 1].lane &&
-                    places[i].epoch == places[i - 1].epoch &&
-                    places[i].fruit == places[i - 1].fruit;
-        leader[places[i].index] = same ? leader[places[i - 1].index] : places[i].index;
+        bool same = i && positions[i].lane == positions[i - 1].lane &&
+                    positions[i].epoch == positions[i - 1].epoch &&
+                    positions[i].fruit == positions[i - 1].fruit;
+        leader[positions[i].index] = same ? leader[positions[i - 1].index] : positions[i].index;
     }
     for (size_t i = 0; i < schedule->count; i++) {
         schedule->views[i].first = leader[i] == i;
         schedule->views[i].fruit =
             leader[i] == i ? schedule->fruits++ : schedule->views[leader[i]].fruit;
     }
-    free(places);
+    free(positions);
     free(leader);
     return 0;
 }
@@ -173,7 +174,7 @@ static int preload(crn_replay_schedule *schedule, crn_error *error)
     crn_progress_begin(&progress, "views loaded", schedule->count);
     for (size_t i = 0; i < schedule->count; i++) {
         crn_recorded_view view;
-        int r = crn_replay_schedule_take(schedule, i, &view, error);
+        int r = crn_replay_schedule_read(schedule, i, &view, error);
         if (r)
             return r;
         size_t maps = (size_t)view.header.payload_bytes;
@@ -215,7 +216,7 @@ static int wind_to(crn_replay_schedule *schedule, size_t index, crn_error *error
     return 0;
 }
 
-int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
+int crn_replay_schedule_read(crn_replay_schedule *schedule, size_t index,
                              crn_recorded_view *ret_view, crn_error *error)
 {
     if (schedule->in_memory) {
@@ -251,7 +252,7 @@ int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint
     for (int i = 0; i < files && !r; i++)
         r = scan_file(tool, &schedule, i, error);
     if (!r && !schedule.count)
-        r = crn_error_set(error, -ENODATA, "%s: there is no view to replay", paths[0]);
+        r = crn_error_set(error, -ENODATA, "%s: no view to replay", paths[0]);
     if (!r && count_fruits(&schedule))
         r = crn_error_set(error, -ENOMEM, "no memory for %zu views", schedule.count);
     if (!r && schedule.bytes <= preload_bytes)

@@ -58,7 +58,7 @@ void crn_replay_schedule_close(crn_replay_schedule *schedule);
  * View `index` with its pixels, valid until the next call (preloaded: until
  * crn_replay_schedule_close). Indices should rise; a lower one restarts reading at the front.
  */
-int crn_replay_schedule_take(crn_replay_schedule *schedule, size_t index,
+int crn_replay_schedule_read(crn_replay_schedule *schedule, size_t index,
                              crn_recorded_view *ret_view, crn_error *error);
 
 /*

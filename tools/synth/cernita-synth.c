@@ -23,7 +23,7 @@
 #define ENCODER_PER_S 10000 /* counts */
 
 static const crn_option options[] = {
-    {"fruits", "N", "how many fruits (required)"},
+    {"fruits", "N", "number of fruits (required)"},
     {"views", "N", "views of each fruit, 1 to 64 (4)"},
     {"size", "WxH", "pixels of a view, sides from 8 to 4096 (511x95)"},
     {"classes", "N",
@@ -31,7 +31,7 @@ static const crn_option options[] = {
      "fresh hail, healed hail, picking damage, transport damage, bruise,\n"
      "mould, stem, calyx, roller; with 12 the views carry their class set"},
     {"seed", "S", "the same seed gives the same bytes (1)"},
-    {"rate", "F", "fruits a second on each lane, 0.001 to 1000 (10)"},
+    {"rate", "F", "fruits per second on each lane, 0.001 to 1000 (10)"},
     {"lanes", "N", "lanes numbered from 0, 1 to 64 (1)"},
     {"dtype", "TYPE", "of the probabilities: u8, f16 or f32 (f32)"},
     {"layout", "LAYOUT", "on the wire: CHW or HWC, what CNNs emit (HWC)"},
@@ -54,8 +54,8 @@ enum {
 static const crn_tool tool = {
     "cernita-synth",
     "OUT.tif",
-    "Makes a recording of fruits that never were: what a CNN would say of them on a roller\n"
-    "conveyor, defects that roll with the skin, and their photographs.",
+    "Generates a synthetic recording: fruits that turn on a roller conveyor with defects on\n"
+    "their skin, the class maps that a CNN would give, and the photographs.",
     options,
     1,
     1};

@@ -107,13 +107,13 @@ static float lit(const crn_hit *hit, float albedo)
 }
 
 /* Logits of belt and sound skin for one row; each class samples the clouds at its own offset. */
-static void fill_logits(const crn_scene *scene, crn_draws places, int32_t y)
+static void fill_logits(const crn_scene *scene, crn_draws offsets, int32_t y)
 {
     const crn_noise *clouds = &scene->clouds;
     for (int32_t c = 0; c < scene->classes; c++) {
         int known = c < CRN_SCENE_CLASSES ? c : CLASS_TRANSPORT;
-        int32_t x0 = (int32_t)crn_draws_between(&places, 0, 1000);
-        int32_t y0 = (int32_t)crn_draws_between(&places, 0, 1000);
+        int32_t x0 = (int32_t)crn_draws_between(&offsets, 0, 1000);
+        int32_t y0 = (int32_t)crn_draws_between(&offsets, 0, 1000);
         const float *cloud =
             clouds->value + (size_t)crn_noise_mirror(clouds, y + y0) * clouds->side;
         float *logit = scene->logits + (size_t)c * scene->width;
@@ -164,7 +164,7 @@ static void look_at_row(const crn_scene *scene, const crn_scene_fruit *fruit, co
     }
 }
 
-static void soften(const crn_scene *scene, float *ret_row)
+static void softmax(const crn_scene *scene, float *ret_row)
 {
     int32_t width = scene->width, classes = scene->classes;
     for (int32_t c = 0; c < classes; c++) {
@@ -204,15 +204,15 @@ void crn_scene_render(crn_scene *scene, uint64_t number, int32_t view, float *re
     crn_fruit_make(scene, number, &fruit);
     crn_fruit_pose(scene, &fruit, number, view, &pose);
     uint64_t own = number * (uint64_t)scene->views + (uint64_t)view;
-    crn_draws places = {scene->seed ^ UINT64_C(0x636c6f7564), own, 0};
+    crn_draws offsets = {scene->seed ^ UINT64_C(0x636c6f7564), own, 0};
     size_t width = (size_t)scene->width;
     for (int32_t y = 0; y < scene->height; y++) {
         /* The row's brightness is kept in the maps' row until the probabilities overwrite it; a
          * pixel has at least one class. */
         float *row = ret_maps + (size_t)y * width * (size_t)scene->classes;
-        fill_logits(scene, places, y);
+        fill_logits(scene, offsets, y);
         look_at_row(scene, &fruit, &pose, y, row);
         expose(row, scene->width, scene->seed + own, y, ret_photograph + (size_t)y * width);
-        soften(scene, row);
+        softmax(scene, row);
     }
 }

@@ -99,8 +99,8 @@ static int any_kind(const crn_scene *scene, crn_draws *random)
 void crn_fruit_make(const crn_scene *scene, uint64_t number, crn_scene_fruit *ret_fruit)
 {
     crn_draws random = {scene->seed, number, 0};
-    float room = fminf((float)scene->height, (float)scene->width * 0.5f);
-    crn_scene_fruit fruit = {.radius_px = room * crn_draws_between(&random, 0.34f, 0.42f)};
+    float side = fminf((float)scene->height, (float)scene->width * 0.5f);
+    crn_scene_fruit fruit = {.radius_px = side * crn_draws_between(&random, 0.34f, 0.42f)};
     fruit.axes = (vector){1, crn_draws_between(&random, 0.93f, 1.0f),
                           crn_draws_between(&random, 0.9f, 1.04f)};
     fruit.turn[2] = any_direction(&random);

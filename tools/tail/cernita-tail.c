@@ -42,16 +42,17 @@ typedef enum option_number {
 
 static const crn_option options[] = {
     [OPTION_GRADER] = {"grader", NULL,
-                       "take the grader's place: a grader that is connected too gets only\n"
+                       "connect as the grader: another connected grader then gets only\n"
                        "every other verdict; not on a machine that sorts"},
-    [OPTION_JSON] = {"json", NULL, "one line of JSON a verdict; all else goes to stderr"},
+    [OPTION_JSON] = {"json", NULL, "one line of JSON per verdict; all else goes to stderr"},
     [OPTION_COUNT] = {"count", "N", "end after N verdicts"},
     [OPTION_LANE] = {"lane", "N", "only this lane's verdicts"},
     [OPTION_TIMEOUT] = {"timeout", "S", "end, with status 1, when no verdict came for S seconds"},
-    [OPTION_TABLE] = {"table", NULL, "at the end, latencies per stage and what was lost"},
+    [OPTION_TABLE] = {"table", NULL,
+                      "at the end, latencies per stage and the number of lost verdicts"},
     [OPTION_DRAW] = {"draw", "DIR", "a picture of each verdict, DIR/fruit_<lane>_<fruit>.png"},
     [OPTION_OVER] = {"over", "REC.tif|DIR",
-                     "lay the recording's photographs under the outlines, or those of all\n"
+                     "draw the contours over the recording's photographs, or those of all\n"
                      "recordings in a folder; may be given several times"},
     [OPTION_LAST] = {"last", "N", "draw only the last N verdicts (1 to 16), at the end"},
     {NULL, NULL, NULL},
@@ -60,9 +61,10 @@ static const crn_option options[] = {
 static const crn_tool tool = {
     .name = "cernita-tail",
     .operands = "ENDPOINT",
-    .about = "Shows the verdicts that a line gives, a line each. ENDPOINT is where the daemon\n"
-             "publishes: publish.viewers of its file (or publish.grader, with --grader).\n"
-             "Viewers may come and go: a slow one loses verdicts, says so, and holds up nothing.",
+    .about =
+        "Prints a line's verdicts, one per line. ENDPOINT is where the daemon publishes:\n"
+        "publish.viewers of its configuration (or publish.grader, with --grader). Viewers may\n"
+        "come and go: a slow one loses verdicts, reports it, and delays nothing.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
@@ -234,7 +236,7 @@ static void tail_done(tail *t)
         zmq_ctx_term(t->zmq);
 }
 
-static void tell_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
+static void report_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
 {
     char which[128];
     crn_sequence_check_name_gap(first, last, which, sizeof which);
@@ -242,20 +244,20 @@ static void tell_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
                    last - first + 1, last == first ? "" : "s", which);
 }
 
-static void tell_run(tail *t, const char *run)
+static void report_run(tail *t, const char *run)
 {
     if (crn_sequence_check_run(t->follow, run))
-        crn_screen_add(&t->screen, "the daemon started anew (run %s)", run);
+        crn_screen_add(&t->screen, "the daemon was restarted (run %s)", run);
 }
 
-static void tell_sequence(tail *t, const crn_decoded *verdict)
+static void report_sequence(tail *t, const crn_decoded *verdict)
 {
     uint64_t first;
-    tell_run(t, verdict->run);
+    report_run(t, verdict->run);
     crn_sequence_finding followed =
         crn_sequence_check_verdict(t->follow, verdict->lane, verdict->sequence, &first);
     if (followed == CRN_FOLLOWED_GAP)
-        tell_lost(t, verdict->lane, first, verdict->sequence - 1);
+        report_lost(t, verdict->lane, first, verdict->sequence - 1);
     else if (followed == CRN_FOLLOWED_OLD)
         crn_screen_add(&t->screen, "lane %" PRIu64 ": sequence %" PRIu64 " again or out of order",
                        verdict->lane, verdict->sequence);
@@ -269,11 +271,11 @@ static int handle_status(tail *t, const crn_messagepack_json *packed, crn_error 
     int r = crn_decode_status(packed, &status, error);
     if (r < 0)
         return r;
-    tell_run(t, status.run);
+    report_run(t, status.run);
     for (uint32_t i = 0; i < status.lane_count; i++) {
         uint64_t first, lane = status.lanes[i].lane, last = status.lanes[i].sequence;
         if (crn_sequence_check_last(t->follow, lane, last, &first))
-            tell_lost(t, lane, first, last);
+            report_lost(t, lane, first, last);
     }
     if (*t->state && strcmp(t->state, status.state))
         crn_screen_add(&t->screen, "the daemon is %s, no longer %s", status.state, t->state);
@@ -290,7 +292,7 @@ static int handle_verdict(tail *t, const crn_messagepack_json *packed, crn_error
     if (t->set->lane == ALL_LANES || verdict->lane == (uint64_t)t->set->lane) {
         t->verdicts++;
         t->last_ns = crn_now_ns();
-        tell_sequence(t, verdict);
+        report_sequence(t, verdict);
         r = crn_latency_add(t->latency, verdict);
         if (t->set->json) {
             crn_messagepack_json_print(packed, stdout);
@@ -415,7 +417,7 @@ static int follow_line(tail *t, crn_error *error)
         int64_t silent_ns = crn_now_ns() - t->last_ns;
         if (silent_ns >= t->set->timeout_ns)
             return crn_error_set(error, -ETIMEDOUT,
-                                 "%s: no verdict for %.3g s (%" PRIu64 " came before)",
+                                 "%s: no verdict for %.3g s (%" PRIu64 " received before)",
                                  t->set->endpoint, (double)t->set->timeout_ns / 1e9, t->verdicts);
         int r = pass_time(t, error);
         if (r < 0)
@@ -436,7 +438,7 @@ static int conclude(tail *t, crn_error *error)
         if (missed)
             crn_tool_note(&tool,
                           "%" PRIu64 " pictures drawn; %" PRIu64
-                          " verdicts came too fast to be drawn (--last N draws the last ones)",
+                          " verdicts arrived too fast to be drawn (--last N draws the last ones)",
                           drawn, missed);
     }
     if (t->unreadable_count)

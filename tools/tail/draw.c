@@ -296,7 +296,7 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
 
 /* Computes sizes, counts and positions; the caller adds the legend's rows. */
 static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
-                        crn_photo least, layout *plan)
+                        crn_photo size_min, layout *plan)
 {
     uint64_t views = verdict->views_expected;
     for (uint32_t i = 0; i < verdict->defect_count; i++)
@@ -307,15 +307,16 @@ static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int
     if (!views)
         views = verdict->views_received ? verdict->views_received : 1;
     plan->view_count = views < CRN_DRAW_VIEWS_MAX ? (int32_t)views : CRN_DRAW_VIEWS_MAX;
-    if (!least.width || !least.height)
-        least.width = least.height = 64;
-    least.pixels = NULL;
-    crn_draw_extent(verdict, &least);
+    if (!size_min.width || !size_min.height)
+        size_min.width = size_min.height = 64;
+    size_min.pixels = NULL;
+    crn_draw_extent(verdict, &size_min);
 
     int32_t widest = 0, tallest = 0, sum_width = 0, sum_height = 0;
     for (int32_t i = 0; i < plan->view_count; i++) {
         crn_photo *view = &plan->views[i];
-        *view = i < photo_count && photos[i].width > 0 && photos[i].height > 0 ? photos[i] : least;
+        *view =
+            i < photo_count && photos[i].width > 0 && photos[i].height > 0 ? photos[i] : size_min;
         widest = view->width > widest ? view->width : widest;
         tallest = view->height > tallest ? view->height : tallest;
         sum_width += view->width;
@@ -356,10 +357,10 @@ static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
 }
 
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
-                     crn_photo least, crn_palette *palette, const char *path, crn_error *error)
+                     crn_photo size_min, crn_palette *palette, const char *path, crn_error *error)
 {
     layout plan = {0};
-    plan_layout(verdict, photos, photo_count, least, &plan);
+    plan_layout(verdict, photos, photo_count, size_min, &plan);
     for (uint32_t i = 0; i < verdict->total_count; i++) /* classes in their own order first */
         crn_palette_color(palette, verdict->totals[i].name);
     for (uint32_t i = 0; i < verdict->defect_count; i++)

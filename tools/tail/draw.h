@@ -11,11 +11,11 @@
 
 /*
  * Draws a verdict into a PNG. photos[i] is the background of view i, for i < photo_count; a view
- * without one gets plain grey, large enough for its contours and for `least`, a size known from
+ * without one gets plain grey, large enough for its contours and for `size_min`, a size known from
  * other views (zeros: none). 0, -ENOMEM, or negative errno with the path in *error.
  */
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
-                     crn_photo least, crn_palette *palette, const char *path, crn_error *error);
+                     crn_photo size_min, crn_palette *palette, const char *path, crn_error *error);
 
 /* Enlarges *size to contain every contour of the verdict. */
 void crn_draw_extent(const crn_decoded *verdict, crn_photo *size);

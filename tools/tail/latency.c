@@ -11,7 +11,7 @@ typedef struct latency_samples {
     double *ms; /* ring of the last CRN_LATENCY_KEPT */
     size_t capacity;
     uint64_t count; /* of all */
-    double most;
+    double max;
 } latency_samples;
 
 struct crn_latency {
@@ -51,7 +51,7 @@ static latency_samples *find_row(crn_latency *latency, const char *name)
         return NULL;
     latency_samples *row = &latency->rows[latency->row_count++];
     snprintf(row->name, sizeof row->name, "%s", name);
-    row->most = -INFINITY;
+    row->max = -INFINITY;
     return row;
 }
 
@@ -67,7 +67,7 @@ static int add_sample(latency_samples *row, double ms)
     }
     row->ms[row->count % row->capacity] = ms;
     row->count++;
-    row->most = fmax(row->most, ms);
+    row->max = fmax(row->max, ms);
     return 0;
 }
 
@@ -112,7 +112,7 @@ bool crn_latency_get(crn_latency *latency, int32_t index, crn_latency_row *ret_r
     if (index < 0 || index >= latency->row_count)
         return false;
     const latency_samples *row = &latency->rows[index];
-    crn_latency_row result = {row->name, row->count, NAN, NAN, row->most};
+    crn_latency_row result = {row->name, row->count, NAN, NAN, row->max};
     size_t kept = row->count < CRN_LATENCY_KEPT ? (size_t)row->count : CRN_LATENCY_KEPT;
     if (kept) {
         qsort(row->ms, kept, sizeof *row->ms, compare);
@@ -125,7 +125,7 @@ bool crn_latency_get(crn_latency *latency, int32_t index, crn_latency_row *ret_r
 
 static void print_row(const crn_latency_row *row, double budget_ms, FILE *out)
 {
-    fprintf(out, "  %-14s %9.2f %9.2f %9.2f", row->name, row->p50, row->p99, row->most);
+    fprintf(out, "  %-14s %9.2f %9.2f %9.2f", row->name, row->p50, row->p99, row->max);
     if (budget_ms > 0)
         fprintf(out, " %8.1f %%", 100 * row->p99 / budget_ms);
     if (!strcmp(row->name, "total") && budget_ms > 0)

@@ -13,9 +13,9 @@
 typedef struct crn_latency crn_latency;
 
 typedef struct crn_latency_row {
-    const char *name;      /* "queue", a stage, "total"; owned by crn_latency */
-    uint64_t count;        /* verdicts that contained it */
-    double p50, p99, most; /* ms; percentiles by nearest rank */
+    const char *name;     /* "queue", a stage, "total"; owned by crn_latency */
+    uint64_t count;       /* verdicts that contained it */
+    double p50, p99, max; /* ms; percentiles by nearest rank */
 } crn_latency_row;
 
 int crn_latency_create(crn_latency **ret_latency);

@@ -27,7 +27,7 @@ int crn_renderer_create(const char *dir, int32_t last, crn_renderer **ret_pictur
     }
     struct stat status;
     if (stat(dir, &status) < 0 || !S_ISDIR(status.st_mode))
-        return crn_error_set(error, -ENOTDIR, "%s: is no folder; pictures need one", dir);
+        return crn_error_set(error, -ENOTDIR, "%s: not a folder; pictures need one", dir);
     crn_renderer *pictures = calloc(1, sizeof *pictures);
     if (pictures)
         pictures->dir = strdup(dir);
@@ -60,7 +60,7 @@ int crn_renderer_over(crn_renderer *pictures, const char *path, crn_error *error
 }
 
 /* Removes the oldest from the ring and passes it to the caller. */
-static crn_decoded *take_oldest(crn_renderer *pictures)
+static crn_decoded *pop_oldest(crn_renderer *pictures)
 {
     crn_decoded *verdict = pictures->waiting[pictures->first];
     pictures->waiting[pictures->first] = NULL;
@@ -73,7 +73,7 @@ void crn_renderer_offer(crn_renderer *pictures, crn_decoded **verdict)
 {
     crn_draw_extent(*verdict, &pictures->extent);
     if (pictures->count == (pictures->last ? pictures->last : CRN_PICTURES_MAX)) {
-        crn_decoded *oldest = take_oldest(pictures);
+        crn_decoded *oldest = pop_oldest(pictures);
         crn_decoded_free(&oldest);
         pictures->missed += !pictures->last;
     }
@@ -90,7 +90,7 @@ int crn_renderer_draw(crn_renderer *pictures, crn_error *error)
 {
     if (!pictures->count)
         return 0;
-    crn_decoded *verdict = take_oldest(pictures);
+    crn_decoded *verdict = pop_oldest(pictures);
     crn_photo photos[CRN_DRAW_VIEWS_MAX] = {{0}};
     for (int32_t view = 0; pictures->photos && view < CRN_DRAW_VIEWS_MAX; view++)
         photos[view] =

@@ -26,11 +26,11 @@ __attribute__((format(printf, 2, 3))) static void append(line_end *line, const c
 {
     va_list arguments;
     va_start(arguments, format);
-    size_t room = CRN_LINE_BYTES - line->used;
-    int written = vsnprintf(line->text + line->used, room, format, arguments);
+    size_t space = CRN_LINE_BYTES - line->used;
+    int written = vsnprintf(line->text + line->used, space, format, arguments);
     va_end(arguments);
     if (written > 0)
-        line->used += (size_t)written < room ? (size_t)written : room - 1;
+        line->used += (size_t)written < space ? (size_t)written : space - 1;
 }
 
 static void append_clock(line_end *line, uint64_t realtime_ns)
