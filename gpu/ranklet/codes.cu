@@ -6,16 +6,16 @@
 #define THREADS    256
 #define IMAGES_MAX 65535 /* maximum of the grid's y dimension */
 
-typedef struct placement {
+typedef struct pixel_layout {
     const void *data;
     ptrdiff_t step, row, plane, view;
     int32_t width, planes, images;
     int64_t pixels; /* per image */
-} placement;
+} pixel_layout;
 
 /* A pixel of an image by its index. */
 template <typename Code>
-static __device__ Code pixel_of(const placement &in, int32_t image, int64_t pixel)
+static __device__ Code pixel_of(const pixel_layout &in, int32_t image, int64_t pixel)
 {
     int64_t y = pixel / in.width, x = pixel - y * in.width;
     ptrdiff_t at = image / in.planes * in.view + image % in.planes * in.plane;
@@ -24,7 +24,7 @@ static __device__ Code pixel_of(const placement &in, int32_t image, int64_t pixe
 
 /* Copies the pixels, mapped to `ranks` unless NULL. */
 template <typename Code>
-static __global__ void gather(placement in, const uint16_t *ranks, Code *codes)
+static __global__ void gather(pixel_layout in, const uint16_t *ranks, Code *codes)
 {
     int64_t pixel = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
     if (pixel >= in.pixels)
@@ -38,7 +38,7 @@ static __global__ void gather(placement in, const uint16_t *ranks, Code *codes)
 }
 
 /* Sets `ranks`, zero before, to 1 for each value that occurs. */
-static __global__ void mark_values(placement in, uint16_t *ranks)
+static __global__ void mark_values(pixel_layout in, uint16_t *ranks)
 {
     int64_t pixel = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
     if (pixel >= in.pixels)
@@ -71,13 +71,13 @@ static __global__ void __launch_bounds__(1024) rank_values(uint16_t *ranks, int3
         values[blockIdx.x] = below;
     below -= count;
     for (int32_t i = 0; i < 64; i++) {
-        int32_t is_there = mine[i];
+        int32_t occurs = mine[i];
         mine[i] = static_cast<uint16_t>(below);
-        below += is_there;
+        below += occurs;
     }
 }
 
-static int rank(crn_context *context, const placement &in, dim3 grid, crn_ranklet_job *job)
+static int rank(crn_context *context, const pixel_layout &in, dim3 grid, crn_ranklet_job *job)
 {
     size_t planes = static_cast<size_t>(in.planes);
     uint16_t *ranks = static_cast<uint16_t *>(
@@ -109,9 +109,9 @@ int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, cr
     if (in->step == 1 && !ranked)
         return 0;
     int64_t pixels = static_cast<int64_t>(in->height) * in->width;
-    placement from = {in->data,         in->step,       in->row_stride,
-                      in->plane_stride, job->code_view, in->width,
-                      in->planes,       job->images,    pixels};
+    pixel_layout from = {in->data,         in->step,       in->row_stride,
+                         in->plane_stride, job->code_view, in->width,
+                         in->planes,       job->images,    pixels};
     size_t bytes = crn_image_elements(in) * crn_type_bytes(in->type);
     void *codes = crn_context_scratch(context, CRN_RANKLET_SLOT_CODES, bytes);
     if (!codes)
@@ -155,16 +155,16 @@ static __global__ void finish(crn_ranklet_job job, const Unsigned *sums)
 }
 
 void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
-                        const crn_ranklet_plan *plan)
+                        const crn_ranklet_tiling *tiling)
 {
     int64_t positions = static_cast<int64_t>(job->rows) * job->columns;
     dim3 grid(static_cast<unsigned>(crn_gpu_blocks(positions, THREADS)),
               static_cast<unsigned>(job->images < IMAGES_MAX ? job->images : IMAGES_MAX));
     cudaStream_t stream = crn_gpu_stream(context);
-    if (plan->kind == CRN_RANKLET_WIDE)
+    if (tiling->kind == CRN_RANKLET_WIDE)
         finish<int64_t>
-            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint64_t *>(plan->sums));
+            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint64_t *>(tiling->sums));
     else
         finish<int32_t>
-            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint32_t *>(plan->sums));
+            <<<grid, THREADS, 0, stream>>>(*job, static_cast<const uint32_t *>(tiling->sums));
 }

@@ -2,7 +2,7 @@
 #include "gpu/ranklet/ranklet.cuh"
 
 /* Maximum sum of the windows' areas for direct.cu, which counts each window separately. */
-#define ANEW_PIXELS (INT64_C(64) << 20)
+#define DIRECT_PIXELS_MAX (INT64_C(64) << 20)
 
 static crn_ranklet_job job_of(const crn_context *context, const crn_ranklet_params *params,
                               const crn_image *in, const crn_image *out)
@@ -31,7 +31,7 @@ static bool is_few(const crn_ranklet_job *job)
 {
     int64_t positions = static_cast<int64_t>(job->rows) * job->columns * job->images;
     int64_t area = static_cast<int64_t>(job->width) * job->height;
-    return positions <= 64 && positions * area <= ANEW_PIXELS;
+    return positions <= 64 && positions * area <= DIRECT_PIXELS_MAX;
 }
 
 int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
@@ -48,13 +48,13 @@ int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, con
     crn_ranklet_job job = job_of(context, params, in, out);
     const bool is_small = crn_ranklet_is_small(&job);
     r = crn_ranklet_codes(context, in, !is_small, &job);
-    crn_ranklet_plan plan;
+    crn_ranklet_tiling tiling;
     if (r == 0 && is_small)
         crn_ranklet_small(context, &job);
-    else if (r == 0 && (is_few(&job) || !crn_ranklet_plan_make(&job, limits, &plan)))
+    else if (r == 0 && (is_few(&job) || !crn_ranklet_tiling_make(&job, limits, &tiling)))
         r = crn_ranklet_direct(context, &job);
     else if (r == 0)
-        r = crn_ranklet_counts(context, &job, &plan);
+        r = crn_ranklet_counts(context, &job, &tiling);
     int launched = crn_gpu_launch_error();
     return r < 0 ? r : launched;
 }

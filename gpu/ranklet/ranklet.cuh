@@ -4,7 +4,7 @@
  *   ranklet.cu         the entry: selects the kernel for a window
  *   codes.cu           dense copies of the pixels, u16 ones as ranks; converts sums to R
  *   small.cu           windows of a few pixels: all pairs, one thread per position
- *   plan.cu            tile sizes for counts.cu, by a cost model
+ *   tiling.cu            tile sizes for counts.cu, by a cost model
  *   counts.cu,         all others: histograms of the quarters, updated from row to row
  *   tile.cuh
  *   direct.cu          few windows, or too large for counts.cu: a histogram for each
@@ -79,7 +79,7 @@ enum { CRN_RANKLET_BYTES, CRN_RANKLET_NARROW, CRN_RANKLET_WIDE };
 
 /* Tiling for counts.cu: a tile has so many rows and columns of positions, and each of its blocks
  * counts some of the values. */
-typedef struct crn_ranklet_plan {
+typedef struct crn_ranklet_tiling {
     int32_t kind;
     int32_t warps;   /* per block */
     int32_t columns; /* positions in a tile's row; a multiple of 32 for each warp that works on
@@ -92,7 +92,7 @@ typedef struct crn_ranklet_plan {
     int32_t group_warps;    /* warps per group */
     int32_t group_bins;     /* values per group */
     int32_t group_words;    /* words of a position per group */
-    int32_t lanes_shift;    /* threads that update for one entering or leaving pixel: 1 << it */
+    int32_t threads_shift;  /* threads that update for one entering or leaving pixel: 1 << it */
     int32_t across;         /* columns of pixels and one more, rounded up to a multiple of 32 */
     int32_t stride;         /* words per position: odd, against bank conflicts */
     int32_t segments;       /* WIDE: of 1 << segment_shift positions, over `across` */
@@ -102,13 +102,13 @@ typedef struct crn_ranklet_plan {
     bool direct;         /* one block counts all values: results are written without global sums */
     size_t shared_bytes;
     void *sums; /* per image AW, BW, CW of all positions, plus |quarter| |window| */
-} crn_ranklet_plan;
+} crn_ranklet_tiling;
 
 #define CRN_RANKLET_WARPS_MAX 32
 
 /* Returns false if even one value's counts do not fit into a block's memory. */
-bool crn_ranklet_plan_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,
-                           crn_ranklet_plan *ret_plan);
+bool crn_ranklet_tiling_make(const crn_ranklet_job *job, const crn_gpu_limits *limits,
+                             crn_ranklet_tiling *ret_tiling);
 
 bool crn_ranklet_is_small(const crn_ranklet_job *job);
 
@@ -118,9 +118,10 @@ bool crn_ranklet_is_small(const crn_ranklet_job *job);
 /* Sets the job's codes; u16 values become ranks if `ranked`. */
 int crn_ranklet_codes(crn_context *context, const crn_image *in, bool ranked, crn_ranklet_job *job);
 void crn_ranklet_small(crn_context *context, const crn_ranklet_job *job);
-int crn_ranklet_counts(crn_context *context, const crn_ranklet_job *job, crn_ranklet_plan *plan);
+int crn_ranklet_counts(crn_context *context, const crn_ranklet_job *job,
+                       crn_ranklet_tiling *tiling);
 int crn_ranklet_direct(crn_context *context, const crn_ranklet_job *job);
 void crn_ranklet_finish(crn_context *context, const crn_ranklet_job *job,
-                        const crn_ranklet_plan *plan);
+                        const crn_ranklet_tiling *tiling);
 
 #endif

@@ -46,30 +46,30 @@ static __device__ __forceinline__ int32_t *crn_ranklet_ints(int32_t at)
 
 template <typename Code>
 static __device__ __forceinline__ crn_ranklet_tile<Code>
-crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_plan &plan)
+crn_ranklet_tile_of(const crn_ranklet_job &job, const crn_ranklet_tiling &tiling)
 {
     crn_ranklet_tile<Code> t;
     int32_t number = blockIdx.x;
-    int32_t stack = number % plan.stacks;
-    number /= plan.stacks;
-    int32_t strip = number % plan.strips;
-    t.image = number / plan.strips / plan.blocks;
-    t.first = number / plan.strips % plan.blocks * plan.bins;
-    t.x = stack * plan.columns;
-    t.y = strip * plan.rows;
-    t.columns = min(plan.columns, job.columns - t.x);
-    t.rows = min(plan.rows, job.rows - t.y);
+    int32_t stack = number % tiling.stacks;
+    number /= tiling.stacks;
+    int32_t strip = number % tiling.strips;
+    t.image = number / tiling.strips / tiling.blocks;
+    t.first = number / tiling.strips % tiling.blocks * tiling.bins;
+    t.x = stack * tiling.columns;
+    t.y = strip * tiling.rows;
+    t.columns = min(tiling.columns, job.columns - t.x);
+    t.rows = min(tiling.rows, job.rows - t.y);
     t.pixels = t.columns + job.width - 1;
     t.codes = crn_ranklet_image<Code>(job, t.image) + t.y * job.code_row + t.x;
-    t.group = threadIdx.x / 32 / plan.group_warps;
-    t.thread = threadIdx.x - t.group * plan.group_warps * 32;
-    t.bases = plan.across * plan.stride;
-    t.below = t.bases + plan.segments * plan.base_stride;
-    t.parts = t.below + plan.groups * plan.across;
-    t.partial = t.parts + plan.warps;
+    t.group = threadIdx.x / 32 / tiling.group_warps;
+    t.thread = threadIdx.x - t.group * tiling.group_warps * 32;
+    t.bases = tiling.across * tiling.stride;
+    t.below = t.bases + tiling.segments * tiling.base_stride;
+    t.parts = t.below + tiling.groups * tiling.across;
+    t.partial = t.parts + tiling.warps;
     t.line = reinterpret_cast<Code *>(
         crn_ranklet_shared + t.partial +
-        (plan.kind == CRN_RANKLET_WIDE ? 0 : plan.groups * 3 * plan.columns));
+        (tiling.kind == CRN_RANKLET_WIDE ? 0 : tiling.groups * 3 * tiling.columns));
     return t;
 }
 
@@ -100,7 +100,7 @@ static __device__ __forceinline__ uint32_t crn_ranklet_change(int32_t kind, int3
 }
 
 /* Inclusive scan over the warp. */
-static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
+static __device__ __forceinline__ uint32_t crn_ranklet_scan_warp(uint32_t mine)
 {
     const int32_t lane = threadIdx.x % 32;
     for (int32_t d = 1; d < 32; d *= 2) {
@@ -116,21 +116,21 @@ static __device__ __forceinline__ uint32_t crn_ranklet_add_lanes(uint32_t mine)
  * below the block's values. */
 template <typename Code, int KIND>
 static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
-                                                 const crn_ranklet_plan &plan,
+                                                 const crn_ranklet_tiling &tiling,
                                                  const crn_ranklet_tile<Code> &t)
 {
     const int32_t half = job.height / 2, across = (t.pixels + 31) / 32 * 32;
-    const int32_t parts = max(plan.warps * 32 / across, 1);
-    const int32_t part = across < plan.warps * 32 ? threadIdx.x / across : 0;
+    const int32_t parts = max(tiling.warps * 32 / across, 1);
+    const int32_t part = across < tiling.warps * 32 ? threadIdx.x / across : 0;
     for (int32_t x = threadIdx.x - part * across; x < t.pixels && part < parts;
-         x += plan.warps * 32) {
+         x += tiling.warps * 32) {
         int32_t below = 0;
 #pragma unroll 8
         for (int32_t i = part; i < job.height; i += parts) {
             int32_t v = static_cast<int32_t>(t.codes[i * job.code_row + x]) - t.first;
             below += v < 0;
-            if (static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins))
-                atomicAdd(&crn_ranklet_shared[x * plan.stride + crn_ranklet_word<KIND>(v)],
+            if (static_cast<uint32_t>(v) < static_cast<uint32_t>(tiling.bins))
+                atomicAdd(&crn_ranklet_shared[x * tiling.stride + crn_ranklet_word<KIND>(v)],
                           i < half ? crn_ranklet_upper<KIND>(v) : crn_ranklet_lower<KIND>(v));
         }
         atomicAdd(crn_ranklet_ints(t.below + x), below);
@@ -139,38 +139,38 @@ static __device__ void crn_ranklet_count_columns(const crn_ranklet_job &job,
 
 /* From the pixels below the first group's values, computes those below each group's. */
 template <typename Code, int KIND>
-static __device__ void crn_ranklet_count_groups(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_count_groups(const crn_ranklet_tiling &tiling,
                                                 const crn_ranklet_tile<Code> &t)
 {
-    const int32_t words = plan.group_words;
-    for (int32_t i = threadIdx.x; i < (plan.groups - 1) * plan.across; i += plan.warps * 32) {
-        int32_t group = i / plan.across, x = i - group * plan.across;
-        const int32_t at = x * plan.stride + group * words;
+    const int32_t words = tiling.group_words;
+    for (int32_t i = threadIdx.x; i < (tiling.groups - 1) * tiling.across; i += tiling.warps * 32) {
+        int32_t group = i / tiling.across, x = i - group * tiling.across;
+        const int32_t at = x * tiling.stride + group * words;
         uint32_t sum = 0;
         for (int32_t k = 0; k < words; k++)
             sum = KIND == CRN_RANKLET_BYTES ? __dp4a(crn_ranklet_shared[at + k], 0x01010101u, sum)
                                             : __dp2a_lo(crn_ranklet_shared[at + k], 0x0101u, sum);
-        crn_ranklet_shared[t.below + plan.across + i] = sum;
+        crn_ranklet_shared[t.below + tiling.across + i] = sum;
     }
     __syncthreads();
-    for (int32_t x = threadIdx.x; x < plan.across; x += plan.warps * 32) {
+    for (int32_t x = threadIdx.x; x < tiling.across; x += tiling.warps * 32) {
         uint32_t sum = 0;
-        for (int32_t at = t.below + x; at < t.parts; at += plan.across)
+        for (int32_t at = t.below + x; at < t.parts; at += tiling.across)
             crn_ranklet_shared[at] = sum += crn_ranklet_shared[at];
     }
 }
 
 /* Exclusive scan over the columns, within each part. */
 template <typename Code>
-static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_sum_below(const crn_ranklet_tiling &tiling,
                                              const crn_ranklet_tile<Code> &t)
 {
-    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << plan.part_shift;
-    const int32_t to = min(from + (1 << plan.part_shift), plan.across);
-    uint32_t *below = crn_ranklet_shared + t.below + t.group * plan.across;
+    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << tiling.part_shift;
+    const int32_t to = min(from + (1 << tiling.part_shift), tiling.across);
+    uint32_t *below = crn_ranklet_shared + t.below + t.group * tiling.across;
     uint32_t carry = 0;
     for (int32_t x = from + lane; x < to; x += 32) {
-        uint32_t mine = below[x], sum = crn_ranklet_add_lanes(mine) + carry;
+        uint32_t mine = below[x], sum = crn_ranklet_scan_warp(mine) + carry;
         below[x] = sum - mine;
         carry = __shfl_sync(CRN_RANKLET_ALL, sum, 31);
     }
@@ -181,22 +181,22 @@ static __device__ void crn_ranklet_sum_below(const crn_ranklet_plan &plan,
 /* WIDE: computes the bases, the counts of the columns that all positions of a segment share.
  * `counts` are sums over all columns to the left; differences over less than a segment's
  * columns fit into a word. */
-static __device__ void crn_ranklet_make_bases(const crn_ranklet_plan &plan, int32_t half,
+static __device__ void crn_ranklet_make_bases(const crn_ranklet_tiling &tiling, int32_t half,
                                               int32_t counts, int32_t bases)
 {
-    const int32_t size = 1 << plan.segment_shift, end = plan.across - 1;
-    for (int32_t j = threadIdx.x % 32; j < plan.segments; j += 32) {
+    const int32_t size = 1 << tiling.segment_shift, end = tiling.across - 1;
+    for (int32_t j = threadIdx.x % 32; j < tiling.segments; j += 32) {
         const int32_t last = j * size + half;
         uint32_t upper = 0, lower = 0;
         for (int32_t x = j * size + size - 1; x < last; x += size - 1) {
             int32_t from = min(x, end), to = min(min(x + size - 1, last), end);
-            uint32_t more = crn_ranklet_shared[counts + to * plan.stride] -
-                            crn_ranklet_shared[counts + from * plan.stride];
+            uint32_t more = crn_ranklet_shared[counts + to * tiling.stride] -
+                            crn_ranklet_shared[counts + from * tiling.stride];
             upper += more >> 16;
             lower += more & 0xffff;
         }
-        crn_ranklet_shared[bases + j * plan.base_stride] = upper;
-        crn_ranklet_shared[bases + j * plan.base_stride + 1] = lower;
+        crn_ranklet_shared[bases + j * tiling.base_stride] = upper;
+        crn_ranklet_shared[bases + j * tiling.base_stride + 1] = lower;
     }
     __syncwarp();
 }
@@ -204,61 +204,62 @@ static __device__ void crn_ranklet_make_bases(const crn_ranklet_plan &plan, int3
 /* Turns a word's column counts into quarters: prefix sums, then differences half a window
  * apart. One warp per word. */
 template <typename Code, int KIND>
-static __device__ void crn_ranklet_make_quarters(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_make_quarters(const crn_ranklet_tiling &tiling,
                                                  const crn_ranklet_tile<Code> &t, int32_t half,
                                                  int32_t word)
 {
-    const int32_t lane = threadIdx.x % 32, end = plan.across - 1;
+    const int32_t lane = threadIdx.x % 32, end = tiling.across - 1;
     uint32_t *counts = crn_ranklet_shared + word;
     uint32_t carry = 0;
-    for (int32_t x = lane; x < plan.across; x += 32) {
-        uint32_t mine = counts[x * plan.stride], sum = crn_ranklet_add_lanes(mine) + carry;
-        counts[x * plan.stride] = sum - mine;
+    for (int32_t x = lane; x < tiling.across; x += 32) {
+        uint32_t mine = counts[x * tiling.stride], sum = crn_ranklet_scan_warp(mine) + carry;
+        counts[x * tiling.stride] = sum - mine;
         carry = __shfl_sync(CRN_RANKLET_ALL, sum, 31);
     }
     __syncwarp();
     const int32_t bases = t.bases + 2 * word;
     if (KIND == CRN_RANKLET_WIDE)
-        crn_ranklet_make_bases(plan, half, word, bases);
-    for (int32_t x = lane; x < plan.across; x += 32) {
-        uint32_t sum = counts[min(x + half, end) * plan.stride] - counts[x * plan.stride];
+        crn_ranklet_make_bases(tiling, half, word, bases);
+    for (int32_t x = lane; x < tiling.across; x += 32) {
+        uint32_t sum = counts[min(x + half, end) * tiling.stride] - counts[x * tiling.stride];
         if (KIND == CRN_RANKLET_WIDE) {
-            const int32_t base = bases + (x >> plan.segment_shift) * plan.base_stride;
+            const int32_t base = bases + (x >> tiling.segment_shift) * tiling.base_stride;
             sum -= (crn_ranklet_shared[base] << 16) + crn_ranklet_shared[base + 1];
         }
         __syncwarp();
-        counts[x * plan.stride] = sum;
+        counts[x * tiling.stride] = sum;
     }
 }
 
 template <typename Code, int KIND>
-static __device__ void crn_ranklet_begin(const crn_ranklet_job &job, const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_begin(const crn_ranklet_job &job,
+                                         const crn_ranklet_tiling &tiling,
                                          const crn_ranklet_tile<Code> &t)
 {
-    for (int32_t i = threadIdx.x; i < t.parts; i += plan.warps * 32)
+    for (int32_t i = threadIdx.x; i < t.parts; i += tiling.warps * 32)
         crn_ranklet_shared[i] = 0;
     __syncthreads();
-    crn_ranklet_count_columns<Code, KIND>(job, plan, t);
+    crn_ranklet_count_columns<Code, KIND>(job, tiling, t);
     __syncthreads();
     if (KIND != CRN_RANKLET_WIDE)
-        crn_ranklet_count_groups<Code, KIND>(plan, t);
+        crn_ranklet_count_groups<Code, KIND>(tiling, t);
     __syncthreads();
-    crn_ranklet_sum_below(plan, t);
-    for (int32_t word = threadIdx.x / 32; word < crn_ranklet_word<KIND>(plan.bins);
-         word += plan.warps)
-        crn_ranklet_make_quarters<Code, KIND>(plan, t, job.width / 2, word);
+    crn_ranklet_sum_below(tiling, t);
+    for (int32_t word = threadIdx.x / 32; word < crn_ranklet_word<KIND>(tiling.bins);
+         word += tiling.warps)
+        crn_ranklet_make_quarters<Code, KIND>(tiling, t, job.width / 2, word);
     __syncthreads();
 }
 
 /* --- from row to row --- */
 
 /* WIDE: updates the bases of segments [from, to). One warp. */
-static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_plan &plan,
+static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_tiling &tiling,
                                                              int32_t bases, int32_t v, int32_t from,
                                                              int32_t to, int32_t kind)
 {
     for (int32_t j = from + static_cast<int32_t>(threadIdx.x % 32); j < to; j += 32) {
-        uint32_t *base = crn_ranklet_shared + bases + j * plan.base_stride + 2 * v;
+        uint32_t *base = crn_ranklet_shared + bases + j * tiling.base_stride + 2 * v;
         if (kind < 2)
             atomicAdd(base, kind == 0 ? ~0u : 1u);
         if (kind > 0)
@@ -267,26 +268,26 @@ static __device__ __forceinline__ void crn_ranklet_add_bases(const crn_ranklet_p
 }
 
 /* WIDE: adds a column's pixel to words and whole segments of [0, words). One warp. */
-static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_plan &plan,
+static __device__ __forceinline__ void crn_ranklet_add_wide(const crn_ranklet_tiling &tiling,
                                                             int32_t bases, int32_t half,
                                                             int32_t words, int32_t kind, int32_t v,
                                                             int32_t column)
 {
-    const int32_t lane = threadIdx.x % 32, shift = plan.segment_shift, size = 1 << shift;
+    const int32_t lane = threadIdx.x % 32, shift = tiling.segment_shift, size = 1 << shift;
     const uint32_t what = crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v);
     const int32_t from = max(column - half + 1, 0), to = min(column + 1, words);
     const int32_t whole = (from + size - 1) >> shift, end = to >> shift;
     const int32_t head = min(whole << shift, to), tail = max(end << shift, head);
     if (from + lane < head)
-        atomicAdd(&crn_ranklet_shared[(from + lane) * plan.stride + v], what);
+        atomicAdd(&crn_ranklet_shared[(from + lane) * tiling.stride + v], what);
     if (tail + lane < to)
-        atomicAdd(&crn_ranklet_shared[(tail + lane) * plan.stride + v], what);
-    crn_ranklet_add_bases(plan, bases, v, whole, end, kind);
+        atomicAdd(&crn_ranklet_shared[(tail + lane) * tiling.stride + v], what);
+    crn_ranklet_add_bases(tiling, bases, v, whole, end, kind);
 }
 
 /* The same if a quarter is a whole number of segments of 32: a thread's word lies in the first
  * or the last of them. */
-static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_plan &plan,
+static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_tiling &tiling,
                                                             int32_t bases, int32_t half,
                                                             int32_t words, int32_t kind, int32_t v,
                                                             int32_t column)
@@ -294,22 +295,22 @@ static __device__ __forceinline__ void crn_ranklet_add_even(const crn_ranklet_pl
     const int32_t lane = threadIdx.x % 32, odd = (column + 1) & 31, last = (column + 1) & ~31;
     const int32_t x = (lane < odd ? last : last - half) + lane;
     if (odd && static_cast<uint32_t>(x) < static_cast<uint32_t>(words))
-        atomicAdd(&crn_ranklet_shared[x * plan.stride + v],
+        atomicAdd(&crn_ranklet_shared[x * tiling.stride + v],
                   crn_ranklet_change<CRN_RANKLET_WIDE>(kind, v));
-    crn_ranklet_add_bases(plan, bases, v, max((last - half) / 32 + (odd ? 1 : 0), 0),
+    crn_ranklet_add_bases(tiling, bases, v, max((last - half) / 32 + (odd ? 1 : 0), 0),
                           min(last, words) / 32, kind);
 }
 
 /* NARROW and BYTES: adds a column's pixel. One warp. */
 template <int KIND>
 static __device__ __forceinline__ void
-crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words, int32_t kind,
+crn_ranklet_add_narrow(const crn_ranklet_tiling &tiling, int32_t half, int32_t words, int32_t kind,
                        int32_t v, int32_t column)
 {
     const uint32_t what = crn_ranklet_change<KIND>(kind, v);
     const int32_t most = half - static_cast<int32_t>(threadIdx.x % 32);
     int32_t x = column - static_cast<int32_t>(threadIdx.x % 32);
-    int32_t at = x * plan.stride + crn_ranklet_word<KIND>(v);
+    int32_t at = x * tiling.stride + crn_ranklet_word<KIND>(v);
     if (half <= 32) {
         if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) && most > 0)
             atomicAdd(&crn_ranklet_shared[at], what);
@@ -317,12 +318,12 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
     }
     if (half % 32 == 0 && column >= half - 1 && column < words) { /* the whole quarter */
 #pragma unroll 4
-        for (int32_t i = 0; i < half; i += 32, at -= 32 * plan.stride)
+        for (int32_t i = 0; i < half; i += 32, at -= 32 * tiling.stride)
             atomicAdd(&crn_ranklet_shared[at], what);
         return;
     }
 #pragma unroll 1
-    for (int32_t i = 0; i < half; i += 32, x -= 32, at -= 32 * plan.stride)
+    for (int32_t i = 0; i < half; i += 32, x -= 32, at -= 32 * tiling.stride)
         if (static_cast<uint32_t>(x) < static_cast<uint32_t>(words) && i < most)
             atomicAdd(&crn_ranklet_shared[at], what);
 }
@@ -330,11 +331,11 @@ crn_ranklet_add_narrow(const crn_ranklet_plan &plan, int32_t half, int32_t words
 /* Quarters of up to 16 columns: several pixels at once. Values of other blocks go to the spare word
  * after the position's others. */
 template <typename Code, int KIND>
-static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_add_few(const crn_ranklet_tiling &tiling,
                                            const crn_ranklet_tile<Code> &t, int32_t half)
 {
-    const int32_t shift = plan.lanes_shift, words = t.columns + half;
-    const int32_t i = threadIdx.x & ((1 << shift) - 1), step = plan.warps * 32 >> shift;
+    const int32_t shift = tiling.threads_shift, words = t.columns + half;
+    const int32_t i = threadIdx.x & ((1 << shift) - 1), step = tiling.warps * 32 >> shift;
     if (i >= half)
         return;
 #pragma unroll 1
@@ -342,12 +343,12 @@ static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
         const int32_t x = column - i;
         if (static_cast<uint32_t>(x) >= static_cast<uint32_t>(words))
             continue;
-        uint32_t *counts = crn_ranklet_shared + x * plan.stride;
+        uint32_t *counts = crn_ranklet_shared + x * tiling.stride;
 #pragma unroll
         for (int32_t kind = 0; kind < 3; kind++) {
-            uint32_t v = static_cast<uint32_t>(t.line[kind * plan.across + column]) -
+            uint32_t v = static_cast<uint32_t>(t.line[kind * tiling.across + column]) -
                          static_cast<uint32_t>(t.first);
-            v = min(v, static_cast<uint32_t>(plan.bins));
+            v = min(v, static_cast<uint32_t>(tiling.bins));
             atomicAdd(counts + crn_ranklet_word<KIND>(static_cast<int32_t>(v)),
                       crn_ranklet_change<KIND>(kind, static_cast<int32_t>(v)));
         }
@@ -355,56 +356,56 @@ static __device__ void crn_ranklet_add_few(const crn_ranklet_plan &plan,
 }
 
 template <typename Code, int KIND>
-static __device__ void crn_ranklet_add_many(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_add_many(const crn_ranklet_tiling &tiling,
                                             const crn_ranklet_tile<Code> &t, int32_t half)
 {
     const int32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int32_t across = (t.pixels + 31) / 32;
-    const bool is_even = half % 32 == 0 && plan.segment_shift == 5;
+    const bool is_even = half % 32 == 0 && tiling.segment_shift == 5;
     int32_t words = t.columns + half;
     if (KIND == CRN_RANKLET_WIDE) /* so that the last segment counts as a whole, too */
-        words = min((words + 31) / 32 * 32, plan.across);
+        words = min((words + 31) / 32 * 32, tiling.across);
 #pragma unroll 1
-    for (int32_t i = warp; i < 3 * across; i += plan.warps) {
+    for (int32_t i = warp; i < 3 * across; i += tiling.warps) {
         const int32_t kind = (i >= across) + (i >= 2 * across), first = (i - kind * across) * 32;
-        const Code *line = t.line + kind * plan.across + first;
+        const Code *line = t.line + kind * tiling.across + first;
         int32_t v = first + lane < t.pixels ? static_cast<int32_t>(line[lane]) - t.first : -1;
-        uint32_t left = __ballot_sync(CRN_RANKLET_ALL,
-                                      static_cast<uint32_t>(v) < static_cast<uint32_t>(plan.bins));
+        uint32_t left = __ballot_sync(CRN_RANKLET_ALL, static_cast<uint32_t>(v) <
+                                                           static_cast<uint32_t>(tiling.bins));
 #pragma unroll 1
         while (left) {
             const int32_t k = 31 - __clz(static_cast<int32_t>(left));
             left ^= 1u << k;
             v = static_cast<int32_t>(line[k]) - t.first;
             if (KIND != CRN_RANKLET_WIDE)
-                crn_ranklet_add_narrow<KIND>(plan, half, words, kind, v, first + k);
+                crn_ranklet_add_narrow<KIND>(tiling, half, words, kind, v, first + k);
             else if (is_even)
-                crn_ranklet_add_even(plan, t.bases, half, words, kind, v, first + k);
+                crn_ranklet_add_even(tiling, t.bases, half, words, kind, v, first + k);
             else
-                crn_ranklet_add_wide(plan, t.bases, half, words, kind, v, first + k);
+                crn_ranklet_add_wide(tiling, t.bases, half, words, kind, v, first + k);
         }
     }
 }
 
 /* Updates the number of pixels below each group's values. */
 template <typename Code>
-static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
+static __device__ void crn_ranklet_advance_below(const crn_ranklet_tiling &tiling,
                                                  const crn_ranklet_tile<Code> &t)
 {
-    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << plan.part_shift;
-    const int32_t start = t.first + t.group * plan.group_bins;
-    const int32_t to = min(from + (1 << plan.part_shift), t.pixels + 1);
+    const int32_t lane = threadIdx.x % 32, from = t.thread / 32 << tiling.part_shift;
+    const int32_t start = t.first + t.group * tiling.group_bins;
+    const int32_t to = min(from + (1 << tiling.part_shift), t.pixels + 1);
     const uint32_t left = (1u << lane) - 1;
-    int32_t *below = crn_ranklet_ints(t.below + t.group * plan.across);
+    int32_t *below = crn_ranklet_ints(t.below + t.group * tiling.across);
     int32_t carry = 0;
     for (int32_t x = from + lane; x - lane < to; x += 32) {
-        bool comes = false, goes = false;
+        bool enters = false, leaves = false;
         if (x < t.pixels) {
-            goes = static_cast<int32_t>(t.line[x]) < start;
-            comes = static_cast<int32_t>(t.line[2 * plan.across + x]) < start;
+            leaves = static_cast<int32_t>(t.line[x]) < start;
+            enters = static_cast<int32_t>(t.line[2 * tiling.across + x]) < start;
         }
-        uint32_t more = __ballot_sync(CRN_RANKLET_ALL, comes);
-        uint32_t less = __ballot_sync(CRN_RANKLET_ALL, goes);
+        uint32_t more = __ballot_sync(CRN_RANKLET_ALL, enters);
+        uint32_t less = __ballot_sync(CRN_RANKLET_ALL, leaves);
         below[x] += carry + __popc(more & left) - __popc(less & left);
         carry += __popc(more) - __popc(less);
     }
@@ -415,15 +416,15 @@ static __device__ void crn_ranklet_advance_below(const crn_ranklet_plan &plan,
 /* Reads the pixels that enter and leave between row y and the next. */
 template <typename Code>
 static __device__ void crn_ranklet_read_line(const crn_ranklet_job &job,
-                                             const crn_ranklet_plan &plan,
+                                             const crn_ranklet_tiling &tiling,
                                              const crn_ranklet_tile<Code> &t, int32_t y)
 {
     const Code *codes = t.codes + y * job.code_row;
     const ptrdiff_t half = job.height / 2 * job.code_row;
-    for (int32_t x = threadIdx.x; x < t.pixels; x += plan.warps * 32)
+    for (int32_t x = threadIdx.x; x < t.pixels; x += tiling.warps * 32)
 #pragma unroll
         for (int32_t kind = 0; kind < 3; kind++)
-            t.line[kind * plan.across + x] = codes[kind * half + x];
+            t.line[kind * tiling.across + x] = codes[kind * half + x];
 }
 
 #endif
