@@ -1,5 +1,5 @@
 /* The diamond-square: the entry. Splits a field into tiles and launches (diamond_square.cuh). */
-#include "gpu/diamond_square/internal.cuh"
+#include "gpu/diamond_square/diamond_square.cuh"
 
 /* Bounds on a tile's rows: fewer share less of the common work, more need more shared memory. A
  * tile's overhead is about PAIRS_BESIDES rows. */
@@ -41,7 +41,7 @@ static crn_diamond_square_job job_of(const crn_diamond_square_params *params, co
 }
 
 /* Amplitudes fall from level to level, so the last level decides. */
-static crn_gpu_diamond_square_variant way_of(const crn_diamond_square_job *job)
+static crn_gpu_diamond_square_variant variant_of(const crn_diamond_square_job *job)
 {
     if (job->scale[job->exponent - 1] < 0x1p-95f || job->step != 1)
         return CRN_DIAMOND_SQUARE_ANY;
@@ -50,7 +50,7 @@ static crn_gpu_diamond_square_variant way_of(const crn_diamond_square_job *job)
 
 /* Chooses the tile height that leaves few multiprocessors idle at the end. Returns true if all
  * tiles are resident at once. */
-static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant way,
+static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant variant,
                       crn_diamond_square_job *job)
 {
     /* A thread's word may begin 7 bytes before its points; its last bytes
@@ -65,7 +65,7 @@ static bool set_tiles(const crn_context *context, crn_gpu_diamond_square_variant
     int64_t best = INT64_MAX, best_waves = 0;
     for (job->pairs = PAIRS_MIN; job->pairs <= CRN_DIAMOND_SQUARE_PAIRS_MAX; job->pairs++) {
         int64_t at_once = (int64_t)crn_gpu_limits_of(context)->multiprocessors *
-                          crn_diamond_square_tiles_at_once(context, way, job);
+                          crn_diamond_square_tiles_at_once(context, variant, job);
         int64_t tiles = (int64_t)job->tiles_across * crn_gpu_blocks(pairs, job->pairs);
         int64_t waves = (tiles + at_once - 1) / at_once;
         int64_t cost = waves * (job->pairs + PAIRS_BESIDES);
@@ -104,8 +104,8 @@ static int make(crn_context *context, const crn_diamond_square_params *params, c
     crn_diamond_square_job job = job_of(params, out);
     if (params->exponent < 3)
         return crn_diamond_square_launch_small(context, &job);
-    crn_gpu_diamond_square_variant way = way_of(&job);
-    bool at_once = set_tiles(context, way, &job);
+    crn_gpu_diamond_square_variant variant = variant_of(&job);
+    bool at_once = set_tiles(context, variant, &job);
     if (!at_once && params->exponent >= EXPONENT_FROM) {
         crn_diamond_square_params before = *params;
         crn_image from;
@@ -123,7 +123,7 @@ static int make(crn_context *context, const crn_diamond_square_params *params, c
         job.from_width = from.width;
         job.from_stride = (int32_t)from.row_stride;
     }
-    return crn_diamond_square_launch(context, way, &job);
+    return crn_diamond_square_launch(context, variant, &job);
 }
 
 int crn_diamond_square_cuda(crn_context *context, const crn_diamond_square_params *params,

@@ -1,10 +1,10 @@
 /* The diamond-square's last level, and its stores to the image (diamond_square.cuh). */
 #include "gpu/diamond_square/coarse.cuh"
 
-#define WARP    CRN_DIAMOND_SQUARE_WARP
-#define WARPS   (CRN_DIAMOND_SQUARE_THREADS / WARP)
-#define LANES   0xffffffffu
-#define COLUMNS (8 * WARP) /* of the field, that a warp makes of two rows */
+#define WARP      CRN_DIAMOND_SQUARE_WARP
+#define WARPS     (CRN_DIAMOND_SQUARE_THREADS / WARP)
+#define FULL_WARP 0xffffffffu
+#define COLUMNS   (8 * WARP) /* of the field, that a warp makes of two rows */
 
 /* Tiles that shall fit into a multiprocessor's registers. */
 #define TILES_AT_ONCE 3
@@ -60,8 +60,8 @@ static __device__ __forceinline__ void put_bytes(const crn_diamond_square_job &j
 {
     uint32_t low = bytes_of(row[0], row[1], row[2], row[3]);
     uint32_t high = bytes_of(row[4], row[5], row[6], row[7]);
-    uint32_t low_before = __shfl_up_sync(LANES, low, 1),
-             high_before = __shfl_up_sync(LANES, high, 1);
+    uint32_t low_before = __shfl_up_sync(FULL_WARP, low, 1),
+             high_before = __shfl_up_sync(FULL_WARP, high, 1);
     uint32_t early = (uint32_t)(uintptr_t)to & 7, bits = 8 * early;
     bool is_half = early >= 4;
     uint32_t a = is_half ? low_before : high_before, b = is_half ? high_before : low;
@@ -102,15 +102,15 @@ static __device__ __forceinline__ void put_floats(const crn_diamond_square_job &
 }
 
 /* Stores `row` of the rectangle, unless outside; `to` is where its points would lie. */
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job, const strip &s,
                                                int32_t row, char *to, const float (&values)[8])
 {
     if ((uint32_t)row >= (uint32_t)job.height)
         return;
-    if (WAY == CRN_DIAMOND_SQUARE_BYTES) {
+    if (VARIANT == CRN_DIAMOND_SQUARE_BYTES) {
         put_bytes(job, s, reinterpret_cast<uint8_t *>(to), values);
-    } else if (WAY == CRN_DIAMOND_SQUARE_FLOATS) {
+    } else if (VARIANT == CRN_DIAMOND_SQUARE_FLOATS) {
         put_floats(job, s, reinterpret_cast<float *>(to), values);
     } else {
 #pragma unroll
@@ -123,41 +123,41 @@ static __device__ __forceinline__ void put_row(const crn_diamond_square_job &job
 /* --- the last level --- */
 
 /* Row a of grid `level`: the thread's points, and the next thread's first. */
-static __device__ __forceinline__ void load_points(const strip &s, int32_t place, float (&to)[5])
+static __device__ __forceinline__ void load_points(const strip &s, int32_t offset, float (&to)[5])
 {
-    const float *row = crn_diamond_square_shared(place);
+    const float *row = crn_diamond_square_shared(offset);
     float4 four = *reinterpret_cast<const float4 *>(row);
     to[0] = four.x;
     to[1] = four.y;
     to[2] = four.z;
     to[3] = four.w;
-    to[4] = __shfl_down_sync(LANES, four.x, 1);
+    to[4] = __shfl_down_sync(FULL_WARP, four.x, 1);
     if (s.lane == WARP - 1)
         to[4] = row[4];
 }
 
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void noises(const crn_diamond_square_job &job, const strip &s,
                                               const crn_diamond_square_column &column, int32_t j,
                                               float (&noise)[4])
 {
-    crn_diamond_square_group_noise<WAY>(job.keys, crn_diamond_square_row_of(job.keys, s.level, j),
-                                        column, s.scale, noise);
+    crn_diamond_square_group_noise<VARIANT>(
+        job.keys, crn_diamond_square_row_of(job.keys, s.level, j), column, s.scale, noise);
 }
 
 /* Turns noise into diamonds. */
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void add_diamonds(const float (&above)[5],
                                                     const float (&below)[5], float (&noise)[4])
 {
 #pragma unroll
     for (int e = 0; e < 4; e++)
-        noise[e] = crn_diamond_square_mean<WAY>(
+        noise[e] = crn_diamond_square_mean<VARIANT>(
             ((above[e] + above[e + 1]) + below[e]) + below[e + 1], false, noise[e]);
 }
 
 /* Row 2a of the field. */
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void even_row(bool is_border, const float (&points)[5],
                                                 const float (&up)[4], const float (&down)[4],
                                                 const float (&noise)[4], float (&row)[8])
@@ -166,30 +166,30 @@ static __device__ __forceinline__ void even_row(bool is_border, const float (&po
     for (int e = 0; e < 4; e++) {
         float sum = ((up[e] + points[e]) + points[e + 1]) + down[e];
         row[2 * e] = points[e];
-        row[2 * e + 1] = crn_diamond_square_mean<WAY>(sum, is_border, noise[e]);
+        row[2 * e + 1] = crn_diamond_square_mean<VARIANT>(sum, is_border, noise[e]);
     }
 }
 
 /* Row 2a + 1. */
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void odd_row(const strip &s, const float (&above)[5],
                                                const float (&below)[5], const float (&diamonds)[4],
                                                const float (&noise)[4], float (&row)[8])
 {
-    float left = __shfl_up_sync(LANES, diamonds[3], 1);
-    left = s.is_left ? CRN_DIAMOND_SQUARE_NOTHING : left;
+    float left = __shfl_up_sync(FULL_WARP, diamonds[3], 1);
+    left = s.is_left ? CRN_DIAMOND_SQUARE_NEUTRAL : left;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        float right = e == 0 && s.is_right ? CRN_DIAMOND_SQUARE_NOTHING : diamonds[e];
+        float right = e == 0 && s.is_right ? CRN_DIAMOND_SQUARE_NEUTRAL : diamonds[e];
         float sum = ((above[e] + left) + right) + below[e];
         row[2 * e] =
-            crn_diamond_square_mean<WAY>(sum, e == 0 && (s.is_left || s.is_right), noise[e]);
+            crn_diamond_square_mean<VARIANT>(sum, e == 0 && (s.is_left || s.is_right), noise[e]);
         row[2 * e + 1] = diamonds[e];
         left = diamonds[e];
     }
 }
 
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &job, int32_t group,
                                                  int32_t stages)
 {
@@ -197,7 +197,7 @@ static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &j
     s.lane = (int32_t)threadIdx.x % WARP;
     s.group = group + s.lane;
     s.level = job.exponent - 1;
-    s.scale = crn_diamond_square_scale<WAY>(job, s.level);
+    s.scale = crn_diamond_square_scale<VARIANT>(job, s.level);
     s.diamond_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_DIAMOND, s.group);
     s.square_column = crn_diamond_square_column_of(job.keys, s.level, CRN_PHASE_SQUARE, s.group);
     s.is_left = s.group == 0;
@@ -209,42 +209,42 @@ static __device__ __forceinline__ strip strip_of(const crn_diamond_square_job &j
 }
 
 /* Makes rows 2a and 2a + 1 for a from `a` to `end` - 1; the points begin at offset
- * `place` (row a - 1). */
-template <crn_gpu_diamond_square_variant WAY>
+ * `offset` (row a - 1). */
+template <crn_gpu_diamond_square_variant VARIANT>
 static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &job, const strip &s,
-                                                 int32_t a, int32_t end, int32_t place)
+                                                 int32_t a, int32_t end, int32_t offset)
 {
     const int32_t last = 1 << s.level;
-    const ptrdiff_t stride = job.row_stride * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+    const ptrdiff_t stride = job.row_stride * (VARIANT == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
     char *to = static_cast<char *>(job.data) + (2 * a - job.y) * stride +
-               s.column * (WAY == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
+               s.column * (VARIANT == CRN_DIAMOND_SQUARE_FLOATS ? 4 : 1);
     float here[5], up[4], row[8];
-    load_points(s, place + CRN_DIAMOND_SQUARE_PITCH0, here);
+    load_points(s, offset + CRN_DIAMOND_SQUARE_PITCH0, here);
     {
         float above[5];
-        load_points(s, a > 0 ? place : place + CRN_DIAMOND_SQUARE_PITCH0, above);
-        noises<WAY>(job, s, s.diamond_column, a - 1, up);
-        add_diamonds<WAY>(above, here, up);
+        load_points(s, a > 0 ? offset : offset + CRN_DIAMOND_SQUARE_PITCH0, above);
+        noises<VARIANT>(job, s, s.diamond_column, a - 1, up);
+        add_diamonds<VARIANT>(above, here, up);
     }
 #pragma unroll
     for (int e = 0; e < 4; e++)
-        up[e] = a > 0 ? up[e] : CRN_DIAMOND_SQUARE_NOTHING;
-    place += 2 * CRN_DIAMOND_SQUARE_PITCH0;
+        up[e] = a > 0 ? up[e] : CRN_DIAMOND_SQUARE_NEUTRAL;
+    offset += 2 * CRN_DIAMOND_SQUARE_PITCH0;
     int32_t rows = min(end, last);
 #pragma unroll 1
-    for (; a < rows; a++, place += CRN_DIAMOND_SQUARE_PITCH0) {
+    for (; a < rows; a++, offset += CRN_DIAMOND_SQUARE_PITCH0) {
         /* The three groups of noise are independent of each other and of the
          * points: they overlap. */
-        float below[5], down[4], between[4], beside[4];
-        noises<WAY>(job, s, s.diamond_column, a, down);
-        noises<WAY>(job, s, s.square_column, 2 * a, between);
-        noises<WAY>(job, s, s.square_column, 2 * a + 1, beside);
-        load_points(s, place, below);
-        add_diamonds<WAY>(here, below, down);
-        even_row<WAY>(a == 0, here, up, down, between, row);
-        put_row<WAY>(job, s, 2 * a - job.y, to, row);
-        odd_row<WAY>(s, here, below, down, beside, row);
-        put_row<WAY>(job, s, 2 * a + 1 - job.y, to + stride, row);
+        float below[5], down[4], even_noise[4], odd_noise[4];
+        noises<VARIANT>(job, s, s.diamond_column, a, down);
+        noises<VARIANT>(job, s, s.square_column, 2 * a, even_noise);
+        noises<VARIANT>(job, s, s.square_column, 2 * a + 1, odd_noise);
+        load_points(s, offset, below);
+        add_diamonds<VARIANT>(here, below, down);
+        even_row<VARIANT>(a == 0, here, up, down, even_noise, row);
+        put_row<VARIANT>(job, s, 2 * a - job.y, to, row);
+        odd_row<VARIANT>(s, here, below, down, odd_noise, row);
+        put_row<VARIANT>(job, s, 2 * a + 1 - job.y, to + stride, row);
         to += 2 * stride;
 #pragma unroll
         for (int e = 0; e < 4; e++)
@@ -254,12 +254,12 @@ static __device__ __forceinline__ void walk_down(const crn_diamond_square_job &j
             here[e] = below[e];
     }
     if (a < end) {
-        float between[4];
-        const float down[4] = {CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING,
-                               CRN_DIAMOND_SQUARE_NOTHING, CRN_DIAMOND_SQUARE_NOTHING};
-        noises<WAY>(job, s, s.square_column, 2 * a, between);
-        even_row<WAY>(true, here, up, down, between, row);
-        put_row<WAY>(job, s, 2 * a - job.y, to, row);
+        float even_noise[4];
+        const float down[4] = {CRN_DIAMOND_SQUARE_NEUTRAL, CRN_DIAMOND_SQUARE_NEUTRAL,
+                               CRN_DIAMOND_SQUARE_NEUTRAL, CRN_DIAMOND_SQUARE_NEUTRAL};
+        noises<VARIANT>(job, s, s.square_column, 2 * a, even_noise);
+        even_row<VARIANT>(true, here, up, down, even_noise, row);
+        put_row<VARIANT>(job, s, 2 * a - job.y, to, row);
     }
 }
 
@@ -281,7 +281,7 @@ static __host__ __device__ inline int32_t floats_of(const crn_diamond_square_job
            (job.from ? 0 : crn_diamond_square_chain_floats(job.exponent - 1));
 }
 
-template <crn_gpu_diamond_square_variant WAY>
+template <crn_gpu_diamond_square_variant VARIANT>
 static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ONCE)
     tile_kernel(const __grid_constant__ crn_diamond_square_job job)
 {
@@ -295,16 +295,16 @@ static __global__ void __launch_bounds__(CRN_DIAMOND_SQUARE_THREADS, TILES_AT_ON
     tile.y0 = first - 1;
     tile.y1 = first + job.pairs;
     tile.grid = job.exponent - 1;
-    crn_diamond_square_coarse<WAY>(job, tile);
+    crn_diamond_square_coarse<VARIANT>(job, tile);
 
-    strip s = strip_of<WAY>(job, group, floats_of(job));
+    strip s = strip_of<VARIANT>(job, group, floats_of(job));
     int32_t warp = (int32_t)threadIdx.x / WARP;
     int32_t last = min(first + job.pairs - 1, (job.y + job.height - 1) / 2) + 1;
     int32_t a = first + job.pairs * warp / WARPS;
     int32_t end = min(first + job.pairs * (warp + 1) / WARPS, last);
     if (a < end)
-        walk_down<WAY>(job, s, a, end,
-                       tile.finest + (a - first) * CRN_DIAMOND_SQUARE_PITCH0 + 4 * s.lane);
+        walk_down<VARIANT>(job, s, a, end,
+                           tile.finest + (a - first) * CRN_DIAMOND_SQUARE_PITCH0 + 4 * s.lane);
 }
 
 /* A field so small that a tile's coarse part computes it whole. */
@@ -325,26 +325,26 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- launches --- */
 
-static size_t bytes_of(crn_gpu_diamond_square_variant way, const crn_diamond_square_job *job)
+static size_t bytes_of(crn_gpu_diamond_square_variant variant, const crn_diamond_square_job *job)
 {
-    int32_t stages = way == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
+    int32_t stages = variant == CRN_DIAMOND_SQUARE_FLOATS ? WARPS * COLUMNS : 0;
     return (size_t)(stages + floats_of(*job)) * sizeof(float);
 }
 
 typedef void kernel_fn(crn_diamond_square_job job);
 
-static kernel_fn *kernel_of(crn_gpu_diamond_square_variant way)
+static kernel_fn *kernel_of(crn_gpu_diamond_square_variant variant)
 {
-    return way == CRN_DIAMOND_SQUARE_BYTES    ? tile_kernel<CRN_DIAMOND_SQUARE_BYTES>
-           : way == CRN_DIAMOND_SQUARE_FLOATS ? tile_kernel<CRN_DIAMOND_SQUARE_FLOATS>
-                                              : tile_kernel<CRN_DIAMOND_SQUARE_ANY>;
+    return variant == CRN_DIAMOND_SQUARE_BYTES    ? tile_kernel<CRN_DIAMOND_SQUARE_BYTES>
+           : variant == CRN_DIAMOND_SQUARE_FLOATS ? tile_kernel<CRN_DIAMOND_SQUARE_FLOATS>
+                                                  : tile_kernel<CRN_DIAMOND_SQUARE_ANY>;
 }
 
-int crn_diamond_square_launch(crn_context *context, crn_gpu_diamond_square_variant way,
+int crn_diamond_square_launch(crn_context *context, crn_gpu_diamond_square_variant variant,
                               const crn_diamond_square_job *job)
 {
-    return crn_gpu_launch_kernel(context, kernel_of(way), dim3((unsigned)job->tiles),
-                                 CRN_DIAMOND_SQUARE_THREADS, bytes_of(way, job), *job);
+    return crn_gpu_launch_kernel(context, kernel_of(variant), dim3((unsigned)job->tiles),
+                                 CRN_DIAMOND_SQUARE_THREADS, bytes_of(variant, job), *job);
 }
 
 int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_square_job *job)
@@ -354,10 +354,10 @@ int crn_diamond_square_launch_small(crn_context *context, const crn_diamond_squa
 }
 
 int32_t crn_diamond_square_tiles_at_once(const crn_context *context,
-                                         crn_gpu_diamond_square_variant way,
+                                         crn_gpu_diamond_square_variant variant,
                                          const crn_diamond_square_job *job)
 {
     const crn_gpu_limits *limits = crn_gpu_limits_of(context);
-    int32_t fit = (int32_t)(limits->shared_bytes / (bytes_of(way, job) + 1024));
+    int32_t fit = (int32_t)(limits->shared_bytes / (bytes_of(variant, job) + 1024));
     return fit < 1 ? 1 : fit > TILES_AT_ONCE ? TILES_AT_ONCE : fit;
 }
