@@ -5,12 +5,12 @@
 #include "gpu/haar/haar.cuh"
 
 /* How a block can be read and written. */
-typedef enum crn_haar_reach {
+typedef enum crn_haar_access {
     CRN_HAAR_ROWS,  /* wholly inside the image; rows are read and written 16 bytes (u8: 8) at a
                        time */
     CRN_HAAR_WHOLE, /* wholly inside the image */
     CRN_HAAR_EDGE,  /* partly inside */
-} crn_haar_reach;
+} crn_haar_access;
 
 /* Where a block's values that are 2^K apart are read or written: a quadrant of
  * level K, or the pixels. */
@@ -102,14 +102,14 @@ static __device__ __forceinline__ void crn_haar_store_row(float *to, const float
 /* --- values of a block, 2^K apart, starting at (oy, ox) --- */
 
 /* Values outside the window become 0. */
-template <int K, crn_haar_reach REACH, int N, int VEC, typename T>
+template <int K, crn_haar_access ACCESS, int N, int VEC, typename T>
 static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], int oy, int ox,
                                                      const T *from, const crn_haar_window &window,
                                                      bool unit)
 {
     constexpr int COUNT = N >> K;
     from += window.at;
-    if constexpr (REACH == CRN_HAAR_ROWS) {
+    if constexpr (ACCESS == CRN_HAAR_ROWS) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             float row[COUNT];
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], 
 #pragma unroll
             for (int j = 0; j < COUNT; j++) {
                 float(&to)[VEC] = block[oy + (i << K)][ox + (j << K)];
-                if (REACH != CRN_HAAR_EDGE || (i < window.rows && j < window.columns)) {
+                if (ACCESS != CRN_HAAR_EDGE || (i < window.rows && j < window.columns)) {
                     const T *element = from + i * window.row_stride + j * window.step;
                     if (VEC == 1)
                         to[0] = crn_haar_element(element, unit);
@@ -139,14 +139,14 @@ static __device__ __forceinline__ void crn_haar_load(float (&block)[N][N][VEC], 
     }
 }
 
-template <int K, crn_haar_reach REACH, int N, int VEC>
+template <int K, crn_haar_access ACCESS, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N][VEC], int oy,
                                                       int ox, float *to,
                                                       const crn_haar_window &window)
 {
     constexpr int COUNT = N >> K;
     to += window.at;
-    if constexpr (REACH == CRN_HAAR_ROWS) {
+    if constexpr (ACCESS == CRN_HAAR_ROWS) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             float row[COUNT];
@@ -160,7 +160,7 @@ static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N]
         for (int i = 0; i < COUNT; i++)
 #pragma unroll
             for (int j = 0; j < COUNT; j++)
-                if (REACH != CRN_HAAR_EDGE || (i < window.rows && j < window.columns))
+                if (ACCESS != CRN_HAAR_EDGE || (i < window.rows && j < window.columns))
                     crn_haar_store_row(to + i * window.row_stride + j * window.step,
                                        block[oy + (i << K)][ox + (j << K)]);
     }
@@ -169,8 +169,8 @@ static __device__ __forceinline__ void crn_haar_store(const float (&block)[N][N]
 /* --- levels --- */
 
 /* From level K to level K + 1. high, wide: extent of level K from the block's first value on. With
- * SOFTEN the differences are soft-thresholded, and those that do not exist become 0. */
-template <int K, crn_haar_reach REACH, bool SOFTEN, int N, int VEC>
+ * THRESHOLD the differences are soft-thresholded, and those that do not exist become 0. */
+template <int K, crn_haar_access ACCESS, bool THRESHOLD, int N, int VEC>
 static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC], int32_t high,
                                                         int32_t wide, float threshold)
 {
@@ -179,22 +179,22 @@ static __device__ __forceinline__ void crn_haar_forward(float (&block)[N][N][VEC
     for (int y = 0; y < N; y += 2 * S)
 #pragma unroll
         for (int x = 0; x < N; x += 2 * S) {
-            bool below = REACH != CRN_HAAR_EDGE || (y >> K) + 1 < high;
-            bool beside = REACH != CRN_HAAR_EDGE || (x >> K) + 1 < wide;
+            bool has_below = ACCESS != CRN_HAAR_EDGE || (y >> K) + 1 < high;
+            bool has_right = ACCESS != CRN_HAAR_EDGE || (x >> K) + 1 < wide;
 #pragma unroll
             for (int v = 0; v < VEC; v++) {
                 float &a = block[y][x][v], &b = block[y][x + S][v];
                 float &c = block[y + S][x][v], &d = block[y + S][x + S][v];
-                if (REACH == CRN_HAAR_EDGE) {
-                    b = beside ? b : a;
-                    c = below ? c : a;
-                    d = below ? (beside ? d : c) : b;
+                if (ACCESS == CRN_HAAR_EDGE) {
+                    b = has_right ? b : a;
+                    c = has_below ? c : a;
+                    d = has_below ? (has_right ? d : c) : b;
                 }
                 crn_haar_sums(a, b, c, d);
-                if (SOFTEN) {
-                    b = beside ? crn_haar_soft_threshold(b, threshold) : 0;
-                    c = below ? crn_haar_soft_threshold(c, threshold) : 0;
-                    d = below && beside ? crn_haar_soft_threshold(d, threshold) : 0;
+                if (THRESHOLD) {
+                    b = has_right ? crn_haar_soft_threshold(b, threshold) : 0;
+                    c = has_below ? crn_haar_soft_threshold(c, threshold) : 0;
+                    d = has_below && has_right ? crn_haar_soft_threshold(d, threshold) : 0;
                 }
             }
         }

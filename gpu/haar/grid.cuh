@@ -21,8 +21,8 @@ typedef struct crn_haar_channels {
 /* A square of 2 x 2 values of the grid, at level `first` + j. */
 typedef struct crn_haar_square {
     float *a, *b, *c, *d;
-    int32_t y, x, channel; /* of its average, on the whole of the next level */
-    bool below, beside;    /* has it a second row, a second column? */
+    int32_t y, x, channel;     /* of its average, on the whole of the next level */
+    bool has_below, has_right; /* it has a second row, a second column */
 } crn_haar_square;
 
 static __device__ __forceinline__ int32_t crn_haar_squares(const crn_haar_grid &grid, int32_t j)
@@ -47,16 +47,16 @@ static __device__ __forceinline__ bool crn_haar_square_of(const crn_gpu_haar_job
     ret->b = ret->a + right;
     ret->c = ret->a + down;
     ret->d = ret->c + right;
-    ret->below = y + 1 < high;
-    ret->beside = x + 1 < wide_all;
+    ret->has_below = y + 1 < high;
+    ret->has_right = x + 1 < wide_all;
     ret->y = y >> 1;
     ret->x = x >> 1;
     return y < high && x < wide_all;
 }
 
 /* Offset of the square's average in its quadrant of the next level. */
-static __device__ __forceinline__ ptrdiff_t crn_haar_place(const crn_haar_channels &channels,
-                                                           const crn_haar_square &square)
+static __device__ __forceinline__ ptrdiff_t crn_haar_offset(const crn_haar_channels &channels,
+                                                            const crn_haar_square &square)
 {
     return square.y * channels.row_stride + square.x * channels.step +
            square.channel * channels.stride;
@@ -66,28 +66,37 @@ static __device__ __forceinline__ ptrdiff_t crn_haar_place(const crn_haar_channe
 static __device__ __forceinline__ void crn_haar_read(const crn_haar_square &square, float (&q)[4])
 {
     q[0] = *square.a;
-    q[1] = square.beside ? *square.b : q[0];
-    q[2] = square.below ? *square.c : q[0];
-    q[3] = square.below ? (square.beside ? *square.d : q[2]) : q[1];
+    q[1] = square.has_right ? *square.b : q[0];
+    q[2] = square.has_below ? *square.c : q[0];
+    q[3] = square.has_below ? (square.has_right ? *square.d : q[2]) : q[1];
 }
 
-/* One level forward: averages stay in the grid, `keep` gets (square, its sums)
- * for the differences. */
-template <typename KEEP>
+/* Calls `work` for each of the thread's squares. */
+template <typename WORK>
 static __device__ __forceinline__ void
-crn_haar_grid_down(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j, KEEP keep)
+crn_haar_for_squares(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j, WORK work)
 {
     int32_t count = crn_haar_squares(grid, j);
     for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
         crn_haar_square square;
-        if (!crn_haar_square_of(job, grid, j, i, &square))
-            continue;
+        if (crn_haar_square_of(job, grid, j, i, &square))
+            work(square);
+    }
+}
+
+/* One level forward: averages stay in the grid, `store` gets (square, its sums)
+ * for the differences. */
+template <typename STORE>
+static __device__ __forceinline__ void
+crn_haar_grid_down(const crn_gpu_haar_job &job, const crn_haar_grid &grid, int32_t j, STORE store)
+{
+    crn_haar_for_squares(job, grid, j, [=](const crn_haar_square &square) {
         float q[4];
         crn_haar_read(square, q);
         crn_haar_sums(q[0], q[1], q[2], q[3]);
         *square.a = q[0];
-        keep(square, q);
-    }
+        store(square, q);
+    });
 }
 
 /* Writes the differences to `details`, unless NULL. */
@@ -101,12 +110,12 @@ static __device__ void crn_haar_grid_forward(const crn_gpu_haar_job &job, const 
     crn_haar_grid_down(job, grid, j, [=](const crn_haar_square &square, const float(&q)[4]) {
         if (!details || square.channel >= channels.count)
             return;
-        float *to = details + crn_haar_place(channels, square);
-        if (square.beside)
+        float *to = details + crn_haar_offset(channels, square);
+        if (square.has_right)
             to[right] = q[1];
-        if (square.below)
+        if (square.has_below)
             to[down] = q[2];
-        if (square.below && square.beside)
+        if (square.has_below && square.has_right)
             to[down + right] = q[3];
     });
 }
@@ -117,11 +126,11 @@ static __device__ void crn_haar_grid_soft_threshold(const crn_gpu_haar_job &job,
 {
     float threshold = job.threshold;
     crn_haar_grid_down(job, grid, j, [=](const crn_haar_square &square, const float(&q)[4]) {
-        if (square.beside)
+        if (square.has_right)
             *square.b = crn_haar_soft_threshold(q[1], threshold);
-        if (square.below)
+        if (square.has_below)
             *square.c = crn_haar_soft_threshold(q[2], threshold);
-        if (square.below && square.beside)
+        if (square.has_below && square.has_right)
             *square.d = crn_haar_soft_threshold(q[3], threshold);
     });
 }
@@ -135,32 +144,29 @@ static __device__ void crn_haar_grid_inverse(const crn_gpu_haar_job &job, const 
     int32_t k = grid.first + j + 1;
     ptrdiff_t down = crn_haar_halved(job.height, k) * channels.row_stride;
     ptrdiff_t right = crn_haar_halved(job.width, k) * channels.step;
-    int32_t count = crn_haar_squares(grid, j);
-    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
-        crn_haar_square square;
-        if (!crn_haar_square_of(job, grid, j, i, &square))
-            continue;
+    const bool unit = job.unit;
+    crn_haar_for_squares(job, grid, j, [=](const crn_haar_square &square) {
         float q[4] = {*square.a, 0, 0, 0};
-        bool both = square.below && square.beside;
+        bool both = square.has_below && square.has_right;
         if (!details) {
-            q[1] = square.beside ? *square.b : 0;
-            q[2] = square.below ? *square.c : 0;
+            q[1] = square.has_right ? *square.b : 0;
+            q[2] = square.has_below ? *square.c : 0;
             q[3] = both ? *square.d : 0;
         } else if (square.channel < channels.count) {
-            const T *from = details + crn_haar_place(channels, square);
-            q[1] = square.beside ? crn_haar_element(from + right, job.unit) : 0;
-            q[2] = square.below ? crn_haar_element(from + down, job.unit) : 0;
-            q[3] = both ? crn_haar_element(from + down + right, job.unit) : 0;
+            const T *from = details + crn_haar_offset(channels, square);
+            q[1] = square.has_right ? crn_haar_element(from + right, unit) : 0;
+            q[2] = square.has_below ? crn_haar_element(from + down, unit) : 0;
+            q[3] = both ? crn_haar_element(from + down + right, unit) : 0;
         }
         crn_haar_sums(q[0], q[1], q[2], q[3]);
         *square.a = q[0];
-        if (square.beside)
+        if (square.has_right)
             *square.b = q[1];
-        if (square.below)
+        if (square.has_below)
             *square.c = q[2];
         if (both)
             *square.d = q[3];
-    }
+    });
 }
 
 /* Moves the grid's averages after j levels to or from an image: calls `move` with (float &in the

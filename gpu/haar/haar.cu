@@ -11,7 +11,7 @@ enum { STEPS_MAX = 3 };
 enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
 
 /* Up to so many pixels per plane, one CTA does all remaining levels. */
-#define REST_PIXELS (128 * 128)
+#define TAIL_PIXELS (128 * 128)
 
 /* Threads per multiprocessor below which blocks should be smaller. */
 #define THREADS_BUSY 256
@@ -19,21 +19,21 @@ enum { SLOT_AVERAGES, SLOT_DENOISED = SLOT_AVERAGES + STEPS_MAX - 1 };
 /* Levels of one launch. */
 typedef struct haar_step {
     int32_t height, width, levels;
-    bool rest;
+    bool is_tail;
 } haar_step;
 
 typedef struct gpu_haar_plan {
     crn_context *context;
     const crn_haar_params *params;
     const crn_image *in, *out;
-    int32_t vec, lanes, views;
+    int32_t vec, packs, views;
     bool interleaved;
     haar_step steps[STEPS_MAX];
     int32_t count;
     crn_haar_view averages[STEPS_MAX - 1], denoised[STEPS_MAX - 1]; /* of step i + 1's size */
 } gpu_haar_plan;
 
-static int32_t least(int32_t a, int32_t b)
+static int32_t min_int(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
@@ -50,7 +50,7 @@ static bool has_aligned_rows(const gpu_haar_plan *p, const crn_haar_view *view, 
     ptrdiff_t row = u8 ? 8 : 4;
     return view->step == 1 && is_multiple((ptrdiff_t)(uintptr_t)view->data, u8 ? 8 : 16) &&
            is_multiple(view->row_stride, row) &&
-           (p->lanes == 1 || is_multiple(view->lane_stride, row)) &&
+           (p->packs == 1 || is_multiple(view->pack_stride, row)) &&
            (p->views == 1 || is_multiple(view->view_stride, row));
 }
 
@@ -67,12 +67,12 @@ static int take_view(const gpu_haar_plan *p, int32_t slot, const haar_step *s,
 {
     ptrdiff_t planes = p->in->planes, step = p->interleaved ? planes : 1;
     ptrdiff_t row = ((ptrdiff_t)s->width * step + 3) / 4 * 4;
-    ptrdiff_t lane = p->interleaved ? p->vec : row * s->height;
+    ptrdiff_t pack = p->interleaved ? p->vec : row * s->height;
     ptrdiff_t view_stride = row * s->height * (p->interleaved ? 1 : planes);
     void *memory = crn_context_scratch(p->context, slot, (size_t)view_stride * sizeof(float));
     if (!memory)
         return -ENOMEM;
-    crn_haar_view view = {memory, row, step, lane, view_stride};
+    crn_haar_view view = {memory, row, step, pack, view_stride};
     *ret_view = view;
     return 0;
 }
@@ -107,11 +107,11 @@ static void set_steps(gpu_haar_plan *p)
     p->count = 0;
     do {
         haar_step *s = &p->steps[p->count];
-        bool few = (int64_t)height * width <= REST_PIXELS && p->count > 0;
+        bool few = (int64_t)height * width <= TAIL_PIXELS && p->count > 0;
         s->height = height;
         s->width = width;
-        s->rest = left > levels_max(p) && (few || p->count == STEPS_MAX - 1);
-        s->levels = s->rest ? left : least(left, levels_max(p));
+        s->is_tail = left > levels_max(p) && (few || p->count == STEPS_MAX - 1);
+        s->levels = s->is_tail ? left : min_int(left, levels_max(p));
         height = crn_haar_halved(height, s->levels);
         width = crn_haar_halved(width, s->levels);
         left -= s->levels;
@@ -125,7 +125,7 @@ static int set_plan(gpu_haar_plan *p)
     p->views = crn_context_views(p->context);
     bool fours = has_fours(p->in) && has_fours(p->out) && has_enough(p, 4 * 4 * 4);
     p->vec = fours ? 4 : 1;
-    p->lanes = p->in->planes / p->vec;
+    p->packs = p->in->planes / p->vec;
     set_steps(p);
     for (int32_t i = 0; i + 1 < p->count; i++) {
         int r = take_view(p, SLOT_AVERAGES + i, &p->steps[i + 1], &p->averages[i]);
@@ -145,7 +145,7 @@ static crn_gpu_haar_job job_of(const gpu_haar_plan *p, int32_t i)
     job.height = p->steps[i].height;
     job.width = p->steps[i].width;
     job.levels = p->steps[i].levels;
-    job.lanes = p->lanes;
+    job.packs = p->packs;
     job.views = p->views;
     job.threshold = p->params->threshold;
     job.unit = p->params->unit;
@@ -164,62 +164,62 @@ static bool has_aligned_blocks(const gpu_haar_plan *p, crn_haar_direction direct
     if (job->averages.data && job->levels <= side_log2)
         aligned &= has_aligned_rows(p, &job->averages, u8 && !job->averages_are_floats);
     for (int32_t k = 1; k <= side_log2 && k <= job->levels && job->details.data; k++)
-        aligned &= is_multiple(crn_haar_halved(job->width, k), least(4, 1 << side_log2 >> k));
+        aligned &= is_multiple(crn_haar_halved(job->width, k), min_int(4, 1 << side_log2 >> k));
     return aligned;
 }
 
 /* Chooses the CTA's blocks: as many as its levels need, wide rather than high, and no
  * wider than the image. */
-static void set_shape(const gpu_haar_plan *p, crn_haar_lane lane, crn_gpu_haar_job *job)
+static void set_shape(const gpu_haar_plan *p, crn_haar_block_kind kind, crn_gpu_haar_job *job)
 {
-    const int32_t side_log2 = lane == CRN_HAAR_SINGLE ? 3 : 2;
+    const int32_t side_log2 = kind == CRN_HAAR_SINGLE ? 3 : 2;
     int32_t needed = job->levels > side_log2 ? job->levels - side_log2 : 0;
-    int32_t most = lane == CRN_HAAR_FOUR ? 4 : 16; /* lanes per CTA */
-    int32_t groups = crn_gpu_blocks(p->lanes, most);
-    job->lanes_per_cta = p->interleaved ? crn_gpu_blocks(p->lanes, groups) : 1;
+    int32_t most = kind == CRN_HAAR_FOUR ? 4 : 16; /* packs per CTA */
+    int32_t groups = crn_gpu_blocks(p->packs, most);
+    job->packs_per_cta = p->interleaved ? crn_gpu_blocks(p->packs, groups) : 1;
     if (needed > 0) {
         /* As high as wide. */
-        int32_t usual = job->lanes_per_cta > 4                       ? 2
-                        : lane == CRN_HAAR_NARROW && !p->interleaved ? 4
+        int32_t usual = job->packs_per_cta > 4                       ? 2
+                        : kind == CRN_HAAR_NARROW && !p->interleaved ? 4
                                                                      : 3;
         job->across_log2 = job->down_log2 = needed > usual ? needed : usual;
     } else {
-        job->across_log2 = p->interleaved ? 3 : lane == CRN_HAAR_NARROW ? 5 : 4;
+        job->across_log2 = p->interleaved ? 3 : kind == CRN_HAAR_NARROW ? 5 : 4;
         job->down_log2 = p->interleaved ? 1 : 2;
     }
     while (job->across_log2 > needed && job->width <= 1 << (side_log2 + job->across_log2 - 1)) {
         job->across_log2--;
         job->down_log2++;
     }
-    /* Several lanes of many blocks would exceed the maximum number of threads. */
-    while (job->lanes_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
-        job->lanes_per_cta--;
+    /* Several packs of many blocks would exceed the maximum number of threads. */
+    while (job->packs_per_cta << (job->across_log2 + job->down_log2) > CRN_HAAR_THREADS_MAX)
+        job->packs_per_cta--;
     job->tiles_across = crn_gpu_blocks(job->width, 1 << (side_log2 + job->across_log2));
     job->tiles_down = crn_gpu_blocks(job->height, 1 << (side_log2 + job->down_log2));
-    job->lane_groups = crn_gpu_blocks(p->lanes, job->lanes_per_cta);
+    job->pack_groups = crn_gpu_blocks(p->packs, job->packs_per_cta);
 }
 
 /* All views of the job must be set. `u8`: the type of what is read. */
 static int launch(const gpu_haar_plan *p, const haar_step *s, crn_haar_direction direction, bool u8,
                   crn_gpu_haar_job *job)
 {
-    if (s->rest) {
-        /* One plane per lane. */
+    if (s->is_tail) {
+        /* One plane per pack. */
         crn_haar_view *views[3] = {&job->pixels, &job->details, &job->averages};
         for (int32_t i = 0; i < 3; i++)
-            views[i]->lane_stride /= p->vec;
-        job->lanes = p->in->planes;
+            views[i]->pack_stride /= p->vec;
+        job->packs = p->in->planes;
         return crn_haar_launch_tail(p->context, direction, u8, job);
     }
-    crn_haar_lane lane = CRN_HAAR_FOUR;
+    crn_haar_block_kind kind = CRN_HAAR_FOUR;
     if (p->vec == 1) {
-        lane = has_enough(p, 8 * 8) && has_aligned_blocks(p, direction, u8, job, 3)
+        kind = has_enough(p, 8 * 8) && has_aligned_blocks(p, direction, u8, job, 3)
                    ? CRN_HAAR_SINGLE
                    : CRN_HAAR_NARROW;
-        job->aligned = lane == CRN_HAAR_SINGLE || has_aligned_blocks(p, direction, u8, job, 2);
+        job->aligned = kind == CRN_HAAR_SINGLE || has_aligned_blocks(p, direction, u8, job, 2);
     }
-    set_shape(p, lane, job);
-    return crn_haar_launch(p->context, direction, lane, u8, job);
+    set_shape(p, kind, job);
+    return crn_haar_launch(p->context, direction, kind, u8, job);
 }
 
 static crn_haar_view pixels_of(const gpu_haar_plan *p, int32_t i, const crn_image *whole)
@@ -256,7 +256,7 @@ static int denoise(const gpu_haar_plan *p, int32_t i)
     crn_gpu_haar_job job = job_of(p, i);
     job.pixels = pixels_of(p, i, p->in);
     if (!last)
-        job.averages = p->steps[i + 1].rest ? p->averages[i] : p->denoised[i];
+        job.averages = p->steps[i + 1].is_tail ? p->averages[i] : p->denoised[i];
     job.averages_are_floats = true;
     job.denoised = i == 0 ? view_of(p, p->out) : p->denoised[i - 1];
     return launch(p, &p->steps[i], CRN_HAAR_DENOISE, u8, &job);
@@ -278,16 +278,16 @@ int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn
     p.in = in;
     p.out = out;
     r = set_plan(&p);
-    bool there = params->direction == CRN_HAAR_FORWARD;
+    bool forward_only = params->direction == CRN_HAAR_FORWARD;
     if (params->direction == CRN_HAAR_INVERSE) {
         for (int32_t i = p.count - 1; r == 0 && i >= 0; i--)
             r = inverse(&p, i);
         return r;
     }
     /* Denoising goes down with the averages only; the way back recomputes the differences. */
-    for (int32_t i = 0; r == 0 && i < (there ? p.count : p.count - 1); i++)
-        r = forward(&p, i, there);
-    for (int32_t i = p.count - 1; r == 0 && !there && i >= 0; i--)
+    for (int32_t i = 0; r == 0 && i < (forward_only ? p.count : p.count - 1); i++)
+        r = forward(&p, i, forward_only);
+    for (int32_t i = p.count - 1; r == 0 && !forward_only && i >= 0; i--)
         r = denoise(&p, i);
     return r;
 }

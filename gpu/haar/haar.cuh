@@ -7,7 +7,7 @@
  *   kernels.cu       the kernels for both
  *   tail.cu          kernels that use grid.cuh only, for the last levels of few pixels
  *
- * A thread has a block of N x N pixels (N a power of two) of VEC interleaved planes, called a lane;
+ * A thread has a block of N x N pixels (N a power of two) of VEC interleaved planes, called a pack;
  * log2 N levels need nothing but its registers. The averages of a CTA's 2^a x 2^b blocks continue
  * in shared memory. The transform is in place: after k levels a block's averages are 2^k apart, and
  * the differences of each level stand where the square's pixels b, c and d were.
@@ -25,11 +25,11 @@
 
 #define CRN_HAAR_THREADS_MAX 256
 
-/* An image as a kernel sees it, by lanes (groups of VEC planes). */
+/* An image as a kernel sees it, by packs (groups of VEC planes). */
 typedef struct crn_haar_view {
     void *data;                 /* NULL: not wanted */
     ptrdiff_t row_stride, step; /* as in crn_image */
-    ptrdiff_t lane_stride;      /* elements from lane to lane */
+    ptrdiff_t pack_stride;      /* elements from pack to pack */
     ptrdiff_t view_stride;      /* elements from view to view */
 } crn_haar_view;
 
@@ -40,7 +40,7 @@ typedef struct crn_gpu_haar_job {
     crn_haar_view averages; /* forward: written; inverse, denoise: read, if there are any */
     crn_haar_view denoised; /* denoise: written */
     int32_t height, width, levels;
-    int32_t lanes, lanes_per_cta, lane_groups;
+    int32_t packs, packs_per_cta, pack_groups;
     int32_t across_log2, down_log2; /* blocks of a CTA */
     int32_t tiles_across, tiles_down;
     int32_t views;
@@ -50,18 +50,18 @@ typedef struct crn_gpu_haar_job {
     bool averages_are_floats; /* even if the details are u8 */
 } crn_gpu_haar_job;
 
-typedef enum crn_haar_lane {
+typedef enum crn_haar_block_kind {
     CRN_HAAR_SINGLE, /* one plane, blocks of 8 x 8: aligned rows */
     CRN_HAAR_NARROW, /* one plane, blocks of 4 x 4: any strides, and few pixels */
     CRN_HAAR_FOUR,   /* four interleaved planes, blocks of 4 x 4: 16 bytes (u8: 4) a pixel */
-} crn_haar_lane;
+} crn_haar_block_kind;
 
 /* Launches the kernel; u8 is the type of what is read. 0 or a negative errno. */
-int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_lane lane, bool u8,
-                    const crn_gpu_haar_job *job);
+int crn_haar_launch(crn_context *context, crn_haar_direction direction, crn_haar_block_kind kind,
+                    bool u8, const crn_gpu_haar_job *job);
 
 /* All remaining levels of few pixels, one CTA per plane: job->pixels are f32, each plane is a
- * lane, and they are read and written in place. forward and inverse as above; denoise leaves its
+ * pack, and they are read and written in place. forward and inverse as above; denoise leaves its
  * result in the pixels. */
 int crn_haar_launch_tail(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_gpu_haar_job *job);
@@ -108,12 +108,12 @@ static __device__ __forceinline__ float crn_haar_element(const uint8_t *from, bo
     return crn_haar_widen(*from, unit);
 }
 
-/* The first element of a lane of a view. */
+/* The first element of a pack of a view. */
 template <typename T>
-static __device__ __forceinline__ T *crn_haar_at(const crn_haar_view &view, int32_t lane,
-                                                 int32_t picture)
+static __device__ __forceinline__ T *crn_haar_at(const crn_haar_view &view, int32_t pack,
+                                                 int32_t view_index)
 {
-    return static_cast<T *>(view.data) + lane * view.lane_stride + picture * view.view_stride;
+    return static_cast<T *>(view.data) + pack * view.pack_stride + view_index * view.view_stride;
 }
 
 #endif

@@ -4,9 +4,10 @@
 #define THREADS 1024
 
 /* A grid over one plane, in place in the pixels' memory. */
-static __device__ crn_haar_grid rest_of(const crn_gpu_haar_job &job, int32_t plane, int32_t picture)
+static __device__ crn_haar_grid tail_grid_of(const crn_gpu_haar_job &job, int32_t plane,
+                                             int32_t view_index)
 {
-    crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, picture),
+    crn_haar_grid grid = {crn_haar_at<float>(job.pixels, plane, view_index),
                           job.pixels.row_stride,
                           job.pixels.step,
                           job.height,
@@ -25,28 +26,28 @@ static __device__ crn_haar_channels plane_of(const crn_haar_view &view)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    rest_forward_kernel(const __grid_constant__ crn_gpu_haar_job job)
+    tail_forward_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
-    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
-    crn_haar_grid grid = rest_of(job, plane, picture);
-    float *details = crn_haar_at<float>(job.details, plane, picture);
+    int32_t plane = (int32_t)blockIdx.x % job.packs, view_index = (int32_t)blockIdx.x / job.packs;
+    crn_haar_grid grid = tail_grid_of(job, plane, view_index);
+    float *details = crn_haar_at<float>(job.details, plane, view_index);
     for (int32_t j = 0; j < job.levels; j++) {
         crn_haar_grid_forward(job, grid, j, details, plane_of(job.details));
         __syncthreads();
     }
-    float *averages = crn_haar_at<float>(job.averages, plane, picture);
+    float *averages = crn_haar_at<float>(job.averages, plane, view_index);
     crn_haar_grid_averages(job, grid, job.levels, plane_of(job.averages),
                            [=](float &value, ptrdiff_t at) { averages[at] = value; });
 }
 
 template <typename T>
 static __global__ void __launch_bounds__(THREADS)
-    rest_inverse_kernel(const __grid_constant__ crn_gpu_haar_job job)
+    tail_inverse_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
-    int32_t plane = (int32_t)blockIdx.x % job.lanes, picture = (int32_t)blockIdx.x / job.lanes;
-    crn_haar_grid grid = rest_of(job, plane, picture);
-    const T *averages = crn_haar_at<const T>(job.averages, plane, picture);
-    const T *details = crn_haar_at<const T>(job.details, plane, picture);
+    int32_t plane = (int32_t)blockIdx.x % job.packs, view_index = (int32_t)blockIdx.x / job.packs;
+    crn_haar_grid grid = tail_grid_of(job, plane, view_index);
+    const T *averages = crn_haar_at<const T>(job.averages, plane, view_index);
+    const T *details = crn_haar_at<const T>(job.details, plane, view_index);
     bool unit = job.unit;
     crn_haar_grid_averages(
         job, grid, job.levels, plane_of(job.averages),
@@ -58,10 +59,10 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    rest_denoise_kernel(const __grid_constant__ crn_gpu_haar_job job)
+    tail_denoise_kernel(const __grid_constant__ crn_gpu_haar_job job)
 {
     crn_haar_grid grid =
-        rest_of(job, (int32_t)blockIdx.x % job.lanes, (int32_t)blockIdx.x / job.lanes);
+        tail_grid_of(job, (int32_t)blockIdx.x % job.packs, (int32_t)blockIdx.x / job.packs);
     for (int32_t j = 0; j < job.levels; j++) {
         crn_haar_grid_soft_threshold(job, grid, j);
         __syncthreads();
@@ -77,11 +78,11 @@ typedef void kernel_fn(crn_gpu_haar_job job);
 int crn_haar_launch_tail(crn_context *context, crn_haar_direction direction, bool u8,
                          const crn_gpu_haar_job *job)
 {
-    kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? rest_forward_kernel
-                        : direction == CRN_HAAR_DENOISE ? rest_denoise_kernel
-                        : u8                            ? rest_inverse_kernel<uint8_t>
-                                                        : rest_inverse_kernel<float>;
-    int64_t ctas = (int64_t)job->lanes * job->views;
+    kernel_fn *kernel = direction == CRN_HAAR_FORWARD   ? tail_forward_kernel
+                        : direction == CRN_HAAR_DENOISE ? tail_denoise_kernel
+                        : u8                            ? tail_inverse_kernel<uint8_t>
+                                                        : tail_inverse_kernel<float>;
+    int64_t ctas = (int64_t)job->packs * job->views;
     if (ctas > INT32_MAX)
         return -EINVAL;
     kernel<<<(uint32_t)ctas, THREADS, 0, crn_gpu_stream(context)>>>(*job);
