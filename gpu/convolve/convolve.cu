@@ -6,24 +6,24 @@ extern "C" {
 #include "stages/serial/convolve.h"
 }
 
-/* Planes of a view and views are equally spaced, so each plane counts as a picture; interleaved
- * planes (`together`) make one picture per view. */
-static crn_convolve_pictures pictures_of(const crn_image *image, bool together)
+/* Planes of a view and views are equally spaced, so each plane counts as an image; interleaved
+ * planes (`interleaved`) make one image per view. */
+static crn_convolve_images images_of(const crn_image *image, bool interleaved)
 {
-    crn_convolve_pictures p;
+    crn_convolve_images p;
     p.data = image->data;
-    p.picture = together || image->planes == 1 ? crn_gpu_view_stride(image) : image->plane_stride;
+    p.image = interleaved || image->planes == 1 ? crn_gpu_view_stride(image) : image->plane_stride;
     p.row = image->row_stride;
     p.step = image->step;
-    p.lane = together ? image->plane_stride : 0;
+    p.channel = interleaved ? image->plane_stride : 0;
     return p;
 }
 
 static int convolve(crn_context *context, const crn_convolve_params *params, const crn_image *in,
                     const crn_image *out, int32_t views)
 {
-    bool together = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
-    int64_t count = together ? views : (int64_t)views * in->planes;
+    bool interleaved = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
+    int64_t count = interleaved ? views : (int64_t)views * in->planes;
     if (count > INT32_MAX)
         return -EINVAL;
     crn_convolve_task task;
@@ -32,12 +32,12 @@ static int convolve(crn_context *context, const crn_convolve_params *params, con
     task.kernel_width = params->width;
     task.kernel_height = params->height;
     task.type = in->type;
-    task.in = pictures_of(in, together);
-    task.out = pictures_of(out, together);
+    task.in = images_of(in, interleaved);
+    task.out = images_of(out, interleaved);
     task.shape.count = (int32_t)count;
     task.shape.height = in->height;
     task.shape.width = in->width;
-    task.shape.lanes = together ? in->planes : 1;
+    task.shape.channels = interleaved ? in->planes : 1;
     task.shape.border = params->border;
     int r = crn_convolve_small(&task);
     if (r == 0)

@@ -1,23 +1,23 @@
 /*
  * Shared by the files of the convolution operator.
  *
- * Rows are rows of elements, as on the CPU: a pixel's neighbour is `lanes` elements away in an
- * interleaved image, 1 in a plane. A launch works on several pictures: planes, views or both.
+ * Rows are rows of elements, as on the CPU: a pixel's neighbour is `channels` elements away in an
+ * interleaved image, 1 in a plane. A launch works on several images: planes, views or both.
  */
 #ifndef CRN_GPU_CONVOLVE_CONVOLVE_CUH
 #define CRN_GPU_CONVOLVE_CONVOLVE_CUH
 
 #include "gpu/device.cuh"
 
-/* Pictures of `height` rows of width x lanes elements each; strides in elements. */
-typedef struct crn_convolve_pictures {
+/* Images of `height` rows of width x channels elements each; strides in elements. */
+typedef struct crn_convolve_images {
     void *data;
-    ptrdiff_t picture, row, step, lane; /* from one to the next */
-} crn_convolve_pictures;
+    ptrdiff_t image, row, step, channel; /* from one to the next */
+} crn_convolve_images;
 
 typedef struct crn_convolve_shape {
-    int32_t count; /* number of pictures */
-    int32_t height, width, lanes;
+    int32_t count; /* number of images */
+    int32_t height, width, channels;
     crn_convolve_border border;
 } crn_convolve_shape;
 
@@ -27,16 +27,16 @@ typedef struct crn_convolve_task {
     const float *weights; /* kernel_height x kernel_width */
     int32_t kernel_width, kernel_height;
     crn_type type;
-    crn_convolve_pictures in, out;
+    crn_convolve_images in, out;
     crn_convolve_shape shape;
 } crn_convolve_task;
 
 /* Maximum number of rows, and of elements of a row, for small kernels: 32-bit
  * indices cannot overflow. */
-#define CRN_CONVOLVE_SIZE_MOST (1 << 29)
+#define CRN_CONVOLVE_SIZE_MAX (1 << 29)
 
 /* Largest side of small kernels, which are odd squares. */
-#define CRN_CONVOLVE_SIDE_MOST 15
+#define CRN_CONVOLVE_SIDE_MAX 15
 
 /*
  * Small kernels over rows without gaps, in registers. Returns 1 when done, 0 if it does not support
@@ -58,7 +58,7 @@ int crn_convolve_product(const crn_convolve_task *task);
 /* Any kernel, any strides: tiles in shared memory. 0 or a negative errno. */
 int crn_convolve_tiles(const crn_convolve_task *task);
 
-/* Border handling, like crn_convolve_source on the host: the row (or column) of a picture of `size`
+/* Border handling, like crn_convolve_source on the host: the row (or column) of an image of `size`
  * that replaces the one at `index` outside it; -1: zeros. */
 static __device__ __noinline__ int32_t crn_convolve_outside(int32_t border, int64_t index,
                                                             int32_t size)
@@ -68,13 +68,13 @@ static __device__ __noinline__ int32_t crn_convolve_outside(int32_t border, int6
     if (border == CRN_CONVOLVE_REPLICATE || size == 1)
         return index < 0 ? 0 : size - 1;
     int64_t period = border == CRN_CONVOLVE_WRAP ? size : 2 * ((int64_t)size - 1);
-    int64_t place = index % period;
-    place = place < 0 ? place + period : place;
-    return (int32_t)(place < size ? place : period - place);
+    int64_t offset = index % period;
+    offset = offset < 0 ? offset + period : offset;
+    return (int32_t)(offset < size ? offset : period - offset);
 }
 
-static __device__ __forceinline__ int32_t crn_convolve_place(int32_t border, int64_t index,
-                                                             int32_t size)
+static __device__ __forceinline__ int32_t crn_convolve_border_index(int32_t border, int64_t index,
+                                                                    int32_t size)
 {
     return index >= 0 && index < size ? (int32_t)index : crn_convolve_outside(border, index, size);
 }

@@ -6,27 +6,27 @@
 
 #include <math.h>
 
-/* Tuning of a kernel: adjacent results per thread, rows of the picture in flight, and blocks per
+/* Tuning of a kernel: adjacent results per thread, rows of the image in flight, and blocks per
  * multiprocessor; limited by registers, and measured on an H200. */
-typedef struct convolve_plan {
+typedef struct convolve_tuning {
     int across, depth, blocks;
-} convolve_plan;
+} convolve_tuning;
 
 /* Too few pixels for threads with many results each: the latency of the last thread dominates. */
-static bool is_little(const crn_convolve_task *task)
+static bool has_few_pixels(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
-    return (double)shape->width * shape->lanes * shape->height * shape->count < 0x1p20;
+    return (double)shape->width * shape->channels * shape->height * shape->count < 0x1p20;
 }
 
 /* Latency of a row's load in clocks, when nothing hides it. */
 #define CRN_CONVOLVE_ROW_CLOCKS 800
 
-/* True if each row, and each picture's first, is aligned to `bytes`. */
-static bool is_aligned(const crn_convolve_pictures *p, size_t size, size_t bytes)
+/* True if each row, and each image's first, is aligned to `bytes`. */
+static bool is_aligned(const crn_convolve_images *p, size_t size, size_t bytes)
 {
     uintptr_t all = reinterpret_cast<uintptr_t>(p->data) | (uintptr_t)p->row * size |
-                    (uintptr_t)p->picture * size;
+                    (uintptr_t)p->image * size;
     return all % bytes == 0;
 }
 
@@ -79,11 +79,11 @@ static int32_t best_strips(const crn_gpu_limits *limits, int32_t height, int64_t
 template <typename T, int STEP, int ACROSS, int SIDE, bool PRODUCT>
 static bool set_columns(const crn_convolve_task *task, convolve_small_job<SIDE, PRODUCT> *job)
 {
-    int64_t lanes = task->shape.lanes, elements = task->shape.width * lanes;
+    int64_t channels = task->shape.channels, elements = task->shape.width * channels;
     job->in_aligned = is_aligned(&task->in, sizeof(T), ACROSS * sizeof(T)) &&
-                      (STEP || task->shape.lanes % 4 == 0);
+                      (STEP || task->shape.channels % 4 == 0);
     job->out_aligned = is_aligned(&task->out, sizeof(T), ACROSS * sizeof(T));
-    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(lanes, job->in_aligned);
+    int64_t reach = span<T, SIDE, STEP, ACROSS>::reach(channels, job->in_aligned);
     int64_t begin = (reach + ACROSS - 1) / ACROSS * ACROSS;
     int64_t columns = (elements - begin - reach) / ACROSS;
     if (columns < 1)
@@ -104,13 +104,13 @@ static int launch(const crn_convolve_task *task)
         return 0;
     job.in = task->in.data;
     job.out = task->out.data;
-    job.in_picture = task->in.picture;
-    job.out_picture = task->out.picture;
+    job.in_image = task->in.image;
+    job.out_image = task->out.image;
     job.in_row = task->in.row;
     job.out_row = task->out.row;
     job.height = shape->height;
     job.width = shape->width;
-    job.lanes = shape->lanes;
+    job.channels = shape->channels;
     job.border = shape->border;
     job.main_across = crn_gpu_blocks(job.columns, 32);
     job.edges_across = crn_gpu_blocks(job.edges, 32);
@@ -121,13 +121,13 @@ static int launch(const crn_convolve_task *task)
     job.strip_rows = (shape->height + job.strips - 1) / job.strips;
     int64_t strips = (int64_t)shape->count * job.strips;
     int64_t warps = strips * (job.main_across + job.edges_across);
-    if (warps > CRN_CONVOLVE_SIZE_MOST)
+    if (warps > CRN_CONVOLVE_SIZE_MAX)
         return 0;
     job.main_warps = (int32_t)strips * job.main_across;
     job.edge_warps = (int32_t)strips * job.edges_across;
     for (size_t i = 0; i < sizeof job.weights / sizeof *job.weights; i++) {
         bool up = sizeof(T) == 1 && (!PRODUCT || i < SIDE);
-        job.weights[i] = up ? task->weights[i] * CRN_CONVOLVE_WEIGHTS_UP : task->weights[i];
+        job.weights[i] = up ? task->weights[i] * CRN_CONVOLVE_WEIGHT_SCALE : task->weights[i];
     }
     filter_small<T, SIDE, PRODUCT, STEP, ACROSS, DEPTH, BLOCKS>
         <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
@@ -137,19 +137,19 @@ static int launch(const crn_convolve_task *task)
 }
 
 /*
- * Selects the tuning: PLANS::of has, by side, that for 1 lane, for 3, and for any number (also for
- * few pixels). The smallest side is PLANS::least; 0 if this side has none.
+ * Selects the tuning: TUNINGS::of has, by side, that for 1 channel, for 3, and for any number (also
+ * for few pixels). The smallest side is TUNINGS::side_min; 0 if this side has none.
  */
-template <typename T, bool PRODUCT, typename PLANS, int SIDE>
+template <typename T, bool PRODUCT, typename TUNINGS, int SIDE>
 static int launch_side(const crn_convolve_task *task)
 {
-    if constexpr (SIDE < PLANS::least) {
+    if constexpr (SIDE < TUNINGS::side_min) {
         return 0;
     } else {
-        constexpr int row = (SIDE - PLANS::least) / 2;
-        constexpr convolve_plan one = PLANS::of[row][0], three = PLANS::of[row][1],
-                                any = PLANS::of[row][2];
-        switch (is_little(task) ? 0 : task->shape.lanes) {
+        constexpr int row = (SIDE - TUNINGS::side_min) / 2;
+        constexpr convolve_tuning one = TUNINGS::of[row][0], three = TUNINGS::of[row][1],
+                                  any = TUNINGS::of[row][2];
+        switch (has_few_pixels(task) ? 0 : task->shape.channels) {
         case 1:
             return launch<T, SIDE, PRODUCT, 1, one.across, one.depth, one.blocks>(task);
         case 3:
@@ -160,24 +160,24 @@ static int launch_side(const crn_convolve_task *task)
     }
 }
 
-template <typename T, bool PRODUCT, typename PLANS>
+template <typename T, bool PRODUCT, typename TUNINGS>
 static int launch_small(const crn_convolve_task *task)
 {
     switch (task->kernel_width) {
     case 3:
-        return launch_side<T, PRODUCT, PLANS, 3>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 3>(task);
     case 5:
-        return launch_side<T, PRODUCT, PLANS, 5>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 5>(task);
     case 7:
-        return launch_side<T, PRODUCT, PLANS, 7>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 7>(task);
     case 9:
-        return launch_side<T, PRODUCT, PLANS, 9>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 9>(task);
     case 11:
-        return launch_side<T, PRODUCT, PLANS, 11>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 11>(task);
     case 13:
-        return launch_side<T, PRODUCT, PLANS, 13>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 13>(task);
     case 15:
-        return launch_side<T, PRODUCT, PLANS, 15>(task);
+        return launch_side<T, PRODUCT, TUNINGS, 15>(task);
     default:
         return 0;
     }

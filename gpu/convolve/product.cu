@@ -12,21 +12,19 @@ extern "C" {
 }
 
 /* Longest side of a kernel: bounds the two factors on the host's stack, and shared memory. */
-#define SIDE_MOST 256
+#define SIDE_MAX 256
 
 /* With more interleaved planes than this, tiles are too narrow for several
  * adjacent pixels per thread. */
-#define LANES_MOST (CRN_CONVOLVE_TILE_COLUMNS / CRN_CONVOLVE_TILE_DOWN)
+#define CHANNELS_MAX (CRN_CONVOLVE_TILE_COLUMNS / CRN_CONVOLVE_TILE_DOWN)
 
 /* Rows that are loaded and filtered at once; fewer need less memory, more keep threads busy. */
 #define BAND_ROWS 40
 
 typedef struct product_job {
-    crn_convolve_pictures in, out;
-    crn_convolve_shape shape;
+    convolve_tiling tiling;
     const float *row, *column; /* on the device, padded to whole groups of CRN_CONVOLVE_TILE_DOWN */
-    int32_t kernel_width, kernel_height, row_pitch, column_pitch;
-    int32_t tiles_across, tiles_down;
+    int32_t row_pitch, column_pitch;
     int32_t advance;       /* columns of a tile that are results */
     int32_t columns, rows; /* size of the tile with its halo */
     int32_t band_rows, band_pitch, sums_pitch;
@@ -45,16 +43,19 @@ static size_t bytes_of(const product_job *job)
 static __device__ __forceinline__ void sum_along(const product_job &job, const float *band,
                                                  const float *weights, int32_t rows, float *to)
 {
-    int32_t lanes = job.shape.lanes, items = rows * (job.advance / CRN_CONVOLVE_TILE_DOWN);
+    int32_t channels = job.tiling.shape.channels,
+            items = rows * (job.advance / CRN_CONVOLVE_TILE_DOWN);
     for (int32_t item = (int32_t)threadIdx.x; item < items; item += CRN_CONVOLVE_TILE_THREADS) {
         int32_t chain = item / rows, r = item % rows;
-        int32_t group = chain / lanes, first = group * (CRN_CONVOLVE_TILE_DOWN - 1) * lanes + chain;
+        int32_t group = chain / channels,
+                first = group * (CRN_CONVOLVE_TILE_DOWN - 1) * channels + chain;
         float sums[CRN_CONVOLVE_TILE_DOWN][1] = {};
-        tile_slide<1>(band + r * job.band_pitch + first, lanes, weights, job.kernel_width, sums);
-        float *place = to + r * job.sums_pitch + first;
+        tile_slide<1>(band + r * job.band_pitch + first, channels, weights, job.tiling.kernel_width,
+                      sums);
+        float *offset = to + r * job.sums_pitch + first;
 #pragma unroll
         for (int m = 0; m < CRN_CONVOLVE_TILE_DOWN; m++)
-            place[m * lanes] = sums[m][0];
+            offset[m * channels] = sums[m][0];
     }
 }
 
@@ -63,27 +64,26 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
     filter_product(const __grid_constant__ product_job job)
 {
     extern __shared__ float4 memory[];
-    int64_t *places = reinterpret_cast<int64_t *>(memory);
+    int64_t *offsets = reinterpret_cast<int64_t *>(memory);
     float *row = reinterpret_cast<float *>(memory + (job.columns + 1) / 2);
     float *column = row + job.row_pitch, *band = column + job.column_pitch;
     float *along = band + job.band_rows * job.band_pitch;
-    int32_t across = (int32_t)blockIdx.x % job.tiles_across;
-    int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
-    int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
-    int64_t x = (int64_t)across * job.advance, y = (int64_t)down * CRN_CONVOLVE_TILE_ROWS;
-    const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
+    const convolve_tiling &tiling = job.tiling;
+    tile_position p = tile_position_of(tiling, job.advance);
+    const T *in = static_cast<const T *>(tiling.in.data) + p.image * tiling.in.image;
     int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
     for (int32_t i = (int32_t)threadIdx.x; i < job.row_pitch; i += CRN_CONVOLVE_TILE_THREADS)
         row[i] = __ldg(job.row + i);
     for (int32_t i = (int32_t)threadIdx.x; i < job.column_pitch; i += CRN_CONVOLVE_TILE_THREADS)
         column[i] = __ldg(job.column + i);
-    tile_area area = {x - (int64_t)(job.kernel_width / 2) * job.shape.lanes, 0, 0, job.columns};
-    tile_places(job.in, job.shape, area.x, job.columns, places);
+    tile_area area = {p.x - (int64_t)(tiling.kernel_width / 2) * tiling.shape.channels, 0, 0,
+                      job.columns};
+    tile_offsets(tiling.in, tiling.shape, area.x, job.columns, offsets);
     for (int32_t r = 0; r < job.rows; r += job.band_rows) {
-        area.y = y + r - job.kernel_height / 2;
+        area.y = p.y + r - tiling.kernel_height / 2;
         area.rows = min(job.band_rows, job.rows - r);
         __syncthreads();
-        tile_read(in, job.in, job.shape, area, places, band, job.band_pitch);
+        tile_read(in, tiling.in, tiling.shape, area, offsets, band, job.band_pitch);
         __syncthreads();
         sum_along(job, band, row, area.rows, along + r * job.sums_pitch);
     }
@@ -91,18 +91,16 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
     float sums[CRN_CONVOLVE_TILE_DOWN][CRN_CONVOLVE_TILE_ACROSS] = {};
     tile_slide<CRN_CONVOLVE_TILE_ACROSS>(along + warp * CRN_CONVOLVE_TILE_DOWN * job.sums_pitch +
                                              lane,
-                                         job.sums_pitch, column, job.kernel_height, sums);
-    if (y + warp * CRN_CONVOLVE_TILE_DOWN < job.shape.height)
-        tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
-                   (int32_t)y + warp * CRN_CONVOLVE_TILE_DOWN, x + lane, x + job.advance, sums);
+                                         job.sums_pitch, column, tiling.kernel_height, sums);
+    tile_write_results<T>(tiling, p, job.advance, sums);
 }
 
 /* Two passes cost their taps, and the round trip through shared memory between them. */
 static bool is_worth_two_passes(const crn_convolve_task *task)
 {
     int32_t width = task->kernel_width, height = task->kernel_height;
-    return width > 1 && height > 1 && width <= SIDE_MOST && height <= SIDE_MOST &&
-           task->shape.lanes <= LANES_MOST && width * height > 2 * (width + height) + 8;
+    return width > 1 && height > 1 && width <= SIDE_MAX && height <= SIDE_MAX &&
+           task->shape.channels <= CHANNELS_MAX && width * height > 2 * (width + height) + 8;
 }
 
 static int32_t whole_groups(int32_t count)
@@ -110,25 +108,26 @@ static int32_t whole_groups(int32_t count)
     return (count + CRN_CONVOLVE_TILE_DOWN - 1) / CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_DOWN;
 }
 
-/* Sets the tile's size; its rows have an odd pitch. */
-static void set_tile(product_job *job)
+/* Sets the tile's size; its rows have an odd pitch. Returns the number of blocks, or -EINVAL. */
+static int64_t set_tile(product_job *job, const crn_convolve_task *task)
 {
-    int32_t lanes = job->shape.lanes;
-    job->advance = CRN_CONVOLVE_TILE_COLUMNS / (CRN_CONVOLVE_TILE_DOWN * lanes) *
-                   CRN_CONVOLVE_TILE_DOWN * lanes;
-    job->columns = job->advance + (job->kernel_width - 1) * lanes;
-    job->rows = CRN_CONVOLVE_TILE_ROWS + job->kernel_height - 1;
+    int32_t channels = task->shape.channels;
+    job->advance = CRN_CONVOLVE_TILE_COLUMNS / (CRN_CONVOLVE_TILE_DOWN * channels) *
+                   CRN_CONVOLVE_TILE_DOWN * channels;
+    job->columns = job->advance + (task->kernel_width - 1) * channels;
+    job->rows = CRN_CONVOLVE_TILE_ROWS + task->kernel_height - 1;
     int32_t bands = (job->rows + BAND_ROWS - 1) / BAND_ROWS;
     job->band_rows = (job->rows + bands - 1) / bands;
     job->band_pitch = job->columns | 1;
     job->sums_pitch = CRN_CONVOLVE_TILE_COLUMNS | 1;
+    return convolve_tiling_of(task, job->advance, &job->tiling);
 }
 
 /* Factors the kernel, pads the factors to whole groups, and puts them on the device. 0: the
  * kernel is not separable. */
-static int place_factors(product_job *job, const crn_convolve_task *task)
+static int upload_factors(product_job *job, const crn_convolve_task *task)
 {
-    float factors[2 * SIDE_MOST] = {};
+    float factors[2 * SIDE_MAX] = {};
     crn_convolve_params params;
     params.weights = task->weights;
     params.width = task->kernel_width;
@@ -149,22 +148,10 @@ int crn_convolve_product(const crn_convolve_task *task)
     if (!is_worth_two_passes(task))
         return 0;
     product_job job;
-    job.in = task->in;
-    job.out = task->out;
-    job.shape = task->shape;
-    job.kernel_width = task->kernel_width;
-    job.kernel_height = task->kernel_height;
-    set_tile(&job);
-    int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
-    int64_t across = (elements + job.advance - 1) / job.advance;
-    int64_t down =
-        ((int64_t)job.shape.height + CRN_CONVOLVE_TILE_ROWS - 1) / CRN_CONVOLVE_TILE_ROWS;
-    int64_t blocks = across * down * job.shape.count;
-    if (across > INT32_MAX || blocks > INT32_MAX)
+    int64_t blocks = set_tile(&job, task);
+    if (blocks < 0)
         return -EINVAL;
-    job.tiles_across = (int32_t)across;
-    job.tiles_down = (int32_t)down;
-    int r = place_factors(&job, task);
+    int r = upload_factors(&job, task);
     if (r <= 0 || bytes_of(&job) > crn_gpu_limits_of(task->context)->shared_bytes)
         return r < 0 ? r : 0;
     r = crn_gpu_launch_kernel(

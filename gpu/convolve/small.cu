@@ -9,7 +9,7 @@ extern "C" {
 }
 
 /* Extra multiplications up to which padding to a square is cheaper than tiles. */
-#define TAPS_TO_SPARE 64
+#define EXTRA_TAPS_MAX 64
 
 /* Rows at least this much longer than two kernels have more than edges under every tuning, so that
  * the number of views never changes which kernel is selected. */
@@ -33,7 +33,7 @@ static int32_t square_side(const crn_convolve_task *task)
 }
 
 /* Pads `count` weights with zeros, anchor at the centre. */
-static void place_amid(const float *weights, int32_t count, int32_t side, float *row)
+static void pad_centred(const float *weights, int32_t count, int32_t side, float *row)
 {
     memset(row, 0, (size_t)side * sizeof *row);
     memcpy(row + side / 2 - count / 2, weights, (size_t)count * sizeof *row);
@@ -47,22 +47,22 @@ static bool find_factors(const crn_convolve_task *task, int32_t side, float *fac
     params.width = task->kernel_width;
     params.height = task->kernel_height;
     params.border = task->shape.border;
-    float column[CRN_CONVOLVE_SIDE_MOST], row[CRN_CONVOLVE_SIDE_MOST];
+    float column[CRN_CONVOLVE_SIDE_MAX], row[CRN_CONVOLVE_SIDE_MAX];
     if (side == 3 || !crn_convolve_factor(&params, column, row))
         return false;
-    place_amid(row, params.width, side, factors);
-    place_amid(column, params.height, side, factors + side);
+    pad_centred(row, params.width, side, factors);
+    pad_centred(column, params.height, side, factors + side);
     return true;
 }
 
 /* The whole kernel, padded. */
-static void place_square(const crn_convolve_task *task, int32_t side, float *weights)
+static void pad_to_square(const crn_convolve_task *task, int32_t side, float *weights)
 {
     memset(weights, 0, (size_t)(side * side) * sizeof *weights);
     float *rows = weights + (side / 2 - task->kernel_height / 2) * side;
     for (int32_t y = 0; y < task->kernel_height; y++)
-        place_amid(task->weights + y * task->kernel_width, task->kernel_width, side,
-                   rows + y * side);
+        pad_centred(task->weights + y * task->kernel_width, task->kernel_width, side,
+                    rows + y * side);
 }
 
 /* Padding to a square is for bytes only: bytes times 0 are 0, but infinity times 0 is NaN. */
@@ -70,8 +70,8 @@ static int convolve_square(const crn_convolve_task *task, int32_t side)
 {
     bool bytes = task->type == CRN_U8;
     int32_t taps = task->kernel_width * task->kernel_height;
-    float factors[2 * CRN_CONVOLVE_SIDE_MOST];
-    float weights[CRN_CONVOLVE_SIDE_MOST * CRN_CONVOLVE_SIDE_MOST];
+    float factors[2 * CRN_CONVOLVE_SIDE_MAX];
+    float weights[CRN_CONVOLVE_SIDE_MAX * CRN_CONVOLVE_SIDE_MAX];
     crn_convolve_task square = *task;
     square.kernel_width = square.kernel_height = side;
     if (!bytes && taps != side * side)
@@ -81,9 +81,9 @@ static int convolve_square(const crn_convolve_task *task, int32_t side)
         return bytes ? crn_convolve_small_product_u8(&square)
                      : crn_convolve_small_product_f32(&square);
     }
-    if (side * side > taps + TAPS_TO_SPARE)
+    if (side * side > taps + EXTRA_TAPS_MAX)
         return 0;
-    place_square(task, side, weights);
+    pad_to_square(task, side, weights);
     square.weights = weights;
     return bytes ? crn_convolve_small_u8(&square) : crn_convolve_small_f32(&square);
 }
@@ -91,14 +91,15 @@ static int convolve_square(const crn_convolve_task *task, int32_t side)
 int crn_convolve_small(const crn_convolve_task *task)
 {
     const crn_convolve_shape *shape = &task->shape;
-    bool rows_have_gaps = task->in.step != shape->lanes || task->out.step != shape->lanes;
-    if (rows_have_gaps || (int64_t)shape->width * shape->lanes > CRN_CONVOLVE_SIZE_MOST ||
-        shape->height > CRN_CONVOLVE_SIZE_MOST || shape->lanes > CRN_CONVOLVE_SIZE_MOST / 16)
+    bool rows_have_gaps = task->in.step != shape->channels || task->out.step != shape->channels;
+    if (rows_have_gaps || (int64_t)shape->width * shape->channels > CRN_CONVOLVE_SIZE_MAX ||
+        shape->height > CRN_CONVOLVE_SIZE_MAX || shape->channels > CRN_CONVOLVE_SIZE_MAX / 16)
         return 0;
     int32_t side = square_side(task);
-    if ((int64_t)shape->width * shape->lanes < 2 * (int64_t)side * shape->lanes + ELEMENTS_MORE)
+    if ((int64_t)shape->width * shape->channels <
+        2 * (int64_t)side * shape->channels + ELEMENTS_MORE)
         return 0;
-    if (side > CRN_CONVOLVE_SIDE_MOST || (task->type == CRN_U8 && !are_sums_small(task)))
+    if (side > CRN_CONVOLVE_SIDE_MAX || (task->type == CRN_U8 && !are_sums_small(task)))
         return 0;
     return convolve_square(task, side);
 }

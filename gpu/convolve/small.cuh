@@ -1,7 +1,7 @@
 /*
  * Odd square kernels on rows without gaps: device code of small_*.cu.
  *
- * A thread owns ACROSS adjacent results and moves down a strip of rows. Each row of the picture is
+ * A thread owns ACROSS adjacent results and moves down a strip of rows. Each row of the image is
  * loaded once (the next one while this one is processed), converted to float once, and accumulated
  * into SIDE rows of sums. Sums move up by one row as they are added to, at no cost, because a
  * multiply-add may write to a different register than it reads. Nothing but sums is kept.
@@ -21,8 +21,8 @@
 #define CRN_CONVOLVE_SMALL_WARPS   (CRN_CONVOLVE_SMALL_THREADS / 32)
 
 /* u8: weights are scaled by 2^100, pixels (span.cuh) by 2^-133. */
-#define CRN_CONVOLVE_WEIGHTS_UP 0x1p100f
-#define CRN_CONVOLVE_SUMS_UP    0x1p33f
+#define CRN_CONVOLVE_WEIGHT_SCALE 0x1p100f
+#define CRN_CONVOLVE_SUM_SCALE    0x1p33f
 
 /* 1.5 2^23: adding it rounds a number below 2^22 half to even, into the low bits. */
 #define CRN_CONVOLVE_ROUND 0x1.8p23f
@@ -30,8 +30,8 @@
 template <int SIDE, bool PRODUCT> struct convolve_small_job {
     const void *in;
     void *out;
-    int64_t in_picture, out_picture, in_row, out_row; /* elements */
-    int32_t height, width, lanes, border;
+    int64_t in_image, out_image, in_row, out_row; /* elements */
+    int32_t height, width, channels, border;
     int32_t begin, columns; /* the first element that is not an edge; number of threads */
     int32_t edges;          /* elements of a row that are edges */
     int32_t main_across, edges_across; /* warps per row */
@@ -44,7 +44,7 @@ template <int SIDE, bool PRODUCT> struct convolve_small_job {
 /* The nearest integer, before saturation. */
 static __device__ __forceinline__ int32_t small_round(float sum)
 {
-    float shifted = __fmaf_rn(sum, CRN_CONVOLVE_SUMS_UP, CRN_CONVOLVE_ROUND);
+    float shifted = __fmaf_rn(sum, CRN_CONVOLVE_SUM_SCALE, CRN_CONVOLVE_ROUND);
     return __float_as_int(shifted) - __float_as_int(CRN_CONVOLVE_ROUND);
 }
 
@@ -63,13 +63,13 @@ static __device__ __forceinline__ uint32_t small_pack(const float *sums)
 /* --- stores --- */
 
 /* Unaligned bytes: whole words are stored, made from a thread's own words and the next thread's;
- * single bytes only at the ends. `beside` is the number of threads from the warp's first on that
- * have results; it may exceed the warp. */
+ * single bytes only at the ends. `active_threads` is the number of threads from the warp's first on
+ * that have results; it may exceed the warp. */
 template <int COUNT>
 static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const uint32_t *words,
-                                                           int32_t beside)
+                                                           int32_t active_threads)
 {
-    int32_t lane = (int32_t)threadIdx.x % 32, last = min(31, beside - 1);
+    int32_t lane = (int32_t)threadIdx.x % 32, last = min(31, active_threads - 1);
     uint32_t phase = (uint32_t) reinterpret_cast<uintptr_t>(to) & 3, shift = 8 * (4 - phase);
     uint32_t next = __shfl_down_sync(~0u >> (31 - last), words[0], 1);
     uint32_t *whole = reinterpret_cast<uint32_t *>(to + (4 - phase) % 4);
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void small_store_shifted(uint8_t *to, const ui
 /* `aligned`: `to` is a multiple of ACROSS. */
 template <int ACROSS>
 static __device__ __forceinline__ void small_store(uint8_t *to, const float *sums, bool aligned,
-                                                   int32_t beside)
+                                                   int32_t active_threads)
 {
     if constexpr (ACROSS == 1) {
         float four[4] = {sums[0], sums[0], sums[0], sums[0]};
@@ -104,7 +104,7 @@ static __device__ __forceinline__ void small_store(uint8_t *to, const float *sum
         for (int i = 0; i < ACROSS / 4; i++)
             words[i] = small_pack(sums + 4 * i);
         if (!aligned)
-            small_store_shifted<ACROSS / 4>(to, words, beside);
+            small_store_shifted<ACROSS / 4>(to, words, active_threads);
         else if constexpr (ACROSS == 16)
             *reinterpret_cast<uint4 *>(to) = make_uint4(words[0], words[1], words[2], words[3]);
         else if constexpr (ACROSS == 8)
@@ -149,8 +149,8 @@ static __device__ __forceinline__ void small_add(const float *weights, const flo
 }
 
 /*
- * Accumulates a row of the picture into all sums: sums[s] belongs to the result row that has seen
- * SIDE - 1 - s rows of the picture so far, done[] to the one that is complete. `oldest` is the row
+ * Accumulates a row of the image into all sums: sums[s] belongs to the result row that has seen
+ * SIDE - 1 - s rows of the image so far, done[] to the one that is complete. `oldest` is the row
  * of done[] in a strip of `rows`; sums of rows outside the strip are skipped where that pays.
  */
 template <int SIDE, int STEP, int ACROSS, bool PRODUCT>
@@ -173,37 +173,37 @@ static __device__ __forceinline__ void small_row(const float *weights, const flo
     }
 }
 
-/* Source of a thread's rows: `at` is its first result's place in the picture's first row. */
+/* Source of a thread's rows: `at` is its first result's offset in the image's first row. */
 template <typename T, int SIDE, int STEP, int ACROSS> struct main_reader {
     typedef span<T, SIDE, STEP, ACROSS> row_span;
     const T *at;
-    int32_t lanes;
+    int32_t channels;
     bool aligned;
 
     __device__ __forceinline__ void read(int64_t offset, row_span &row) const
     {
-        row.load(at + offset, lanes, aligned);
+        row.load(at + offset, channels, aligned);
     }
 };
 
 template <typename T, int SIDE> struct edge_reader {
     typedef edge_span<T, SIDE> row_span;
     const T *at;
-    int32_t places[SIDE];
+    int32_t offsets[SIDE];
 
     __device__ __forceinline__ void read(int64_t offset, row_span &row) const
     {
-        row.load(at + offset, places);
+        row.load(at + offset, offsets);
     }
 };
 
-/* Loads row `y` under the kernel, which may lie outside the picture. */
+/* Loads row `y` under the kernel, which may lie outside the image. */
 template <int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE, PRODUCT> &job,
                                                   const READER &reader, int32_t y,
                                                   typename READER::row_span &row)
 {
-    int32_t source = crn_convolve_place(job.border, y, job.height);
+    int32_t source = crn_convolve_border_index(job.border, y, job.height);
     if (source >= 0) {
         reader.read(source * job.in_row, row);
         return;
@@ -213,11 +213,11 @@ static __device__ __forceinline__ void small_read(const convolve_small_job<SIDE,
         row.words[i] = 0;
 }
 
-/* Computes `rows` rows of results from row y on, with DEPTH rows of the picture in flight. */
+/* Computes `rows` rows of results from row y on, with DEPTH rows of the image in flight. */
 template <typename T, int STEP, int ACROSS, int DEPTH, int SIDE, bool PRODUCT, typename READER>
 static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE, PRODUCT> &job,
                                                    const READER &reader, T *out, int32_t y,
-                                                   int32_t rows, int32_t beside)
+                                                   int32_t rows, int32_t active_threads)
 {
     typename READER::row_span ahead[DEPTH];
     float sums[SIDE - 1][ACROSS] = {};
@@ -241,7 +241,7 @@ static __device__ __forceinline__ void small_strip(const convolve_small_job<SIDE
                 small_read(job, reader, y + oldest + DEPTH, ahead[d]);
             small_row<SIDE, STEP, ACROSS, PRODUCT>(job.weights, values, oldest, rows, sums, done);
             if (oldest >= 0) {
-                small_store<ACROSS>(out, done, job.out_aligned, beside);
+                small_store<ACROSS>(out, done, job.out_aligned, active_threads);
                 out += job.out_row;
             }
         }
@@ -256,13 +256,13 @@ static __device__ __forceinline__ void small_edge(const convolve_small_job<SIDE,
     if (edge >= job.edges)
         return;
     int32_t x = edge < job.begin ? edge : end + (edge - job.begin);
-    int32_t pixel = x / job.lanes, lane = x % job.lanes;
+    int32_t pixel = x / job.channels, channel = x % job.channels;
     edge_reader<T, SIDE> reader;
     reader.at = in;
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
-        int32_t place = crn_convolve_place(job.border, pixel + i - SIDE / 2, job.width);
-        reader.places[i] = place < 0 ? -1 : place * job.lanes + lane;
+        int32_t offset = crn_convolve_border_index(job.border, pixel + i - SIDE / 2, job.width);
+        reader.offsets[i] = offset < 0 ? -1 : offset * job.channels + channel;
     }
     small_strip<T, 0, 1, 1>(job, reader, out + x, y, rows, 1);
 }
@@ -281,18 +281,18 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_SMALL_THREADS, BLOCKS)
     bool edge = warp >= job.main_warps;
     warp -= edge ? job.main_warps : 0;
     int32_t warps_across = edge ? job.edges_across : job.main_across;
-    int32_t strip = warp / warps_across, picture = strip / job.strips;
+    int32_t strip = warp / warps_across, image = strip / job.strips;
     int32_t across = warp % warps_across, lane = (int32_t)threadIdx.x % 32;
     int32_t y = strip % job.strips * job.strip_rows;
     int32_t rows = job.height - y < job.strip_rows ? job.height - y : job.strip_rows;
-    const T *in = static_cast<const T *>(job.in) + picture * job.in_picture;
-    T *out = static_cast<T *>(job.out) + picture * job.out_picture + y * job.out_row;
+    const T *in = static_cast<const T *>(job.in) + image * job.in_image;
+    T *out = static_cast<T *>(job.out) + image * job.out_image + y * job.out_row;
     int32_t column = across * 32 + lane;
     if (edge) {
         small_edge<T>(job, in, out, column, job.begin + job.columns * ACROSS, y, rows);
     } else if (column < job.columns) {
         int32_t x = job.begin + column * ACROSS;
-        main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.lanes, job.in_aligned};
+        main_reader<T, SIDE, STEP, ACROSS> reader = {in + x, job.channels, job.in_aligned};
         small_strip<T, STEP, ACROSS, DEPTH>(job, reader, out + x, y, rows,
                                             job.columns - across * 32);
     }

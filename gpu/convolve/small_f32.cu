@@ -3,9 +3,9 @@
 
 namespace
 {
-struct plans {
-    static constexpr int least = 3;
-    static constexpr convolve_plan of[7][3] = {
+struct tunings {
+    static constexpr int side_min = 3;
+    static constexpr convolve_tuning of[7][3] = {
         {{8, 1, 6}, {8, 1, 6}, {4, 1, 8}}, /* 3 */
         {{8, 1, 5}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
         {{8, 2, 4}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
@@ -19,5 +19,5 @@ struct plans {
 
 int crn_convolve_small_f32(const crn_convolve_task *task)
 {
-    return launch_small<float, false, plans>(task);
+    return launch_small<float, false, tunings>(task);
 }

@@ -3,9 +3,9 @@
 
 namespace
 {
-struct plans {
-    static constexpr int least = 5;
-    static constexpr convolve_plan of[6][3] = {
+struct tunings {
+    static constexpr int side_min = 5;
+    static constexpr convolve_tuning of[6][3] = {
         {{8, 1, 6}, {8, 1, 5}, {4, 1, 6}}, /* 5 */
         {{8, 1, 5}, {8, 1, 4}, {4, 1, 4}}, /* 7 */
         {{8, 1, 4}, {8, 1, 3}, {4, 1, 3}}, /* 9 */
@@ -18,5 +18,5 @@ struct plans {
 
 int crn_convolve_small_product_f32(const crn_convolve_task *task)
 {
-    return launch_small<float, true, plans>(task);
+    return launch_small<float, true, tunings>(task);
 }

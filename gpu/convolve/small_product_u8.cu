@@ -3,9 +3,9 @@
 
 namespace
 {
-struct plans {
-    static constexpr int least = 5;
-    static constexpr convolve_plan of[6][3] = {
+struct tunings {
+    static constexpr int side_min = 5;
+    static constexpr convolve_tuning of[6][3] = {
         {{16, 2, 3}, {16, 2, 3}, {8, 1, 5}}, /* 5 */
         {{16, 2, 3}, {16, 2, 3}, {8, 1, 4}}, /* 7 */
         {{16, 1, 2}, {16, 1, 2}, {8, 1, 3}}, /* 9 */
@@ -18,5 +18,5 @@ struct plans {
 
 int crn_convolve_small_product_u8(const crn_convolve_task *task)
 {
-    return launch_small<uint8_t, true, plans>(task);
+    return launch_small<uint8_t, true, tunings>(task);
 }

@@ -3,9 +3,9 @@
 
 namespace
 {
-struct plans {
-    static constexpr int least = 3;
-    static constexpr convolve_plan of[7][3] = {
+struct tunings {
+    static constexpr int side_min = 3;
+    static constexpr convolve_tuning of[7][3] = {
         {{16, 2, 5}, {16, 2, 5}, {8, 1, 8}}, /* 3 */
         {{16, 1, 3}, {16, 1, 3}, {8, 1, 4}}, /* 5 */
         {{16, 1, 3}, {16, 1, 3}, {8, 1, 3}}, /* 7 */
@@ -19,5 +19,5 @@ struct plans {
 
 int crn_convolve_small_u8(const crn_convolve_task *task)
 {
-    return launch_small<uint8_t, false, plans>(task);
+    return launch_small<uint8_t, false, tunings>(task);
 }

@@ -37,9 +37,9 @@ static __device__ __forceinline__ void load_words(const uint32_t *at, uint32_t *
 template <int COUNT>
 static __device__ __forceinline__ void load_shifted(const uint8_t *at, uint32_t *words)
 {
-    uintptr_t place = reinterpret_cast<uintptr_t>(at);
-    const uint32_t *whole = reinterpret_cast<const uint32_t *>(place & ~uintptr_t(3));
-    uint32_t shift = 8 * (uint32_t)(place & 3), low = __ldg(whole);
+    uintptr_t offset = reinterpret_cast<uintptr_t>(at);
+    const uint32_t *whole = reinterpret_cast<const uint32_t *>(offset & ~uintptr_t(3));
+    uint32_t shift = 8 * (uint32_t)(offset & 3), low = __ldg(whole);
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
         uint32_t high = __ldg(whole + k + 1);
@@ -179,18 +179,18 @@ static __device__ __forceinline__ uint32_t word_of(const uint8_t *at)
     return (uint32_t)__ldg(at) << 16;
 }
 
-/* One result near a side of the picture: each element under the kernel has its own index in
+/* One result near a side of the image: each element under the kernel has its own index in
  * the row, or none (-1). */
 template <typename T, int SIDE> struct edge_span {
     static constexpr int COUNT = SIDE;
     static constexpr int VALUES = SIDE;
     uint32_t words[COUNT];
 
-    __device__ __forceinline__ void load(const T *row, const int32_t *places)
+    __device__ __forceinline__ void load(const T *row, const int32_t *offsets)
     {
 #pragma unroll
         for (int i = 0; i < SIDE; i++)
-            words[i] = places[i] >= 0 ? word_of(row + places[i]) : 0;
+            words[i] = offsets[i] >= 0 ? word_of(row + offsets[i]) : 0;
     }
 
     __device__ __forceinline__ float value(int i) const

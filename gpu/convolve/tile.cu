@@ -1,19 +1,17 @@
 /*
- * Any kernel on pictures of any strides: tiles in shared memory; a kernel that is too large (or
+ * Any kernel on images of any strides: tiles in shared memory; a kernel that is too large (or
  * whose halo is) is applied in pieces.
  */
 #include "gpu/convolve/tile.cuh"
 
 /* Pieces of the kernel, and sizes in shared memory. */
 typedef struct tile_job {
-    crn_convolve_pictures in, out;
-    crn_convolve_shape shape;
+    convolve_tiling tiling;
     const float *weights; /* on the device: column by column, each `column_pitch` long */
-    int32_t kernel_width, kernel_height, column_pitch;
+    int32_t column_pitch;
     int32_t piece_width, piece_height; /* of the kernel */
-    int32_t tiles_across, tiles_down;
-    int32_t columns, rows; /* of a tile, with a piece's halo */
-    int32_t weights_pitch; /* of a piece's column */
+    int32_t columns, rows;             /* of a tile, with a piece's halo */
+    int32_t weights_pitch;             /* of a piece's column */
 } tile_job;
 
 /* Shared memory: offsets, the piece's weights, the tile. */
@@ -41,38 +39,32 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 2)
     filter_tiles(const __grid_constant__ tile_job job)
 {
     extern __shared__ float4 memory[];
-    int64_t *places = reinterpret_cast<int64_t *>(memory);
+    int64_t *offsets = reinterpret_cast<int64_t *>(memory);
     float *weights = reinterpret_cast<float *>(memory + (job.columns + 1) / 2);
     float *tile = weights + job.weights_pitch * job.piece_width;
-    int32_t across = (int32_t)blockIdx.x % job.tiles_across;
-    int32_t down = (int32_t)blockIdx.x / job.tiles_across % job.tiles_down;
-    int32_t picture = (int32_t)blockIdx.x / job.tiles_across / job.tiles_down;
-    int64_t x = (int64_t)across * CRN_CONVOLVE_TILE_COLUMNS,
-            y = (int64_t)down * CRN_CONVOLVE_TILE_ROWS;
-    const T *in = static_cast<const T *>(job.in.data) + picture * job.in.picture;
+    const convolve_tiling &tiling = job.tiling;
+    tile_position p = tile_position_of(tiling, CRN_CONVOLVE_TILE_COLUMNS);
+    const T *in = static_cast<const T *>(tiling.in.data) + p.image * tiling.in.image;
     int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
     float sums[CRN_CONVOLVE_TILE_DOWN][CRN_CONVOLVE_TILE_ACROSS] = {};
-    for (int32_t i0 = 0; i0 < job.kernel_width; i0 += job.piece_width)
-        for (int32_t j0 = 0; j0 < job.kernel_height; j0 += job.piece_height) {
-            int32_t width = min(job.piece_width, job.kernel_width - i0);
-            int32_t height = min(job.piece_height, job.kernel_height - j0);
-            tile_area area = {x + (int64_t)(i0 - job.kernel_width / 2) * job.shape.lanes,
-                              y + j0 - job.kernel_height / 2, job.rows, job.columns};
+    for (int32_t i0 = 0; i0 < tiling.kernel_width; i0 += job.piece_width)
+        for (int32_t j0 = 0; j0 < tiling.kernel_height; j0 += job.piece_height) {
+            int32_t width = min(job.piece_width, tiling.kernel_width - i0);
+            int32_t height = min(job.piece_height, tiling.kernel_height - j0);
+            tile_area area = {p.x + (int64_t)(i0 - tiling.kernel_width / 2) * tiling.shape.channels,
+                              p.y + j0 - tiling.kernel_height / 2, job.rows, job.columns};
             __syncthreads();
-            tile_places(job.in, job.shape, area.x, job.columns, places);
+            tile_offsets(tiling.in, tiling.shape, area.x, job.columns, offsets);
             read_weights(job, i0, j0, width, height, weights);
             __syncthreads();
-            tile_read(in, job.in, job.shape, area, places, tile, job.columns);
+            tile_read(in, tiling.in, tiling.shape, area, offsets, tile, job.columns);
             __syncthreads();
             const float *from = tile + warp * CRN_CONVOLVE_TILE_DOWN * job.columns + lane;
             for (int32_t i = 0; i < width; i++)
-                tile_slide<CRN_CONVOLVE_TILE_ACROSS>(from + i * job.shape.lanes, job.columns,
+                tile_slide<CRN_CONVOLVE_TILE_ACROSS>(from + i * tiling.shape.channels, job.columns,
                                                      weights + i * job.weights_pitch, height, sums);
         }
-    if (y + warp * CRN_CONVOLVE_TILE_DOWN < job.shape.height)
-        tile_write(static_cast<T *>(job.out.data) + picture * job.out.picture, job.out, job.shape,
-                   (int32_t)y + warp * CRN_CONVOLVE_TILE_DOWN, x + lane,
-                   x + CRN_CONVOLVE_TILE_COLUMNS, sums);
+    tile_write_results<T>(tiling, p, CRN_CONVOLVE_TILE_COLUMNS, sums);
 }
 
 static void set_piece(tile_job *job, int32_t width, int32_t height)
@@ -81,25 +73,25 @@ static void set_piece(tile_job *job, int32_t width, int32_t height)
     job->piece_height = height;
     job->weights_pitch =
         (height + CRN_CONVOLVE_TILE_DOWN - 1) / CRN_CONVOLVE_TILE_DOWN * CRN_CONVOLVE_TILE_DOWN;
-    job->columns = CRN_CONVOLVE_TILE_COLUMNS + (width - 1) * job->shape.lanes;
+    job->columns = CRN_CONVOLVE_TILE_COLUMNS + (width - 1) * job->tiling.shape.channels;
     job->rows = CRN_CONVOLVE_TILE_ROWS + height - 1;
 }
 
 /* The largest pieces that fit: the kernel's whole height, or a good part of it, then its width. */
 static int cut_kernel(tile_job *job, size_t bytes)
 {
-    int32_t height = job->kernel_height < 32 ? job->kernel_height : 32, width = 1;
+    int32_t height = job->tiling.kernel_height < 32 ? job->tiling.kernel_height : 32, width = 1;
     set_piece(job, 1, height);
     if (bytes_of(job) > bytes)
         return -EINVAL;
-    for (int32_t w = 2; w <= job->kernel_width && bytes_of(job) <= bytes; w++) {
-        if ((int64_t)w * job->shape.lanes > CRN_CONVOLVE_TILE_BYTES_MAX)
+    for (int32_t w = 2; w <= job->tiling.kernel_width && bytes_of(job) <= bytes; w++) {
+        if ((int64_t)w * job->tiling.shape.channels > CRN_CONVOLVE_TILE_BYTES_MAX)
             break;
         set_piece(job, w, height);
         width = bytes_of(job) <= bytes ? w : width;
     }
-    if (width == job->kernel_width)
-        for (int32_t h = height + 1; h <= job->kernel_height; h++) {
+    if (width == job->tiling.kernel_width)
+        for (int32_t h = height + 1; h <= job->tiling.kernel_height; h++) {
             set_piece(job, width, h);
             if (bytes_of(job) > bytes)
                 break;
@@ -110,7 +102,7 @@ static int cut_kernel(tile_job *job, size_t bytes)
 }
 
 /* Puts the weights on the device column by column, in the order in which threads use them. */
-static int place_weights(tile_job *job, const crn_convolve_task *task)
+static int upload_weights(tile_job *job, const crn_convolve_task *task)
 {
     float columns[CRN_KERNEL_TAPS_MAX];
     int32_t width = task->kernel_width, height = task->kernel_height;
@@ -126,25 +118,14 @@ static int place_weights(tile_job *job, const crn_convolve_task *task)
 int crn_convolve_tiles(const crn_convolve_task *task)
 {
     tile_job job;
-    job.in = task->in;
-    job.out = task->out;
-    job.shape = task->shape;
-    job.kernel_width = task->kernel_width;
-    job.kernel_height = task->kernel_height;
-    int64_t elements = (int64_t)job.shape.width * job.shape.lanes;
-    int64_t across = (elements + CRN_CONVOLVE_TILE_COLUMNS - 1) / CRN_CONVOLVE_TILE_COLUMNS;
-    int64_t down =
-        ((int64_t)job.shape.height + CRN_CONVOLVE_TILE_ROWS - 1) / CRN_CONVOLVE_TILE_ROWS;
-    int64_t blocks = across * down * job.shape.count;
-    if (across > INT32_MAX || blocks > INT32_MAX)
+    int64_t blocks = convolve_tiling_of(task, CRN_CONVOLVE_TILE_COLUMNS, &job.tiling);
+    if (blocks < 0)
         return -EINVAL;
-    job.tiles_across = (int32_t)across;
-    job.tiles_down = (int32_t)down;
     size_t bytes = crn_gpu_limits_of(task->context)->shared_bytes;
     int r =
         cut_kernel(&job, bytes < CRN_CONVOLVE_TILE_BYTES_MAX ? bytes : CRN_CONVOLVE_TILE_BYTES_MAX);
     if (r == 0)
-        r = place_weights(&job, task);
+        r = upload_weights(&job, task);
     if (r < 0)
         return r;
     return crn_gpu_launch_kernel(

@@ -19,6 +19,48 @@
 /* Maximum shared memory of a block, so that at least two fit on a multiprocessor. */
 #define CRN_CONVOLVE_TILE_BYTES_MAX (96 << 10)
 
+/* The images of a job and their division into tiles, one per block. */
+typedef struct convolve_tiling {
+    crn_convolve_images in, out;
+    crn_convolve_shape shape;
+    int32_t kernel_width, kernel_height;
+    int32_t across, down; /* tiles of an image */
+} convolve_tiling;
+
+/* A block's tile: its image, and the first result's element and row. */
+typedef struct tile_position {
+    int32_t image;
+    int64_t x, y;
+} tile_position;
+
+/* `advance`: columns of a tile that are results. Returns the number of blocks, or -EINVAL. */
+static inline int64_t convolve_tiling_of(const crn_convolve_task *task, int32_t advance,
+                                         convolve_tiling *ret_tiling)
+{
+    const crn_convolve_shape *shape = &task->shape;
+    int64_t elements = (int64_t)shape->width * shape->channels;
+    int64_t across = (elements + advance - 1) / advance;
+    int64_t down = ((int64_t)shape->height + CRN_CONVOLVE_TILE_ROWS - 1) / CRN_CONVOLVE_TILE_ROWS;
+    int64_t blocks = across * down * shape->count;
+    if (across > INT32_MAX || blocks > INT32_MAX)
+        return -EINVAL;
+    *ret_tiling = {task->in,        task->out,    *shape, task->kernel_width, task->kernel_height,
+                   (int32_t)across, (int32_t)down};
+    return blocks;
+}
+
+static __device__ __forceinline__ tile_position tile_position_of(const convolve_tiling &t,
+                                                                 int32_t advance)
+{
+    int32_t across = (int32_t)blockIdx.x % t.across;
+    int32_t down = (int32_t)blockIdx.x / t.across % t.down;
+    tile_position p;
+    p.image = (int32_t)blockIdx.x / t.across / t.down;
+    p.x = (int64_t)across * advance;
+    p.y = (int64_t)down * CRN_CONVOLVE_TILE_ROWS;
+    return p;
+}
+
 static __device__ __forceinline__ float tile_value(float value)
 {
     return value;
@@ -31,28 +73,28 @@ static __device__ __forceinline__ float tile_value(uint8_t value)
 
 /* Source offsets, relative to the row's beginning, of `count` elements from element `first`
  * on; INT64_MIN: zero. */
-static __device__ __forceinline__ void tile_places(const crn_convolve_pictures &in,
-                                                   const crn_convolve_shape &shape, int64_t first,
-                                                   int32_t count, int64_t *places)
+static __device__ __forceinline__ void tile_offsets(const crn_convolve_images &in,
+                                                    const crn_convolve_shape &shape, int64_t first,
+                                                    int32_t count, int64_t *offsets)
 {
     for (int32_t i = (int32_t)threadIdx.x; i < count; i += CRN_CONVOLVE_TILE_THREADS) {
         int64_t element = first + i;
-        int64_t pixel = element / shape.lanes;
-        pixel -= element - pixel * shape.lanes < 0;
-        int64_t lane = element - pixel * shape.lanes;
-        int32_t source = crn_convolve_place(shape.border, pixel, shape.width);
-        places[i] = source < 0 ? INT64_MIN : source * in.step + lane * in.lane;
+        int64_t pixel = element / shape.channels;
+        pixel -= element - pixel * shape.channels < 0;
+        int64_t channel = element - pixel * shape.channels;
+        int32_t source = crn_convolve_border_index(shape.border, pixel, shape.width);
+        offsets[i] = source < 0 ? INT64_MIN : source * in.step + channel * in.channel;
     }
 }
 
 /* Loads in flight per thread. */
 #define CRN_CONVOLVE_TILE_LOADS 6
 
-/* Copies `columns` elements of a row to the tile: consecutive ones (`places` NULL), or each
+/* Copies `columns` elements of a row to the tile: consecutive ones (`offsets` NULL), or each
  * from its source offset. */
 template <typename T>
 static __device__ __forceinline__ void tile_read_row(const T *row, int32_t columns,
-                                                     const int64_t *places, float *to)
+                                                     const int64_t *offsets, float *to)
 {
     for (int32_t c = (int32_t)threadIdx.x % 32; c < columns; c += 32 * CRN_CONVOLVE_TILE_LOADS) {
         T values[CRN_CONVOLVE_TILE_LOADS];
@@ -60,8 +102,8 @@ static __device__ __forceinline__ void tile_read_row(const T *row, int32_t colum
         for (int k = 0; k < CRN_CONVOLVE_TILE_LOADS; k++) {
             values[k] = 0;
             if (c + 32 * k < columns) {
-                int64_t place = places ? places[c + 32 * k] : c + 32 * k;
-                values[k] = place == INT64_MIN ? (T)0 : __ldg(row + place);
+                int64_t offset = offsets ? offsets[c + 32 * k] : c + 32 * k;
+                values[k] = offset == INT64_MIN ? (T)0 : __ldg(row + offset);
             }
         }
 #pragma unroll
@@ -72,7 +114,7 @@ static __device__ __forceinline__ void tile_read_row(const T *row, int32_t colum
 }
 
 /* The input of a tile: rows from `y` on, elements from `x` on, which may lie
- * outside the picture. */
+ * outside the image. */
 typedef struct tile_area {
     int64_t x, y;
     int32_t rows, columns;
@@ -81,15 +123,15 @@ typedef struct tile_area {
 /* Loads the area into the tile, one warp per row. */
 template <typename T>
 static __device__ __forceinline__ void
-tile_read(const T *picture, const crn_convolve_pictures &in, const crn_convolve_shape &shape,
-          const tile_area &area, const int64_t *places, float *tile, int32_t pitch)
+tile_read(const T *image, const crn_convolve_images &in, const crn_convolve_shape &shape,
+          const tile_area &area, const int64_t *offsets, float *tile, int32_t pitch)
 {
-    bool inside = in.step == shape.lanes && area.x >= 0 &&
-                  area.x + area.columns <= (int64_t)shape.width * shape.lanes;
+    bool inside = in.step == shape.channels && area.x >= 0 &&
+                  area.x + area.columns <= (int64_t)shape.width * shape.channels;
 #pragma unroll 2
     for (int32_t r = (int32_t)threadIdx.x / 32; r < area.rows; r += CRN_CONVOLVE_TILE_WARPS) {
-        int32_t source = crn_convolve_place(shape.border, area.y + r, shape.height);
-        const T *row = picture + source * in.row;
+        int32_t source = crn_convolve_border_index(shape.border, area.y + r, shape.height);
+        const T *row = image + source * in.row;
         float *to = tile + r * pitch;
         if (source < 0) {
             for (int32_t c = (int32_t)threadIdx.x % 32; c < area.columns; c += 32)
@@ -97,7 +139,7 @@ tile_read(const T *picture, const crn_convolve_pictures &in, const crn_convolve_
         } else if (inside) {
             tile_read_row(row + area.x, area.columns, nullptr, to);
         } else {
-            tile_read_row(row, area.columns, places, to);
+            tile_read_row(row, area.columns, offsets, to);
         }
     }
 }
@@ -117,6 +159,13 @@ static __device__ __forceinline__ void tile_step(const float *from, float weight
             sums[m][n] = __fmaf_rn(weight, window[(u + m) % CRN_CONVOLVE_TILE_DOWN][n], sums[m][n]);
 }
 
+static __device__ __forceinline__ void tile_read_weights(const float *from,
+                                                         float (&to)[CRN_CONVOLVE_TILE_DOWN])
+{
+    *reinterpret_cast<float4 *>(to) = *reinterpret_cast<const float4 *>(from);
+    *reinterpret_cast<float4 *>(to + 4) = *reinterpret_cast<const float4 *>(from + 4);
+}
+
 /*
  * Applies a column of the kernel, `count` weights (aligned to 16 bytes and padded to whole groups
  * of CRN_CONVOLVE_TILE_DOWN), to ACROSS columns that begin at `from` and are 32 apart; `pitch` from
@@ -127,7 +176,7 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
                                                   const float *weights, int32_t count,
                                                   float (*sums)[ACROSS])
 {
-    float window[CRN_CONVOLVE_TILE_DOWN][ACROSS], some[CRN_CONVOLVE_TILE_DOWN];
+    float window[CRN_CONVOLVE_TILE_DOWN][ACROSS], group_weights[CRN_CONVOLVE_TILE_DOWN];
 #pragma unroll
     for (int m = 0; m < CRN_CONVOLVE_TILE_DOWN - 1; m++, from += pitch)
 #pragma unroll
@@ -136,45 +185,55 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
     int32_t j = 0;
 #pragma unroll 1
     for (; j + CRN_CONVOLVE_TILE_DOWN <= count; j += CRN_CONVOLVE_TILE_DOWN) {
-        *reinterpret_cast<float4 *>(some) = *reinterpret_cast<const float4 *>(weights + j);
-        *reinterpret_cast<float4 *>(some + 4) = *reinterpret_cast<const float4 *>(weights + j + 4);
+        tile_read_weights(weights + j, group_weights);
 #pragma unroll
         for (int u = 0; u < CRN_CONVOLVE_TILE_DOWN; u++, from += pitch)
-            tile_step(from, some[u], u, window, sums);
+            tile_step(from, group_weights[u], u, window, sums);
     }
     if (j == count)
         return;
-    *reinterpret_cast<float4 *>(some) = *reinterpret_cast<const float4 *>(weights + j);
-    *reinterpret_cast<float4 *>(some + 4) = *reinterpret_cast<const float4 *>(weights + j + 4);
+    tile_read_weights(weights + j, group_weights);
 #pragma unroll
     for (int u = 0; u < CRN_CONVOLVE_TILE_DOWN - 1; u++, from += pitch) {
         if (j + u >= count)
             break;
-        tile_step(from, some[u], u, window, sums);
+        tile_step(from, group_weights[u], u, window, sums);
     }
 }
 
-/* Stores a thread's results; the first is row `y`, element `x` of the picture. Elements from `end`
- * on belong to another thread. */
+/* Stores a thread's results; the first is row `y`, element `x` of the image. Elements from `end` on
+ * belong to another tile. */
 template <typename T>
 static __device__ __forceinline__ void
-tile_write(T *picture, const crn_convolve_pictures &out, const crn_convolve_shape &shape, int32_t y,
+tile_write(T *image, const crn_convolve_images &out, const crn_convolve_shape &shape, int32_t y,
            int64_t x, int64_t end, const float (*sums)[CRN_CONVOLVE_TILE_ACROSS])
 {
-    int64_t elements = (int64_t)shape.width * shape.lanes;
+    int64_t elements = (int64_t)shape.width * shape.channels;
     end = end < elements ? end : elements;
 #pragma unroll
     for (int n = 0; n < CRN_CONVOLVE_TILE_ACROSS; n++) {
         int64_t element = x + 32 * n;
         if (element >= end)
             break;
-        int64_t pixel = shape.lanes == 1 ? element : element / shape.lanes;
-        T *to = picture + pixel * out.step + (element - pixel * shape.lanes) * out.lane;
+        int64_t pixel = shape.channels == 1 ? element : element / shape.channels;
+        T *to = image + pixel * out.step + (element - pixel * shape.channels) * out.channel;
 #pragma unroll
         for (int m = 0; m < CRN_CONVOLVE_TILE_DOWN; m++)
             if (y + m < shape.height)
                 crn_convolve_put(to + (int64_t)(y + m) * out.row, sums[m][n]);
     }
+}
+
+/* Stores the thread's results of a tile with `advance` columns. */
+template <typename T>
+static __device__ __forceinline__ void
+tile_write_results(const convolve_tiling &t, const tile_position &p, int32_t advance,
+                   const float (*sums)[CRN_CONVOLVE_TILE_ACROSS])
+{
+    int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
+    if (p.y + warp * CRN_CONVOLVE_TILE_DOWN < t.shape.height)
+        tile_write(static_cast<T *>(t.out.data) + p.image * t.out.image, t.out, t.shape,
+                   (int32_t)p.y + warp * CRN_CONVOLVE_TILE_DOWN, p.x + lane, p.x + advance, sums);
 }
 
 #endif
