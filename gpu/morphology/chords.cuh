@@ -5,8 +5,7 @@
  * then the runs are merged. Disks of 3 and 5 pixels are rhombi, which are computed in registers.
  *
  *   plan.cu                 on the host: runs, shared-memory layout, choice of the tile
- *   rhombus.cuh             on the device: rhombi
- *   chords.cu               on the device: the rest
+ *   chords.cu               on the device: rhombi, and the rest
  */
 #ifndef CRN_GPU_MORPHOLOGY_CHORDS_CUH
 #define CRN_GPU_MORPHOLOGY_CHORDS_CUH
@@ -26,8 +25,8 @@ typedef struct crn_chord_level {
 
 /* One step, from one plane to another. */
 typedef struct crn_chord_step {
-    int32_t rhombus; /* its radius, 1 or 2, read from `origin` on; else 0 */
-    int32_t origin;
+    int32_t rhombus; /* its radius, 1 or 2, read from `first_word` on; else 0 */
+    int32_t first_word;
     int32_t level_count, chord_count;
     crn_chord_level levels[CRN_CHORD_LEVELS_MAX];
     int32_t chords[CRN_CHORDS_MAX]; /* offset * 4 + rows beyond a whole word */
@@ -38,9 +37,9 @@ typedef struct crn_chord_step {
 } crn_chord_step;
 
 typedef struct crn_chord_job {
-    crn_tile_picture picture;
+    crn_tile_images images;
     crn_chord_step steps[2];
-    int32_t lead, loaded, loaded_rows; /* columns, rows of words */
+    int32_t left_halo, loaded, loaded_rows; /* columns, rows of words */
     int32_t pitch;
     crn_divider chunks, wide_out; /* chunks of 16 bytes in a loaded row; groups of 4 columns of
                                      the result */
@@ -48,16 +47,18 @@ typedef struct crn_chord_job {
                                      image */
 } crn_chord_job;
 
-/* Destination of f32 results that do not go to a plane; rows and columns beyond are dropped. */
+/* Destination of a step's results: a plane, or for f32 the image or its stage, where rows and
+ * columns beyond are dropped. */
 typedef struct crn_chord_out {
     char *to; /* NULL: the results go to a plane */
     ptrdiff_t stride;
     int32_t rows, columns;
+    uint32_t flip; /* crn_words::flip_of: complements the results */
 } crn_chord_out;
 
 /* Fills the job for this element. false: the element or its tiles would be too large. */
 bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
-                    const crn_tile_picture *picture, crn_type type, int32_t views,
+                    const crn_tile_images *images, crn_type type, int32_t views,
                     crn_chord_job *ret_job, crn_tile_launch *ret_launch);
 
 #endif

@@ -12,7 +12,7 @@
 enum { SLOT_FIRST, SLOT_SECOND, SLOT_THIRD, SLOT_LEVELS, SLOT_RUNS, SLOT_COUNTS };
 
 /* The next index of a grid-stride loop, `by` further on; does not overflow for any side. */
-static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
+static __device__ int32_t next_index(int32_t from, uint32_t by, int32_t end)
 {
     return (uint32_t)(end - from) > by ? from + (int32_t)by : end;
 }
@@ -20,11 +20,11 @@ static __device__ int32_t onward(int32_t from, uint32_t by, int32_t end)
 /* Grid-stride loop over the pixels of dense planes. */
 #define EACH_PIXEL(field, s, y, x)                                                                 \
     for (int32_t s = (int32_t)blockIdx.z; s < (field).planes;                                      \
-         s = onward(s, gridDim.z, (field).planes))                                                 \
+         s = next_index(s, gridDim.z, (field).planes))                                             \
         for (int32_t y = (int32_t)(blockIdx.y * THREADS_Y + threadIdx.y); y < (field).height;      \
-             y = onward(y, gridDim.y * THREADS_Y, (field).height))                                 \
+             y = next_index(y, gridDim.y * THREADS_Y, (field).height))                             \
             for (int32_t x = (int32_t)(blockIdx.x * THREADS_X + threadIdx.x); x < (field).width;   \
-                 x = onward(x, gridDim.x * THREADS_X, (field).width))
+                 x = next_index(x, gridDim.x * THREADS_X, (field).width))
 
 typedef struct general_field {
     int32_t planes, height, width; /* planes: of all views */
@@ -69,12 +69,12 @@ static __device__ int64_t at(const strided &i, int32_t s, int32_t y, int32_t x)
     return s / i.planes * i.view + s % i.planes * i.plane + y * i.row + x * i.step;
 }
 
-static __device__ float least(float a, float b)
+static __device__ float min_of(float a, float b)
 {
     return fminf(a, b);
 }
 
-static __device__ uint8_t least(uint8_t a, uint8_t b)
+static __device__ uint8_t min_of(uint8_t a, uint8_t b)
 {
     return a < b ? a : b;
 }
@@ -139,50 +139,50 @@ static __global__ void double_level(general_field f, const T *from, T *to, bool 
         int64_t i = at(f, s, y, x);
         T v = from[i];
         if (ahead < (down ? f.height - y : f.width - x))
-            v = least(v, from[i + (int64_t)ahead * (down ? f.width : 1)]);
+            v = min_of(v, from[i + (int64_t)ahead * (down ? f.width : 1)]);
         to[i] = v;
     }
 }
 
-/* Minimum of `length` >= 1 values from p on; levels[l], `apart` elements after each other, hold
- * those of 2^l values. */
+/* Minimum of `length` >= 1 values from p on; levels[l], `level_stride` elements after each other,
+ * hold those of 2^l values. */
 template <typename T>
-static __device__ T least_of_run(const T *levels, int64_t apart, int64_t p, int32_t length,
-                                 int32_t stride)
+static __device__ T min_of_run(const T *levels, int64_t level_stride, int64_t p, int32_t length,
+                               int32_t stride)
 {
     int32_t l = 31 - __clz(length);
-    const T *level = levels + l * apart;
-    return least(level[p], level[p + (int64_t)(length - (1 << l)) * stride]);
+    const T *level = levels + l * level_stride;
+    return min_of(level[p], level[p + (int64_t)(length - (1 << l)) * stride]);
 }
 
 /* Minimum over a window of a row or column: `length` pixels from `begin` on. */
 template <typename T>
-static __global__ void window(general_field f, const T *levels, int64_t apart, T *to, bool down,
-                              int32_t begin, int32_t length)
+static __global__ void window(general_field f, const T *levels, int64_t level_stride, T *to,
+                              bool down, int32_t begin, int32_t length)
 {
     EACH_PIXEL(f, s, y, x)
     {
-        int32_t p = down ? y : x, room = down ? f.height - y : f.width - x;
-        int32_t first = max(0, p + min(begin, room)), end = p + min(begin + length, room);
+        int32_t p = down ? y : x, to_border = down ? f.height - y : f.width - x;
+        int32_t first = max(0, p + min(begin, to_border)), end = p + min(begin + length, to_border);
         T v;
         set_neutral(&v);
         if (first < end) {
             int64_t from = down ? at(f, s, first, x) : at(f, s, y, first);
-            v = least_of_run(levels, apart, from, end - first, down ? f.width : 1);
+            v = min_of_run(levels, level_stride, from, end - first, down ? f.width : 1);
         }
         to[at(f, s, y, x)] = v;
     }
 }
 
 template <typename T>
-static __global__ void merge_runs(general_field f, const T *levels, int64_t apart, run_list list,
-                                  T *to)
+static __global__ void merge_runs(general_field f, const T *levels, int64_t level_stride,
+                                  run_list list, T *to)
 {
     EACH_PIXEL(f, s, y, x)
     {
         T best;
         set_neutral(&best);
-        int32_t room = f.width - x;
+        int32_t to_border = f.width - x;
         for (int32_t j = 0; j < list.rows; j++) {
             int32_t dy = j - list.anchor_y;
             int32_t from_y = list.reflect ? y - dy : y + dy;
@@ -190,11 +190,11 @@ static __global__ void merge_runs(general_field f, const T *levels, int64_t apar
                 continue;
             const general_run *runs = list.runs + (int64_t)j * list.most;
             for (int32_t i = 0; i < list.counts[j]; i++) {
-                int32_t first = max(0, x + min((int32_t)runs[i].begin, room));
-                int32_t end = x + min((int32_t)runs[i].end, room);
+                int32_t first = max(0, x + min((int32_t)runs[i].begin, to_border));
+                int32_t end = x + min((int32_t)runs[i].end, to_border);
                 if (first < end)
-                    best = least(
-                        best, least_of_run(levels, apart, at(f, s, from_y, first), end - first, 1));
+                    best = min_of(best, min_of_run(levels, level_stride, at(f, s, from_y, first),
+                                                   end - first, 1));
             }
         }
         to[at(f, s, y, x)] = best;
@@ -271,7 +271,7 @@ static __global__ void merge_raised(general_field f, const T *from, shape e, boo
                 if (from_x < 0 || from_x >= f.width || !has(e, i, j))
                     continue;
                 float height = e.heights[(int64_t)(j - e.first_row) * e.width + i];
-                best = least(best, saturated((float)from[at(f, s, from_y, from_x)] - height, T()));
+                best = min_of(best, saturated((float)from[at(f, s, from_y, from_x)] - height, T()));
             }
         }
         to[at(f, s, y, x)] = best;
@@ -299,16 +299,16 @@ static dim3 blocks_for(general_field f)
 
 /* Makes levels of lengths 1, 2, 4, ... up to `longest`, from `from`. */
 template <typename T>
-static void make_levels(const work *w, const T *from, T *levels, int64_t apart, bool down,
+static void make_levels(const work *w, const T *from, T *levels, int64_t level_stride, bool down,
                         int32_t longest)
 {
     LAUNCH(copy<T>, w)(w->whole, from, levels);
     for (int32_t l = 1; 1 << l <= longest; l++)
         LAUNCH(double_level<T>, w)
-    (w->whole, levels + (l - 1) * apart, levels + l * apart, down, 1 << (l - 1));
+    (w->whole, levels + (l - 1) * level_stride, levels + l * level_stride, down, 1 << (l - 1));
 }
 
-static int32_t lesser(int32_t a, int32_t b)
+static int32_t min_int(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
@@ -320,32 +320,33 @@ static int32_t begin_of(int32_t side, bool reflect)
 }
 
 template <typename T>
-static void erode_rect(const work *w, bool reflect, const T *from, T *to, T *levels, int64_t apart)
+static void erode_rect(const work *w, bool reflect, const T *from, T *to, T *levels,
+                       int64_t level_stride)
 {
     const crn_element *e = w->element;
-    make_levels(w, from, levels, apart, false, lesser(e->width, w->whole.width));
+    make_levels(w, from, levels, level_stride, false, min_int(e->width, w->whole.width));
     LAUNCH(window<T>, w)
-    (w->whole, levels, apart, to, false, begin_of(e->width, reflect), e->width);
+    (w->whole, levels, level_stride, to, false, begin_of(e->width, reflect), e->width);
     if (e->height == 1)
         return;
-    make_levels(w, static_cast<const T *>(to), levels, apart, true,
-                lesser(e->height, w->whole.height));
+    make_levels(w, static_cast<const T *>(to), levels, level_stride, true,
+                min_int(e->height, w->whole.height));
     LAUNCH(window<T>, w)
-    (w->whole, levels, apart, to, true, begin_of(e->height, reflect), e->height);
+    (w->whole, levels, level_stride, to, true, begin_of(e->height, reflect), e->height);
 }
 
 /* Number of the element's rows whose arrays go to the device at once. */
 static int32_t rows_at_once(const crn_element *e)
 {
     size_t row = (size_t)e->width * (e->heights ? sizeof(float) : 1);
-    return lesser(e->height, (int32_t)(CRN_GPU_CONSTANT_BYTES_MAX / row));
+    return min_int(e->height, (int32_t)(CRN_GPU_CONSTANT_BYTES_MAX / row));
 }
 
 /* Puts the arrays of the element's rows from `first` on onto the device. */
 static int take_rows(const work *w, bool reflect, int32_t first, int32_t rows, shape *ret_shape)
 {
     const crn_element *e = w->element;
-    shape s = {e->shape, e->width, e->height, first, lesser(rows, e->height - first),
+    shape s = {e->shape, e->width, e->height, first, min_int(rows, e->height - first),
                NULL,     NULL,     reflect};
     size_t begin = (size_t)first * (size_t)e->width, count = (size_t)s.rows * (size_t)e->width;
     if (e->members) {
@@ -411,9 +412,9 @@ template <typename T> static int erode(const work *all, bool reflect, const T *f
     int r = is_rect ? 0 : make_runs(all, reflect, &list);
     if (r < 0)
         return r;
-    int32_t longest = lesser(e->width, all->whole.width), levels = 1;
-    if (is_rect && lesser(e->height, all->whole.height) > longest)
-        longest = lesser(e->height, all->whole.height);
+    int32_t longest = min_int(e->width, all->whole.width), levels = 1;
+    if (is_rect && min_int(e->height, all->whole.height) > longest)
+        longest = min_int(e->height, all->whole.height);
     while (1 << levels <= longest)
         levels++;
     size_t per_plane = all->plane_elements * sizeof(T) * (size_t)levels;
@@ -428,16 +429,17 @@ template <typename T> static int erode(const work *all, bool reflect, const T *f
         return -ENOMEM;
     for (int32_t first = 0; first < all->whole.planes; first += (int32_t)at_once) {
         work part = *all;
-        part.whole.planes = lesser((int32_t)at_once, all->whole.planes - first);
+        part.whole.planes = min_int((int32_t)at_once, all->whole.planes - first);
         part.blocks = blocks_for(part.whole);
-        int64_t apart = (int64_t)at_once * (int64_t)all->plane_elements;
+        int64_t level_stride = (int64_t)at_once * (int64_t)all->plane_elements;
         int64_t begin = (int64_t)first * (int64_t)all->plane_elements;
         if (is_rect) {
-            erode_rect(&part, reflect, from + begin, to + begin, memory, apart);
+            erode_rect(&part, reflect, from + begin, to + begin, memory, level_stride);
             continue;
         }
-        make_levels(&part, from + begin, memory, apart, false, lesser(e->width, part.whole.width));
-        LAUNCH(merge_runs<T>, &part)(part.whole, memory, apart, list, to + begin);
+        make_levels(&part, from + begin, memory, level_stride, false,
+                    min_int(e->width, part.whole.width));
+        LAUNCH(merge_runs<T>, &part)(part.whole, memory, level_stride, list, to + begin);
     }
     return crn_gpu_launch_error();
 }

@@ -17,14 +17,14 @@ static int32_t alignment_of(const crn_image *image, int32_t views)
     return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 1;
 }
 
-bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params *params,
-                         const crn_image *in, const crn_image *out, crn_tile_picture *ret_picture)
+bool crn_tile_images_of(const crn_context *context, const crn_morphology_params *params,
+                        const crn_image *in, const crn_image *out, crn_tile_images *ret_images)
 {
     bool planar = in->step == 1 && out->step == 1;
     bool interleaved = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
-    int32_t views = crn_context_views(context), lanes = interleaved ? in->planes : 1;
+    int32_t views = crn_context_views(context), channels = interleaved ? in->planes : 1;
     int32_t planes = interleaved ? 1 : in->planes;
-    if ((!planar && !interleaved) || (int64_t)in->width * lanes > CRN_TILE_ROW_MAX ||
+    if ((!planar && !interleaved) || (int64_t)in->width * channels > CRN_TILE_ROW_MAX ||
         (int64_t)planes * views > 65535)
         return false;
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(in->type);
@@ -32,29 +32,29 @@ bool crn_tile_picture_of(const crn_context *context, const crn_morphology_params
     if (in_row > CRN_TILE_ROW_MAX || in_row < -CRN_TILE_ROW_MAX || out_row > CRN_TILE_ROW_MAX ||
         out_row < -CRN_TILE_ROW_MAX)
         return false;
-    crn_tile_picture p = {static_cast<const char *>(in->data), static_cast<char *>(out->data),
-                          (int32_t)in_row, (int32_t)out_row};
+    crn_tile_images p = {static_cast<const char *>(in->data), static_cast<char *>(out->data),
+                         (int32_t)in_row, (int32_t)out_row};
     p.in_plane = in->plane_stride * size;
     p.in_view = crn_gpu_view_stride(in) * size;
     p.out_plane = out->plane_stride * size;
     p.out_view = crn_gpu_view_stride(out) * size;
     p.planes = crn_divider_of(planes);
     p.height = in->height;
-    p.columns = in->width * lanes;
-    p.lanes = lanes;
+    p.columns = in->width * channels;
+    p.channels = channels;
     p.in_aligned = alignment_of(in, views);
     p.in_aligned = p.in_aligned == 8 ? 4 : p.in_aligned;
     p.out_aligned = alignment_of(out, views);
     p.recipe = crn_morphology_recipe_of(params->operation);
-    *ret_picture = p;
+    *ret_images = p;
     return true;
 }
 
-double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_picture *picture, int32_t planes,
+double crn_tile_cost(const crn_gpu_limits *limits, const crn_tile_images *images, int32_t planes,
                      double work, double in_fours, crn_tile_launch *launch)
 {
-    double tiles = (double)crn_gpu_blocks(picture->columns, picture->columns_at) *
-                   crn_gpu_blocks(picture->height, picture->rows_at) * planes;
+    double tiles = (double)crn_gpu_blocks(images->columns, images->columns_at) *
+                   crn_gpu_blocks(images->height, images->rows_at) * planes;
     /* A block's own shared memory, and 1 KiB that the system reserves. */
     int32_t fit = (int32_t)((limits->shared_bytes + 1024) / (launch->bytes + 1024));
     launch->threads = fit >= 4 ? CRN_TILE_THREADS_MAX / 2 : CRN_TILE_THREADS_MAX;
@@ -77,13 +77,13 @@ int crn_morphology_cuda(crn_context *context, const crn_morphology_params *param
         return -EINVAL;
     if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
         return -EINVAL;
-    crn_tile_picture picture;
+    crn_tile_images images;
     r = -ENOTSUP;
-    if (!params->element.heights && crn_tile_picture_of(context, params, in, out, &picture)) {
+    if (!params->element.heights && crn_tile_images_of(context, params, in, out, &images)) {
         if (params->element.shape == CRN_ELEMENT_RECT)
-            r = crn_morphology_rect(context, params, &picture, in->type);
+            r = crn_morphology_rect(context, params, &images, in->type);
         else
-            r = crn_morphology_chords(context, params, &picture, in->type);
+            r = crn_morphology_chords(context, params, &images, in->type);
     }
     return r == -ENOTSUP ? crn_morphology_general(context, params, in, out) : r;
 }

@@ -5,7 +5,7 @@
  *   tile.cuh                tiles: how images are split, loaded and stored
  *   words.cuh               a tile's layout between passes
  *   rect.cu                 rectangles, in one launch
- *   chords.cu               other elements, in one launch (with plan.cu and rhombus.cuh)
+ *   chords.cu               other elements, in one launch (with plan.cu)
  *   general.cu              any strides, any element, pass by pass over dense copies
  *
  * All kernels compute minima: a dilation is the erosion of the complement (of v: 255 - v, or -v) by

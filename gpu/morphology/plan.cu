@@ -23,7 +23,7 @@ typedef struct chords_plan {
     int32_t rhombus; /* its radius, 1 or 2, or 0 */
 } chords_plan;
 
-static int32_t greater(int32_t a, int32_t b)
+static int32_t max_int(int32_t a, int32_t b)
 {
     return a > b ? a : b;
 }
@@ -36,10 +36,10 @@ static bool add_run(chords_plan *p, const crn_element *e, bool reflect, int32_t 
     chords_run r = {first - e->width / 2, y - e->height / 2, end - first, 0};
     if (reflect)
         r = {e->width / 2 - (end - 1), e->height / 2 - y, end - first, 0};
-    p->above = greater(p->above, -r.dy);
-    p->below = greater(p->below, r.dy);
-    p->left = greater(p->left, -r.dx);
-    p->right = greater(p->right, r.dx + r.length - 1);
+    p->above = max_int(p->above, -r.dy);
+    p->below = max_int(p->below, r.dy);
+    p->left = max_int(p->left, -r.dx);
+    p->right = max_int(p->right, r.dx + r.length - 1);
     p->runs[p->run_count++] = r;
     return true;
 }
@@ -58,7 +58,7 @@ static bool find_runs(chords_plan *p, const crn_element *e, bool reflect)
 }
 
 /* Adds levels up to `length`, which is greater than all before. */
-static bool climb_to(chords_plan *p, int32_t length)
+static bool add_levels(chords_plan *p, int32_t length)
 {
     int32_t steps[CRN_CHORD_LEVELS_MAX], count = 0, last = p->lengths[p->level_count];
     for (int32_t step = length; step > last; step = step > 3 * last ? (step + 2) / 3 : last) {
@@ -114,7 +114,7 @@ static int32_t rhombus_radius(const chords_plan *p)
     return radius;
 }
 
-static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_t per_word)
+static bool find_chords(chords_plan *p, const crn_element *e, bool reflect, int32_t per_word)
 {
     *p = chords_plan();
     p->lengths[0] = 1;
@@ -133,7 +133,7 @@ static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_
             occurs = occurs || p->runs[i].length == length;
         if (!occurs)
             continue;
-        if (length > 1 && !climb_to(p, length))
+        if (length > 1 && !add_levels(p, length))
             return false;
         for (int32_t i = 0; i < p->run_count; i++)
             if (p->runs[i].length == length)
@@ -143,35 +143,39 @@ static bool make_plan(chords_plan *p, const crn_element *e, bool reflect, int32_
     return true;
 }
 
-/* Layout of one step, whose level 0 is the plane at `base`; for a run at dx 0, the result's first
- * column reads its `column`. */
-static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t number, int32_t base,
-                         int32_t column, int32_t base_columns, int32_t plane_words,
-                         int32_t per_word)
+/* What a step reads, its level 0. */
+typedef struct chords_source {
+    int32_t base, columns; /* the plane */
+    int32_t column;        /* that the result's first column reads, for a run at dx 0 */
+} chords_source;
+
+static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t number,
+                         chords_source source, int32_t plane_words, int32_t per_word)
 {
     crn_chord_step *step = &job->steps[number];
-    int32_t lanes = job->picture.lanes;
+    int32_t channels = job->images.channels;
     step->level_count = p->level_count;
     step->chord_count = p->run_count;
     step->rhombus = p->rhombus;
-    step->origin = base + column;
+    step->first_word = source.base + source.column;
     step->above = p->above;
     step->left = p->left;
     for (int32_t i = 1; i <= p->level_count; i++) {
         int32_t length = p->lengths[i], part = p->lengths[i - 1];
         crn_chord_level *l = &step->levels[i - 1];
         l->to = i * plane_words;
-        l->from = i == 1 ? base : (i - 1) * plane_words;
-        l->ahead[0] = (length > 2 * part ? part : length - part) * lanes;
-        l->ahead[1] = (length - part) * lanes;
-        l->columns = crn_divider_of(base_columns - (length - 1) * lanes);
+        l->from = i == 1 ? source.base : (i - 1) * plane_words;
+        l->ahead[0] = (length > 2 * part ? part : length - part) * channels;
+        l->ahead[1] = (length - part) * channels;
+        l->columns = crn_divider_of(source.columns - (length - 1) * channels);
     }
     for (int32_t i = 0; i < p->run_count; i++) {
         const chords_run *r = &p->runs[i];
         int32_t down = p->above + r->dy;
-        int32_t plane = r->level == 0 ? base : r->level * plane_words;
+        int32_t plane = r->level == 0 ? source.base : r->level * plane_words;
         step->chords[i] =
-            4 * (plane + down / per_word * job->pitch + column + r->dx * lanes) + down % per_word;
+            4 * (plane + down / per_word * job->pitch + source.column + r->dx * channels) +
+            down % per_word;
     }
 }
 
@@ -179,16 +183,16 @@ static void lay_out_step(crn_chord_job *job, const chords_plan *p, int32_t numbe
 static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size, int32_t rows,
                       int32_t columns)
 {
-    const crn_morphology_recipe *recipe = &job->picture.recipe;
-    int32_t lanes = job->picture.lanes, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
+    const crn_morphology_recipe *recipe = &job->images.recipe;
+    int32_t channels = job->images.channels, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
     bool chain = recipe->steps == 2 && !recipe->parallel;
     const chords_plan *a = &plans[0], *b = &plans[recipe->steps - 1];
-    int32_t left = chain ? a->left + b->left : greater(a->left, b->left);
-    int32_t right = chain ? a->right + b->right : greater(a->right, b->right);
-    job->picture.rows_at = rows;
-    job->picture.columns_at = columns;
-    job->lead = crn_round_up(left * lanes, chunk);
-    job->loaded = crn_round_up(job->lead + columns + right * lanes, chunk);
+    int32_t left = chain ? a->left + b->left : max_int(a->left, b->left);
+    int32_t right = chain ? a->right + b->right : max_int(a->right, b->right);
+    job->images.rows_at = rows;
+    job->images.columns_at = columns;
+    job->left_halo = crn_round_up(left * channels, chunk);
+    job->loaded = crn_round_up(job->left_halo + columns + right * channels, chunk);
     job->pitch = crn_round_up(job->loaded, 4);
     int32_t middle = crn_round_up(rows + (chain ? b->above + b->below : 0), per_word);
     int32_t reach = chain ? a->above + a->below : b->above + b->below;
@@ -198,18 +202,19 @@ static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size
     if ((int64_t)job->loaded_rows * job->pitch > PLANE_WORDS_MAX)
         return SIZE_MAX;
     int32_t plane_words = crn_round_up(job->loaded_rows * job->pitch, 4);
-    int32_t levels = greater(a->level_count, b->level_count), planes = levels + 1;
-    int32_t shift = chain ? b->left * lanes : 0;
-    lay_out_step(job, a, 0, 0, job->lead - shift, job->loaded, plane_words, per_word);
+    int32_t levels = max_int(a->level_count, b->level_count), planes = levels + 1;
+    int32_t shift = chain ? b->left * channels : 0;
+    lay_out_step(job, a, 0, {0, job->loaded, job->left_halo - shift}, plane_words, per_word);
     crn_chord_step *first = &job->steps[0], *last = &job->steps[1];
     first->rows = middle / per_word;
-    int32_t between = columns + (chain ? (b->left + b->right) * lanes : 0);
+    int32_t between = columns + (chain ? (b->left + b->right) * channels : 0);
     first->columns = crn_divider_of(between);
     first->base_rows = job->loaded_rows;
     first->to = planes++ * plane_words;
     if (recipe->steps == 2) {
-        lay_out_step(job, b, 1, chain ? first->to : 0, chain ? shift : job->lead,
-                     chain ? between : job->loaded, plane_words, per_word);
+        chords_source loaded = {0, job->loaded, job->left_halo};
+        chords_source plane = {first->to, between, shift};
+        lay_out_step(job, b, 1, chain ? plane : loaded, plane_words, per_word);
         last->rows = rows / per_word;
         last->columns = crn_divider_of(columns);
         last->base_rows = chain ? first->rows : job->loaded_rows;
@@ -226,7 +231,7 @@ static size_t lay_out(crn_chord_job *job, const chords_plan *plans, int32_t size
 static double work_of(const crn_chord_job *job)
 {
     double work = 2.0 * job->loaded * job->loaded_rows;
-    for (int32_t i = 0; i < job->picture.recipe.steps; i++) {
+    for (int32_t i = 0; i < job->images.recipe.steps; i++) {
         const crn_chord_step *step = &job->steps[i];
         work += 3.0 * step->level_count * job->loaded * step->base_rows;
         work += (step->rhombus ? 8.0 : 2.0 + step->chord_count) * step->columns.by * step->rows;
@@ -240,38 +245,38 @@ static bool choose_tile(crn_chord_job *job, const chords_plan *plans, const crn_
     static const int32_t rows_of[] = {16, 24, 32, 48, 64, 80, 96, 128, 160};
     static const int32_t columns_of[] = {32, 64, 96, 128, 160, 192, 256, 384};
     int32_t best_rows = 0, best_columns = 0;
-    double least = -1;
+    double best_cost = -1;
     for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
         for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
             crn_tile_launch how = {0, lay_out(job, plans, size, rows_of[i], columns_of[j])};
             if (how.bytes > limits->shared_bytes)
                 continue;
-            double cost = crn_tile_cost(limits, &job->picture, planes, work_of(job), 1.06, &how);
-            if (least >= 0 && cost >= least)
+            double cost = crn_tile_cost(limits, &job->images, planes, work_of(job), 1.06, &how);
+            if (best_cost >= 0 && cost >= best_cost)
                 continue;
-            least = cost;
+            best_cost = cost;
             best_rows = rows_of[i];
             best_columns = columns_of[j];
             *ret_launch = how;
         }
-    if (least >= 0)
+    if (best_cost >= 0)
         lay_out(job, plans, size, best_rows, best_columns);
     job->chunks = crn_divider_of(job->loaded * size / 16);
-    job->wide_out = crn_divider_of(job->picture.columns_at / 4);
-    return least >= 0;
+    job->wide_out = crn_divider_of(job->images.columns_at / 4);
+    return best_cost >= 0;
 }
 
 bool crn_chord_plan(const crn_gpu_limits *limits, const crn_element *element,
-                    const crn_tile_picture *picture, crn_type type, int32_t views,
+                    const crn_tile_images *images, crn_type type, int32_t views,
                     crn_chord_job *ret_job, crn_tile_launch *ret_launch)
 {
     if (element->width > SIDE_MAX || element->height > SIDE_MAX)
         return false;
     chords_plan plans[2];
-    *ret_job = {*picture};
-    for (int32_t i = 0; i < picture->recipe.steps; i++)
-        if (!make_plan(&plans[i], element, picture->recipe.dilates[i], type == CRN_U8 ? 4 : 1))
+    *ret_job = {*images};
+    for (int32_t i = 0; i < images->recipe.steps; i++)
+        if (!find_chords(&plans[i], element, images->recipe.dilates[i], type == CRN_U8 ? 4 : 1))
             return false;
     return choose_tile(ret_job, plans, limits, type == CRN_U8 ? 1 : 4,
-                       (int32_t)picture->planes.by * views, ret_launch);
+                       (int32_t)images->planes.by * views, ret_launch);
 }

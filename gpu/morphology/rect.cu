@@ -10,11 +10,11 @@
 
 /* The passes over one tile. Lengths of lines are in words unless stated otherwise. */
 typedef struct rect_job {
-    crn_tile_picture picture;
+    crn_tile_images images;
     int32_t width, height;       /* of the element */
     int32_t above[2], left[2];   /* extent of a step's window before its anchor, in pixels */
     int32_t loaded_rows, loaded; /* size of the loaded tile: rows, columns (whole 16 bytes) */
-    int32_t lead;                /* loaded columns before the tile's result */
+    int32_t left_halo;           /* loaded columns before the tile's result */
     int32_t plane_rows;          /* rows between the passes */
     int32_t pitch;               /* of a row of words */
     int32_t pixels[2];           /* results of a step along a row, per interleaved plane */
@@ -38,12 +38,12 @@ static __device__ void slide(Source &from, Sink &to, int32_t window)
         own[i] = from.get(i);
 #pragma unroll
     for (int i = P - 3; i >= 0; i--)
-        own[i] = crn_least(own[i], own[i + 1]);
+        own[i] = crn_min(own[i], own[i + 1]);
     m = from.get(P - 1);
 #pragma unroll 4
     for (int32_t i = P; i < window; i++)
-        m = crn_least(m, from.get(i));
-    to.put(0, crn_least(own[0], m));
+        m = crn_min(m, from.get(i));
+    to.put(0, crn_min(own[0], m));
 #pragma unroll
     for (int i = 1; i < P; i += batch) {
 #pragma unroll
@@ -51,8 +51,8 @@ static __device__ void slide(Source &from, Sink &to, int32_t window)
             next[j - i] = from.get(window - 1 + j);
 #pragma unroll
         for (int j = i; j < P && j < i + batch; j++) {
-            m = crn_least(m, next[j - i]);
-            to.put(j, j < P - 1 ? crn_least(own[j], m) : m);
+            m = crn_min(m, next[j - i]);
+            to.put(j, j < P - 1 ? crn_min(own[j], m) : m);
         }
     }
 }
@@ -71,8 +71,8 @@ static __device__ void slide_short(Source &from, Sink &to)
     for (int i = 0; i < P; i++)
         to.put(i, WINDOW == 1 ? all[i]
                   : WINDOW == 2
-                      ? crn_least(all[i], all[i + WINDOW - 1])
-                      : crn_least(all[i], crn_least(all[i + WINDOW / 2], all[i + WINDOW - 1])));
+                      ? crn_min(all[i], all[i + WINDOW - 1])
+                      : crn_min(all[i], crn_min(all[i + WINDOW / 2], all[i + WINDOW - 1])));
 }
 
 template <int P, int WINDOW, typename Source, typename Sink>
@@ -140,7 +140,7 @@ template <typename T> struct in_pass {
 template <typename T> struct out_pass {
     const typename crn_words<T>::word *from;
     int32_t pitch;
-    crn_tile_variant way;
+    crn_tile_target target;
     uint32_t flip;
     __device__ crn_plane_source<T> source(int32_t x, int32_t row) const
     {
@@ -151,42 +151,42 @@ template <typename T> struct out_pass {
     }
     __device__ crn_out_sink<T> sink(int32_t x, int32_t row) const
     {
-        return {way.to + row * way.stride + x * (int32_t)(crn_words<T>::WIDE * sizeof(T)),
-                way.stride, flip};
+        return {target.to + row * target.stride + x * (int32_t)(crn_words<T>::WIDE * sizeof(T)),
+                target.stride, flip};
     }
 };
 
-/* Along a row, the pixels of one interleaved plane. LANES 0: any number of planes. */
-template <typename T, int LANES> struct along_source {
+/* Along a row, the pixels of one interleaved plane. CHANNELS 0: any number of planes. */
+template <typename T, int CHANNELS> struct along_source {
     const typename crn_words<T>::word *from;
-    int32_t lanes;
+    int32_t channels;
     __device__ typename crn_words<T>::cell get(int32_t)
     {
         typename crn_words<T>::cell v = crn_words<T>::expand(*from);
-        from += LANES ? LANES : lanes;
+        from += CHANNELS ? CHANNELS : channels;
         return v;
     }
 };
 
-template <typename T, int LANES> struct along_sink {
+template <typename T, int CHANNELS> struct along_sink {
     typename crn_words<T>::word *to;
-    int32_t lanes;
+    int32_t channels;
     uint32_t flip;
     __device__ void put(int32_t, typename crn_words<T>::cell v)
     {
         *to = crn_words<T>::flipped(crn_words<T>::compress(v), flip);
-        to += LANES ? LANES : lanes;
+        to += CHANNELS ? CHANNELS : channels;
     }
 };
 
 /* A pass along the rows, for all interleaved planes. A warp works on eight rows, whose
  * pitch is 4 banks, at 4 columns that differ in the last 2 bits, so that its reads are
  * free of bank conflicts. */
-template <typename T, int LANES, int P, int WINDOW>
+template <typename T, int CHANNELS, int P, int WINDOW>
 static __device__ void along_by(const rect_job &job, const typename crn_words<T>::word *from,
                                 typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
-    int32_t lanes = LANES ? LANES : job.picture.lanes;
+    int32_t channels = CHANNELS ? CHANNELS : job.images.channels;
     int32_t rows = job.plane_rows / crn_words<T>::ROWS;
     const crn_divider &by_lines = job.lines[step], &by_fast = job.fast[step];
     int32_t lines = (int32_t)by_lines.by, pixels = job.pixels[step];
@@ -197,42 +197,42 @@ static __device__ void along_by(const rect_job &job, const typename crn_words<T>
         if (row >= rows)
             continue;
         int32_t slow = line / by_fast, fast = line - slow * (int32_t)by_fast.by;
-        int32_t lane = lanes & 1 ? slow : fast, group = lanes & 1 ? fast : slow;
-        int32_t at = row * job.pitch + min(group * P, pixels - P) * lanes + lane;
-        along_source<T, LANES> source = {from + at, lanes};
-        along_sink<T, LANES> sink = {to + at, lanes, flip};
+        int32_t channel = channels & 1 ? slow : fast, group = channels & 1 ? fast : slow;
+        int32_t at = row * job.pitch + min(group * P, pixels - P) * channels + channel;
+        along_source<T, CHANNELS> source = {from + at, channels};
+        along_sink<T, CHANNELS> sink = {to + at, channels, flip};
         slide_any<P, WINDOW>(source, sink, job.width);
     }
 }
 
-template <typename T, int LANES>
-static __device__ void along_lanes(const rect_job &job, const typename crn_words<T>::word *from,
-                                   typename crn_words<T>::word *to, int32_t step, uint32_t flip)
+template <typename T, int CHANNELS>
+static __device__ void along_channels(const rect_job &job, const typename crn_words<T>::word *from,
+                                      typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
     if (job.width == 1)
-        along_by<T, LANES, 7, 1>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 7, 1>(job, from, to, step, flip);
     else if (job.width == 2)
-        along_by<T, LANES, 7, 2>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 7, 2>(job, from, to, step, flip);
     else if (job.width == 3)
-        along_by<T, LANES, 15, 3>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 15, 3>(job, from, to, step, flip);
     else if (job.width < 7)
-        along_by<T, LANES, 3, 0>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 3, 0>(job, from, to, step, flip);
     else if (job.width < 15)
-        along_by<T, LANES, 7, 0>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 7, 0>(job, from, to, step, flip);
     else
-        along_by<T, LANES, 15, 0>(job, from, to, step, flip);
+        along_by<T, CHANNELS, 15, 0>(job, from, to, step, flip);
 }
 
 template <typename T>
 static __device__ void along(const rect_job &job, const typename crn_words<T>::word *from,
                              typename crn_words<T>::word *to, int32_t step, uint32_t flip)
 {
-    if (job.picture.lanes == 1)
-        along_lanes<T, 1>(job, from, to, step, flip);
-    else if (job.picture.lanes == 3)
-        along_lanes<T, 3>(job, from, to, step, flip);
+    if (job.images.channels == 1)
+        along_channels<T, 1>(job, from, to, step, flip);
+    else if (job.images.channels == 3)
+        along_channels<T, 3>(job, from, to, step, flip);
     else
-        along_lanes<T, 0>(job, from, to, step, flip);
+        along_channels<T, 0>(job, from, to, step, flip);
     __syncthreads();
 }
 
@@ -249,7 +249,7 @@ static __device__ void load_inside(const rect_job &job, const char *from, bool c
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int32_t item = first + i * threads, row = item / by;
-            const char *at = from + (int64_t)row * job.picture.in_row;
+            const char *at = from + (int64_t)row * job.images.in_row;
             if (item < items)
                 chunks[i] = __ldg(reinterpret_cast<const uint4 *>(at) + (item - row * per_row));
         }
@@ -261,15 +261,15 @@ static __device__ void load_inside(const rect_job &job, const char *from, bool c
 }
 
 template <typename T>
-static __device__ void load_rows(const rect_job &job, const crn_tile_place &place, int32_t above,
+static __device__ void load_rows(const rect_job &job, const crn_tile_origin &origin, int32_t above,
                                  bool complement, uint4 *to)
 {
-    const crn_tile_picture &p = job.picture;
-    int32_t top = place.row - above, left = place.column - job.lead;
+    const crn_tile_images &p = job.images;
+    int32_t top = origin.row - above, left = origin.column - job.left_halo;
     if (p.in_aligned == 16 && top >= 0 && left >= 0 && top + job.loaded_rows <= p.height &&
         left + job.loaded <= p.columns) {
         const char *from =
-            place.in + (ptrdiff_t)top * p.in_row + (ptrdiff_t)left * (ptrdiff_t)sizeof(T);
+            origin.in + (ptrdiff_t)top * p.in_row + (ptrdiff_t)left * (ptrdiff_t)sizeof(T);
         load_inside<T>(job, from, complement, to);
         return;
     }
@@ -278,46 +278,46 @@ static __device__ void load_rows(const rect_job &job, const crn_tile_place &plac
     int32_t per_row = (int32_t)by.by, items = per_row * job.loaded_rows;
     for (int32_t first = (int32_t)threadIdx.x; first < items; first += 2 * (int32_t)blockDim.x) {
         int32_t rows[2], columns[2];
-        bool there[2];
+        bool valid[2];
         uint4 chunks[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             int32_t item = first + i * (int32_t)blockDim.x, row = item / by;
-            there[i] = item < items;
+            valid[i] = item < items;
             rows[i] = top + row;
             columns[i] = left + (item - row * per_row) * chunk;
         }
-        crn_tile_load<T, 2>(p, place.in, rows, columns, there, complement, chunks);
+        crn_tile_load<T, 2>(p, origin.in, rows, columns, valid, complement, chunks);
 #pragma unroll
         for (int i = 0; i < 2; i++)
-            if (there[i])
+            if (valid[i])
                 to[first + i * (int32_t)blockDim.x] = chunks[i];
     }
 }
 
 /* One step from the image into a plane: load, down, along. Overwrites `first`. */
 template <typename T>
-static __device__ void make_step(const rect_job &job, const crn_tile_place &place, int32_t step,
+static __device__ void make_step(const rect_job &job, const crn_tile_origin &origin, int32_t step,
                                  uint4 *loaded, typename crn_words<T>::word *first,
                                  typename crn_words<T>::word *to)
 {
     typedef typename crn_words<T>::word word;
-    const crn_morphology_recipe &recipe = job.picture.recipe;
-    int32_t lanes = job.picture.lanes;
+    const crn_morphology_recipe &recipe = job.images.recipe;
+    int32_t channels = job.images.channels;
     bool chain = recipe.steps == 2 && !recipe.parallel;
     int32_t above = job.above[step] + (chain ? job.above[1] : 0);
     int32_t left = job.left[step] + (chain ? job.left[1] : 0);
-    load_rows<T>(job, place, above, recipe.dilates[step], loaded);
+    load_rows<T>(job, origin, above, recipe.dilates[step], loaded);
     __syncthreads();
     in_pass<T> pass = {reinterpret_cast<word *>(loaded), first,
                        (int32_t)(job.loaded * sizeof(T) / 4), job.pitch};
     down(pass, job.wide, job.plane_rows, job.height);
     __syncthreads();
-    along<T>(job, first + job.lead - left * lanes, to, 0, crn_words<T>::flip_of(chain));
-    crn_tile_off off = {place.row - job.above[1], place.column - job.left[1] * lanes,
-                        job.plane_rows / crn_words<T>::ROWS, job.pixels[0] * lanes};
-    if (chain && crn_tile_is_off<T>(job.picture, off)) {
-        crn_tile_blank<T>(job.picture, off, to, job.pitch);
+    along<T>(job, first + job.left_halo - left * channels, to, 0, crn_words<T>::flip_of(chain));
+    crn_tile_outside outside = {origin.row - job.above[1], origin.column - job.left[1] * channels,
+                                job.plane_rows / crn_words<T>::ROWS, job.pixels[0] * channels};
+    if (chain && crn_tile_is_outside<T>(job.images, outside)) {
+        crn_tile_fill_outside<T>(job.images, outside, to, job.pitch);
         __syncthreads();
     }
 }
@@ -331,22 +331,22 @@ static __global__ __launch_bounds__(CRN_TILE_THREADS_MAX,
     /* A step's result plane shares memory with the loaded tile. */
     word *second = reinterpret_cast<word *>(shared), *first = second + job.plane_words;
     word *third = first + job.plane_words;
-    const crn_tile_picture &p = job.picture;
-    crn_tile_place place = crn_tile_place_of(p);
+    const crn_tile_images &p = job.images;
+    crn_tile_origin origin = crn_tile_origin_of(p);
     bool parallel = p.recipe.parallel, chain = p.recipe.steps == 2 && !parallel;
     if (parallel)
-        make_step<T>(job, place, 0, shared, first, third);
-    make_step<T>(job, place, parallel, shared, first, second);
+        make_step<T>(job, origin, 0, shared, first, third);
+    make_step<T>(job, origin, parallel, shared, first, second);
     if (chain)
         along<T>(job, second, first, 1, 0);
     word *stage = chain ? second : first;
-    out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_variant_of<T>(p, place, stage),
+    out_pass<T> out = {chain ? first : second, job.pitch, crn_tile_target_of<T>(p, origin, stage),
                        crn_words<T>::flip_of(p.recipe.dilates[p.recipe.steps - 1])};
     down(out, job.wide_out, p.rows_at, chain ? job.height : 1);
-    if (out.way.staged) {
+    if (out.target.staged) {
         __syncthreads();
-        crn_tile_put_staged<T>(p, place, reinterpret_cast<const uint32_t *>(stage),
-                               parallel ? third : NULL, job.pitch);
+        crn_tile_store_staged<T>(p, origin, reinterpret_cast<const uint32_t *>(stage),
+                                 parallel ? third : NULL, job.pitch);
     }
 }
 
@@ -359,24 +359,25 @@ static int32_t results_along(int32_t window)
 /* Computes a tile's layout; returns bytes of shared memory, 0 if there is no such tile. */
 static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns)
 {
-    const crn_morphology_recipe *recipe = &job->picture.recipe;
-    int32_t lanes = job->picture.lanes, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
+    const crn_morphology_recipe *recipe = &job->images.recipe;
+    int32_t channels = job->images.channels, per_word = size == 1 ? 4 : 1, chunk = 16 / size;
     bool chain = recipe->steps == 2 && !recipe->parallel;
     int32_t left = chain                         ? job->left[0] + job->left[1]
                    : !recipe->parallel           ? job->left[0]
                    : job->left[0] > job->left[1] ? job->left[0]
                                                  : job->left[1];
     int32_t reach = job->width - 1, results = results_along(job->width);
-    job->picture.rows_at = rows;
-    job->picture.columns_at = columns;
-    job->lead = crn_round_up(left * lanes, chunk);
-    job->pixels[1] = (columns + lanes - 1) / lanes;
+    job->images.rows_at = rows;
+    job->images.columns_at = columns;
+    job->left_halo = crn_round_up(left * channels, chunk);
+    job->pixels[1] = (columns + channels - 1) / channels;
     job->pixels[0] = job->pixels[1] + (chain ? reach : 0);
     if (job->pixels[1] < results)
         return 0;
-    /* `lead` minus the left reach, less than a chunk except for parallel steps. */
-    int32_t unused = job->lead - (recipe->parallel ? (reach - left) * lanes : left * lanes);
-    job->loaded = crn_round_up(unused + (job->pixels[0] + reach) * lanes, chunk);
+    /* `left_halo` minus the left reach, less than a chunk except for parallel steps. */
+    int32_t unused =
+        job->left_halo - (recipe->parallel ? (reach - left) * channels : left * channels);
+    job->loaded = crn_round_up(unused + (job->pixels[0] + reach) * channels, chunk);
     job->plane_rows = crn_round_up(rows + (chain ? job->height - 1 : 0), per_word);
     job->loaded_rows = job->plane_rows + job->height - 1;
     job->pitch = crn_round_up(job->loaded - 4, 32) + 4;
@@ -389,11 +390,11 @@ static size_t lay_out(rect_job *job, int32_t size, int32_t rows, int32_t columns
 /* A tile's work for the cost model, in passes over a pixel. */
 static double work_of(const rect_job *job)
 {
-    const crn_tile_picture *p = &job->picture;
+    const crn_tile_images *p = &job->images;
     double work = 1.0 * job->loaded * job->loaded_rows + 1.2 * job->loaded * job->plane_rows +
-                  1.5 * job->pixels[0] * p->lanes * job->plane_rows;
+                  1.5 * job->pixels[0] * p->channels * job->plane_rows;
     if (p->recipe.steps == 2)
-        work += 1.5 * job->pixels[1] * p->lanes * job->plane_rows;
+        work += 1.5 * job->pixels[1] * p->channels * job->plane_rows;
     return work + 1.5 * p->columns_at * p->rows_at;
 }
 
@@ -404,49 +405,48 @@ static bool choose_tile(rect_job *job, const crn_gpu_limits *limits, int32_t siz
     static const int32_t columns_of[] = {32, 64, 96, 128, 160, 192, 256, 320, 384, 512};
     double in_fours = size == 1 ? 0.95 : 1.06; /* measured */
     rect_job best = *job;
-    double least = -1;
+    double best_cost = -1;
     for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; i++)
         for (size_t j = 0; j < sizeof columns_of / sizeof *columns_of; j++) {
             crn_tile_launch how = {0, lay_out(job, size, rows_of[i], columns_of[j])};
             if (how.bytes == 0 || how.bytes > limits->shared_bytes)
                 continue;
-            double cost =
-                crn_tile_cost(limits, &job->picture, planes, work_of(job), in_fours, &how);
-            if (least >= 0 && cost >= least)
+            double cost = crn_tile_cost(limits, &job->images, planes, work_of(job), in_fours, &how);
+            if (best_cost >= 0 && cost >= best_cost)
                 continue;
-            least = cost;
+            best_cost = cost;
             best = *job;
             *ret_launch = how;
         }
     *job = best;
-    if (least < 0)
+    if (best_cost < 0)
         return false;
-    int32_t lanes = job->picture.lanes, wide = size == 1 ? 4 : 2;
+    int32_t channels = job->images.channels, wide = size == 1 ? 4 : 2;
     job->chunks = crn_divider_of(job->loaded * size / 16);
     job->wide = crn_divider_of(job->loaded / wide);
-    job->wide_out = crn_divider_of(job->picture.columns_at / wide);
+    job->wide_out = crn_divider_of(job->images.columns_at / wide);
     for (int32_t step = 0; step < 2; step++) {
         int32_t groups = crn_gpu_blocks(job->pixels[step], results_along(job->width));
-        job->lines[step] = crn_divider_of(lanes * groups);
-        job->fast[step] = crn_divider_of(lanes & 1 ? groups : lanes);
+        job->lines[step] = crn_divider_of(channels * groups);
+        job->fast[step] = crn_divider_of(channels & 1 ? groups : channels);
     }
     return true;
 }
 
 int crn_morphology_rect(crn_context *context, const crn_morphology_params *params,
-                        const crn_tile_picture *picture, crn_type type)
+                        const crn_tile_images *images, crn_type type)
 {
     const crn_element *e = &params->element;
     const crn_gpu_limits *limits = crn_gpu_limits_of(context);
-    rect_job job = {*picture, e->width, e->height};
-    for (int32_t step = 0; step < picture->recipe.steps; step++) {
-        bool reflect = picture->recipe.dilates[step];
+    rect_job job = {*images, e->width, e->height};
+    for (int32_t step = 0; step < images->recipe.steps; step++) {
+        bool reflect = images->recipe.dilates[step];
         job.above[step] = reflect ? e->height - 1 - e->height / 2 : e->height / 2;
         job.left[step] = reflect ? e->width - 1 - e->width / 2 : e->width / 2;
     }
     if (e->width > 1024 || e->height > 1024)
         return -ENOTSUP;
-    int32_t planes = (int32_t)picture->planes.by * crn_context_views(context);
+    int32_t planes = (int32_t)images->planes.by * crn_context_views(context);
     crn_tile_launch how = {0, 0};
     if (!choose_tile(&job, limits, type == CRN_U8 ? 1 : 4, planes, &how))
         return -ENOTSUP;

@@ -16,17 +16,17 @@ typedef struct crn_bytes {
     uint32_t even, odd;
 } crn_bytes;
 
-static inline __device__ crn_bytes crn_least(crn_bytes a, crn_bytes b)
+static inline __device__ crn_bytes crn_min(crn_bytes a, crn_bytes b)
 {
     return {__vminu2(a.even, b.even), __vminu2(a.odd, b.odd)};
 }
 
-static inline __device__ float crn_least(float a, float b)
+static inline __device__ float crn_min(float a, float b)
 {
     return fminf(a, b);
 }
 
-static inline __device__ float2 crn_least(float2 a, float2 b)
+static inline __device__ float2 crn_min(float2 a, float2 b)
 {
     return {fminf(a.x, b.x), fminf(a.y, b.y)};
 }
@@ -126,7 +126,7 @@ template <> struct crn_words<float> {
     }
 };
 
-template <typename Word> static inline __device__ Word *crn_ahead(Word *from, int32_t bytes)
+template <typename Word> static inline __device__ Word *crn_add_bytes(Word *from, int32_t bytes)
 {
     return reinterpret_cast<Word *>(reinterpret_cast<uintptr_t>(from) + (uintptr_t)(intptr_t)bytes);
 }
@@ -166,7 +166,7 @@ template <typename T> struct crn_row_source {
     __device__ typename crn_words<T>::wide get(int32_t)
     {
         typename crn_words<T>::wide v = crn_words<T>::wide_at(from);
-        from = crn_ahead(from, stride);
+        from = crn_add_bytes(from, stride);
         return v;
     }
 };
@@ -183,7 +183,7 @@ template <> struct crn_plane_source<uint8_t> {
     {
         if ((row & 3) == 0) {
             words = *reinterpret_cast<const uint4 *>(from);
-            from = crn_ahead(from, stride);
+            from = crn_add_bytes(from, stride);
         }
         uint32_t choice = 0x4400u + 0x1111u * (uint32_t)(row & 3);
         return {__byte_perm(words.x, words.z, choice), __byte_perm(words.y, words.w, choice)};
@@ -199,12 +199,12 @@ template <> struct crn_plane_sink<float> {
     __device__ void put(int32_t, float2 v)
     {
         crn_result_store(to, v);
-        to = crn_ahead(to, stride);
+        to = crn_add_bytes(to, stride);
     }
 };
 
 /* Transposes four rows of bytes into words. */
-static inline __device__ uint4 crn_bytes_upright(const crn_bytes (&rows)[4])
+static inline __device__ uint4 crn_bytes_transpose(const crn_bytes (&rows)[4])
 {
     uint32_t even_top = __byte_perm(rows[0].even, rows[1].even, 0x7351);
     uint32_t even_bottom = __byte_perm(rows[2].even, rows[3].even, 0x7351);
@@ -222,8 +222,8 @@ template <> struct crn_plane_sink<uint8_t> {
     {
         rows[row & 3] = v;
         if ((row & 3) == 3) {
-            crn_result_store(to, crn_bytes_upright(rows));
-            to = crn_ahead(to, stride);
+            crn_result_store(to, crn_bytes_transpose(rows));
+            to = crn_add_bytes(to, stride);
         }
     }
 };
