@@ -12,13 +12,13 @@ enum { CRN_SIDE_TOP, CRN_SIDE_LEFT, CRN_SIDE_RIGHT, CRN_SIDE_BOTTOM };
 /* What one thread group works on: planes from `number` on, their bits and segments. */
 typedef struct crn_contours_work {
     int32_t number, numbers;
-    const uint32_t *bits; /* as in the plan */
-    bool lacks;           /* as in the plan; false also if the plane has no invalid corner */
+    const uint32_t *bits; /* as in the job */
+    bool has_invalid;     /* as in the job; false also if the plane has no invalid corner */
     uint32_t *prefix;
-    uint32_t count; /* number of segments */
-    uint4 *now;     /* links, see segments.cuh */
-    uint4 *next;
-    uint32_t *cell; /* its index in the plane; in the high bits, the side where the segment ends */
+    uint32_t count;                 /* number of segments */
+    crn_contours_link *links;       /* by segment (segments.cuh) */
+    crn_contours_link *other_links; /* written by the next round of pointer jumping */
+    uint32_t *cell; /* by segment: index in the plane; in the high bits, the side where it ends */
 } crn_contours_work;
 
 #define CRN_CELL_SIDE_SHIFT 30
@@ -32,7 +32,7 @@ typedef struct crn_contours_cells {
  * corners, and the number of cells left in the row. */
 static __device__ crn_contours_cells crn_contours_cells_of(uint32_t up, uint32_t up_right,
                                                            uint32_t down, uint32_t down_right,
-                                                           uint32_t bad, uint32_t bad_right,
+                                                           uint32_t invalid, uint32_t invalid_right,
                                                            int32_t cells)
 {
     crn_contours_cells c;
@@ -46,27 +46,27 @@ static __device__ crn_contours_cells crn_contours_cells_of(uint32_t up, uint32_t
                (cells >= 32  ? ~0u
                 : cells <= 0 ? 0
                              : (1u << cells) - 1) &
-               ~(bad | __funnelshift_r(bad, bad_right, 1));
+               ~(invalid | __funnelshift_r(invalid, invalid_right, 1));
     c.saddle = c.active & (c.upper_left ^ c.upper_right) & (c.upper_left ^ c.lower_left) &
                ~(c.upper_left ^ c.lower_right);
     return c;
 }
 
-static __device__ crn_contours_cells crn_contours_cells_at(const crn_contours_plan &plan,
+static __device__ crn_contours_cells crn_contours_cells_at(const crn_gpu_contours_job &job,
                                                            const crn_contours_work &work,
                                                            int32_t plane, int32_t row, int32_t word)
 {
     const uint32_t *up =
-        work.bits + (size_t)plane * plan.plane_words + (uint32_t)(row * plan.words + word);
-    const uint32_t *down = up + plan.words;
-    bool more = word + 1 < plan.words;
-    uint32_t bad = 0, bad_right = 0;
-    if (work.lacks) {
-        bad = up[plan.corner_words] | down[plan.corner_words];
-        bad_right = more ? up[plan.corner_words + 1] | down[plan.corner_words + 1] : 0;
+        work.bits + (size_t)plane * job.plane_words + (uint32_t)(row * job.words + word);
+    const uint32_t *down = up + job.words;
+    bool more = word + 1 < job.words;
+    uint32_t invalid = 0, invalid_right = 0;
+    if (work.has_invalid) {
+        invalid = up[job.corner_words] | down[job.corner_words];
+        invalid_right = more ? up[job.corner_words + 1] | down[job.corner_words + 1] : 0;
     }
-    return crn_contours_cells_of(up[0], more ? up[1] : 0, down[0], more ? down[1] : 0, bad,
-                                 bad_right, plan.cell_columns - 32 * word);
+    return crn_contours_cells_of(up[0], more ? up[1] : 0, down[0], more ? down[1] : 0, invalid,
+                                 invalid_right, job.cell_columns - 32 * word);
 }
 
 static inline __device__ uint32_t crn_contours_count(const crn_contours_cells &c, uint32_t mask)
@@ -120,43 +120,43 @@ static inline __device__ uint32_t crn_contours_cross(uint32_t side, int32_t *row
     return 3 - side;
 }
 
-static inline __device__ bool crn_contours_is_cell(const crn_contours_plan &plan, int32_t row,
+static inline __device__ bool crn_contours_is_cell(const crn_gpu_contours_job &job, int32_t row,
                                                    int32_t column)
 {
-    return (uint32_t)row < (uint32_t)plan.cell_rows &&
-           (uint32_t)column < (uint32_t)plan.cell_columns;
+    return (uint32_t)row < (uint32_t)job.cell_rows && (uint32_t)column < (uint32_t)job.cell_columns;
 }
 
 /* Number of the cell's segment that enters by that side; CRN_CONTOURS_NONE if
  * the cell was skipped. */
-static __device__ uint32_t crn_contours_beginning(const crn_contours_plan &plan,
-                                                  const crn_contours_work &work, int32_t plane,
-                                                  int32_t row, int32_t column, uint32_t side)
+static __device__ uint32_t crn_contours_segment_entering(const crn_gpu_contours_job &job,
+                                                         const crn_contours_work &work,
+                                                         int32_t plane, int32_t row, int32_t column,
+                                                         uint32_t side)
 {
-    if (!crn_contours_is_cell(plan, row, column))
+    if (!crn_contours_is_cell(job, row, column))
         return CRN_CONTOURS_NONE;
     int32_t word = column / 32, bit = column % 32;
-    crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, word);
+    crn_contours_cells c = crn_contours_cells_at(job, work, plane, row, word);
     if (!(c.active >> bit & 1))
         return CRN_CONTOURS_NONE;
     size_t at =
-        ((size_t)plane * (size_t)plan.cell_rows + (size_t)row) * (size_t)plan.words + (size_t)word;
+        ((size_t)plane * (size_t)job.cell_rows + (size_t)row) * (size_t)job.words + (size_t)word;
     uint32_t segment = work.prefix[at] + crn_contours_count(c, (1u << bit) - 1);
     if (c.saddle >> bit & 1)
-        segment += (crn_contours_sides(crn_contours_corners(c, bit), plan.high) & 3) != side;
+        segment += (crn_contours_sides(crn_contours_corners(c, bit), job.high) & 3) != side;
     return segment;
 }
 
 /* True if a cell has a segment, given that a contour reaches it: it exists and was not skipped. */
-static __device__ bool crn_contours_has_segment(const crn_contours_plan &plan,
+static __device__ bool crn_contours_has_segment(const crn_gpu_contours_job &job,
                                                 const crn_contours_work &work, int32_t plane,
                                                 int32_t row, int32_t column)
 {
-    if (!crn_contours_is_cell(plan, row, column))
+    if (!crn_contours_is_cell(job, row, column))
         return false;
-    if (!work.lacks)
+    if (!work.has_invalid)
         return true;
-    crn_contours_cells c = crn_contours_cells_at(plan, work, plane, row, column / 32);
+    crn_contours_cells c = crn_contours_cells_at(job, work, plane, row, column / 32);
     return c.active >> (column % 32) & 1;
 }
 
@@ -177,24 +177,24 @@ typedef struct crn_contours_edge {
     uint32_t a, b; /* raw bits, from crn_contours_load */
 } crn_contours_edge;
 
-static __device__ crn_contours_edge crn_contours_load_edge(const crn_contours_plan &plan,
+static __device__ crn_contours_edge crn_contours_load_edge(const crn_gpu_contours_job &job,
                                                            int32_t number, int32_t row,
                                                            int32_t column, uint32_t side)
 {
     crn_contours_edge e;
-    e.y = row + plan.origin + (side == CRN_SIDE_BOTTOM);
-    e.x = column + plan.origin + (side == CRN_SIDE_RIGHT);
+    e.y = row + job.origin + (side == CRN_SIDE_BOTTOM);
+    e.x = column + job.origin + (side == CRN_SIDE_RIGHT);
     e.across = side == CRN_SIDE_TOP || side == CRN_SIDE_BOTTOM;
-    e.a = crn_contours_load(plan, number, e.y, e.x);
-    e.b = crn_contours_load(plan, number, e.y + !e.across, e.x + e.across);
+    e.a = crn_contours_load(job, number, e.y, e.x);
+    e.b = crn_contours_load(job, number, e.y + !e.across, e.x + e.across);
     return e;
 }
 
-static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, double level,
+static __device__ crn_point crn_contours_point(const crn_gpu_contours_job &job, double level,
                                                const crn_contours_edge &e)
 {
-    double f = crn_contours_fraction(crn_contours_meaning(plan, e.a),
-                                     crn_contours_meaning(plan, e.b), level);
+    double f =
+        crn_contours_fraction(crn_contours_value(job, e.a), crn_contours_value(job, e.b), level);
     crn_point point = {e.x + (e.across ? f : 0), e.y + (e.across ? 0 : f)};
     return point;
 }
@@ -203,18 +203,18 @@ static __device__ crn_point crn_contours_point(const crn_contours_plan &plan, do
  * True if a segment's two points differ. They do unless both lie at the corner that its two sides
  * share, and an approximate division nearly always shows that the first one does not.
  */
-static __device__ bool crn_contours_has_length(const crn_contours_plan &plan, int32_t number,
+static __device__ bool crn_contours_has_length(const crn_gpu_contours_job &job, int32_t number,
                                                int32_t row, int32_t column, uint32_t to,
                                                const crn_contours_edge &from)
 {
-    double level = crn_contours_level(plan, number);
-    double a = crn_contours_meaning(plan, from.a), b = crn_contours_meaning(plan, from.b);
+    double level = crn_contours_level(job, number);
+    double a = crn_contours_value(job, from.a), b = crn_contours_value(job, from.b);
     float about = __fdividef((float)(level - a), (float)(b - a));
     if (about > 0.001f && about < 0.999f)
         return true;
-    crn_point first = crn_contours_point(plan, level, from);
+    crn_point first = crn_contours_point(job, level, from);
     crn_point second =
-        crn_contours_point(plan, level, crn_contours_load_edge(plan, number, row, column, to));
+        crn_contours_point(job, level, crn_contours_load_edge(job, number, row, column, to));
     return first.x != second.x || first.y != second.y;
 }
 

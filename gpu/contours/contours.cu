@@ -23,114 +23,115 @@ enum { SLOT_CONTROL, SLOT_BITS, SLOT_SEGMENTS, SLOT_ENTRIES, SLOT_MASK };
 #define PLANE_CELLS ((int64_t)1 << 17)
 
 /* Scratch memory is sized per view; `bytes` is the total for all views. */
-static void *take(crn_context *context, int32_t slot, size_t bytes)
+static void *take_scratch(crn_context *context, int32_t slot, size_t bytes)
 {
     size_t views = (size_t)crn_context_views(context);
     return crn_context_scratch(context, slot, (bytes + views - 1) / views);
 }
 
 /* A mask too large for crn_gpu_constants is uploaded on every call; a graph reads the caller's. */
-static int place_mask(crn_context *context, const crn_contours_params *params,
-                      crn_contours_plan *plan)
+static int set_mask(crn_context *context, const crn_contours_params *params,
+                    crn_gpu_contours_job *job)
 {
-    size_t bytes = (size_t)plan->height * (size_t)plan->width;
+    size_t bytes = (size_t)job->height * (size_t)job->width;
     if (!params->mask)
         return 0;
     if (bytes <= CRN_GPU_CONSTANT_BYTES_MAX) {
-        plan->mask = static_cast<const uint8_t *>(crn_gpu_constants(context, params->mask, bytes));
-        return plan->mask ? 0 : -ENOMEM;
+        job->mask = static_cast<const uint8_t *>(crn_gpu_constants(context, params->mask, bytes));
+        return job->mask ? 0 : -ENOMEM;
     }
-    void *mask = take(context, SLOT_MASK, bytes);
+    void *mask = take_scratch(context, SLOT_MASK, bytes);
     if (!mask)
         return -ENOMEM;
-    plan->mask = static_cast<const uint8_t *>(mask);
+    job->mask = static_cast<const uint8_t *>(mask);
     cudaMemcpyAsync(mask, params->mask, bytes, cudaMemcpyHostToDevice, crn_gpu_stream(context));
     return crn_gpu_launch_error();
 }
 
-static int place_levels(crn_context *context, const crn_contours_params *params,
-                        crn_contours_plan *plan)
+static int set_levels(crn_context *context, const crn_contours_params *params,
+                      crn_gpu_contours_job *job)
 {
-    size_t bytes = (size_t)plan->planes * sizeof *plan->levels;
-    if (plan->planes <= CRN_CONTOURS_LEVELS) {
-        for (int32_t i = 0; i < plan->planes; i++)
-            plan->levels[i] = params->levels[i];
+    size_t bytes = (size_t)job->planes * sizeof *job->levels;
+    if (job->planes <= CRN_CONTOURS_LEVELS) {
+        for (int32_t i = 0; i < job->planes; i++)
+            job->levels[i] = params->levels[i];
         return 0;
     }
-    plan->more_levels =
+    job->more_levels =
         static_cast<const double *>(crn_gpu_constants(context, params->levels, bytes));
-    return plan->more_levels ? 0 : -ENOMEM;
+    return job->more_levels ? 0 : -ENOMEM;
 }
 
-static crn_contours_plan plan_of(const crn_context *context, const crn_contours_params *params,
-                                 const crn_image *in, crn_contours *out)
+static crn_gpu_contours_job job_of(const crn_context *context, const crn_contours_params *params,
+                                   const crn_image *in, crn_contours *out)
 {
     bool closed = params->border == CRN_BORDER_CLOSED;
-    crn_contours_plan plan = {};
-    plan.data = in->data;
-    plan.view_stride = crn_gpu_view_stride(in);
-    plan.plane_stride = in->plane_stride;
-    plan.row_stride = in->row_stride;
-    plan.step = in->step;
-    plan.type = in->type;
-    plan.planes = in->planes;
-    plan.numbers = in->planes * crn_context_views(context);
-    plan.height = in->height;
-    plan.width = in->width;
-    plan.origin = closed ? -1 : 0;
-    plan.cell_rows = in->height + (closed ? 1 : -1);
-    plan.cell_columns = in->width + (closed ? 1 : -1);
-    plan.words = (plan.cell_columns + 1 + 31) / 32;
-    plan.by_pixel =
-        in->planes > 1 && (in->plane_stride < 0 ? -in->plane_stride : in->plane_stride) <
-                              (in->step < 0 ? -in->step : in->step);
-    plan.high = params->connectivity == CRN_CONNECT_HIGH;
-    plan.reversed = params->orientation == CRN_ORIENT_HIGH;
-    plan.out = out;
-    plan.points = out->points;
-    plan.contours = out->contours;
-    plan.point_capacity = out->point_capacity;
-    plan.contour_capacity = out->contour_capacity;
-    return plan;
+    crn_gpu_contours_job job = {};
+    job.data = in->data;
+    job.view_stride = crn_gpu_view_stride(in);
+    job.plane_stride = in->plane_stride;
+    job.row_stride = in->row_stride;
+    job.step = in->step;
+    job.type = in->type;
+    job.planes = in->planes;
+    job.numbers = in->planes * crn_context_views(context);
+    job.height = in->height;
+    job.width = in->width;
+    job.origin = closed ? -1 : 0;
+    job.cell_rows = in->height + (closed ? 1 : -1);
+    job.cell_columns = in->width + (closed ? 1 : -1);
+    job.words = (job.cell_columns + 1 + 31) / 32;
+    job.by_pixel = in->planes > 1 && (in->plane_stride < 0 ? -in->plane_stride : in->plane_stride) <
+                                         (in->step < 0 ? -in->step : in->step);
+    job.high = params->connectivity == CRN_CONNECT_HIGH;
+    job.reversed = params->orientation == CRN_ORIENT_HIGH;
+    job.out = out;
+    job.points = out->points;
+    job.contours = out->contours;
+    job.point_capacity = out->point_capacity;
+    job.contour_capacity = out->contour_capacity;
+    return job;
 }
 
-static int take_memory(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
+static int take_memory(crn_context *context, bool block_per_plane, int32_t group,
+                       crn_gpu_contours_job *job)
 {
-    size_t cells = (size_t)plan->cell_rows * (size_t)plan->cell_columns;
-    size_t bits = (size_t)plan->numbers * plan->plane_words;
-    size_t prefix = alone ? 0 : (size_t)group * plan->corner_words;
-    size_t segments = 2 * cells * (size_t)(alone ? 1 : group);
+    size_t cells = (size_t)job->cell_rows * (size_t)job->cell_columns;
+    size_t bits = (size_t)job->numbers * job->plane_words;
+    size_t prefix = block_per_plane ? 0 : (size_t)group * job->corner_words;
+    size_t segments = 2 * cells * (size_t)(block_per_plane ? 1 : group);
     segments = (segments + 3) / 4 * 4;
-    plan->segments_max = (uint32_t)segments;
+    job->segments_max = (uint32_t)segments;
 
-    plan->control = static_cast<crn_contours_control *>(
-        take(context, SLOT_CONTROL,
-             sizeof *plan->control + (size_t)plan->numbers * sizeof *plan->control->status));
-    plan->bits =
-        static_cast<uint32_t *>(take(context, SLOT_BITS, (bits + prefix) * sizeof *plan->bits));
-    plan->segments = static_cast<char *>(
-        take(context, SLOT_SEGMENTS,
-             segments * (size_t)(alone ? plan->numbers : 1) * CRN_CONTOURS_SEGMENT_BYTES));
-    if (!plan->control || !plan->bits || !plan->segments)
+    job->control = static_cast<crn_contours_control *>(
+        take_scratch(context, SLOT_CONTROL,
+                     sizeof *job->control + (size_t)job->numbers * sizeof *job->control->status));
+    job->bits = static_cast<uint32_t *>(
+        take_scratch(context, SLOT_BITS, (bits + prefix) * sizeof *job->bits));
+    job->segments = static_cast<char *>(take_scratch(
+        context, SLOT_SEGMENTS,
+        segments * (size_t)(block_per_plane ? job->numbers : 1) * CRN_CONTOURS_SEGMENT_BYTES));
+    if (!job->control || !job->bits || !job->segments)
         return -ENOMEM;
-    plan->prefix = plan->bits + bits;
-    if (alone)
+    job->prefix = job->bits + bits;
+    if (block_per_plane)
         return 0;
-    size_t entries = crn_contours_entries(context, plan, group);
-    plan->entries =
-        static_cast<uint32_t *>(take(context, SLOT_ENTRIES, entries * sizeof *plan->entries));
-    return plan->entries ? 0 : -ENOMEM;
+    size_t entries = crn_contours_entries(context, job, group);
+    job->entries = static_cast<uint32_t *>(
+        take_scratch(context, SLOT_ENTRIES, entries * sizeof *job->entries));
+    return job->entries ? 0 : -ENOMEM;
 }
 
-static int trace(crn_context *context, bool alone, int32_t group, crn_contours_plan *plan)
+static int trace(crn_context *context, bool block_per_plane, int32_t group,
+                 crn_gpu_contours_job *job)
 {
-    if (alone)
-        return crn_contours_trace_planes(context, plan);
+    if (block_per_plane)
+        return crn_contours_trace_planes(context, job);
     int r = 0;
-    for (plan->first = 0; r == 0 && plan->first < plan->numbers; plan->first += plan->count) {
-        int32_t left = plan->numbers - plan->first;
-        plan->count = left < group ? left : group;
-        r = crn_contours_trace_group(context, plan);
+    for (job->first = 0; r == 0 && job->first < job->numbers; job->first += job->count) {
+        int32_t left = job->numbers - job->first;
+        job->count = left < group ? left : group;
+        r = crn_contours_trace_group(context, job);
     }
     return r;
 }
@@ -143,25 +144,25 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
         return r;
     if (!crn_gpu_limits_of(context) || (crn_context_views(context) > 1 && !crn_image_is_dense(in)))
         return -EINVAL;
-    crn_contours_plan plan = plan_of(context, params, in, out);
-    int64_t cells = (int64_t)plan.cell_rows * plan.cell_columns;
+    crn_gpu_contours_job job = job_of(context, params, in, out);
+    int64_t cells = (int64_t)job.cell_rows * job.cell_columns;
     int64_t group = GROUP_SEGMENTS / (2 * cells);
-    group = group < 1 ? 1 : group > plan.numbers ? plan.numbers : group;
+    group = group < 1 ? 1 : group > job.numbers ? job.numbers : group;
 
-    r = place_levels(context, params, &plan);
+    r = set_levels(context, params, &job);
     if (r == 0)
-        r = place_mask(context, params, &plan);
-    plan.lacks = plan.mask || plan.type == CRN_F16 || plan.type == CRN_F32;
-    plan.corner_words = (uint32_t)((plan.cell_rows + 1) * plan.words + 3) / 4 * 4;
-    plan.plane_words = (plan.lacks ? 2 : 1) * plan.corner_words;
+        r = set_mask(context, params, &job);
+    job.has_invalid = job.mask || job.type == CRN_F16 || job.type == CRN_F32;
+    job.corner_words = (uint32_t)((job.cell_rows + 1) * job.words + 3) / 4 * 4;
+    job.plane_words = (job.has_invalid ? 2 : 1) * job.corner_words;
     /* With one block per plane, the points of all planes are counted in 32 bits. */
-    bool alone = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &plan) &&
-                 4 * cells * plan.numbers <= UINT32_MAX;
+    bool block_per_plane = cells <= PLANE_CELLS && crn_contours_planes_fit(context, &job) &&
+                           4 * cells * job.numbers <= UINT32_MAX;
     if (r == 0)
-        r = take_memory(context, alone, (int32_t)group, &plan);
+        r = take_memory(context, block_per_plane, (int32_t)group, &job);
     if (r == 0)
-        r = crn_contours_bits(context, &plan);
+        r = crn_contours_bits(context, &job);
     if (r == 0)
-        r = trace(context, alone, (int32_t)group, &plan);
+        r = trace(context, block_per_plane, (int32_t)group, &job);
     return r;
 }

@@ -5,7 +5,7 @@
 #ifndef CRN_GPU_CONTOURS_GROUP_CUH
 #define CRN_GPU_CONTOURS_GROUP_CUH
 
-#include "gpu/contours/cells.cuh"
+#include "gpu/contours/contours.cuh"
 
 #include <cooperative_groups.h>
 
@@ -23,23 +23,47 @@
 #define CRN_CONTOURS_SHARED_BROADCAST_BYTES 320
 #define CRN_CONTOURS_SHARED_BYTES           512
 
-template <bool GRID_WIDE> static __device__ void group_sync(void)
-{
-    if (GRID_WIDE)
-        cooperative_groups::this_grid().sync();
-    else
-        __syncthreads();
-}
+/* A block's contiguous range of the items. */
+typedef struct group_range {
+    uint32_t begin, end;
+} group_range;
 
-template <bool GRID_WIDE> static __device__ uint32_t thread_rank(void)
-{
-    return GRID_WIDE ? blockIdx.x * blockDim.x + threadIdx.x : threadIdx.x;
-}
+/*
+ * The threads that trace planes together: one block with one plane, or, GRID_WIDE, all blocks of a
+ * launch with many planes. Members are named as in cooperative_groups, whose own groups compute
+ * ranks in 64 bits and three dimensions.
+ */
+template <bool GRID_WIDE> struct crn_thread_group {
+    static __device__ void sync(void)
+    {
+        if (GRID_WIDE)
+            cooperative_groups::this_grid().sync();
+        else
+            __syncthreads();
+    }
 
-template <bool GRID_WIDE> static __device__ uint32_t group_size(void)
-{
-    return GRID_WIDE ? gridDim.x * blockDim.x : blockDim.x;
-}
+    static __device__ uint32_t thread_rank(void)
+    {
+        return GRID_WIDE ? blockIdx.x * blockDim.x + threadIdx.x : threadIdx.x;
+    }
+
+    static __device__ uint32_t num_threads(void)
+    {
+        return GRID_WIDE ? gridDim.x * blockDim.x : blockDim.x;
+    }
+
+    /* The calling block's share of `total` items, in whole tiles of a scan. */
+    static __device__ group_range even_share(uint32_t total)
+    {
+        if (!GRID_WIDE)
+            return {0, total};
+        uint32_t tile = blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD;
+        uint32_t tiles = (total + tile - 1) / tile;
+        uint32_t each = (tiles + gridDim.x - 1) / gridDim.x;
+        uint64_t begin = (uint64_t)blockIdx.x * each * tile, end = begin + (uint64_t)each * tile;
+        return {(uint32_t)(begin < total ? begin : total), (uint32_t)(end < total ? end : total)};
+    }
+};
 
 static __device__ char *shared_memory(void)
 {
@@ -81,28 +105,12 @@ static __device__ uint64_t scan_block(uint64_t mine, uint64_t *ret_all)
     return before + up_to - mine;
 }
 
-/* A block's contiguous range of the items. */
-typedef struct group_range {
-    uint32_t begin, end;
-} group_range;
-
-template <bool GRID_WIDE> static __device__ group_range even_share(uint32_t total)
-{
-    if (!GRID_WIDE)
-        return {0, total};
-    uint32_t tile = blockDim.x * CRN_CONTOURS_ITEMS_PER_THREAD;
-    uint32_t tiles = (total + tile - 1) / tile;
-    uint32_t each = (tiles + gridDim.x - 1) / gridDim.x;
-    uint64_t begin = (uint64_t)blockIdx.x * each * tile, end = begin + (uint64_t)each * tile;
-    return {(uint32_t)(begin < total ? begin : total), (uint32_t)(end < total ? end : total)};
-}
-
 /* Exclusive scan over the grid's blocks; *ret_all is the total. */
 static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *ret_all)
 {
     if (threadIdx.x == 0)
         sums[blockIdx.x] = mine;
-    group_sync<true>();
+    crn_thread_group<true>::sync();
     uint64_t all = 0, before = 0;
     for (uint32_t i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
         all += sums[i];
@@ -118,25 +126,25 @@ static __device__ uint64_t scan_blocks(uint64_t *sums, uint64_t mine, uint64_t *
 /* True if `changed` is true in any thread of the group; a barrier. GRID_WIDE, blocks
  * vote as they arrive. */
 template <bool GRID_WIDE>
-static __device__ bool any_changed(const crn_contours_plan &plan, uint32_t round, bool changed)
+static __device__ bool any_changed(const crn_gpu_contours_job &job, uint32_t round, bool changed)
 {
     bool here = __syncthreads_or(changed);
     if (!GRID_WIDE)
         return here;
-    uint32_t *said = shared_words() + 1;
+    uint32_t *broadcast = shared_words() + 1;
     if (threadIdx.x == 0) {
-        volatile uint32_t *arrived = &plan.control->arrived[round];
+        volatile uint32_t *arrived = &job.control->arrived[round];
         uint32_t all;
         __threadfence();
-        atomicAdd(&plan.control->arrived[round], here ? 0x10001 : 1);
+        atomicAdd(&job.control->arrived[round], here ? 0x10001 : 1);
         do
             all = *arrived;
         while ((all & 0xffff) != gridDim.x);
         __threadfence();
-        *said = all >> 16;
+        *broadcast = all >> 16;
     }
     __syncthreads();
-    return *said;
+    return *broadcast;
 }
 
 #endif

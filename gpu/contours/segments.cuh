@@ -6,58 +6,42 @@
 #ifndef CRN_GPU_CONTOURS_SEGMENTS_CUH
 #define CRN_GPU_CONTOURS_SEGMENTS_CUH
 
+#include "gpu/contours/cells.cuh"
 #include "gpu/contours/group.cuh"
 
-/*
- * A link (uint4) summarises the segments from its own to the one before x, along the contour: y is
- * the greatest key among them; z counts those with a length from its own to the one with that key,
- * both included; w counts those with a length among all. Each round doubles the number of segments
- * covered.
- *
- * The key of a segment with a length is its number + 1, of one without a length 0, of the last
- * segment of an open contour CRN_CONTOURS_LAST | number. So the segment with the greatest key ends
- * the contour, be it open or closed.
- */
-#define CRN_CONTOURS_LAST    0x80000000u
-#define CRN_CONTOURS_NO_SIZE 0x80000000u /* in x: the segment itself has no length */
-#define CRN_CONTOURS_HEAD                                                                          \
-    0x80000000u /* in z: it has no predecessor; in an order: its first point is meant */
-#define CRN_CONTOURS_MAYBE_LEAST                                                                   \
-    0x80000000u /* in w: it has a length, and no lower such segment of its contour is known */
-
-static __device__ crn_contours_cells cells_of_word(const crn_contours_plan &plan,
+static __device__ crn_contours_cells cells_of_word(const crn_gpu_contours_job &job,
                                                    const crn_contours_work &work, uint32_t index)
 {
-    uint32_t row = index / (uint32_t)plan.words, plane = row / (uint32_t)plan.cell_rows;
-    return crn_contours_cells_at(plan, work, (int32_t)plane,
-                                 (int32_t)(row - plane * (uint32_t)plan.cell_rows),
-                                 (int32_t)(index - row * (uint32_t)plan.words));
+    uint32_t row = index / (uint32_t)job.words, plane = row / (uint32_t)job.cell_rows;
+    return crn_contours_cells_at(job, work, (int32_t)plane,
+                                 (int32_t)(row - plane * (uint32_t)job.cell_rows),
+                                 (int32_t)(index - row * (uint32_t)job.words));
 }
 
-static __device__ uint32_t count_of_word(const crn_contours_plan &plan,
+static __device__ uint32_t count_of_word(const crn_gpu_contours_job &job,
                                          const crn_contours_work &work, uint32_t index,
                                          uint32_t end)
 {
-    return index < end ? crn_contours_count(cells_of_word(plan, work, index), ~0u) : 0;
+    return index < end ? crn_contours_count(cells_of_word(job, work, index), ~0u) : 0;
 }
 
 /* Scans the number of segments per word: `prefix` gets each word's first
  * segment, `count` the total. */
 template <bool GRID_WIDE>
-static __device__ void number_segments(const crn_contours_plan &plan, crn_contours_work *work)
+static __device__ void number_segments(const crn_gpu_contours_job &job, crn_contours_work *work)
 {
-    uint32_t words = (uint32_t)(work->numbers * plan.cell_rows) * (uint32_t)plan.words;
-    group_range my = even_share<GRID_WIDE>(words);
+    uint32_t words = (uint32_t)(work->numbers * job.cell_rows) * (uint32_t)job.words;
+    group_range my = crn_thread_group<GRID_WIDE>::even_share(words);
     uint64_t before = 0, all = 0;
     if (GRID_WIDE) {
         uint64_t mine = 0;
         for (uint32_t i = my.begin + threadIdx.x; i < my.end; i += blockDim.x) {
-            uint32_t count = count_of_word(plan, *work, i, my.end);
+            uint32_t count = count_of_word(job, *work, i, my.end);
             work->prefix[i] = count;
             mine += count;
         }
         scan_block(mine, &all);
-        before = scan_blocks(plan.control->sums[0], all, &all);
+        before = scan_blocks(job.control->sums[0], all, &all);
         work->count = (uint32_t)all;
     }
     for (uint32_t tile = my.begin; tile < my.end;
@@ -66,7 +50,7 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
                  count[CRN_CONTOURS_ITEMS_PER_THREAD], sum = 0;
 #pragma unroll
         for (uint32_t i = 0; i < CRN_CONTOURS_ITEMS_PER_THREAD; i++)
-            sum += count[i] = !GRID_WIDE           ? count_of_word(plan, *work, first + i, my.end)
+            sum += count[i] = !GRID_WIDE           ? count_of_word(job, *work, first + i, my.end)
                               : first + i < my.end ? work->prefix[first + i]
                                                    : 0;
         uint64_t at = before + scan_block(sum, &all);
@@ -80,7 +64,7 @@ static __device__ void number_segments(const crn_contours_plan &plan, crn_contou
     }
     if (!GRID_WIDE)
         work->count = (uint32_t)before;
-    group_sync<GRID_WIDE>();
+    crn_thread_group<GRID_WIDE>::sync();
 }
 
 /* The cell (bit) of a word's n-th segment, and whether it is that cell's second. */
@@ -95,158 +79,165 @@ static __device__ int32_t cell_of(const crn_contours_cells &c, uint32_t n, uint3
 }
 
 /* A link that covers its own segment only. */
-static __device__ uint4 first_link(uint32_t segment, uint32_t successor, bool has_length, bool head)
+static __device__ crn_contours_link first_link(uint32_t segment, uint32_t successor,
+                                               bool has_length, bool head)
 {
     bool last = successor == CRN_CONTOURS_NONE;
-    uint4 link;
-    link.x = (last ? segment : successor) | (has_length ? 0 : CRN_CONTOURS_NO_SIZE);
-    link.y = last ? CRN_CONTOURS_LAST | segment : has_length ? segment + 1 : 0;
-    link.z = has_length | (head ? CRN_CONTOURS_HEAD : 0);
-    link.w = has_length ? 1 | CRN_CONTOURS_MAYBE_LEAST : 0;
+    crn_contours_link link;
+    link.next = (last ? segment : successor) | (has_length ? 0 : CRN_CONTOURS_NO_LENGTH);
+    link.key = last ? CRN_CONTOURS_LAST | segment : has_length ? segment + 1 : 0;
+    link.to_key = has_length | (head ? CRN_CONTOURS_HEAD : 0);
+    link.lengths = has_length ? 1 | CRN_CONTOURS_MAYBE_LOWEST : 0;
     return link;
 }
 
-/* One step of pointer jumping: extends `link` by the link `there` at its x. Returns true if the
+/* One step of pointer jumping: extends `link` by `other`, the link at its next. Returns true if the
  * greatest key changed. */
-static __device__ bool learn(uint4 *link, const uint4 &there)
+static __device__ bool extend_link(crn_contours_link *link, const crn_contours_link &other)
 {
-    bool more = there.y > link->y;
-    uint32_t w = link->w & ~CRN_CONTOURS_MAYBE_LEAST;
-    if (more) {
-        link->y = there.y;
-        link->z = (link->z & CRN_CONTOURS_HEAD) | (w + (there.z & ~CRN_CONTOURS_HEAD));
+    bool changed = other.key > link->key;
+    uint32_t lengths = link->lengths & ~CRN_CONTOURS_MAYBE_LOWEST;
+    if (changed) {
+        link->key = other.key;
+        link->to_key =
+            (link->to_key & CRN_CONTOURS_HEAD) | (lengths + (other.to_key & ~CRN_CONTOURS_HEAD));
     }
-    link->w = (link->w & CRN_CONTOURS_MAYBE_LEAST) | ((w + there.w) & ~CRN_CONTOURS_MAYBE_LEAST);
-    link->x = (link->x & CRN_CONTOURS_NO_SIZE) | (there.x & ~CRN_CONTOURS_NO_SIZE);
-    return more;
+    link->lengths = (link->lengths & CRN_CONTOURS_MAYBE_LOWEST) |
+                    ((lengths + other.lengths) & ~CRN_CONTOURS_MAYBE_LOWEST);
+    link->next = (link->next & CRN_CONTOURS_NO_LENGTH) | (other.next & ~CRN_CONTOURS_NO_LENGTH);
+    return changed;
 }
 
 /* Builds the link of a plane's s-th segment to its successor, and stores its cell. */
-static __device__ uint4 make_segment(const crn_contours_plan &plan, const crn_contours_work &work,
-                                     uint32_t s)
+static __device__ crn_contours_link make_segment(const crn_gpu_contours_job &job,
+                                                 const crn_contours_work &work, uint32_t s)
 {
-    uint32_t index = 0, words = (uint32_t)(plan.cell_rows * plan.words);
+    uint32_t index = 0, words = (uint32_t)(job.cell_rows * job.words);
     for (uint32_t step = 1u << (31 - __clz((int)words)); step > 0; step /= 2)
         if (index + step < words && work.prefix[index + step] <= s)
             index += step;
-    int32_t row = (int32_t)(index / (uint32_t)plan.words);
-    int32_t word = (int32_t)index - row * plan.words;
-    crn_contours_cells c = crn_contours_cells_at(plan, work, 0, row, word);
+    int32_t row = (int32_t)(index / (uint32_t)job.words);
+    int32_t word = (int32_t)index - row * job.words;
+    crn_contours_cells c = crn_contours_cells_at(job, work, 0, row, word);
     uint32_t second;
     int32_t bit = cell_of(c, s - work.prefix[index], &second), column = 32 * word + bit;
-    uint32_t sides = crn_contours_sides(crn_contours_corners(c, bit), plan.high) >> 4 * second;
+    uint32_t sides = crn_contours_sides(crn_contours_corners(c, bit), job.high) >> 4 * second;
     uint32_t from = sides & 3, to = sides >> 2 & 3;
-    crn_contours_edge edge = crn_contours_load_edge(plan, work.number, row, column, from);
+    crn_contours_edge edge = crn_contours_load_edge(job, work.number, row, column, from);
 
     int32_t other_row = row, other_column = column;
     crn_contours_cross(from, &other_row, &other_column);
-    bool head = !crn_contours_has_segment(plan, work, 0, other_row, other_column);
+    bool head = !crn_contours_has_segment(job, work, 0, other_row, other_column);
     other_row = row, other_column = column;
     uint32_t side = crn_contours_cross(to, &other_row, &other_column);
-    uint32_t successor = crn_contours_beginning(plan, work, 0, other_row, other_column, side);
-    work.cell[s] = (uint32_t)(row * plan.cell_columns + column) | to << CRN_CELL_SIDE_SHIFT;
-    bool has_length = crn_contours_has_length(plan, work.number, row, column, to, edge);
+    uint32_t successor = crn_contours_segment_entering(job, work, 0, other_row, other_column, side);
+    work.cell[s] = (uint32_t)(row * job.cell_columns + column) | to << CRN_CELL_SIDE_SHIFT;
+    bool has_length = crn_contours_has_length(job, work.number, row, column, to, edge);
     return first_link(s, successor, has_length, head);
 }
 
 /* Pointer jumping until no link changes: at most 32 rounds. */
-static __device__ void run_ahead(const crn_contours_plan &plan, crn_contours_work *work)
+static __device__ void jump_pointers(const crn_gpu_contours_job &job, crn_contours_work *work)
 {
     for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x)
-        work->now[s] = make_segment(plan, *work, s);
+        work->links[s] = make_segment(job, *work, s);
     __syncthreads();
     for (uint32_t round = 0, more = 1; more; round++) {
         bool changed = false;
         for (uint32_t s = threadIdx.x; s < work->count; s += blockDim.x) {
-            uint4 link = work->now[s];
-            if (!(link.y & CRN_CONTOURS_LAST))
-                changed |= learn(&link, work->now[link.x & ~CRN_CONTOURS_NO_SIZE]);
-            work->next[s] = link;
+            crn_contours_link link = work->links[s];
+            if (!(link.key & CRN_CONTOURS_LAST))
+                changed |= extend_link(&link, work->links[link.next & ~CRN_CONTOURS_NO_LENGTH]);
+            work->other_links[s] = link;
         }
-        uint4 *done = work->next;
-        work->next = work->now;
-        work->now = done;
-        more = any_changed<false>(plan, round, changed);
+        crn_contours_link *read = work->links;
+        work->links = work->other_links;
+        work->other_links = read;
+        more = any_changed<false>(job, round, changed);
     }
 }
 
-/*
- * The same for few segments, in half the memory, with 16 bits per field. x: next | flags, w << 16;
- * y: key, z << 16. The flags are those of the full link. Each thread keeps its links in registers.
- */
-#define CRN_CONTOURS_SMALL_EACH    6
-#define CRN_CONTOURS_SMALL_NEXT    0x1fffu
-#define CRN_CONTOURS_SMALL_HEAD    0x2000u
-#define CRN_CONTOURS_SMALL_NO_SIZE 0x4000u
-#define CRN_CONTOURS_SMALL_LAST    0x8000u
+/* Links per thread, in registers, with short links. */
+#define CRN_CONTOURS_LINKS_PER_THREAD 6
 
-static __device__ uint2 small_link(const uint4 &link)
+static __device__ crn_contours_short_link short_link(const crn_contours_link &link)
 {
-    uint2 small;
-    small.x = (link.x & CRN_CONTOURS_SMALL_NEXT) |
-              (link.x & CRN_CONTOURS_NO_SIZE ? CRN_CONTOURS_SMALL_NO_SIZE : 0) |
-              (link.z & CRN_CONTOURS_HEAD ? CRN_CONTOURS_SMALL_HEAD : 0) | (link.w & 1) << 16;
-    small.y = (link.y & 0x7fff) | (link.y & CRN_CONTOURS_LAST ? CRN_CONTOURS_SMALL_LAST : 0) |
-              (link.z & 1) << 16;
+    crn_contours_short_link small;
+    small.next_lengths = (link.next & CRN_SHORT_NEXT) |
+                         (link.next & CRN_CONTOURS_NO_LENGTH ? CRN_SHORT_NO_LENGTH : 0) |
+                         (link.to_key & CRN_CONTOURS_HEAD ? CRN_SHORT_HEAD : 0) |
+                         (link.lengths & 1) << 16;
+    small.key_to_key = (link.key & 0x7fff) | (link.key & CRN_CONTOURS_LAST ? CRN_SHORT_LAST : 0) |
+                       (link.to_key & 1) << 16;
     return small;
 }
 
-static __device__ uint4 large_link(const uint2 &small)
+/* The full link, but for `lengths`, which is no longer needed. */
+static __device__ crn_contours_link full_link(const crn_contours_short_link &small)
 {
-    uint4 link;
-    link.x = (small.x & CRN_CONTOURS_SMALL_NEXT) |
-             (small.x & CRN_CONTOURS_SMALL_NO_SIZE ? CRN_CONTOURS_NO_SIZE : 0);
-    link.y = (small.y & 0x7fff) | (small.y & CRN_CONTOURS_SMALL_LAST ? CRN_CONTOURS_LAST : 0);
-    link.z = small.y >> 16 | (small.x & CRN_CONTOURS_SMALL_HEAD ? CRN_CONTOURS_HEAD : 0);
-    link.w = small.x & CRN_CONTOURS_SMALL_NO_SIZE ? 0 : CRN_CONTOURS_MAYBE_LEAST;
+    bool has_length = !(small.next_lengths & CRN_SHORT_NO_LENGTH);
+    crn_contours_link link;
+    link.next = (small.next_lengths & CRN_SHORT_NEXT) | (has_length ? 0 : CRN_CONTOURS_NO_LENGTH);
+    link.key =
+        (small.key_to_key & 0x7fff) | (small.key_to_key & CRN_SHORT_LAST ? CRN_CONTOURS_LAST : 0);
+    link.to_key =
+        small.key_to_key >> 16 | (small.next_lengths & CRN_SHORT_HEAD ? CRN_CONTOURS_HEAD : 0);
+    link.lengths = has_length ? CRN_CONTOURS_MAYBE_LOWEST : 0;
     return link;
 }
 
-static __device__ bool learn_small(uint2 *link, const uint2 &there)
+/* As extend_link; keeps the flags of `link` in `kept`, and takes those of `other` in `taken`. */
+static __device__ bool extend_short_link(crn_contours_short_link *link,
+                                         const crn_contours_short_link &other, uint32_t kept,
+                                         uint32_t taken)
 {
-    bool more = (there.y & 0xffff) > (link->y & 0xffff);
-    uint32_t w = link->x >> 16;
-    if (more)
-        link->y = (there.y & 0xffff) | (w + (there.y >> 16)) << 16;
-    link->x = (link->x & (CRN_CONTOURS_SMALL_HEAD | CRN_CONTOURS_SMALL_NO_SIZE)) |
-              (there.x & CRN_CONTOURS_SMALL_NEXT) | (w + (there.x >> 16)) << 16;
-    return more;
+    bool changed = (other.key_to_key & 0xffff) > (link->key_to_key & 0xffff);
+    uint32_t lengths = link->next_lengths >> 16;
+    if (changed)
+        link->key_to_key = (other.key_to_key & 0xffff) | (lengths + (other.key_to_key >> 16)) << 16;
+    link->next_lengths = (link->next_lengths & kept) | (other.next_lengths & taken) |
+                         (lengths + (other.next_lengths >> 16)) << 16;
+    return changed;
 }
 
-static __device__ void run_ahead_small(const crn_contours_plan &plan, const crn_contours_work &work)
+/* The same with short links, in registers, for at most CRN_CONTOURS_LINKS_PER_THREAD per thread. */
+static __device__ void jump_pointers_short(const crn_gpu_contours_job &job,
+                                           const crn_contours_work &work)
 {
-    uint2 *from = reinterpret_cast<uint2 *>(work.next), *to = from + work.count;
+    crn_contours_short_link *from = reinterpret_cast<crn_contours_short_link *>(work.other_links);
+    crn_contours_short_link *to = from + work.count;
     for (uint32_t s = threadIdx.x; s < work.count; s += blockDim.x)
-        from[s] = small_link(make_segment(plan, work, s));
+        from[s] = short_link(make_segment(job, work, s));
     __syncthreads();
-    uint2 mine[CRN_CONTOURS_SMALL_EACH];
+    crn_contours_short_link mine[CRN_CONTOURS_LINKS_PER_THREAD];
 #pragma unroll
-    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_LINKS_PER_THREAD; i++) {
         uint32_t s = threadIdx.x + i * blockDim.x;
-        mine[i] = s < work.count ? from[s] : make_uint2(0, CRN_CONTOURS_SMALL_LAST);
+        mine[i] = s < work.count ? from[s] : crn_contours_short_link{0, CRN_SHORT_LAST};
     }
     for (uint32_t span = 1; span < work.count; span *= 2) {
         bool changed = false;
 #pragma unroll
-        for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
+        for (uint32_t i = 0; i < CRN_CONTOURS_LINKS_PER_THREAD; i++) {
             uint32_t s = threadIdx.x + i * blockDim.x;
             if (s >= work.count)
                 break;
-            if (!(mine[i].y & CRN_CONTOURS_SMALL_LAST))
-                changed |= learn_small(&mine[i], from[mine[i].x & CRN_CONTOURS_SMALL_NEXT]);
+            if (!(mine[i].key_to_key & CRN_SHORT_LAST))
+                changed |= extend_short_link(&mine[i], from[mine[i].next_lengths & CRN_SHORT_NEXT],
+                                             CRN_SHORT_HEAD | CRN_SHORT_NO_LENGTH, CRN_SHORT_NEXT);
             to[s] = mine[i];
         }
-        uint2 *done = to;
-        to = from;
-        from = done;
-        if (!any_changed<false>(plan, 0, changed))
+        crn_contours_short_link *read = from;
+        from = to;
+        to = read;
+        if (!any_changed<false>(job, 0, changed))
             break;
     }
 #pragma unroll
-    for (uint32_t i = 0; i < CRN_CONTOURS_SMALL_EACH; i++) {
+    for (uint32_t i = 0; i < CRN_CONTOURS_LINKS_PER_THREAD; i++) {
         uint32_t s = threadIdx.x + i * blockDim.x;
         if (s < work.count)
-            work.now[s] = large_link(mine[i]);
+            work.links[s] = full_link(mine[i]);
     }
     __syncthreads();
 }
