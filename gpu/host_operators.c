@@ -21,53 +21,53 @@ enum { SLOT_IN = 16, SLOT_OUT };
 enum { MARK_BEGIN, MARK_UPLOADED, MARK_RAN, MARK_DOWNLOADED };
 
 /* Attached to the caller's context. */
-typedef struct host_side {
+typedef struct device_state {
     const crn_gpu *gpu;
     crn_context *device;
     crn_contours *contours; /* pinned, and so are its arrays */
     void *rows;             /* download buffer for images that are not dense */
     size_t rows_bytes;
     crn_gpu_times times;
-} host_side;
+} device_state;
 
-static void free_contours(host_side *side)
+static void free_contours(device_state *state)
 {
-    if (side->contours) {
-        side->gpu->pinned_free(side->contours->points);
-        side->gpu->pinned_free(side->contours->contours);
-        side->gpu->pinned_free(side->contours);
+    if (state->contours) {
+        state->gpu->pinned_free(state->contours->points);
+        state->gpu->pinned_free(state->contours->contours);
+        state->gpu->pinned_free(state->contours);
     }
-    side->contours = NULL;
+    state->contours = NULL;
 }
 
-static void free_side(void *what)
+static void free_state(void *what)
 {
-    host_side *side = what;
-    free_contours(side);
-    crn_context_free(&side->device);
-    free(side->rows);
-    free(side);
+    device_state *state = what;
+    free_contours(state);
+    crn_context_free(&state->device);
+    free(state->rows);
+    free(state);
 }
 
 /* Returns the device state attached to the caller's context; the first call creates it. */
-static int side_of(crn_context *context, host_side **ret_side)
+static int state_of(crn_context *context, device_state **ret_state)
 {
-    host_side *side = crn_context_attached(context);
-    if (!side) {
+    device_state *state = crn_context_attached(context);
+    if (!state) {
         const char *why;
-        side = calloc(1, sizeof *side);
-        if (!side)
+        state = calloc(1, sizeof *state);
+        if (!state)
             return -ENOMEM;
-        side->gpu = crn_gpu_get(&why);
-        int r = side->gpu ? side->gpu->context_create(0, 1, &side->device) : -ENODEV;
+        state->gpu = crn_gpu_get(&why);
+        int r = state->gpu ? state->gpu->context_create(0, 1, &state->device) : -ENODEV;
         if (r < 0) {
-            free(side);
+            free(state);
             return r;
         }
-        crn_context_attach(context, side, free_side);
+        crn_context_attach(context, state, free_state);
     }
-    *ret_side = side;
-    return side->gpu->use(side->device);
+    *ret_state = state;
+    return state->gpu->use(state->device);
 }
 
 /* Offsets of the lowest element and of one past the highest, relative to element (0, 0, 0). */
@@ -82,41 +82,43 @@ static void extent_of(const crn_image *image, ptrdiff_t *ret_low, ptrdiff_t *ret
 }
 
 /* Reserves scratch memory for the image on the device, with the same strides. */
-static int place_on_device(host_side *side, int32_t slot, const crn_image *image,
-                           crn_image *ret_placed, size_t *ret_bytes)
+static int reserve_on_device(device_state *state, int32_t slot, const crn_image *image,
+                             crn_image *ret_device_image, size_t *ret_bytes)
 {
     ptrdiff_t low, high;
     extent_of(image, &low, &high);
     size_t size = crn_type_bytes(image->type);
     *ret_bytes = (size_t)(high - low) * size;
-    char *memory = crn_context_scratch(side->device, slot, *ret_bytes);
+    char *memory = crn_context_scratch(state->device, slot, *ret_bytes);
     if (!memory)
         return -ENOMEM;
-    *ret_placed = *image;
-    ret_placed->data = memory - low * (ptrdiff_t)size;
+    *ret_device_image = *image;
+    ret_device_image->data = memory - low * (ptrdiff_t)size;
     return 0;
 }
 
-static int upload(host_side *side, int32_t slot, const crn_image *image, crn_image *ret_placed)
+static int upload(device_state *state, int32_t slot, const crn_image *image,
+                  crn_image *ret_device_image)
 {
     size_t bytes;
-    int r = place_on_device(side, slot, image, ret_placed, &bytes);
+    int r = reserve_on_device(state, slot, image, ret_device_image, &bytes);
     if (r < 0)
         return r;
     ptrdiff_t low, high;
     extent_of(image, &low, &high);
     ptrdiff_t before = low * (ptrdiff_t)crn_type_bytes(image->type);
-    return side->gpu->upload(side->device, (char *)ret_placed->data + before,
-                             (const char *)image->data + before, bytes);
+    return state->gpu->upload(state->device, (char *)ret_device_image->data + before,
+                              (const char *)image->data + before, bytes);
 }
 
 /* Memory for the result. An image that is not dense is uploaded first, so that the download
  * preserves the bytes between its elements. */
-static int place_result(host_side *side, const crn_image *out, crn_image *ret_placed)
+static int reserve_result(device_state *state, const crn_image *out, crn_image *ret_device_image)
 {
     size_t bytes;
-    return crn_image_is_dense(out) ? place_on_device(side, SLOT_OUT, out, ret_placed, &bytes)
-                                   : upload(side, SLOT_OUT, out, ret_placed);
+    return crn_image_is_dense(out)
+               ? reserve_on_device(state, SLOT_OUT, out, ret_device_image, &bytes)
+               : upload(state, SLOT_OUT, out, ret_device_image);
 }
 
 /* Copies element by element: the bytes between the caller's elements stay untouched. */
@@ -131,55 +133,56 @@ static void scatter(const crn_image *from, const crn_image *to)
             }
 }
 
-static int download(host_side *side, const crn_image *placed, const crn_image *out)
+static int download(device_state *state, const crn_image *device_image, const crn_image *out)
 {
     ptrdiff_t low, high;
     extent_of(out, &low, &high);
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(out->type);
     size_t bytes = (size_t)((high - low) * size);
-    const char *device = (const char *)placed->data + low * size;
+    const char *device = (const char *)device_image->data + low * size;
     int r;
     if (crn_image_is_dense(out)) {
-        r = side->gpu->download(side->device, out->data, device, bytes);
+        r = state->gpu->download(state->device, out->data, device, bytes);
     } else {
-        if (side->rows_bytes < bytes) {
-            free(side->rows);
-            side->rows = malloc(bytes);
-            side->rows_bytes = side->rows ? bytes : 0;
-            if (!side->rows)
+        if (state->rows_bytes < bytes) {
+            free(state->rows);
+            state->rows = malloc(bytes);
+            state->rows_bytes = state->rows ? bytes : 0;
+            if (!state->rows)
                 return -ENOMEM;
         }
-        r = side->gpu->download(side->device, side->rows, device, bytes);
+        r = state->gpu->download(state->device, state->rows, device, bytes);
     }
     if (r == 0)
-        r = side->gpu->mark(side->device, MARK_DOWNLOADED);
+        r = state->gpu->mark(state->device, MARK_DOWNLOADED);
     if (r == 0)
-        r = crn_gpu_wait(side->gpu, side->device, LIMIT_NS);
+        r = crn_gpu_wait(state->gpu, state->device, LIMIT_NS);
     if (r == 0 && !crn_image_is_dense(out)) {
         crn_image rows = *out;
-        rows.data = (char *)side->rows - low * size;
+        rows.data = (char *)state->rows - low * size;
         scatter(&rows, out);
     }
     return r;
 }
 
 /* Only valid when the stream is idle. */
-static int read_times(host_side *side)
+static int read_times(device_state *state)
 {
-    int r = side->gpu->elapsed(side->device, MARK_BEGIN, MARK_UPLOADED, &side->times.upload_ns);
+    int r = state->gpu->elapsed(state->device, MARK_BEGIN, MARK_UPLOADED, &state->times.upload_ns);
     if (r == 0)
-        r = side->gpu->elapsed(side->device, MARK_UPLOADED, MARK_RAN, &side->times.kernel_ns);
+        r = state->gpu->elapsed(state->device, MARK_UPLOADED, MARK_RAN, &state->times.kernel_ns);
     if (r == 0)
-        r = side->gpu->elapsed(side->device, MARK_RAN, MARK_DOWNLOADED, &side->times.download_ns);
+        r = state->gpu->elapsed(state->device, MARK_RAN, MARK_DOWNLOADED,
+                                &state->times.download_ns);
     return r;
 }
 
 int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times)
 {
-    const host_side *side = crn_context_attached(context);
-    if (!side)
+    const device_state *state = crn_context_attached(context);
+    if (!state)
         return -EINVAL;
-    *ret_times = side->times;
+    *ret_times = state->times;
     return 0;
 }
 
@@ -200,39 +203,39 @@ static int run_on_images(crn_context *context, run_fn *run, const void *params, 
 {
     if ((in && !has_elements(in)) || !has_elements(out))
         return -EINVAL;
-    host_side *side;
-    int r = side_of(context, &side);
+    device_state *state;
+    int r = state_of(context, &state);
     if (r < 0)
         return r;
-    const crn_gpu *gpu = side->gpu;
-    crn_image placed_in = {0}, placed_out;
-    r = gpu->mark(side->device, MARK_BEGIN);
+    const crn_gpu *gpu = state->gpu;
+    crn_image device_in = {0}, device_out;
+    r = gpu->mark(state->device, MARK_BEGIN);
     if (r == 0 && in)
-        r = upload(side, SLOT_IN, in, &placed_in);
+        r = upload(state, SLOT_IN, in, &device_in);
     if (r == 0)
-        r = place_result(side, out, &placed_out);
+        r = reserve_result(state, out, &device_out);
     if (r == 0)
-        r = gpu->mark(side->device, MARK_UPLOADED);
+        r = gpu->mark(state->device, MARK_UPLOADED);
     if (r == 0)
-        r = run(gpu->ops, side->device, params, &placed_in, &placed_out);
+        r = run(gpu->ops, state->device, params, &device_in, &device_out);
     if (r == 0)
-        r = gpu->mark(side->device, MARK_RAN);
+        r = gpu->mark(state->device, MARK_RAN);
     if (r == 0)
-        r = download(side, &placed_out, out);
+        r = download(state, &device_out, out);
     if (r < 0)
-        crn_gpu_wait(gpu, side->device, LIMIT_NS); /* the device no longer reads the caller's
+        crn_gpu_wait(gpu, state->device, LIMIT_NS); /* the device no longer reads the caller's
                                                       memory */
-    return r == 0 ? read_times(side) : r;
+    return r == 0 ? read_times(state) : r;
 }
 
 /* Makes the pinned buffers at least as large as requested. */
-static int take_contours(host_side *side, uint32_t points, uint32_t contours)
+static int reserve_contours(device_state *state, uint32_t points, uint32_t contours)
 {
-    const crn_gpu *gpu = side->gpu;
-    crn_contours *it = side->contours;
+    const crn_gpu *gpu = state->gpu;
+    crn_contours *it = state->contours;
     if (it && it->point_capacity >= points && it->contour_capacity >= contours)
         return 0;
-    free_contours(side);
+    free_contours(state);
     it = gpu->pinned_create(sizeof *it);
     if (!it)
         return -ENOMEM;
@@ -240,33 +243,33 @@ static int take_contours(host_side *side, uint32_t points, uint32_t contours)
                          .contours = gpu->pinned_create(contours * sizeof *it->contours),
                          .point_capacity = points,
                          .contour_capacity = contours};
-    side->contours = it;
+    state->contours = it;
     if (it->points && it->contours)
         return 0;
-    free_contours(side);
+    free_contours(state);
     return -ENOMEM;
 }
 
-static int run_contours(host_side *side, const crn_contours_params *params, const crn_image *in)
+static int run_contours(device_state *state, const crn_contours_params *params, const crn_image *in)
 {
-    const crn_gpu *gpu = side->gpu;
-    crn_image placed;
-    int r = gpu->mark(side->device, MARK_BEGIN);
+    const crn_gpu *gpu = state->gpu;
+    crn_image device_image;
+    int r = gpu->mark(state->device, MARK_BEGIN);
     if (r == 0)
-        r = upload(side, SLOT_IN, in, &placed);
+        r = upload(state, SLOT_IN, in, &device_image);
     if (r == 0)
-        r = gpu->mark(side->device, MARK_UPLOADED);
+        r = gpu->mark(state->device, MARK_UPLOADED);
     if (r == 0)
-        r = gpu->ops->contours(side->device, params, &placed, side->contours);
+        r = gpu->ops->contours(state->device, params, &device_image, state->contours);
     if (r == 0)
-        r = gpu->mark(side->device, MARK_RAN);
+        r = gpu->mark(state->device, MARK_RAN);
     if (r == 0)
-        r = gpu->mark(side->device, MARK_DOWNLOADED);
-    int waited = crn_gpu_wait(gpu, side->device, LIMIT_NS);
+        r = gpu->mark(state->device, MARK_DOWNLOADED);
+    int waited = crn_gpu_wait(gpu, state->device, LIMIT_NS);
     return r == 0 ? waited : r;
 }
 
-static uint32_t least(uint64_t a, uint64_t b)
+static uint32_t min_u32(uint64_t a, uint64_t b)
 {
     return (uint32_t)(a < b ? a : b);
 }
@@ -277,75 +280,74 @@ static int contours_on_host(crn_context *context, const crn_contours_params *par
     int r = crn_contours_check(params, in, out);
     if (r < 0)
         return r;
-    host_side *side;
-    r = side_of(context, &side);
+    device_state *state;
+    r = state_of(context, &state);
     uint64_t points = POINTS_FIRST, contours = CONTOURS_FIRST;
-    if (r == 0 && side->contours) {
-        points = side->contours->point_capacity;
-        contours = side->contours->contour_capacity;
+    if (r == 0 && state->contours) {
+        points = state->contours->point_capacity;
+        contours = state->contours->contour_capacity;
     }
     for (bool again = r == 0; again;) {
-        r = take_contours(side, (uint32_t)points, (uint32_t)contours);
-        crn_contours asked;
+        r = reserve_contours(state, (uint32_t)points, (uint32_t)contours);
+        crn_contours full_size;
         if (r == 0) {
             /* Never above the caller's capacity: where the result is truncated depends on it. */
-            asked = *side->contours;
-            side->contours->point_capacity = least(points, out->point_capacity);
-            side->contours->contour_capacity = least(contours, out->contour_capacity);
-            r = run_contours(side, params, in);
-            again = r == 0 && side->contours->truncated &&
+            full_size = *state->contours;
+            state->contours->point_capacity = min_u32(points, out->point_capacity);
+            state->contours->contour_capacity = min_u32(contours, out->contour_capacity);
+            r = run_contours(state, params, in);
+            again = r == 0 && state->contours->truncated &&
                     (points < out->point_capacity || contours < out->contour_capacity);
-            side->contours->point_capacity = asked.point_capacity;
-            side->contours->contour_capacity = asked.contour_capacity;
+            state->contours->point_capacity = full_size.point_capacity;
+            state->contours->contour_capacity = full_size.contour_capacity;
         }
         if (r < 0)
             return r;
         if (again && points < out->point_capacity)
-            points = least(8 * points, out->point_capacity);
+            points = min_u32(8 * points, out->point_capacity);
         if (again && contours < out->contour_capacity)
-            contours = least(8 * contours, out->contour_capacity);
+            contours = min_u32(8 * contours, out->contour_capacity);
     }
     if (r < 0)
         return r;
-    const crn_contours *found = side->contours;
+    const crn_contours *found = state->contours;
     memcpy(out->points, found->points, found->point_count * sizeof *out->points);
     memcpy(out->contours, found->contours, found->contour_count * sizeof *out->contours);
     out->point_count = found->point_count;
     out->contour_count = found->contour_count;
     out->truncated = found->truncated;
-    return read_times(side);
+    return read_times(state);
 }
 
-/* Adapters for run_on_images. */
-static int run_morphology(const crn_ops *ops, crn_context *device, const void *params,
-                          const crn_image *in, crn_image *out)
-{
-    return ops->morphology(device, params, in, out);
-}
+/* An operator that maps an image to an image, and its adapter for run_on_images. */
+#define ON_HOST(name)                                                                              \
+    static int run_##name(const crn_ops *ops, crn_context *device, const void *params,             \
+                          const crn_image *in, crn_image *out)                                     \
+    {                                                                                              \
+        return ops->name(device, params, in, out);                                                 \
+    }                                                                                              \
+    static int name##_on_host(crn_context *context, const crn_##name##_params *params,             \
+                              const crn_image *in, crn_image *out)                                 \
+    {                                                                                              \
+        return run_on_images(context, run_##name, params, in, out);                                \
+    }
 
-static int run_convolve(const crn_ops *ops, crn_context *device, const void *params,
-                        const crn_image *in, crn_image *out)
-{
-    return ops->convolve(device, params, in, out);
-}
-
-static int run_haar(const crn_ops *ops, crn_context *device, const void *params,
-                    const crn_image *in, crn_image *out)
-{
-    return ops->haar(device, params, in, out);
-}
-
-static int run_ranklet(const crn_ops *ops, crn_context *device, const void *params,
-                       const crn_image *in, crn_image *out)
-{
-    return ops->ranklet(device, params, in, out);
-}
+ON_HOST(morphology)
+ON_HOST(convolve)
+ON_HOST(haar)
+ON_HOST(ranklet)
 
 static int run_diamond_square(const crn_ops *ops, crn_context *device, const void *params,
                               const crn_image *in, crn_image *out)
 {
     (void)in;
     return ops->diamond_square(device, params, out);
+}
+
+static int diamond_square_on_host(crn_context *context, const crn_diamond_square_params *params,
+                                  crn_image *out)
+{
+    return run_on_images(context, run_diamond_square, params, NULL, out);
 }
 
 static int run_widen(const crn_ops *ops, crn_context *device, const void *params,
@@ -355,51 +357,12 @@ static int run_widen(const crn_ops *ops, crn_context *device, const void *params
     return ops->widen(device, in, out);
 }
 
-static int morphology_on_host(crn_context *context, const crn_morphology_params *params,
-                              const crn_image *in, crn_image *out)
-{
-    return run_on_images(context, run_morphology, params, in, out);
-}
-
-static int convolve_on_host(crn_context *context, const crn_convolve_params *params,
-                            const crn_image *in, crn_image *out)
-{
-    return run_on_images(context, run_convolve, params, in, out);
-}
-
-static int haar_on_host(crn_context *context, const crn_haar_params *params, const crn_image *in,
-                        crn_image *out)
-{
-    return run_on_images(context, run_haar, params, in, out);
-}
-
-static int ranklet_on_host(crn_context *context, const crn_ranklet_params *params,
-                           const crn_image *in, crn_image *out)
-{
-    return run_on_images(context, run_ranklet, params, in, out);
-}
-
-static int diamond_square_on_host(crn_context *context, const crn_diamond_square_params *params,
-                                  crn_image *out)
-{
-    return run_on_images(context, run_diamond_square, params, NULL, out);
-}
-
 static int widen_on_host(crn_context *context, const crn_image *in, crn_image *out)
 {
     return run_on_images(context, run_widen, NULL, in, out);
 }
 
-static const crn_ops host_ops = {
-    .name = "cuda",
-    .contours = contours_on_host,
-    .morphology = morphology_on_host,
-    .convolve = convolve_on_host,
-    .haar = haar_on_host,
-    .ranklet = ranklet_on_host,
-    .diamond_square = diamond_square_on_host,
-    .widen = widen_on_host,
-};
+static const crn_ops host_ops = CRN_OPS("cuda", , _on_host, widen_on_host);
 
 const crn_ops *crn_gpu_ops(const char **ret_why)
 {

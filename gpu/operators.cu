@@ -32,10 +32,7 @@ static void range_end(void)
     nvtxRangePop();
 }
 
-static const crn_ops device_ops = {
-    "cuda",        crn_contours_cuda, crn_morphology_cuda,     crn_convolve_cuda,
-    crn_haar_cuda, crn_ranklet_cuda,  crn_diamond_square_cuda, crn_widen_cuda,
-};
+static const crn_ops device_ops = CRN_OPS("cuda", crn_, _cuda, crn_widen_cuda);
 
 static const crn_gpu table = {
     &device_ops,         count_devices,         crn_gpu_describe,    crn_gpu_context_create,

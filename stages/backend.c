@@ -4,26 +4,8 @@
 
 const char *const crn_backend_names[] = {"auto", "serial", "openmp", "cuda", NULL};
 
-static const crn_ops serial_ops = {
-    .name = "serial",
-    .contours = crn_contours_serial,
-    .morphology = crn_morphology_serial,
-    .convolve = crn_convolve_serial,
-    .haar = crn_haar_serial,
-    .ranklet = crn_ranklet_serial,
-    .diamond_square = crn_diamond_square_serial,
-    .widen = crn_widen,
-};
-static const crn_ops openmp_ops = {
-    .name = "openmp",
-    .contours = crn_contours_openmp,
-    .morphology = crn_morphology_openmp,
-    .convolve = crn_convolve_openmp,
-    .haar = crn_haar_openmp,
-    .ranklet = crn_ranklet_openmp,
-    .diamond_square = crn_diamond_square_openmp,
-    .widen = crn_widen,
-};
+static const crn_ops serial_ops = CRN_OPS("serial", crn_, _serial, crn_widen);
+static const crn_ops openmp_ops = CRN_OPS("openmp", crn_, _openmp, crn_widen);
 
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)
 {

@@ -319,6 +319,13 @@ typedef struct crn_ops {
     crn_widen_fn *widen;
 } crn_ops;
 
+/* Initialises a crn_ops with the functions <prefix><operator><suffix>: crn_convolve_serial. */
+#define CRN_OPS(label, prefix, suffix, widen)                                                      \
+    {                                                                                              \
+        label, prefix##contours##suffix, prefix##morphology##suffix, prefix##convolve##suffix,     \
+            prefix##haar##suffix, prefix##ranklet##suffix, prefix##diamond_square##suffix, widen,  \
+    }
+
 CRN_C_END
 
 #endif
