@@ -26,21 +26,21 @@ static const void *make_last(crn_gpu_constant_table *table, int32_t i)
 
 const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t count)
 {
-    crn_gpu_state *stand = crn_gpu_state_of(context);
-    crn_gpu_constant_table *table = &stand->constants;
+    crn_gpu_state *state = crn_gpu_state_of(context);
+    crn_gpu_constant_table *table = &state->constants;
     for (int32_t i = 0; i < table->count; i++)
         if (table->entry[i].bytes == count && memcmp(table->entry[i].host, bytes, count) == 0)
             return make_last(table, i);
-    if (count > CRN_GPU_CONSTANT_BYTES_MAX || stand->recording)
+    if (count > CRN_GPU_CONSTANT_BYTES_MAX || state->capturing)
         return NULL;
     void *host = malloc(count), *device = NULL;
     /* Not cudaMemcpy: from pageable memory it may return before the bytes have arrived on the
      * device, and this stream would not wait for them. */
-    bool there = host && cudaMalloc(&device, count) == cudaSuccess &&
-                 cudaMemcpyAsync(device, bytes, count, cudaMemcpyHostToDevice, stand->stream) ==
-                     cudaSuccess &&
-                 cudaStreamSynchronize(stand->stream) == cudaSuccess;
-    if (there && table->count == CRN_GPU_CONSTANTS_MAX) {
+    bool uploaded = host && cudaMalloc(&device, count) == cudaSuccess &&
+                    cudaMemcpyAsync(device, bytes, count, cudaMemcpyHostToDevice, state->stream) ==
+                        cudaSuccess &&
+                    cudaStreamSynchronize(state->stream) == cudaSuccess;
+    if (uploaded && table->count == CRN_GPU_CONSTANTS_MAX) {
         /* Only tools that try many kernels get here; a machine's chain has a few. cudaFree waits
          * for running work, and graphs that hold the address become invalid. */
         crn_context_moved(context);
@@ -51,7 +51,7 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
         table->count--;
     }
     cudaGetLastError(); /* clears the error */
-    if (!there) {
+    if (!uploaded) {
         free(host);
         cudaFree(device);
         return NULL;

@@ -44,9 +44,9 @@ int crn_gpu_launch_error(void)
 
 static void *take_memory(void *owner, size_t bytes)
 {
-    const crn_gpu_state *stand = static_cast<crn_gpu_state *>(owner);
+    const crn_gpu_state *state = static_cast<crn_gpu_state *>(owner);
     void *memory = NULL;
-    if (stand->recording || cudaMalloc(&memory, bytes) != cudaSuccess) {
+    if (state->capturing || cudaMalloc(&memory, bytes) != cudaSuccess) {
         cudaGetLastError(); /* clears the error */
         return NULL;
     }
@@ -60,30 +60,30 @@ static void give_memory(void *owner, void *memory, size_t bytes)
     cudaFree(memory);
 }
 
-static void close_stand(void *owner)
+static void close_state(void *owner)
 {
-    crn_gpu_state *stand = static_cast<crn_gpu_state *>(owner);
-    crn_gpu_constants_free(&stand->constants);
+    crn_gpu_state *state = static_cast<crn_gpu_state *>(owner);
+    crn_gpu_constants_free(&state->constants);
     for (int32_t i = 0; i < CRN_GPU_MARKS; i++)
-        if (stand->marks[i])
-            cudaEventDestroy(stand->marks[i]);
-    if (stand->stream)
-        cudaStreamDestroy(stand->stream);
+        if (state->marks[i])
+            cudaEventDestroy(state->marks[i]);
+    if (state->stream)
+        cudaStreamDestroy(state->stream);
     cudaGetLastError();
-    free(stand);
+    free(state);
 }
 
-static const crn_context_allocator device_home = {take_memory, give_memory, close_stand};
+static const crn_context_allocator device_allocator = {take_memory, give_memory, close_state};
 
 crn_gpu_state *crn_gpu_state_of(const crn_context *context)
 {
-    return static_cast<crn_gpu_state *>(crn_context_owner(context, &device_home));
+    return static_cast<crn_gpu_state *>(crn_context_owner(context, &device_allocator));
 }
 
 const crn_gpu_limits *crn_gpu_limits_of(const crn_context *context)
 {
-    const crn_gpu_state *stand = crn_gpu_state_of(context);
-    return stand ? &stand->limits : NULL;
+    const crn_gpu_state *state = crn_gpu_state_of(context);
+    return state ? &state->limits : NULL;
 }
 
 cudaStream_t crn_gpu_stream(const crn_context *context)
@@ -95,41 +95,41 @@ cudaStream_t crn_gpu_stream(const crn_context *context)
  * higher one, so it is only ever raised. */
 static cudaError_t raise_shared(const void *kernel, size_t bytes)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&one_at_a_time);
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
     cudaFuncAttributes attributes;
     cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
     if (error == cudaSuccess && (size_t)attributes.maxDynamicSharedSizeBytes < bytes)
         error =
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    pthread_mutex_unlock(&one_at_a_time);
+    pthread_mutex_unlock(&mutex);
     return error;
 }
 
 int crn_gpu_allow_shared(const crn_context *context, const void *kernel, size_t bytes)
 {
-    crn_gpu_state *stand = crn_gpu_state_of(context);
+    crn_gpu_state *state = crn_gpu_state_of(context);
     int32_t i = 0;
-    for (; i < stand->allowed_count; i++)
-        if (stand->allowed[i].kernel == kernel)
+    for (; i < state->allowed_count; i++)
+        if (state->allowed[i].kernel == kernel)
             break;
-    if (i < stand->allowed_count && stand->allowed[i].bytes >= bytes)
+    if (i < state->allowed_count && state->allowed[i].bytes >= bytes)
         return 0;
     cudaError_t error = raise_shared(kernel, bytes);
     if (error != cudaSuccess)
         return crn_gpu_launch_error();
     if (i == CRN_GPU_ALLOWED_MAX)
         return 0; /* not cached; the driver is asked again the next time */
-    stand->allowed[i].kernel = kernel;
-    stand->allowed[i].bytes = bytes;
-    if (i == stand->allowed_count)
-        stand->allowed_count++;
+    state->allowed[i].kernel = kernel;
+    state->allowed[i].bytes = bytes;
+    if (i == state->allowed_count)
+        state->allowed_count++;
     return 0;
 }
 
 /* Empty kernel whose attributes tell which architecture this device's code was built for
  * (CRN_CUDA_ARCHITECTURES). */
-static __global__ void nothing(void) {}
+static __global__ void architecture_probe(void) {}
 
 /* `device` must be current in the calling thread. */
 static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
@@ -138,7 +138,7 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
     cudaFuncAttributes built;
     cudaError_t error = cudaGetDeviceProperties(&properties, device);
     if (error == cudaSuccess)
-        error = cudaFuncGetAttributes(&built, nothing);
+        error = cudaFuncGetAttributes(&built, architecture_probe);
     if (error != cudaSuccess)
         return crn_gpu_launch_error();
     ret_limits->device = device;
@@ -152,21 +152,21 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
 
 int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context)
 {
-    crn_gpu_state *stand = static_cast<crn_gpu_state *>(calloc(1, sizeof *stand));
-    if (!stand)
+    crn_gpu_state *state = static_cast<crn_gpu_state *>(calloc(1, sizeof *state));
+    if (!state)
         return -ENOMEM;
     crn_context *context = NULL;
     int r = crn_gpu_errno(cudaSetDevice(device));
     if (r == 0)
-        r = read_limits(device, &stand->limits);
+        r = read_limits(device, &state->limits);
     if (r == 0)
-        r = crn_gpu_errno(cudaStreamCreateWithFlags(&stand->stream, cudaStreamNonBlocking));
+        r = crn_gpu_errno(cudaStreamCreateWithFlags(&state->stream, cudaStreamNonBlocking));
     for (int32_t i = 0; r == 0 && i < CRN_GPU_MARKS; i++)
-        r = crn_gpu_errno(cudaEventCreate(&stand->marks[i]));
+        r = crn_gpu_errno(cudaEventCreate(&state->marks[i]));
     if (r == 0)
-        r = crn_context_create_at(&device_home, stand, views, &context);
+        r = crn_context_create_at(&device_allocator, state, views, &context);
     if (r < 0) {
-        close_stand(stand);
+        close_state(state);
         return r;
     }
     *ret_context = context;

@@ -27,7 +27,7 @@ typedef struct crn_gpu_state {
     crn_gpu_limits limits;
     cudaStream_t stream;
     cudaEvent_t marks[CRN_GPU_MARKS];
-    bool recording;
+    bool capturing;
     crn_gpu_constant_table constants;
     struct {
         const void *kernel;

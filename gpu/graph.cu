@@ -9,22 +9,22 @@ struct crn_gpu_graph {
 
 int crn_gpu_begin_capture(crn_context *context)
 {
-    crn_gpu_state *stand = crn_gpu_state_of(context);
-    cudaStreamBeginCapture(stand->stream, cudaStreamCaptureModeThreadLocal);
+    crn_gpu_state *state = crn_gpu_state_of(context);
+    cudaStreamBeginCapture(state->stream, cudaStreamCaptureModeThreadLocal);
     int r = crn_gpu_launch_error();
-    stand->recording = r == 0;
+    state->capturing = r == 0;
     return r;
 }
 
 int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph)
 {
-    crn_gpu_state *stand = crn_gpu_state_of(context);
-    cudaGraph_t recorded = NULL;
-    cudaStreamEndCapture(stand->stream, &recorded);
-    stand->recording = false;
+    crn_gpu_state *state = crn_gpu_state_of(context);
+    cudaGraph_t captured = NULL;
+    cudaStreamEndCapture(state->stream, &captured);
+    state->capturing = false;
     int r = crn_gpu_launch_error();
     crn_gpu_graph *graph = NULL;
-    if (r == 0 && !recorded)
+    if (r == 0 && !captured)
         r = -EIO;
     if (r == 0) {
         graph = static_cast<crn_gpu_graph *>(calloc(1, sizeof *graph));
@@ -32,11 +32,11 @@ int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph)
             r = -ENOMEM;
     }
     if (r == 0)
-        r = crn_gpu_errno(cudaGraphInstantiate(&graph->ready, recorded, 0));
+        r = crn_gpu_errno(cudaGraphInstantiate(&graph->ready, captured, 0));
     if (r == 0)
-        r = crn_gpu_errno(cudaGraphUpload(graph->ready, stand->stream));
-    if (recorded)
-        cudaGraphDestroy(recorded);
+        r = crn_gpu_errno(cudaGraphUpload(graph->ready, state->stream));
+    if (captured)
+        cudaGraphDestroy(captured);
     cudaGetLastError();
     if (r < 0) {
         crn_gpu_graph_free(&graph);

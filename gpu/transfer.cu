@@ -59,19 +59,19 @@ int crn_gpu_poll(crn_context *context)
 
 int crn_gpu_mark(crn_context *context, int32_t mark)
 {
-    const crn_gpu_state *stand = crn_gpu_state_of(context);
+    const crn_gpu_state *state = crn_gpu_state_of(context);
     /* Without the external flag, an event captured into a graph only orders
      * work and has no time. */
-    unsigned flags = stand->recording ? cudaEventRecordExternal : cudaEventRecordDefault;
-    cudaEventRecordWithFlags(stand->marks[mark], stand->stream, flags);
+    unsigned flags = state->capturing ? cudaEventRecordExternal : cudaEventRecordDefault;
+    cudaEventRecordWithFlags(state->marks[mark], state->stream, flags);
     return crn_gpu_launch_error();
 }
 
 int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
 {
-    const crn_gpu_state *stand = crn_gpu_state_of(context);
+    const crn_gpu_state *state = crn_gpu_state_of(context);
     float ms = 0;
-    cudaError_t error = cudaEventElapsedTime(&ms, stand->marks[from], stand->marks[to]);
+    cudaError_t error = cudaEventElapsedTime(&ms, state->marks[from], state->marks[to]);
     if (error != cudaSuccess) {
         cudaGetLastError(); /* clears the error */
         return crn_gpu_errno(error);
