@@ -7,7 +7,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 
 /* Messages read before the loop handles everything else; due
  * verdicts are also handled after each one. */

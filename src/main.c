@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
-#include "stages/base/arguments.h"
+#include "stages/base/process/arguments.h"
 #include "stages/base/log.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "src/config/config.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
-#include "stages/base/malloc_tuning.h"
+#include "stages/base/process/malloc_tuning.h"
 #include "src/preflight.h"
 #include "stages/backend.h"
 

@@ -11,7 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/recording/recorder.h"
 #include "tools/common/options.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 #include "stages/base/ring.h"
 
 /* A view inside the worker; `output` is the part that the caller sees. */

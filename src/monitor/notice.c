@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 
 void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
                       const crn_publish *publish, const crn_engine *engine)

@@ -15,7 +15,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/ingest/socket/endpoint.h"
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 #include "stages/base/ring.h"
 
 #define KEY "publish.viewers.bind"

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 #include "tests/support/cmocka_prelude.h"
 
 typedef struct scheduling {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "stages/base/new_file.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "tools/apply/apply.h"
 
 static const crn_tool tool = {

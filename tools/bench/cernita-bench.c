@@ -1,7 +1,7 @@
 /* cernita-bench: how fast the operators are, and what the line adds to moving the bytes. */
 #include <string.h>
 
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "tools/bench/bench.h"
 
 static const crn_tool tool = {

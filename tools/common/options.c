@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/base/arguments.h"
+#include "stages/base/process/arguments.h"
 #include "tools/common/progress.h"
 
 #define OPTIONS_MAX  32

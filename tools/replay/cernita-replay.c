@@ -13,7 +13,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "src/recording/recording.h"
 #include "src/recording/format.h"
 #include "stages/classes.h"

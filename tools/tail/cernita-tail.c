@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 #include "tools/common/decode.h"
 #include "tools/tail/sequence_check.h"
 #include "tools/tail/latency.h"
@@ -476,7 +476,7 @@ int main(int argc, char **argv)
     bool short_of_count = set.count && t.verdicts < set.count;
     tail_done(&t);
     if (r < 0 && ferror(stdout))
-        return CRN_EXIT_FAILED; /* reported at exit, see stages/base/standard.h */
+        return CRN_EXIT_FAILED; /* reported at exit, see stages/base/process/standard.h */
     if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     return short_of_count ? CRN_EXIT_FAILED : 0;

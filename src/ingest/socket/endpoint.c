@@ -17,7 +17,7 @@
 
 #include "stages/base/log.h"
 #include "stages/base/param.h"
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 
 /*
  * Heartbeats: a peer that answers no ping for HEARTBEAT_TIMEOUT_MS is dead. A reader that does not

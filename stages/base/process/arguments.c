@@ -1,4 +1,4 @@
-#include "stages/base/arguments.h"
+#include "stages/base/process/arguments.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "stages/base/standard.h"
+#include "stages/base/process/standard.h"
 
 #include <errno.h>
 #include <fcntl.h>

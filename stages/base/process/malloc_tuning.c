@@ -1,4 +1,4 @@
-#include "stages/base/malloc_tuning.h"
+#include "stages/base/process/malloc_tuning.h"
 
 #include <malloc.h>
 

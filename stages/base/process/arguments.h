@@ -1,7 +1,7 @@
 /* Validates a whole command line before getopt_long parses it. getopt_long accepts any unambiguous
  * abbreviation, so that a mistyped option can pass for another. */
-#ifndef CRN_STAGES_BASE_ARGUMENTS_H
-#define CRN_STAGES_BASE_ARGUMENTS_H
+#ifndef CRN_STAGES_BASE_PROCESS_ARGUMENTS_H
+#define CRN_STAGES_BASE_PROCESS_ARGUMENTS_H
 
 #include <getopt.h>
 

@@ -6,8 +6,8 @@
  * views of others, but does not interrupt a sender for every few kilobytes that it writes
  * (SCHED_BATCH): in real time it took twice the CPU time for the same bytes.
  */
-#ifndef CRN_STAGES_BASE_PRIORITY_H
-#define CRN_STAGES_BASE_PRIORITY_H
+#ifndef CRN_STAGES_BASE_PROCESS_PRIORITY_H
+#define CRN_STAGES_BASE_PROCESS_PRIORITY_H
 
 #include <stdbool.h>
 

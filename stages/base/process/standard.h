@@ -1,6 +1,6 @@
 /* Standard streams of a program: opened at the start, checked at exit. */
-#ifndef CRN_STAGES_BASE_STANDARD_H
-#define CRN_STAGES_BASE_STANDARD_H
+#ifndef CRN_STAGES_BASE_PROCESS_STANDARD_H
+#define CRN_STAGES_BASE_PROCESS_STANDARD_H
 
 #include "stages/base/api.h"
 

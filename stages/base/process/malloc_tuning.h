@@ -1,6 +1,6 @@
 /* malloc tuning of processes that receive views: the daemon and the benchmark's peer. */
-#ifndef CRN_STAGES_BASE_MALLOC_TUNING_H
-#define CRN_STAGES_BASE_MALLOC_TUNING_H
+#ifndef CRN_STAGES_BASE_PROCESS_MALLOC_TUNING_H
+#define CRN_STAGES_BASE_PROCESS_MALLOC_TUNING_H
 
 #include "stages/base/api.h"
 

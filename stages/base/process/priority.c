@@ -1,4 +1,4 @@
-#include "stages/base/priority.h"
+#include "stages/base/process/priority.h"
 
 #include <pthread.h>
 #include <sched.h>
