@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 #include "src/config/internal.h"
 
 #define PATH_BYTES 128

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/base/file/regular_file.h"
 #include "stages/base/fnv.h"
-#include "stages/base/regular_file.h"
 #include "stages/names.h"
 
 #define READ_BYTES 16384

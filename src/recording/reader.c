@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 #include "src/recording/format.h"
 #include "stages/picture/tiff_faults.h"
 

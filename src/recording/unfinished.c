@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 
 #define TRIES 8 /* another program may create and remove the same name meanwhile */
 

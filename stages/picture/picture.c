@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 #include "stages/picture/internal.h"
 
 #define MAGIC_BYTES 8

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "stages/picture/internal.h"
 
 #define DEFLATE_MOST UINT64_C(1032) /* maximum expansion ratio of deflate */

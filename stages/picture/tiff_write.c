@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "stages/picture/internal.h"
 #include "stages/picture/tiff_faults.h"
 

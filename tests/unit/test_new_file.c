@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "tests/support/cmocka_prelude.h"
 
 static char folder[64], path[96];

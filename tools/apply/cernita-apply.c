@@ -1,7 +1,7 @@
 /* cernita-apply: one operator on one file. */
 #include <string.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "stages/base/process/standard.h"
 #include "tools/apply/apply.h"
 

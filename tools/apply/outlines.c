@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "tools/apply/map.h"
 #include "tools/common/palette.h"
 

@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_APPLY_RANKLET_OUT_H
 #define CRN_TOOLS_APPLY_RANKLET_OUT_H
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "tools/apply/panel.h"
 #include "tools/apply/windows.h"
 

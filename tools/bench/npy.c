@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 
 #define HEADER_MAX 4096
 #define SIDE_MAX   65536

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 #include "tools/common/font.h"
 #include "tools/tail/labels.h"
 #include "tools/tail/view_marks.h"

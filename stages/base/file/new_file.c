@@ -1,4 +1,4 @@
-#include "stages/base/new_file.h"
+#include "stages/base/file/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 
 #define NAMES_MAX       1000
 #define PROC_PATH_BYTES 32

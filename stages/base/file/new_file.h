@@ -1,7 +1,7 @@
 /* Atomic file creation: written without a name (O_TMPFILE) or under a temporary one,
  * then renamed. */
-#ifndef CRN_STAGES_BASE_NEW_FILE_H
-#define CRN_STAGES_BASE_NEW_FILE_H
+#ifndef CRN_STAGES_BASE_FILE_NEW_FILE_H
+#define CRN_STAGES_BASE_FILE_NEW_FILE_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Opening of regular files only: pipes, devices and the like may block forever. */
-#ifndef CRN_STAGES_BASE_REGULAR_FILE_H
-#define CRN_STAGES_BASE_REGULAR_FILE_H
+#ifndef CRN_STAGES_BASE_FILE_REGULAR_FILE_H
+#define CRN_STAGES_BASE_FILE_REGULAR_FILE_H
 
 #include <sys/stat.h>
 

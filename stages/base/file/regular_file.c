@@ -1,4 +1,4 @@
-#include "stages/base/regular_file.h"
+#include "stages/base/file/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
