@@ -1,5 +1,5 @@
 /* The stage `convolve`: filters every map with a convolution kernel. */
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "stages/names.h"
 #include "stages/stage.h"
 

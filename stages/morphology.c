@@ -1,5 +1,5 @@
 /* The stage `morphology`: a morphological operation on every map. */
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "stages/names.h"
 #include "stages/stage.h"
 

@@ -2,7 +2,7 @@
 #include "gpu/morphology/chords.cuh"
 
 extern "C" {
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 }
 
 #define SIDE_MAX        64        /* of an element */

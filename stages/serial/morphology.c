@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "stages/context.h"
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 
 enum { SLOT_FIRST, SLOT_SECOND };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/golden_file.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "stages/backend.h"
-#include "stages/element.h"
-#include "stages/kernel.h"
+#include "stages/kernel/element.h"
+#include "stages/kernel/kernel.h"
 #include "tests/support/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operator_tests.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parity.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
 
 /* Rows of '#' and '.', concatenated. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/picture_files.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/element.h"
-#include "stages/kernel.h"
+#include "stages/kernel/element.h"
+#include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/each_test.h"
 #include "tests/support/settings.h"

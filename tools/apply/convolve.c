@@ -3,7 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "stages/names.h"
 #include "tools/apply/filter.h"
 

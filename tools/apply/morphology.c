@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "stages/names.h"
 #include "tools/apply/filter.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "tools/bench/cases.h"
 
 #define PI 3.14159265358979

@@ -24,7 +24,7 @@ HEADERS = (".h", ".cuh")
 # names that fit the longer counts.
 FLOORS = [
     ["stages/base"],
-    [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "element", "widen")],
+    [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "widen")],
     ["stages/serial"],
     ["stages/openmp", "gpu"],
     ["stages/backend"],

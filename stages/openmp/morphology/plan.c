@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 
 /* Maximum number of levels inserted between two run lengths: each is up to 3 times the
  * previous one. */

@@ -1,6 +1,6 @@
 /* Structuring elements: membership of pixels, validation, and loading by name or from a file. */
-#ifndef CRN_STAGES_ELEMENT_H
-#define CRN_STAGES_ELEMENT_H
+#ifndef CRN_STAGES_KERNEL_ELEMENT_H
+#define CRN_STAGES_KERNEL_ELEMENT_H
 
 #include "stages/base/api.h"
 #include "stages/base/error.h"

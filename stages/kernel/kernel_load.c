@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/file/regular_file.h"
-#include "stages/kernel.h"
+#include "stages/kernel/kernel.h"
 #include "stages/picture/picture.h"
 
 #define MARK           "\xef\xbb\xbf" /* byte order mark of UTF-8, which spreadsheets prepend */

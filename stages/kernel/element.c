@@ -1,5 +1,5 @@
 /* Structuring elements: membership and validation (element.h). */
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 
 #include <errno.h>
 #include <math.h>

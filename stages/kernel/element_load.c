@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "stages/element.h"
+#include "stages/kernel/element.h"
 #include "stages/names.h"
 #include "stages/picture/picture.h"
 

@@ -1,6 +1,6 @@
 /* Convolution kernels, predefined or from a file. */
-#ifndef CRN_STAGES_KERNEL_H
-#define CRN_STAGES_KERNEL_H
+#ifndef CRN_STAGES_KERNEL_KERNEL_H
+#define CRN_STAGES_KERNEL_KERNEL_H
 
 #include "stages/base/api.h"
 #include "stages/base/error.h"
