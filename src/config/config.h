@@ -15,8 +15,8 @@
 #include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
-#include "stages/classes.h"
-#include "stages/stage.h"
+#include "stages/stage/classes.h"
+#include "stages/stage/stage.h"
 
 CRN_C_BEGIN
 

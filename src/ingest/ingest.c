@@ -11,7 +11,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/ingest/socket/endpoint.h"
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)
 /* Limit of messages that one call reads; a valid message needs 3 parts. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"

@@ -6,7 +6,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/context.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 #include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"

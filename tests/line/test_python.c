@@ -14,7 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "src/ingest/wire.h"
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 #include "tests/support/cmocka_prelude.h"
 
 typedef struct python_fixture {

@@ -7,7 +7,7 @@
 #include <msgpack.h>
 
 #include "stages/base/clock.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"

@@ -7,7 +7,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/backend.h"
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 
 #define ASKED_MAX 1024
 

@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_SUPPORT_SETTINGS_H
 #define CRN_TESTS_SUPPORT_SETTINGS_H
 
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 /*
  * New settings of the stage, freed by the caller: every key's default, overridden by the following

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 typedef struct expected_convolve_settings {
     char kernel[CRN_TEXT_BYTES];

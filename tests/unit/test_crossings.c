@@ -1,5 +1,5 @@
 /* Sorting of crossings: same order as insertion sort, in O(n log n) comparisons for any input. */
-#include "stages/crossings.h"
+#include "stages/stage/crossings.h"
 
 #include <stdlib.h>
 #include <string.h>

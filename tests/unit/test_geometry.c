@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/geometry.h"
+#include "stages/stage/geometry.h"
 #include "tests/support/cmocka_prelude.h"
 
 /* cmocka's own macro compares as float. */

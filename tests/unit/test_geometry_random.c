@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/geometry.h"
+#include "stages/stage/geometry.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define H        31

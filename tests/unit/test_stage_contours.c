@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define POINTS 65536

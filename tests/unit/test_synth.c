@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 #include "stages/image.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/recorded.h"

@@ -11,7 +11,7 @@
 
 #include "stages/base/error.h"
 #include "src/fruit/fruit.h"
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 #include "tools/common/messagepack_json.h"
 
 #define CRN_DECODED_TIMES_MAX 32

@@ -11,7 +11,7 @@
 #include "stages/base/process/standard.h"
 #include "src/recording/recording.h"
 #include "src/recording/format.h"
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/synth/scene.h"

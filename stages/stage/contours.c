@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "stages/context.h"
-#include "stages/geometry.h"
 #include "stages/names.h"
-#include "stages/stage.h"
+#include "stages/stage/geometry.h"
+#include "stages/stage/stage.h"
 
 typedef struct contours_settings {
     int32_t connectivity; /* crn_connectivity */

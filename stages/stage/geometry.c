@@ -1,10 +1,10 @@
-#include "stages/geometry.h"
+#include "stages/stage/geometry.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "stages/crossings.h"
+#include "stages/stage/crossings.h"
 
 /* --- measures of one contour --- */
 

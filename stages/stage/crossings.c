@@ -1,4 +1,4 @@
-#include "stages/crossings.h"
+#include "stages/stage/crossings.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Crossings of contours with the rows of pixel centres, in the order of a sweep over the rows.
  * Internal to geometry.c; only it and its test include this. */
-#ifndef CRN_STAGES_CROSSINGS_H
-#define CRN_STAGES_CROSSINGS_H
+#ifndef CRN_STAGES_STAGE_CROSSINGS_H
+#define CRN_STAGES_STAGE_CROSSINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "stages/context.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 typedef struct ranklet_settings {
     crn_sizes windows;

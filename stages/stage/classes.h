@@ -1,6 +1,6 @@
 /* The classes of a CNN, in channel order, and the probability at which each is contoured. */
-#ifndef CRN_STAGES_CLASSES_H
-#define CRN_STAGES_CLASSES_H
+#ifndef CRN_STAGES_STAGE_CLASSES_H
+#define CRN_STAGES_STAGE_CLASSES_H
 
 #include <stdint.h>
 

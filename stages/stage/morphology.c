@@ -1,7 +1,7 @@
 /* The stage `morphology`: a morphological operation on every map. */
 #include "stages/kernel/element.h"
 #include "stages/names.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 typedef struct morphology_settings {
     int32_t operation; /* crn_morphology_operation */

@@ -1,5 +1,5 @@
 /* The stage `haar`: wavelet denoising of every map. */
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 typedef struct haar_settings {
     int64_t levels;

@@ -8,14 +8,14 @@
  * finishes; a stage does not depend on which engine runs it. Stages are timed and
  * counted by their caller.
  */
-#ifndef CRN_STAGES_STAGE_H
-#define CRN_STAGES_STAGE_H
+#ifndef CRN_STAGES_STAGE_STAGE_H
+#define CRN_STAGES_STAGE_STAGE_H
 
 #include "stages/base/api.h"
 #include "stages/base/error.h"
 #include "stages/base/param.h"
-#include "stages/classes.h"
 #include "stages/ops.h"
+#include "stages/stage/classes.h"
 
 CRN_C_BEGIN
 

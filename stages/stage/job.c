@@ -1,7 +1,7 @@
 /* Helpers of image stages: output images, and conversion of f16 maps for operators without f16. */
 #include <errno.h>
 
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output)
 {

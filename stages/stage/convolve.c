@@ -1,7 +1,7 @@
 /* The stage `convolve`: filters every map with a convolution kernel. */
 #include "stages/kernel/kernel.h"
 #include "stages/names.h"
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 typedef struct convolve_settings {
     char kernel[CRN_TEXT_BYTES];

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "stages/stage.h"
+#include "stages/stage/stage.h"
 
 extern const crn_stage crn_stage_convolve;
 extern const crn_stage crn_stage_morphology;

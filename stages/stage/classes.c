@@ -1,4 +1,4 @@
-#include "stages/classes.h"
+#include "stages/stage/classes.h"
 
 #include <string.h>
 

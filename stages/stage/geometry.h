@@ -6,8 +6,8 @@
  * segment lies in one grid cell, and contours of one plane never cross (they may touch where a
  * pixel is exactly at the level).
  */
-#ifndef CRN_STAGES_GEOMETRY_H
-#define CRN_STAGES_GEOMETRY_H
+#ifndef CRN_STAGES_STAGE_GEOMETRY_H
+#define CRN_STAGES_STAGE_GEOMETRY_H
 
 #include "stages/context.h"
 #include "stages/image.h"
