@@ -6,11 +6,18 @@
 
 /* --- shapes and memory --- */
 
-/* Sets the shape of a picture, without memory, from what a file's header claims. alpha: with an
- * alpha channel. 0, or -EOVERFLOW with a line in *error if it exceeds the pixels of an image. */
-int crn_picture_plan(const char *path, crn_type type, int64_t pages, int64_t samples,
-                     uint32_t height, uint32_t width, bool alpha, crn_picture *ret_picture,
-                     crn_error *error);
+/* What a file's header claims. */
+typedef struct crn_picture_shape {
+    crn_type type;
+    int64_t pages, samples;
+    uint32_t height, width;
+    bool alpha; /* with an alpha channel */
+} crn_picture_shape;
+
+/* Sets the shape of a picture, without memory. 0, or -EOVERFLOW with a line in *error if it exceeds
+ * the pixels of an image. */
+int crn_picture_set_shape(const char *path, const crn_picture_shape *shape,
+                          crn_picture *ret_picture, crn_error *error);
 
 /* Allocates the memory of a picture whose shape is set, zeroed. extra_bytes: additional memory
  * needed for reading. 0, or -ENOMEM with a line in *error if it exceeds the available memory or

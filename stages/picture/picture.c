@@ -62,21 +62,22 @@ static uint64_t image_bytes(const crn_image *image)
     return bytes;
 }
 
-int crn_picture_plan(const char *path, crn_type type, int64_t pages, int64_t samples,
-                     uint32_t height, uint32_t width, bool alpha, crn_picture *ret_picture,
-                     crn_error *error)
+int crn_picture_set_shape(const char *path, const crn_picture_shape *shape,
+                          crn_picture *ret_picture, crn_error *error)
 {
-    if (height > INT32_MAX || width > INT32_MAX || pages > INT32_MAX / samples)
+    int64_t pages = shape->pages, samples = shape->samples;
+    if (shape->height > INT32_MAX || shape->width > INT32_MAX || pages > INT32_MAX / samples)
         return crn_error_set(error, -EOVERFLOW,
                              "%s: %" PRId64 " pages of %" PRIu32 "x%" PRIu32 " with %" PRId64
                              " samples are more than a picture can have",
-                             path, pages, width, height, samples);
+                             path, pages, shape->width, shape->height, samples);
+    int32_t height = (int32_t)shape->height, width = (int32_t)shape->width;
     crn_picture picture = {.pages = (int32_t)pages, .samples = (int32_t)samples};
-    picture.image = crn_image_dense(NULL, type, pages == 1 && samples > 1 ? CRN_HWC : CRN_CHW,
-                                    (int32_t)(pages * samples), (int32_t)height, (int32_t)width);
-    if (alpha)
-        picture.alpha =
-            crn_image_dense(NULL, type, CRN_CHW, (int32_t)pages, (int32_t)height, (int32_t)width);
+    picture.image =
+        crn_image_dense(NULL, shape->type, pages == 1 && samples > 1 ? CRN_HWC : CRN_CHW,
+                        (int32_t)(pages * samples), height, width);
+    if (shape->alpha)
+        picture.alpha = crn_image_dense(NULL, shape->type, CRN_CHW, (int32_t)pages, height, width);
     *ret_picture = picture;
     return 0;
 }
@@ -113,8 +114,12 @@ int crn_picture_create(crn_type type, int32_t pages, int32_t samples, int32_t he
     crn_picture picture;
     if (!crn_type_bytes(type) || pages < 1 || samples < 1 || height < 1 || width < 1)
         return -EINVAL;
-    if (crn_picture_plan("", type, pages, samples, (uint32_t)height, (uint32_t)width, false,
-                         &picture, NULL) ||
+    const crn_picture_shape shape = {.type = type,
+                                     .pages = pages,
+                                     .samples = samples,
+                                     .height = (uint32_t)height,
+                                     .width = (uint32_t)width};
+    if (crn_picture_set_shape("", &shape, &picture, NULL) ||
         crn_picture_reserve("", 0, &picture, NULL))
         return -ENOMEM;
     *ret_picture = picture;

@@ -106,11 +106,13 @@ static void start_reading(png_job *j)
         png_set_tRNS_to_alpha(j->png);
     if (bits == 16 && __BYTE_ORDER == __LITTLE_ENDIAN)
         png_set_swap(j->png);
-    bool alpha = transparent || (colours & PNG_COLOR_MASK_ALPHA);
-    j->r = crn_picture_plan(j->path, bits == 16 ? CRN_U16 : CRN_U8, 1,
-                            colours & PNG_COLOR_MASK_COLOR ? 3 : 1,
-                            png_get_image_height(j->png, j->info),
-                            png_get_image_width(j->png, j->info), alpha, &j->picture, j->error);
+    const crn_picture_shape shape = {.type = bits == 16 ? CRN_U16 : CRN_U8,
+                                     .pages = 1,
+                                     .samples = colours & PNG_COLOR_MASK_COLOR ? 3 : 1,
+                                     .height = png_get_image_height(j->png, j->info),
+                                     .width = png_get_image_width(j->png, j->info),
+                                     .alpha = transparent || (colours & PNG_COLOR_MASK_ALPHA)};
+    j->r = crn_picture_set_shape(j->path, &shape, &j->picture, j->error);
 }
 
 /* A small file cannot hold many pixels: checked before memory is allocated. */

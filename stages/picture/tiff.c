@@ -93,8 +93,13 @@ static int survey(tiff_job *j, crn_error *error)
     } while (r > 0);
     if (r < 0)
         return r;
-    r = crn_picture_plan(j->path, first.type, pages, first.samples, first.height, first.width,
-                         first.alpha >= 0, &j->picture, error);
+    const crn_picture_shape shape = {.type = first.type,
+                                     .pages = pages,
+                                     .samples = first.samples,
+                                     .height = first.height,
+                                     .width = first.width,
+                                     .alpha = first.alpha >= 0};
+    r = crn_picture_set_shape(j->path, &shape, &j->picture, error);
     if (r)
         return r;
     j->picture.alpha_associated = first.associated;
@@ -163,13 +168,20 @@ static bool read_palette(tiff_job *j)
     return true;
 }
 
-static void place_palette(tiff_job *j, const uint8_t *from, int32_t step, int32_t plane, int32_t y,
-                          int32_t x, size_t count)
+/* Part of a row of page `index`: `count` pixels from (x, y) on, of the file's samples from
+ * first_sample on. */
+typedef struct tiff_segment {
+    int32_t index, first_sample, y, x;
+    size_t count;
+} tiff_segment;
+
+static void store_palette(tiff_job *j, const uint8_t *from, int32_t step, int32_t plane,
+                          const tiff_segment *segment)
 {
     const crn_image *image = &j->picture.image;
     for (int32_t c = 0; c < 3; c++) {
-        uint8_t *to = crn_picture_at(image, plane + c, y, x);
-        for (size_t i = 0; i < count; i++)
+        uint8_t *to = crn_picture_at(image, plane + c, segment->y, segment->x);
+        for (size_t i = 0; i < segment->count; i++)
             to[(ptrdiff_t)i * image->step] = j->palette[c][from[i * (size_t)step]];
     }
 }
@@ -187,27 +199,28 @@ static void invert(const crn_image *image, void *first, size_t count)
             words[(ptrdiff_t)i * image->step] ^= UINT16_MAX;
 }
 
-/* Copies part of a row, from the file's sample first_sample on, to its planes. */
-static void place_row(tiff_job *j, int32_t index, const cut *c, int32_t first_sample, int32_t y,
-                      int32_t x, size_t count, const uint8_t *row)
+/* Copies part of a row to its planes. */
+static void store_row(tiff_job *j, const cut *c, const tiff_segment *segment, const uint8_t *row)
 {
     const crn_tiff_page *p = &j->page;
+    int32_t index = segment->index;
+    size_t count = segment->count;
     size_t size = crn_type_bytes(p->type);
     if (p->bits < 8) {
         widen(row, p->bits, !p->palette, count * (size_t)c->samples, j->wide);
         row = j->wide;
     }
     for (int32_t i = 0; i < c->samples; i++, row += size) {
-        int32_t sample = first_sample + i;
+        int32_t sample = segment->first_sample + i;
         bool alpha = sample == p->alpha;
         int32_t plane = index * p->samples + sample - (p->alpha >= 0 && sample > p->alpha);
         const crn_image *image = alpha ? &j->picture.alpha : &j->picture.image;
         if (p->palette && !sample) {
-            place_palette(j, row, c->samples, plane, y, x, count);
+            store_palette(j, row, c->samples, plane, segment);
             continue;
         }
         plane = alpha ? index : plane + (p->palette ? 2 : 0);
-        void *to = crn_picture_at(image, plane, y, x);
+        void *to = crn_picture_at(image, plane, segment->y, segment->x);
         crn_picture_copy(row, c->samples, to, image->step, count, size);
         if (p->inverted && !alpha)
             invert(image, to, count);
@@ -232,9 +245,9 @@ static int read_tiles(tiff_job *j, int32_t index, const cut *c, crn_error *error
                     return tiff_fault(j, error);
                 int64_t rows = c->height < height - y ? c->height : height - y;
                 int64_t columns = c->width < width - x ? c->width : width - x;
-                for (int64_t i = 0; i < rows; i++)
-                    place_row(j, index, c, sample, (int32_t)(y + i), (int32_t)x, (size_t)columns,
-                              j->chunk + (uint64_t)i * c->row_bytes);
+                tiff_segment segment = {index, sample, (int32_t)y, (int32_t)x, (size_t)columns};
+                for (int64_t i = 0; i < rows; i++, segment.y++)
+                    store_row(j, c, &segment, j->chunk + (uint64_t)i * c->row_bytes);
             }
     return 0;
 }
@@ -263,9 +276,9 @@ static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *erro
                 to = crn_picture_at(&j->picture.image, index * j->page.samples + sample, first, 0);
             if (TIFFReadEncodedStrip(j->tiff, strip, to, bytes) != bytes)
                 return tiff_fault(j, error);
-            for (int32_t i = 0; !direct && i < rows; i++)
-                place_row(j, index, c, sample, first + i, 0, j->page.width,
-                          to + (uint64_t)i * c->row_bytes);
+            tiff_segment segment = {index, sample, first, 0, j->page.width};
+            for (int32_t i = 0; !direct && i < rows; i++, segment.y++)
+                store_row(j, c, &segment, to + (uint64_t)i * c->row_bytes);
         }
     return 0;
 }

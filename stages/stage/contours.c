@@ -139,9 +139,13 @@ static void nest(const contours_settings *set, const crn_job *job, workspace *wo
         for (end = first + 1; end < contours->contour_count; end++)
             if (contours->contours[end].plane != plane)
                 break;
-        crn_nest_sweep(&job->received, plane, (crn_orientation)set->orientation, contours->points,
-                       contours->contours + first, end - first, work->nests + first, work->sweep,
-                       pace);
+        const crn_plane_contours of_plane = {.image = &job->received,
+                                             .plane = plane,
+                                             .orientation = (crn_orientation)set->orientation,
+                                             .points = contours->points,
+                                             .contours = contours->contours + first,
+                                             .count = end - first};
+        crn_nest_sweep(&of_plane, work->nests + first, work->sweep, pace);
         for (uint32_t i = first; i < end; i++)
             if (work->nests[i].parent >= 0)
                 work->nests[i].parent += (int32_t)first;

@@ -64,11 +64,7 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
 #define NOT_FOUND UINT32_MAX
 
 typedef struct sweep {
-    const crn_image *image;
-    int32_t plane;
-    crn_orientation orientation;
-    const crn_point *points;
-    const crn_contour *contours;
+    crn_plane_contours in;
     crn_nest *nests;
     crn_crossings crossings;
     crn_pace *pace;
@@ -88,14 +84,14 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width)
 
 static bool in_rows(const sweep *s, double y)
 {
-    return y >= -1 && y <= s->image->height; /* false for NaN */
+    return y >= -1 && y <= s->in.image->height; /* false for NaN */
 }
 
 /* A crossing of row y, which must satisfy in_rows(), at x. */
 static crn_crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
 {
     /* Clamped, since rounding may put a point of a chord slightly outside of the picture. */
-    double inside = x > -1 ? x < s->image->width ? x : s->image->width : -1;
+    double inside = x > -1 ? x < s->in.image->width ? x : s->in.image->width : -1;
     int32_t column = (int32_t)inside; /* truncates, so it rounds negative values up */
     column += inside > column;
     return (crn_crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
@@ -104,10 +100,10 @@ static crn_crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t co
 /* Appends the crossings of a contour's segments; returns how many. */
 static uint32_t add_path(sweep *s, uint32_t contour)
 {
-    const crn_contour *c = &s->contours[contour];
+    const crn_contour *c = &s->in.contours[contour];
     uint32_t before = s->crossings.count;
     for (uint32_t i = c->first; i + 1 < c->first + c->count; i++) {
-        const crn_point *a = &s->points[i], *b = &s->points[i + 1];
+        const crn_point *a = &s->in.points[i], *b = &s->in.points[i + 1];
         bool down = a->y < b->y;
         const crn_point *upper = down ? a : b, *lower = down ? b : a;
         if (!(upper->y < lower->y) || !in_rows(s, upper->y))
@@ -118,7 +114,7 @@ static uint32_t add_path(sweep *s, uint32_t contour)
         crn_crossing k = crossing_at(s, upper->x, y, contour);
         /* If low values lie left of the direction of travel, they lie right of a
          * downward segment. */
-        k.ends_high = down == (s->orientation == CRN_ORIENT_LOW);
+        k.ends_high = down == (s->in.orientation == CRN_ORIENT_LOW);
         k.slope = (lower->x - upper->x) / (lower->y - upper->y);
         s->crossings.all[s->crossings.count++] = k;
     }
@@ -128,8 +124,8 @@ static uint32_t add_path(sweep *s, uint32_t contour)
 /* Appends the crossings of an open contour's chord, at most as many as the contour has. */
 static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
 {
-    const crn_contour *c = &s->contours[contour];
-    const crn_point *a = &s->points[c->first], *b = &s->points[c->first + c->count - 1];
+    const crn_contour *c = &s->in.contours[contour];
+    const crn_point *a = &s->in.points[c->first], *b = &s->in.points[c->first + c->count - 1];
     const crn_point *upper = a->y < b->y ? a : b, *lower = a->y < b->y ? b : a;
     if (!(upper->y < lower->y) || !in_rows(s, upper->y) || !in_rows(s, lower->y))
         return;
@@ -150,15 +146,15 @@ static void add_chord(sweep *s, uint32_t contour, uint32_t rows_max)
  */
 static void add_probe(sweep *s, uint32_t contour)
 {
-    const crn_contour *c = &s->contours[contour];
+    const crn_contour *c = &s->in.contours[contour];
     uint32_t top = c->first;
     for (uint32_t i = c->first + 1; i < c->first + c->count; i++)
-        if (s->points[i].y < s->points[top].y)
+        if (s->in.points[i].y < s->in.points[top].y)
             top = i;
-    double x = s->points[top].x, y = s->points[top].y;
+    double x = s->in.points[top].x, y = s->in.points[top].y;
     if (y == floor(y)) {
-        double next = s->points[c->first + 1].x; /* all have the same y, so top is the first */
-        bool high_is_below = (next > x) == (s->orientation == CRN_ORIENT_LOW);
+        double next = s->in.points[c->first + 1].x; /* all have the same y, so top is the first */
+        bool high_is_below = (next > x) == (s->in.orientation == CRN_ORIENT_LOW);
         x = (x + next) / 2;
         y -= !high_is_below;
     }
@@ -210,14 +206,14 @@ static void load_run(const crn_image *image, ptrdiff_t at, int32_t count, float 
 static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, crn_nest *nest)
 {
     x0 = x0 < 0 ? 0 : x0;
-    if (y < 0 || y >= s->image->height)
+    if (y < 0 || y >= s->in.image->height)
         return;
     float values[RUN];
     double sum[4] = {0}; /* independent sums, to hide the latency of additions */
     uint32_t pixels = 0;
     for (int32_t count; x0 < x1; x0 += count) {
         count = x1 - x0 < RUN ? x1 - x0 : RUN;
-        load_run(s->image, crn_image_index(s->image, s->plane, y, x0), count, values);
+        load_run(s->in.image, crn_image_index(s->in.image, s->in.plane, y, x0), count, values);
         int32_t whole = (count + 3) / 4 * 4;
         for (int32_t i = count; i < whole; i++)
             values[i] = INFINITY;
@@ -238,7 +234,7 @@ static int32_t around(const sweep *s, uint32_t left, int32_t row)
 {
     if (left == NOT_FOUND)
         return -1;
-    bool entered = s->contours[left].closed && s->nests[left].row == row;
+    bool entered = s->in.contours[left].closed && s->nests[left].row == row;
     return entered ? (int32_t)left : s->nests[left].parent;
 }
 
@@ -272,25 +268,21 @@ static void read_crossings(sweep *s)
     }
 }
 
-void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
-                    const crn_point *points, const crn_contour *contours, uint32_t count,
-                    crn_nest *nests, void *scratch, crn_pace *pace)
+void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scratch, crn_pace *pace)
 {
+    const crn_contour *contours = plane->contours;
+    const uint32_t count = plane->count;
     size_t points_total = 0;
     for (uint32_t i = 0; i < count; i++)
         points_total += contours[i].count;
     size_t room = crossings_max((uint32_t)points_total);
-    sweep s = {.image = image,
-               .plane = plane,
-               .orientation = orientation,
-               .points = points,
-               .contours = contours,
+    sweep s = {.in = *plane,
                .nests = nests,
                .crossings = {.all = scratch,
                              .spare = (crn_crossing *)scratch + room,
                              .starts = (uint32_t *)((crn_crossing *)scratch + 2 * room),
-                             .rows = image->height + 2,
-                             .columns = image->width + 2},
+                             .rows = plane->image->height + 2,
+                             .columns = plane->image->width + 2},
                .pace = pace};
     for (uint32_t i = 0; i < count; i++) {
         nests[i].parent = NOT_SEEN;

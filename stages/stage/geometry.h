@@ -44,23 +44,31 @@ typedef struct crn_nest {
     int32_t row, start; /* internal to the sweep */
 } crn_nest;
 
+/* Contours of one plane of an image, all of one level and orientation. */
+typedef struct crn_plane_contours {
+    const crn_image *image; /* any strides */
+    int32_t plane;
+    crn_orientation orientation;
+    const crn_point *points; /* that contours[i].first is an index of */
+    const crn_contour *contours;
+    uint32_t count;
+} crn_plane_contours;
+
 /* Bytes of scratch memory that crn_nest_sweep needs for up to `points` points of one plane. */
 size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
 
 /*
- * Fills nests[0 .. count-1] for the contours of one plane, all of one level and orientation, in one
- * scanline sweep: the cost is the number of points plus the area inside.
+ * Fills nests[0 .. count-1] for the contours of one plane in one scanline sweep: the cost is the
+ * number of points plus the area inside.
  *
  * Inside is defined by the even-odd rule for each contour separately, an open one closed by its
  * chord. A pixel centre exactly on a contour counts on its left and upper edges, not on its right
  * and lower ones. NaN and infinite pixels and positions outside of the image are skipped.
  *
- * `image` is read at `plane`, with any strides. `scratch` has crn_nest_scratch_bytes() for at least
- * the contours' points and is 8-byte aligned. Once `pace` is over the sweep returns early and the
- * nests are undefined.
+ * `scratch` has crn_nest_scratch_bytes() for at least the contours' points and is 8-byte aligned.
+ * Once `pace` is over the sweep returns early and the nests are undefined.
  */
-void crn_nest_sweep(const crn_image *image, int32_t plane, crn_orientation orientation,
-                    const crn_point *points, const crn_contour *contours, uint32_t count,
-                    crn_nest *nests, void *scratch, crn_pace *pace);
+void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scratch,
+                    crn_pace *pace);
 
 #endif

@@ -87,7 +87,8 @@ static void sweep(const crn_image *image, int32_t plane, const crn_point *points
     void *scratch = malloc(crn_nest_scratch_bytes(total, image->height, image->width));
     assert_non_null(scratch);
     crn_pace pace = crn_pace_start(NULL);
-    crn_nest_sweep(image, plane, CRN_ORIENT_LOW, points, contours, count, nests, scratch, &pace);
+    const crn_plane_contours all = {image, plane, CRN_ORIENT_LOW, points, contours, count};
+    crn_nest_sweep(&all, nests, scratch, &pace);
     free(scratch);
 }
 
@@ -200,7 +201,8 @@ static void test_an_outline_around_the_picture_counts_its_pixels_alone(void **st
     crn_nest unwanted = {.wanted = false};
     void *scratch = malloc(crn_nest_scratch_bytes(n, 1, W));
     crn_pace pace = crn_pace_start(NULL);
-    crn_nest_sweep(&image, 0, CRN_ORIENT_LOW, around, &contour, 1, &unwanted, scratch, &pace);
+    const crn_plane_contours one = {&image, 0, CRN_ORIENT_LOW, around, &contour, 1};
+    crn_nest_sweep(&one, &unwanted, scratch, &pace);
     free(scratch);
     assert_int_equal(unwanted.pixels, 0);
 }

@@ -177,8 +177,9 @@ static void check_field(crn_context *context, const crn_contours_params *params,
         nests[i].wanted = true;
     void *scratch = malloc(crn_nest_scratch_bytes(all.point_count, H, W));
     crn_pace pace = crn_pace_start(NULL);
-    crn_nest_sweep(&image, 0, params->orientation, points, contours, all.contour_count, nests,
-                   scratch, &pace);
+    const crn_plane_contours of_plane = {&image, 0,        params->orientation,
+                                         points, contours, all.contour_count};
+    crn_nest_sweep(&of_plane, nests, scratch, &pace);
     free(scratch);
     for (uint32_t i = 0; i < all.contour_count; i++) {
         int32_t parent = parent_by_force(&all, i);
