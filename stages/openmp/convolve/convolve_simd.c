@@ -133,39 +133,44 @@ CRN_INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from
     }
 }
 
-/* Stores a block; of one narrower than a vector only the first `count` results. */
-CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
-                            bool bytes, void *const *out)
+/* Results of `down` rows and `across` vectors from `x` on; `bytes`: as u8, else f32. Of a block
+ * narrower than a vector, only the first `count` are stored. */
+typedef struct filter_shape {
+    int down, across;
+    size_t count;
+    bool bytes;
+} filter_shape;
+
+CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, filter_shape b, void *const *out)
 {
-    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++)
+    UNROLL for (int r = 0; r < b.down; r++) UNROLL for (int v = 0; v < b.across; v++)
     {
         size_t at = x + (size_t)v * WIDE;
-        if (bytes) {
+        if (b.bytes) {
             uint8_t few[WIDE], *to = (uint8_t *)out[r] + at;
-            store_u8(count < WIDE ? few : to, sums[r][v]);
-            if (count < WIDE)
-                memcpy(to, few, count);
+            store_u8(b.count < WIDE ? few : to, sums[r][v]);
+            if (b.count < WIDE)
+                memcpy(to, few, b.count);
         } else {
             memcpy((float *)out[r] + at, &sums[r][v],
-                   count < WIDE ? count * sizeof(float) : sizeof(vector));
+                   b.count < WIDE ? b.count * sizeof(float) : sizeof(vector));
         }
     }
 }
 
-/* Computes a block of `down` rows and `across` vectors. */
 CRN_INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
-                             int down, int across, size_t count, bool bytes, void *const *out)
+                             filter_shape b, void *const *out)
 {
     vector sums[DOWN][ACROSS];
-    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
+    UNROLL for (int r = 0; r < b.down; r++) UNROLL for (int v = 0; v < b.across; v++) sums[r][v] =
         all(0);
-    for (int32_t row = 0; row < taps->height + down - 1; row++) {
-        if (down == 1)
-            add_row(taps, rows[row] + x, row, 0, 0, across, sums);
+    for (int32_t row = 0; row < taps->height + b.down - 1; row++) {
+        if (b.down == 1)
+            add_row(taps, rows[row] + x, row, 0, 0, b.across, sums);
         else
-            add_row_to_some(taps, rows[row] + x, row, across, sums);
+            add_row_to_some(taps, rows[row] + x, row, b.across, sums);
     }
-    store_block(sums, x, down, across, count, bytes, out);
+    store_block(sums, x, b, out);
 }
 
 /* filter_block for 3 x 3 kernels, with weights in registers. */
@@ -186,7 +191,7 @@ CRN_INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const fl
                 pixels[v], weights[(row - r) * 3 + i], row == r && i == 0 ? all(0) : sums[r][v]);
         }
     }
-    store_block(sums, x, DOWN, ACROSS, WIDE, bytes, out);
+    store_block(sums, x, (filter_shape){DOWN, ACROSS, WIDE, bytes}, out);
 }
 
 CRN_INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *rows, size_t count,
@@ -211,18 +216,20 @@ CRN_INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *r
         return;
     }
     if (count >= wide) {
+        const filter_shape whole = {down, ACROSS, WIDE, bytes};
         for (; x + wide <= count; x += wide)
-            filter_block(taps, rows, x, down, ACROSS, WIDE, bytes, out);
+            filter_block(taps, rows, x, whole, out);
         if (x < count)
-            filter_block(taps, rows, count - wide, down, ACROSS, WIDE, bytes, out);
+            filter_block(taps, rows, count - wide, whole, out);
         return;
     }
+    const filter_shape narrow = {down, 1, WIDE, bytes}, part = {down, 1, count, bytes};
     for (; x + WIDE <= count; x += WIDE)
-        filter_block(taps, rows, x, down, 1, WIDE, bytes, out);
+        filter_block(taps, rows, x, narrow, out);
     if (x < count && count > WIDE)
-        filter_block(taps, rows, count - WIDE, down, 1, WIDE, bytes, out);
+        filter_block(taps, rows, count - WIDE, narrow, out);
     else if (x < count)
-        filter_block(taps, rows, 0, down, 1, count, bytes, out);
+        filter_block(taps, rows, 0, part, out);
 }
 
 static void to_f32(const crn_convolve_taps *taps, const float *const *rows, size_t count,

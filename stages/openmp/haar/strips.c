@@ -70,6 +70,12 @@ static int32_t part_width(const crn_haar_job *job, int32_t width)
     return job->stream && part < width ? part : width;
 }
 
+/* Pixels x to x + width - 1, x even, of two rows of a level's input, and row `r` of the averages
+ * and differences that they transform to. */
+typedef struct strips_part {
+    int32_t level, r, x, width;
+} strips_part;
+
 /* --- forward --- */
 
 /* Sets the next two rows of pixels, for prefetching. */
@@ -84,12 +90,10 @@ static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int3
     }
 }
 
-/* Transforms pixels from `x`, an even number, of two rows to row `r` of a level's averages
- * and differences. */
 static void forward_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
-                         int32_t level, int32_t r, int32_t x, int32_t width, float *top,
-                         float *bottom)
+                         const strips_part *p, float *top, float *bottom)
 {
+    const int32_t level = p->level, r = p->r, x = p->x, width = p->width;
     const crn_image *out = &job->out, *averages = &job->averages;
     bool is_last = level == job->levels, is_pair = top != bottom;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
@@ -124,9 +128,10 @@ static void forward_rows(const crn_haar_job *job, const sizes *s, const strips_s
                          int32_t level, int32_t r, float *top, float *bottom)
 {
     int32_t width = s->width[level - 1], step = part_width(job, width);
-    for (int64_t x = 0; x < width; x += step)
-        forward_part(job, s, d, level, r, (int32_t)x,
-                     (int32_t)(width - x < step ? width - x : step), top, bottom);
+    for (int64_t x = 0; x < width; x += step) {
+        strips_part p = {level, r, (int32_t)x, (int32_t)(width - x < step ? width - x : step)};
+        forward_part(job, s, d, &p, top, bottom);
+    }
 }
 
 void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
@@ -169,11 +174,10 @@ static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level,
     g->soon[3] = crn_haar_soon_row(job, in, below, wide + half, g->diagonal);
 }
 
-/* Computes pixels from `x`, an even number, of rows 2r and 2r + 1 of the previous
- * level's averages. */
 static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
-                         int32_t level, int32_t r, int32_t x, int32_t width)
+                         const strips_part *p)
 {
+    const int32_t level = p->level, r = p->r, x = p->x, width = p->width;
     const crn_image *in = &job->in, *out = &job->out;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
     ptrdiff_t element = (ptrdiff_t)x * job->lanes;
@@ -209,9 +213,10 @@ static void inverse_rows(const crn_haar_job *job, const sizes *s, const strips_s
                          int32_t level, int32_t r)
 {
     int32_t width = s->width[level - 1], step = level == 1 ? part_width(job, width) : width;
-    for (int64_t x = 0; x < width; x += step)
-        inverse_part(job, s, d, level, r, (int32_t)x,
-                     (int32_t)(width - x < step ? width - x : step));
+    for (int64_t x = 0; x < width; x += step) {
+        strips_part p = {level, r, (int32_t)x, (int32_t)(width - x < step ? width - x : step)};
+        inverse_part(job, s, d, &p);
+    }
 }
 
 void crn_haar_strip_inverse(const crn_haar_job *job, int32_t begin, int32_t end, float *memory)
