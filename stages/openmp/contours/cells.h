@@ -72,18 +72,18 @@ CRN_INLINE unsigned corners_at(const crn_contours_corners *c, unsigned i)
 }
 
 /* A word of a row shifted by one pixel: from the left, and from the right. */
-CRN_INLINE uint64_t from_left(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+CRN_INLINE uint64_t from_left(const uint64_t *row, ptrdiff_t word, uint32_t channels)
 {
-    ptrdiff_t whole = lanes / 64;
-    unsigned part = lanes % 64;
+    ptrdiff_t whole = channels / 64;
+    unsigned part = channels % 64;
     /* In two steps, since a shift by 64 is undefined. */
     return row[word - whole] << part | row[word - whole - 1] >> 1 >> (63 - part);
 }
 
-CRN_INLINE uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t lanes)
+CRN_INLINE uint64_t from_right(const uint64_t *row, ptrdiff_t word, uint32_t channels)
 {
-    ptrdiff_t whole = lanes / 64;
-    unsigned part = lanes % 64;
+    ptrdiff_t whole = channels / 64;
+    unsigned part = channels % 64;
     return row[word + whole] >> part | row[word + whole + 1] << 1 << (63 - part);
 }
 

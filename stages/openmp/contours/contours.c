@@ -25,7 +25,7 @@ enum {
 };
 
 /* Rows of bits: of one thread's scratch, and shared by all. */
-#define DESK_ROWS     10
+#define SCRATCH_ROWS  10
 #define CONSTANT_ROWS 4
 
 /* With less work an extra thread costs more than it saves: waking one takes as long as a frame. */
@@ -45,9 +45,9 @@ static size_t row_words(const crn_contours_job *job)
     return 2 * (size_t)job->margin + job->words;
 }
 
-static size_t desk_bytes(const crn_contours_job *job)
+static size_t scratch_bytes(const crn_contours_job *job)
 {
-    size_t rows = DESK_ROWS * row_words(job) * sizeof(uint64_t);
+    size_t rows = SCRATCH_ROWS * row_words(job) * sizeof(uint64_t);
     size_t lists = ((size_t)job->bits + job->words) * sizeof(uint32_t);
     size_t gathered = 2 * (size_t)job->image.width * sizeof(float);
     return (rows + lists + gathered + 63) / 64 * 64;
@@ -103,16 +103,17 @@ static void set_thresholds(crn_contours_job *job, void *memory)
     crn_type type = job->image.type;
     size_t size = crn_type_bytes(type);
     bool uniform = true;
-    for (uint32_t lane = 1; lane < job->lanes; lane++)
-        uniform = uniform && levels[lane] == levels[0];
+    for (uint32_t channel = 1; channel < job->channels; channel++)
+        uniform = uniform && levels[channel] == levels[0];
     job->threshold = memory;
     job->threshold_step = uniform ? 0 : 64;
     size_t count = uniform ? 64 : (size_t)job->words * 64;
     for (size_t i = 0; i < count; i++)
-        if (i < job->lanes)
+        if (i < job->channels)
             set_threshold(memory, i, type, levels[i]);
         else
-            memcpy((uint8_t *)memory + i * size, (uint8_t *)memory + (i - job->lanes) * size, size);
+            memcpy((uint8_t *)memory + i * size, (uint8_t *)memory + (i - job->channels) * size,
+                   size);
 }
 
 /* Constant rows of bits. Padding words are 0, except in `ones`: pixels outside are valid. */
@@ -122,8 +123,8 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
     memset(memory, 0, CONSTANT_ROWS * row * sizeof *memory);
     memset(memory + row, 0xff, row * sizeof *memory);
     uint64_t *frame = memory + 2 * row + job->margin, *boundary = frame + row;
-    uint32_t begin = job->closed ? 0 : job->lanes;
-    uint32_t end = job->closed ? job->bits : job->bits - job->lanes;
+    uint32_t begin = job->closed ? 0 : job->channels;
+    uint32_t end = job->closed ? job->bits : job->bits - job->channels;
     for (uint32_t word = 0; word < job->words; word++) {
         uint64_t low = word * 64;
         if (low + 64 > begin && low < end)
@@ -164,8 +165,8 @@ typedef struct contours_extent {
 static int reserve(const crn_contours_job *job, const contours_extent *e, int32_t threads,
                    crn_context *context, contours_memory *ret_memory)
 {
-    size_t segments = 2 * (size_t)e->rows * e->columns * job->lanes;
-    size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)threads;
+    size_t segments = 2 * (size_t)e->rows * e->columns * job->channels;
+    size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->channels * (size_t)threads;
     size_t strips = (size_t)job->strip_count, entries = 2 * strips * job->bits;
     size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
     contours_memory m = {
@@ -176,9 +177,9 @@ static int reserve(const crn_contours_job *job, const contours_extent *e, int32_
         .openings = crn_context_scratch(context, SLOT_OPENINGS, segments * sizeof *m.openings),
         .order = crn_context_scratch(context, SLOT_ORDER, segments * sizeof *m.order),
         .strips = crn_context_scratch(context, SLOT_STRIPS, strips * sizeof *m.strips),
-        .parts = crn_context_scratch(context, SLOT_PARTS, strips * job->lanes * sizeof *m.parts),
+        .parts = crn_context_scratch(context, SLOT_PARTS, strips * job->channels * sizeof *m.parts),
         .entries = crn_context_scratch(context, SLOT_ENTRIES, entries * sizeof *m.entries),
-        .rows = crn_context_scratch(context, SLOT_ROWS, (size_t)threads * desk_bytes(job)),
+        .rows = crn_context_scratch(context, SLOT_ROWS, (size_t)threads * scratch_bytes(job)),
         .constants = crn_context_scratch(context, SLOT_CONSTANTS, constants),
     };
     if (!m.points || !m.links || !m.travels || !m.runs || !m.openings || !m.order || !m.strips ||
@@ -195,19 +196,19 @@ static void set_strip(const crn_contours_job *job, const contours_extent *e,
     size_t to = (size_t)e->rows * ((size_t)k + 1) / (size_t)job->strip_count;
     crn_contours_strip strip = {.row = e->first_row + (int32_t)from,
                                 .end = e->first_row + (int32_t)to,
-                                .parts = m->parts + (size_t)k * job->lanes};
+                                .parts = m->parts + (size_t)k * job->channels};
     uint32_t *entries = m->entries + 2 * (size_t)k * job->bits;
     strip.top_entries = k == 0 ? NULL : entries;
     strip.bottom_entries = k == job->strip_count - 1 ? NULL : entries + job->bits;
     if (job->strip_count > 1)
         memset(entries, 0xff, 2 * (size_t)job->bits * sizeof *entries);
-    for (uint32_t lane = 0; lane < job->lanes; lane++) {
-        size_t at = 2 * e->columns * (lane * (size_t)e->rows + from);
-        strip.parts[lane] = (crn_contours_part){.travels = m->travels + at,
-                                                .runs = m->runs + at,
-                                                .openings = m->openings + at,
-                                                .order = m->order + at};
-        strip.parts[lane].track.level = job->params->levels[job->plane + (int32_t)lane];
+    for (uint32_t channel = 0; channel < job->channels; channel++) {
+        size_t at = 2 * e->columns * (channel * (size_t)e->rows + from);
+        strip.parts[channel] = (crn_contours_part){.travels = m->travels + at,
+                                                   .runs = m->runs + at,
+                                                   .openings = m->openings + at,
+                                                   .order = m->order + at};
+        strip.parts[channel].track.level = job->params->levels[job->plane + (int32_t)channel];
     }
     job->strips[k] = strip;
 }
@@ -217,14 +218,14 @@ static crn_contours_scratch set_scratch(const crn_contours_job *job, const conto
                                         crn_context *context)
 {
     size_t row = row_words(job);
-    uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * desk_bytes(job));
-    memset(words, 0, DESK_ROWS * row * sizeof *words);
+    uint64_t *words = (uint64_t *)(void *)(m->rows + (size_t)thread * scratch_bytes(job));
+    memset(words, 0, SCRATCH_ROWS * row * sizeof *words);
     memset(words, 0xff, 2 * row * sizeof *words); /* pixels outside are valid */
-    uint64_t *rows[DESK_ROWS];
-    for (int i = 0; i < DESK_ROWS; i++)
+    uint64_t *rows[SCRATCH_ROWS];
+    for (int i = 0; i < SCRATCH_ROWS; i++)
         rows[i] = words + (size_t)i * row + job->margin;
-    uint32_t *lists = (uint32_t *)(words + DESK_ROWS * row);
-    size_t segments = 2 * (size_t)e->rows_of_strip * e->columns * job->lanes * (size_t)thread;
+    uint32_t *lists = (uint32_t *)(words + SCRATCH_ROWS * row);
+    size_t segments = 2 * (size_t)e->rows_of_strip * e->columns * job->channels * (size_t)thread;
     return (crn_contours_scratch){.valid_pixels = {rows[0], rows[1]},
                                   .valid_cells = {rows[2], rows[3]},
                                   .inside = {rows[4], rows[5]},
@@ -248,35 +249,36 @@ static bool is_cut_short(crn_pace *pace, int64_t work)
 }
 
 static void scan_strip(const crn_contours_job *job, const contours_extent *e,
-                       const crn_contours_variant *way, crn_contours_scratch *desk, int32_t k)
+                       const crn_contours_variant *variant, crn_contours_scratch *scratch,
+                       int32_t k)
 {
     crn_contours_strip *strip = &job->strips[k];
-    strip->desk = desk;
-    if (desk->pace.over)
+    strip->scratch = scratch;
+    if (scratch->pace.over)
         return;
-    for (uint32_t lane = 0; lane < job->lanes; lane++) {
-        size_t at = 2 * (size_t)e->rows_of_strip * e->columns * lane;
-        strip->parts[lane].track.points = desk->points + at;
-        strip->parts[lane].track.links = desk->links + at;
+    for (uint32_t channel = 0; channel < job->channels; channel++) {
+        size_t at = 2 * (size_t)e->rows_of_strip * e->columns * channel;
+        strip->parts[channel].track.points = scratch->points + at;
+        strip->parts[channel].track.links = scratch->links + at;
     }
-    way->scan(job, strip);
-    for (uint32_t lane = 0; lane < job->lanes && !desk->pace.over; lane++)
-        crn_contours_trace(job, &strip->parts[lane], &desk->pace);
+    variant->scan(job, strip);
+    for (uint32_t channel = 0; channel < job->channels && !scratch->pace.over; channel++)
+        crn_contours_trace(job, &strip->parts[channel], &scratch->pace);
 }
 
 /* The next two steps run only if there is time left and everything that they read is complete. */
 static void place_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
 {
     int64_t work = CRN_PACE_WORK / 8;
-    for (uint32_t lane = 0; lane < job->lanes && !is_cut_short(pace, work); lane++)
-        crn_contours_place(job, k, lane, out);
+    for (uint32_t channel = 0; channel < job->channels && !is_cut_short(pace, work); channel++)
+        crn_contours_place(job, k, channel, out);
 }
 
 static void copy_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
 {
     int64_t work = CRN_PACE_WORK / 8;
-    for (uint32_t lane = 0; lane < job->lanes && !is_cut_short(pace, work); lane++)
-        crn_contours_copy(job, k, lane, out);
+    for (uint32_t channel = 0; channel < job->channels && !is_cut_short(pace, work); channel++)
+        crn_contours_copy(job, k, channel, out);
 }
 
 /* Serial step in between: joins strips and computes the offset of every part's contours. */
@@ -284,13 +286,13 @@ static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contour
 {
     uint64_t contours = out->contour_count, points = out->point_count;
     bool is_full = false;
-    for (uint32_t lane = 0; lane < job->lanes; lane++) {
+    for (uint32_t channel = 0; channel < job->channels; channel++) {
         if (is_cut_short(pace, CRN_PACE_WORK / 8))
             return;
         if (job->strip_count > 1)
-            crn_contours_stitch(job, lane);
+            crn_contours_stitch(job, channel);
         for (int32_t k = 0; k < job->strip_count; k++) {
-            crn_contours_part *part = &job->strips[k].parts[lane];
+            crn_contours_part *part = &job->strips[k].parts[channel];
             part->contour_base = contours;
             part->point_base = points;
             part->left_out = is_full;
@@ -308,78 +310,78 @@ static void join_strips(const crn_contours_job *job, crn_pace *pace, crn_contour
 }
 
 static void run_alone(const crn_contours_job *job, const contours_extent *e,
-                      const contours_memory *m, const crn_contours_variant *way,
+                      const contours_memory *m, const crn_contours_variant *variant,
                       crn_context *context, crn_contours *out)
 {
-    crn_contours_scratch desk = set_scratch(job, e, m, 0, context);
+    crn_contours_scratch scratch = set_scratch(job, e, m, 0, context);
     for (int32_t k = 0; k < job->strip_count; k++)
-        scan_strip(job, e, way, &desk, k);
-    join_strips(job, &desk.pace, out);
+        scan_strip(job, e, variant, &scratch, k);
+    join_strips(job, &scratch.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
-        place_strip(job, k, &desk.pace, out);
+        place_strip(job, k, &scratch.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
-        copy_strip(job, k, &desk.pace, out);
+        copy_strip(job, k, &scratch.pace, out);
 }
 
 static void run_together(const crn_contours_job *job, const contours_extent *e,
-                         const contours_memory *m, const crn_contours_variant *way,
+                         const contours_memory *m, const crn_contours_variant *variant,
                          crn_context *context, crn_contours *out)
 {
-#pragma omp parallel num_threads(way->threads)
+#pragma omp parallel num_threads(variant->threads)
     {
-        crn_contours_scratch desk = set_scratch(job, e, m, omp_get_thread_num(), context);
+        crn_contours_scratch scratch = set_scratch(job, e, m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            scan_strip(job, e, way, &desk, k);
+            scan_strip(job, e, variant, &scratch, k);
 #pragma omp single
-        join_strips(job, &desk.pace, out);
+        join_strips(job, &scratch.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            place_strip(job, k, &desk.pace, out);
+            place_strip(job, k, &scratch.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            copy_strip(job, k, &desk.pace, out);
+            copy_strip(job, k, &scratch.pace, out);
     }
 }
 
 /* Processes one job: one plane, or all channels of an interleaved picture. Appends to `out`. */
-static int run_job(crn_contours_job *job, const crn_contours_variant *way, crn_context *context,
+static int run_job(crn_contours_job *job, const crn_contours_variant *variant, crn_context *context,
                    crn_contours *out)
 {
     int32_t more = job->closed ? 1 : -1;
     contours_extent e = {.first_row = job->closed ? 0 : 1,
                          .rows = job->image.height + more,
                          .columns = (size_t)(job->image.width + more)};
-    job->strip_count = way->strips < e.rows ? way->strips : e.rows;
+    job->strip_count = variant->strips < e.rows ? variant->strips : e.rows;
     e.rows_of_strip = (e.rows + job->strip_count - 1) / job->strip_count;
     contours_memory m;
-    int r = reserve(job, &e, way->threads, context, &m);
+    int r = reserve(job, &e, variant->threads, context, &m);
     if (r < 0)
         return r;
     set_constants(job, m.constants);
     job->strips = m.strips;
     for (int32_t k = 0; k < job->strip_count; k++)
         set_strip(job, &e, &m, k);
-    if (way->threads > 1 && job->strip_count > 1)
-        run_together(job, &e, &m, way, context, out);
+    if (variant->threads > 1 && job->strip_count > 1)
+        run_together(job, &e, &m, variant, context, out);
     else
-        run_alone(job, &e, &m, way, context, out);
+        run_alone(job, &e, &m, variant, context, out);
     return crn_context_status(context);
 }
 
 static void set_job(crn_contours_job *job, const crn_contours_params *params, const crn_image *in,
-                    int32_t plane, uint32_t lanes)
+                    int32_t plane, uint32_t channels)
 {
-    *job = (crn_contours_job){.params = params, .image = *in, .plane = plane, .lanes = lanes};
+    *job = (crn_contours_job){.params = params, .image = *in, .plane = plane, .channels = channels};
     ptrdiff_t offset = in->plane_stride * plane * (ptrdiff_t)crn_type_bytes(in->type);
     job->image.data = (uint8_t *)in->data + offset;
-    job->image.planes = (int32_t)lanes;
+    job->image.planes = (int32_t)channels;
     job->closed = params->border == CRN_BORDER_CLOSED;
-    job->gather = in->step != (ptrdiff_t)lanes;
-    job->bits = ((uint32_t)in->width + 1) * lanes;
+    job->gather = in->step != (ptrdiff_t)channels;
+    job->bits = ((uint32_t)in->width + 1) * channels;
     job->words = (job->bits + 511) / 512 * 8;
-    job->margin = (lanes / 64 + 2 + 7) / 8 * 8;
-    job->inverse = ((uint64_t)1 << 32) / lanes + 1;
+    job->margin = (channels / 64 + 2 + 7) / 8 * 8;
+    job->inverse = ((uint64_t)1 << 32) / channels + 1;
     int32_t longer = in->height > in->width ? in->height : in->width;
     job->near_pixel = 0.5 - longer * 0x1p-52;
 }
@@ -392,7 +394,7 @@ static bool is_interleaved(const crn_image *in)
            (in->width + (int64_t)1) * planes * planes < (int64_t)1 << 32;
 }
 
-int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
+int crn_contours_openmp_with(const crn_contours_variant *variant, crn_context *context,
                              const crn_contours_params *params, const crn_image *in,
                              crn_contours *out)
 {
@@ -408,7 +410,7 @@ int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *conte
             continue;
         crn_contours_job job;
         set_job(&job, params, in, plane, together ? (uint32_t)in->planes : 1);
-        r = run_job(&job, way, context, &found);
+        r = run_job(&job, variant, context, &found);
         if (r < 0)
             return r;
         if (together)
@@ -446,6 +448,6 @@ int crn_contours_openmp(crn_context *context, const crn_contours_params *params,
     int r = crn_contours_check(params, in, out);
     if (r < 0)
         return r;
-    crn_contours_variant way = crn_contours_variant_for(in, crn_context_threads(context));
-    return crn_contours_openmp_with(&way, context, params, in, out);
+    crn_contours_variant variant = crn_contours_variant_for(in, crn_context_threads(context));
+    return crn_contours_openmp_with(&variant, context, params, in, out);
 }

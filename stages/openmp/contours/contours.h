@@ -7,11 +7,11 @@
  *   trace.c               links -> runs of segments in order of travel -> points in the result
  *   stitch.c              runs that cross strip borders -> whole contours
  *
- * Bits: a row of pixels has one bit per element, in memory order. `lanes` is the number of
- * interleaved channels (1 for a single plane): the left neighbour of a bit is `lanes` bits lower,
- * and all channels are processed together. A cell is named by its lower right pixel: cell (y, x)
- * has the corners (y - 1, x - 1) to (y, x). With an open border 1 <= y < H and 1 <= x < W; with a
- * closed one 0 <= y <= H and 0 <= x <= W, and pixels outside are 0 and valid.
+ * Bits: a row of pixels has one bit per element, in memory order. `channels` is the number of
+ * interleaved channels (1 for a single plane): the left neighbour of a bit is `channels` bits
+ * lower, and all channels are processed together. A cell is named by its lower right pixel: cell
+ * (y, x) has the corners (y - 1, x - 1) to (y, x). With an open border 1 <= y < H and 1 <= x < W;
+ * with a closed one 0 <= y <= H and 0 <= x <= W, and pixels outside are 0 and valid.
  *
  * A picture is divided into strips of rows, one task each. A part is one channel of a strip; its
  * segments are numbered from 0 in raster order. Memory is sized for the worst case, two segments
@@ -100,21 +100,21 @@ typedef struct crn_contours_strip {
     uint32_t *top_entries, *bottom_entries; /* by bit: the run that begins there, or CRN_NONE; NULL
                                                if there is no strip on that side */
     crn_contours_part *parts;               /* one per channel */
-    crn_contours_scratch *desk;             /* scratch of the thread that scans it */
+    crn_contours_scratch *scratch;          /* of the thread that scans it */
 } crn_contours_strip;
 
 /* One plane, or all channels of an interleaved picture. */
 typedef struct crn_contours_job {
     const crn_contours_params *params;
-    crn_image image; /* of `lanes` planes */
+    crn_image image; /* of `channels` planes */
     int32_t plane;   /* the first */
     bool closed;
-    bool gather;           /* rows are not dense elements and are copied first */
-    uint32_t lanes, bits;  /* bits of a row of cells: (W + 1) * lanes */
-    uint32_t words;        /* of a row, a multiple of 8 */
-    uint32_t margin;       /* padding words on each side of a row */
-    uint64_t inverse;      /* bit * inverse >> 32 = bit / lanes */
-    const void *threshold; /* 64 elements, or a whole row if `threshold_step` is 64 */
+    bool gather;             /* rows are not dense elements and are copied first */
+    uint32_t channels, bits; /* bits of a row of cells: (W + 1) * channels */
+    uint32_t words;          /* of a row, a multiple of 8 */
+    uint32_t margin;         /* padding words on each side of a row */
+    uint64_t inverse;        /* bit * inverse >> 32 = bit / channels */
+    const void *threshold;   /* 64 elements, or a whole row if `threshold_step` is 64 */
     uint32_t threshold_step;
     double near_pixel; /* |fraction - 1/2| from which a point may coincide with a pixel */
     /* Constant rows: no bit, all bits, valid cells, cells with a side that no cell shares. */
@@ -124,12 +124,12 @@ typedef struct crn_contours_job {
 } crn_contours_job;
 
 /* The head run of the contour that an open run belongs to. */
-static inline crn_open_run *crn_open_run_head(const crn_contours_job *job, uint32_t lane,
+static inline crn_open_run *crn_open_run_head(const crn_contours_job *job, uint32_t channel,
                                               crn_open_run *opening)
 {
     if (opening->lead_strip < 0)
         return opening;
-    return &job->strips[opening->lead_strip].parts[lane].openings[opening->lead];
+    return &job->strips[opening->lead_strip].parts[channel].openings[opening->lead];
 }
 
 typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
@@ -141,7 +141,7 @@ crn_contours_scan_fn crn_contours_scan_avx2;
 crn_contours_scan_fn crn_contours_scan_avx512;
 
 /* Sets the bits of elements above their threshold; returns true if there may be a NaN among them.
- * `row` has width * lanes elements. */
+ * `row` has width * channels elements. */
 bool crn_contours_row_inside_baseline(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx2(const crn_contours_job *job, const void *row, uint64_t *bits);
 bool crn_contours_row_inside_avx512(const crn_contours_job *job, const void *row, uint64_t *bits);
@@ -156,14 +156,14 @@ void crn_contours_row_nan_avx512(const crn_contours_job *job, const void *row, u
 void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, crn_pace *pace);
 
 /* Joins the open runs of one channel across strips. */
-void crn_contours_stitch(const crn_contours_job *job, uint32_t lane);
+void crn_contours_stitch(const crn_contours_job *job, uint32_t channel);
 
 /* Allocates each contour of a part its range in `out`, until `out` is full. */
-void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t lane,
+void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t channel,
                         crn_contours *out);
 
 /* Copies the part's points into their ranges in `out`. */
-void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane,
+void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t channel,
                        crn_contours *out);
 
 /* An execution variant: chosen by processor and picture size, or by a test. */
@@ -176,7 +176,7 @@ typedef struct crn_contours_variant {
 /* The variant for a picture of that size on this processor, with at most threads_most threads. */
 CRN_API crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most);
 
-CRN_API int crn_contours_openmp_with(const crn_contours_variant *way, crn_context *context,
+CRN_API int crn_contours_openmp_with(const crn_contours_variant *variant, crn_context *context,
                                      const crn_contours_params *params, const crn_image *in,
                                      crn_contours *out);
 

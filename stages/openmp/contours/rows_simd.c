@@ -231,7 +231,7 @@ static inline uint64_t inside_64(crn_type type, const void *v, const void *t, bo
 static inline __attribute__((always_inline)) bool
 inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint64_t *bits)
 {
-    size_t elements = (size_t)job->image.width * job->lanes, size = crn_type_bytes(type);
+    size_t elements = (size_t)job->image.width * job->channels, size = crn_type_bytes(type);
     const uint8_t *threshold = job->threshold;
     size_t step = job->threshold_step * size, blocks = elements / 64, rest = elements % 64;
     bool nan = false;
@@ -279,7 +279,8 @@ static uint64_t nan_f16(const uint16_t *v, size_t count)
 
 void row_nan(const crn_contours_job *job, const void *row, uint64_t *bits)
 {
-    size_t elements = (size_t)job->image.width * job->lanes, size = crn_type_bytes(job->image.type);
+    size_t elements = (size_t)job->image.width * job->channels,
+           size = crn_type_bytes(job->image.type);
     for (size_t word = 0, at = 0; word < job->words; word++, at += 64) {
         size_t count = at >= elements ? 0 : elements - at < 64 ? elements - at : 64;
         const uint8_t *from = (const uint8_t *)row + at * size;

@@ -82,12 +82,12 @@ CRN_INLINE void add_cell(const crn_contours_job *job, crn_contours_track *t, con
 }
 
 /* Lists the words with active cells. Branchless, since their positions are unpredictable. */
-CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_scratch *desk)
+CRN_INLINE uint32_t list_words(const crn_contours_job *job, const crn_contours_scratch *scratch)
 {
     uint32_t count = 0;
     for (uint32_t word = 0; word < job->words; word++) {
-        desk->list[count] = word;
-        count += desk->active[word] != 0;
+        scratch->list[count] = word;
+        count += scratch->active[word] != 0;
     }
     return count;
 }
@@ -102,18 +102,18 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
                          const crn_contours_rows *rows, const uint64_t *boundary, crn_type type,
                          bool is_planar)
 {
-    crn_contours_scratch *desk = strip->desk;
-    uint32_t count = list_words(job, desk);
+    crn_contours_scratch *scratch = strip->scratch;
+    uint32_t count = list_words(job, scratch);
     /* A single plane's track stays in registers. */
     crn_contours_track track = strip->parts[0].track;
     for (uint32_t k = 0; k < count; k++) {
-        if (k % WORDS == 0 && crn_pace_over(&desk->pace, WORD_WORK * (int64_t)WORDS))
+        if (k % WORDS == 0 && crn_pace_over(&scratch->pace, WORD_WORK * (int64_t)WORDS))
             return;
-        uint32_t word = desk->list[k];
+        uint32_t word = scratch->list[k];
         const crn_contours_corners corners = {{rows->shifted_above[word], rows->inside_above[word],
                                                rows->shifted[word], rows->inside[word]}};
         uint64_t careful = boundary[word];
-        for (uint64_t active = desk->active[word]; active; active &= active - 1) {
+        for (uint64_t active = scratch->active[word]; active; active &= active - 1) {
             unsigned i = (unsigned)__builtin_ctzll(active);
             uint32_t bit = word * 64 + i, x = bit;
             crn_contours_track *t = &track;
@@ -127,10 +127,10 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
             }
             if (!is_planar) {
                 x = (uint32_t)(bit * job->inverse >> 32);
-                t = &strip->parts[bit - x * job->lanes].track;
+                t = &strip->parts[bit - x * job->channels].track;
             }
-            const scan_cell cell = {rows, bit, (int32_t)x, desk->above[bit], t->left};
-            add_cell(job, t, &cell, type, corners_at(&corners, i), desk->above);
+            const scan_cell cell = {rows, bit, (int32_t)x, scratch->above[bit], t->left};
+            add_cell(job, t, &cell, type, corners_at(&corners, i), scratch->above);
         }
     }
     if (is_planar)
@@ -140,7 +140,7 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
 CRN_INLINE void scan_row_of(const crn_contours_job *job, crn_contours_strip *strip,
                             const crn_contours_rows *rows, const uint64_t *boundary, crn_type type)
 {
-    if (job->lanes == 1)
+    if (job->channels == 1)
         scan_row(job, strip, rows, boundary, type, true);
     else
         scan_row(job, strip, rows, boundary, type, false);
@@ -152,8 +152,8 @@ static bool find_active(const crn_contours_job *job, const uint64_t *restrict in
                         const uint64_t *restrict shifted_above, const uint64_t *restrict valid,
                         uint64_t *restrict ret_shifted, uint64_t *restrict ret_active)
 {
-    ptrdiff_t whole = job->lanes / 64;
-    unsigned part = job->lanes % 64;
+    ptrdiff_t whole = job->channels / 64;
+    unsigned part = job->channels % 64;
     uint64_t any = 0;
     for (ptrdiff_t i = 0; i < (ptrdiff_t)job->words; i++) {
         uint64_t shifted = inside[i - whole] << part | inside[i - whole - 1] >> 1 >> (63 - part);
@@ -188,13 +188,13 @@ static void scan_active(const crn_contours_job *job, crn_contours_strip *strip,
 static void set_values(const crn_contours_job *job, crn_contours_rows *rows, const void *above,
                        const void *below)
 {
-    ptrdiff_t lanes = job->lanes, down = 0;
+    ptrdiff_t channels = job->channels, down = 0;
     if (above && below)
         down = ((const uint8_t *)below - (const uint8_t *)above) /
                (ptrdiff_t)crn_type_bytes(job->image.type);
     rows->above = above;
-    rows->a[TOP] = rows->a[LEFT] = -lanes;
-    rows->a[BOTTOM] = rows->b[LEFT] = down - lanes;
+    rows->a[TOP] = rows->a[LEFT] = -channels;
+    rows->a[BOTTOM] = rows->b[LEFT] = down - channels;
     rows->a[RIGHT] = rows->b[TOP] = 0;
     rows->b[BOTTOM] = rows->b[RIGHT] = down;
     rows->y[TOP] = rows->y[LEFT] = rows->y[RIGHT] = rows->row - 1;
@@ -203,15 +203,15 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
 
 /* Thresholds a row of pixels; outside of the picture no bit is set. Returns true if some
  * are invalid. */
-static bool read_row(const crn_contours_job *job, crn_contours_scratch *desk, int32_t y,
+static bool read_row(const crn_contours_job *job, crn_contours_scratch *scratch, int32_t y,
                      const void *elements)
 {
-    uint64_t *inside = desk->inside[y & 1];
+    uint64_t *inside = scratch->inside[y & 1];
     if (!elements) {
         memset(inside, 0, job->words * sizeof *inside);
         return false;
     }
-    uint64_t *valid = desk->valid_pixels[y & 1];
+    uint64_t *valid = scratch->valid_pixels[y & 1];
     bool is_cut = row_inside(job, elements, inside);
     if (is_cut) {
         row_nan(job, elements, valid);
@@ -234,16 +234,16 @@ static const void *elements_of(const crn_contours_job *job, const crn_contours_s
 }
 
 /* The valid cells between two rows of pixels. */
-static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_scratch *desk,
+static const uint64_t *valid_cells(const crn_contours_job *job, crn_contours_scratch *scratch,
                                    int32_t y, bool is_cut, bool was_cut)
 {
     if (!is_cut && !was_cut)
         return job->frame;
     int now = y & 1;
-    crn_contours_find_valid_cells(job, is_cut ? desk->valid_pixels[now] : job->ones,
-                                  was_cut ? desk->valid_pixels[now ^ 1] : job->ones,
-                                  desk->valid_cells[now]);
-    return desk->valid_cells[now];
+    crn_contours_find_valid_cells(job, is_cut ? scratch->valid_pixels[now] : job->ones,
+                                  was_cut ? scratch->valid_pixels[now ^ 1] : job->ones,
+                                  scratch->valid_cells[now]);
+    return scratch->valid_cells[now];
 }
 
 /* The cells of a row that lack a neighbour, or a corner of which lies outside of the picture. */
@@ -254,49 +254,49 @@ static const uint64_t *boundary_cells(const crn_contours_job *job, const crn_con
         return job->ones;
     if (rows->valid == job->frame && rows->valid_above == job->frame)
         return job->frame_boundary;
-    crn_contours_find_boundary(job, rows->valid, rows->valid_above, strip->desk->boundary);
-    return strip->desk->boundary;
+    crn_contours_find_boundary(job, rows->valid, rows->valid_above, strip->scratch->boundary);
+    return strip->scratch->boundary;
 }
 
-static void move_on(const crn_contours_scratch *desk, crn_contours_rows *rows, int32_t y)
+static void move_on(const crn_contours_scratch *scratch, crn_contours_rows *rows, int32_t y)
 {
     int now = y & 1;
     rows->row = y;
-    rows->inside = desk->inside[now];
-    rows->shifted = desk->shifted[now];
-    rows->inside_above = desk->inside[now ^ 1];
-    rows->shifted_above = desk->shifted[now ^ 1];
+    rows->inside = scratch->inside[now];
+    rows->shifted = scratch->shifted[now];
+    rows->inside_above = scratch->inside[now ^ 1];
+    rows->shifted_above = scratch->shifted[now ^ 1];
     rows->valid_above = rows->valid;
 }
 
 void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
 {
-    crn_contours_scratch *desk = strip->desk;
+    crn_contours_scratch *scratch = strip->scratch;
     crn_contours_rows rows = {.valid = job->zeros};
     const void *above = elements_of(job, strip, strip->row - 1);
-    bool was_cut = read_row(job, desk, strip->row - 1, above);
-    move_on(desk, &rows, strip->row - 1);
+    bool was_cut = read_row(job, scratch, strip->row - 1, above);
+    move_on(scratch, &rows, strip->row - 1);
     find_active(job, rows.inside, job->zeros, job->zeros, job->zeros,
-                desk->shifted[(strip->row - 1) & 1], desk->active);
+                scratch->shifted[(strip->row - 1) & 1], scratch->active);
 
     for (int32_t y = strip->row; y < strip->end; y++) {
-        if (crn_pace_over(&desk->pace, job->bits))
+        if (crn_pace_over(&scratch->pace, job->bits))
             return;
         const void *below = elements_of(job, strip, y);
-        bool is_cut = read_row(job, desk, y, below);
-        move_on(desk, &rows, y);
-        rows.valid = valid_cells(job, desk, y, is_cut, was_cut);
+        bool is_cut = read_row(job, scratch, y, below);
+        move_on(scratch, &rows, y);
+        rows.valid = valid_cells(job, scratch, y, is_cut, was_cut);
         if (rows.valid != job->frame || rows.valid_above != job->frame)
             crn_contours_close_bottom(job, strip, &rows, NULL);
         if (find_active(job, rows.inside, rows.inside_above, rows.shifted_above, rows.valid,
-                        desk->shifted[y & 1], desk->active)) {
+                        scratch->shifted[y & 1], scratch->active)) {
             set_values(job, &rows, above, below);
             scan_active(job, strip, &rows, boundary_cells(job, strip, &rows));
         }
         above = below;
         was_cut = is_cut;
     }
-    move_on(desk, &rows, strip->end);
+    move_on(scratch, &rows, strip->end);
     rows.valid = job->zeros;
     crn_contours_close_bottom(job, strip, &rows, strip->bottom_entries);
 }

@@ -214,12 +214,12 @@ static void copy_points(const destination *to, uint32_t place, const crn_point *
 }
 
 /* Copies the points of an open run, which may be one of several of its contour. */
-static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_contours_part *part,
-                         uint32_t i, crn_contours *out)
+static void copy_opening(const crn_contours_job *job, uint32_t channel,
+                         const crn_contours_part *part, uint32_t i, crn_contours *out)
 {
     crn_open_run *opening = &part->openings[i];
     const crn_contours_run *run = &part->runs[i];
-    const crn_open_run *lead = crn_open_run_head(job, lane, opening);
+    const crn_open_run *lead = crn_open_run_head(job, channel, opening);
     if (lead->base == CRN_NONE)
         return;
     destination to = {out->points + lead->base, lead->total,
@@ -240,11 +240,12 @@ static void copy_opening(const crn_contours_job *job, uint32_t lane, const crn_c
     copy_points(&to, to.segments - before, points, before);
 }
 
-void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t lane, crn_contours *out)
+void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t channel,
+                       crn_contours *out)
 {
-    const crn_contours_part *part = &job->strips[strip].parts[lane];
+    const crn_contours_part *part = &job->strips[strip].parts[channel];
     for (uint32_t i = 0; i < part->opening_count; i++)
-        copy_opening(job, lane, part, i, out);
+        copy_opening(job, channel, part, i, out);
     for (uint32_t i = part->opening_count; i < part->run_count; i++) {
         const crn_contours_run *run = &part->runs[i];
         if (run->base == CRN_NONE)

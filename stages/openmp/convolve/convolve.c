@@ -43,13 +43,13 @@ static crn_convolve_rows rows_of(const crn_convolve_job *job, const crn_image *i
                                .row_bytes = image->row_stride * bytes,
                                .step = image->step * bytes,
                                .size = size,
-                               .dense = image->step == job->lanes};
+                               .dense = image->step == job->channels};
 }
 
 /* One tile of one strip, filtered from top to bottom. */
 typedef struct descent {
     const crn_convolve_job *job;
-    crn_convolve_scratch *desk;
+    crn_convolve_scratch *scratch;
     crn_convolve_rows in, out;
     crn_convolve_tile tile;
     size_t count;       /* elements of the tile */
@@ -73,18 +73,18 @@ static void fetch_row(descent *d)
 {
     const crn_convolve_job *job = d->job;
     int32_t slot = (int32_t)((d->next - d->from) % job->ring);
-    float *kept = d->desk->ring + (size_t)slot * job->pitch;
+    float *kept = d->scratch->ring + (size_t)slot * job->pitch;
     int32_t row = crn_convolve_source(job->params->border, d->next, job->height);
     const float *place;
     if (job->separable) {
-        const float *extended = get_extended(d, row, d->desk->extended);
+        const float *extended = get_extended(d, row, d->scratch->extended);
         void *to = kept;
         job->filters->to_f32(&job->first, &extended, d->count, 1, &to);
         place = kept;
     } else {
         place = get_extended(d, row, kept);
     }
-    d->desk->rows[slot] = d->desk->rows[slot + job->ring] = place;
+    d->scratch->rows[slot] = d->scratch->rows[slot + job->ring] = place;
     d->next++;
 }
 
@@ -103,17 +103,18 @@ static void filter_rows(descent *d, int32_t y, int32_t down)
 {
     const crn_convolve_job *job = d->job;
     int64_t taps = (int64_t)job->taps.width * job->taps.height + job->params->width;
-    if (crn_pace_over(&d->desk->pace, (int64_t)d->count * down * (8 + taps) / 8))
+    if (crn_pace_over(&d->scratch->pace, (int64_t)d->count * down * (8 + taps) / 8))
         return;
     int64_t first = (int64_t)y - job->params->height / 2;
     while (d->next < first + job->taps.height + down - 1)
         fetch_row(d);
-    const float *const *rows = d->desk->rows + (first - d->from) % job->ring;
+    const float *const *rows = d->scratch->rows + (first - d->from) % job->ring;
     uint8_t *places[CRN_CONVOLVE_DOWN];
     void *out[CRN_CONVOLVE_DOWN];
     for (int32_t r = 0; r < down; r++) {
         places[r] = d->out.data + (y + r) * d->out.row_bytes + d->tile.x * d->out.step;
-        out[r] = d->out.dense ? places[r] : d->desk->results + (size_t)r * d->desk->result_bytes;
+        out[r] =
+            d->out.dense ? places[r] : d->scratch->results + (size_t)r * d->scratch->result_bytes;
     }
     crn_convolve_filter_fn *filter =
         job->type == CRN_U8 ? job->filters->to_u8 : job->filters->to_f32;
@@ -130,7 +131,7 @@ static void find_direct(const crn_convolve_job *job, int32_t *ret_begin, int32_t
     *ret_begin = *ret_end = job->width;
     ptrdiff_t page = 4096 / sizeof(float), rest = job->in->row_stride % page;
     bool crowded = rest > -32 && rest < 32 && job->taps.height + 3 > DIRECT_ROWS_MOST;
-    if (job->type != CRN_F32 || job->in->step != job->lanes || (crowded && !job->separable))
+    if (job->type != CRN_F32 || job->in->step != job->channels || (crowded && !job->separable))
         return;
     int32_t before = job->params->width / 2, after = job->params->width - 1 - before;
     if (job->width - before - after > before + after) {
@@ -145,22 +146,22 @@ static crn_convolve_tile tile_at(const crn_convolve_job *job, int32_t x)
     find_direct(job, &begin, &end);
     int32_t limit = x < begin ? begin : x < end ? end : job->width;
     int32_t width = limit - x < job->tile_width ? limit - x : job->tile_width;
-    bool direct = x >= begin && x < end && width * job->lanes >= CRN_CONVOLVE_SLACK;
+    bool direct = x >= begin && x < end && width * job->channels >= CRN_CONVOLVE_SLACK;
     return (crn_convolve_tile){x, width, direct};
 }
 
 /* Filters rows begin to end - 1 of a plane. */
-static void filter_strip(const crn_convolve_job *job, crn_convolve_scratch *desk, int32_t plane,
+static void filter_strip(const crn_convolve_job *job, crn_convolve_scratch *scratch, int32_t plane,
                          int32_t begin, int32_t end)
 {
     int64_t first = (int64_t)begin - job->params->height / 2;
     descent d = {.job = job,
-                 .desk = desk,
+                 .scratch = scratch,
                  .in = rows_of(job, job->in, plane),
                  .out = rows_of(job, job->out, plane)};
-    for (int32_t x = 0; x < job->width && !desk->pace.over; x += d.tile.width) {
+    for (int32_t x = 0; x < job->width && !scratch->pace.over; x += d.tile.width) {
         d.tile = tile_at(job, x);
-        d.count = (size_t)d.tile.width * (size_t)job->lanes;
+        d.count = (size_t)d.tile.width * (size_t)job->channels;
         d.next = d.from = first;
         int32_t y = begin;
         for (; end - y >= CRN_CONVOLVE_DOWN; y += CRN_CONVOLVE_DOWN)
@@ -170,11 +171,11 @@ static void filter_strip(const crn_convolve_job *job, crn_convolve_scratch *desk
     }
 }
 
-static void filter_item(const crn_convolve_job *job, crn_convolve_scratch *desk, int32_t strips,
+static void filter_item(const crn_convolve_job *job, crn_convolve_scratch *scratch, int32_t strips,
                         int64_t item)
 {
     int64_t plane = item / strips, k = item % strips;
-    filter_strip(job, desk, (int32_t)plane, (int32_t)(job->height * k / strips),
+    filter_strip(job, scratch, (int32_t)plane, (int32_t)(job->height * k / strips),
                  (int32_t)(job->height * (k + 1) / strips));
 }
 
@@ -187,40 +188,41 @@ static bool is_worth_two_passes(const crn_convolve_params *params)
     return width > 1 && height > 1 && width * height > 2 * width + height + 4;
 }
 
-static int set_taps(crn_convolve_job *job, const crn_convolve_variant *way, crn_context *context)
+static int set_taps(crn_convolve_job *job, const crn_convolve_variant *variant,
+                    crn_context *context)
 {
     const crn_convolve_params *params = job->params;
-    job->taps = (crn_convolve_taps){params->weights, params->width, params->height, job->lanes};
+    job->taps = (crn_convolve_taps){params->weights, params->width, params->height, job->channels};
     size_t floats = (size_t)params->width + (size_t)params->height;
     float *column = crn_context_scratch(context, SLOT_FACTORS, floats * sizeof *column);
     if (!column)
         return -ENOMEM;
     float *row = column + params->height;
-    bool wanted = way->passes == CRN_CONVOLVE_FACTORED ||
-                  (way->passes == CRN_CONVOLVE_BY_COST && is_worth_two_passes(params));
+    bool wanted = variant->passes == CRN_CONVOLVE_FACTORED ||
+                  (variant->passes == CRN_CONVOLVE_BY_COST && is_worth_two_passes(params));
     job->separable = wanted && crn_convolve_factor(params, column, row);
     if (job->separable) {
-        job->first = (crn_convolve_taps){row, params->width, 1, job->lanes};
-        job->taps = (crn_convolve_taps){column, 1, params->height, job->lanes};
+        job->first = (crn_convolve_taps){row, params->width, 1, job->channels};
+        job->taps = (crn_convolve_taps){column, 1, params->height, job->channels};
     }
     return 0;
 }
 
-static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *way)
+static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *variant)
 {
     job->ring = job->taps.height + CRN_CONVOLVE_DOWN - 1;
-    int64_t halo = (int64_t)(job->params->width - 1) * job->lanes;
+    int64_t halo = (int64_t)(job->params->width - 1) * job->channels;
     int64_t most = RING_FLOATS / job->ring - halo;
     int64_t least = halo > TILE_ELEMENTS_LEAST ? halo : TILE_ELEMENTS_LEAST;
-    int64_t width = (most > least ? most : least) / job->lanes;
-    if (way->tile_width)
-        width = way->tile_width;
+    int64_t width = (most > least ? most : least) / job->channels;
+    if (variant->tile_width)
+        width = variant->tile_width;
     width = width < 1 ? 1 : width;
     int64_t tiles = (job->width + width - 1) / width;
     job->tile_width = (int32_t)((job->width + tiles - 1) / tiles);
-    if (way->tile_width)
-        job->tile_width = way->tile_width < job->width ? way->tile_width : job->width;
-    size_t pitch = (size_t)(job->tile_width * job->lanes + halo + CRN_CONVOLVE_SLACK);
+    if (variant->tile_width)
+        job->tile_width = variant->tile_width < job->width ? variant->tile_width : job->width;
+    size_t pitch = (size_t)(job->tile_width * job->channels + halo + CRN_CONVOLVE_SLACK);
     pitch = (pitch + 15) / 16 * 16;
     /* Rows at intervals of whole pages would compete for the same cache sets. */
     job->pitch = pitch % 1024 < 48 ? pitch + 48 : pitch;
@@ -252,8 +254,8 @@ static int reserve(const crn_convolve_job *job, int32_t threads, crn_context *co
     return 0;
 }
 
-static crn_convolve_scratch desk_of(const crn_convolve_job *job, const convolve_memory *m,
-                                    int32_t thread, crn_context *context)
+static crn_convolve_scratch scratch_of(const crn_convolve_job *job, const convolve_memory *m,
+                                       int32_t thread, crn_context *context)
 {
     size_t i = (size_t)thread, ring = (size_t)job->ring;
     return (crn_convolve_scratch){.ring = m->ring + i * ring * job->pitch,
@@ -264,7 +266,7 @@ static crn_convolve_scratch desk_of(const crn_convolve_job *job, const convolve_
                                   .pace = crn_pace_start(context)};
 }
 
-int crn_convolve_openmp_with(const crn_convolve_variant *way, crn_context *context,
+int crn_convolve_openmp_with(const crn_convolve_variant *variant, crn_context *context,
                              const crn_convolve_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_convolve_check(params, in, out);
@@ -272,37 +274,37 @@ int crn_convolve_openmp_with(const crn_convolve_variant *way, crn_context *conte
         return r;
     bool together = crn_image_is_interleaved(in) && crn_image_is_interleaved(out);
     crn_convolve_job job = {.params = params,
-                            .filters = way->filters,
+                            .filters = variant->filters,
                             .height = in->height,
                             .width = in->width,
                             .planes = together ? 1 : in->planes,
-                            .lanes = together ? in->planes : 1,
+                            .channels = together ? in->planes : 1,
                             .type = in->type,
                             .in = in,
                             .out = out};
-    r = set_taps(&job, way, context);
+    r = set_taps(&job, variant, context);
     if (r < 0)
         return r;
-    set_tiles(&job, way);
-    int32_t strips = way->strips < job.height ? way->strips : job.height;
+    set_tiles(&job, variant);
+    int32_t strips = variant->strips < job.height ? variant->strips : job.height;
     int64_t items = (int64_t)strips * job.planes;
-    int32_t threads = way->threads < items ? way->threads : (int32_t)items;
+    int32_t threads = variant->threads < items ? variant->threads : (int32_t)items;
     convolve_memory m;
     r = reserve(&job, threads, context, &m);
     if (r < 0)
         return r;
     if (threads == 1) {
-        crn_convolve_scratch desk = desk_of(&job, &m, 0, context);
+        crn_convolve_scratch scratch = scratch_of(&job, &m, 0, context);
         for (int64_t item = 0; item < items; item++)
-            filter_item(&job, &desk, strips, item);
+            filter_item(&job, &scratch, strips, item);
         return crn_context_status(context);
     }
 #pragma omp parallel num_threads(threads)
     {
-        crn_convolve_scratch desk = desk_of(&job, &m, omp_get_thread_num(), context);
+        crn_convolve_scratch scratch = scratch_of(&job, &m, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t item = 0; item < items; item++)
-            filter_item(&job, &desk, strips, item);
+            filter_item(&job, &scratch, strips, item);
     }
     return crn_context_status(context);
 }
@@ -329,16 +331,16 @@ int crn_convolve_openmp(crn_context *context, const crn_convolve_params *params,
     work *= 8.0 + params->width * params->height;
     double threads = work / WORK_PER_THREAD;
     int32_t limit = crn_context_threads(context);
-    crn_convolve_variant way = {
+    crn_convolve_variant variant = {
         .filters = filters_of_this_processor(), .strips = 1, .threads = limit};
     if (threads < limit)
-        way.threads = threads < 1 ? 1 : (int32_t)threads;
+        variant.threads = threads < 1 ? 1 : (int32_t)threads;
     /* A strip reads `height` of the kernel more rows than it writes. */
     int32_t most = in->height / (2 * params->height + 16);
-    if (way.threads > 1)
-        way.strips =
-            STRIPS_PER_THREAD * way.threads < most ? STRIPS_PER_THREAD * way.threads : most;
-    if (way.strips < way.threads)
-        way.strips = way.threads;
-    return crn_convolve_openmp_with(&way, context, params, in, out);
+    if (variant.threads > 1)
+        variant.strips =
+            STRIPS_PER_THREAD * variant.threads < most ? STRIPS_PER_THREAD * variant.threads : most;
+    if (variant.strips < variant.threads)
+        variant.strips = variant.threads;
+    return crn_convolve_openmp_with(&variant, context, params, in, out);
 }

@@ -48,7 +48,7 @@ extern const crn_convolve_filters crn_convolve_filters_avx512;
 typedef struct crn_convolve_rows {
     uint8_t *data;
     ptrdiff_t row_bytes;
-    ptrdiff_t step; /* bytes to the next pixel; lanes x size for dense rows */
+    ptrdiff_t step; /* bytes to the next pixel; channels x size for dense rows */
     size_t size;    /* bytes of an element */
     bool dense;
 } crn_convolve_rows;
@@ -63,7 +63,7 @@ typedef struct crn_convolve_job {
     const crn_convolve_params *params;
     const crn_convolve_filters *filters;
     int32_t height, width, planes; /* planes: 1 if interleaved */
-    ptrdiff_t lanes; /* elements per pixel: 1, or the number of interleaved channels */
+    ptrdiff_t channels; /* elements per pixel: 1, or the number of interleaved channels */
     crn_type type;
     bool separable;
     crn_convolve_taps first; /* the row factor, if separable */
@@ -99,7 +99,7 @@ typedef struct crn_convolve_variant {
     enum { CRN_CONVOLVE_BY_COST, CRN_CONVOLVE_WHOLE, CRN_CONVOLVE_FACTORED } passes;
 } crn_convolve_variant;
 
-int crn_convolve_openmp_with(const crn_convolve_variant *way, crn_context *context,
+int crn_convolve_openmp_with(const crn_convolve_variant *variant, crn_context *context,
                              const crn_convolve_params *params, const crn_image *in,
                              crn_image *out);
 

@@ -412,7 +412,7 @@ static crn_diamond_square_keys keys_of(uint64_t seed)
     return keys;
 }
 
-int crn_diamond_square_openmp_with(const crn_diamond_square_variant *way, crn_context *context,
+int crn_diamond_square_openmp_with(const crn_diamond_square_variant *variant, crn_context *context,
                                    const crn_diamond_square_params *params, crn_image *out)
 {
     int r = crn_diamond_square_check(params, out);
@@ -426,16 +426,16 @@ int crn_diamond_square_openmp_with(const crn_diamond_square_variant *way, crn_co
                     crn_diamond_square_corner(params->seed, x + params->x, y + params->y));
         return 0;
     }
-    diamond_square_job j = {.params = params, .out = out, .run = &functions[way->target]};
-    j.stream = way->stream && out->type == CRN_F32 && out->step == 1;
+    diamond_square_job j = {.params = params, .out = out, .run = &functions[variant->target]};
+    j.stream = variant->stream && out->type == CRN_F32 && out->step == 1;
     j.keys = keys_of(params->seed);
-    j.tiles_across = parts(out->width, way->columns, &j.columns);
-    j.tiles_down = parts(out->height, way->rows, &j.rows);
+    j.tiles_across = parts(out->width, variant->columns, &j.columns);
+    j.tiles_down = parts(out->height, variant->rows, &j.rows);
     j.tile_bytes = lay_out(&j, NULL, NULL);
-    j.memory = crn_context_scratch(context, SLOT_TILES, j.tile_bytes * (size_t)way->threads);
+    j.memory = crn_context_scratch(context, SLOT_TILES, j.tile_bytes * (size_t)variant->threads);
     if (!j.memory)
         return -ENOMEM;
-    run_tiles(&j, way->threads);
+    run_tiles(&j, variant->threads);
     return 0;
 }
 
@@ -455,7 +455,7 @@ int crn_diamond_square_openmp(crn_context *context, const crn_diamond_square_par
     each = each < 1 ? 1 : each > TILES_PER_THREAD ? TILES_PER_THREAD : each;
     int32_t rows = (int32_t)((out->height - 1) / (threads * each) + 1);
     size_t bytes = (size_t)out->height * (size_t)out->width * crn_type_bytes(out->type);
-    crn_diamond_square_variant way = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
-                                      bytes >= STREAM_BYTES};
-    return crn_diamond_square_openmp_with(&way, context, params, out);
+    crn_diamond_square_variant variant = {crn_target_best(), (int32_t)threads, rows, TILE_COLUMNS,
+                                          bytes >= STREAM_BYTES};
+    return crn_diamond_square_openmp_with(&variant, context, params, out);
 }

@@ -89,7 +89,7 @@ typedef struct crn_diamond_square_variant {
     bool stream;           /* non-temporal stores for dense f32 */
 } crn_diamond_square_variant;
 
-int crn_diamond_square_openmp_with(const crn_diamond_square_variant *way, crn_context *context,
+int crn_diamond_square_openmp_with(const crn_diamond_square_variant *variant, crn_context *context,
                                    const crn_diamond_square_params *params, crn_image *out);
 
 #endif

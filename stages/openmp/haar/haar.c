@@ -8,7 +8,7 @@
 #include "stages/openmp/simd.h"
 #include "stages/serial/haar.h"
 
-enum { SLOT_PLANES, SLOT_DESKS };
+enum { SLOT_PLANES, SLOT_SCRATCH };
 
 /* With less work an extra thread costs more than it saves: waking one takes as long as a frame. */
 #define ELEMENTS_PER_THREAD (1 << 21)
@@ -40,7 +40,7 @@ typedef struct haar_plan {
     int32_t groups;
     pass passes[PASSES_MAX];
     int32_t pass_count;
-    size_t desk_floats; /* per thread */
+    size_t scratch_floats; /* per thread */
 } haar_plan;
 
 /* Intermediate images between passes: the averages, and for the inverse their results. */
@@ -58,29 +58,29 @@ static crn_image corner(const crn_image *image, int32_t levels)
     return part;
 }
 
-static size_t set_stage(const crn_image *picture, int32_t lanes, int32_t levels, float *memory,
+static size_t set_stage(const crn_image *picture, int32_t channels, int32_t levels, float *memory,
                         crn_image *ret_stage)
 {
     crn_image stage = corner(picture, levels);
     stage.type = CRN_F32;
     stage.data = memory;
-    stage.step = lanes;
-    stage.row_stride = (ptrdiff_t)stage.width * lanes;
+    stage.step = channels;
+    stage.row_stride = (ptrdiff_t)stage.width * channels;
     stage.plane_stride = stage.row_stride * stage.height;
     *ret_stage = stage;
-    return (size_t)stage.plane_stride * (size_t)(picture->planes / lanes);
+    return (size_t)stage.plane_stride * (size_t)(picture->planes / channels);
 }
 
 /* Allocates the intermediate images. */
-static int set_stages(const crn_haar_variant *way, const crn_haar_params *params,
-                      const crn_image *in, const crn_image *out, int32_t lanes,
+static int set_stages(const crn_haar_variant *variant, const crn_haar_params *params,
+                      const crn_image *in, const crn_image *out, int32_t channels,
                       crn_context *context, stages *ret_stages)
 {
-    stages s = {.count = (params->levels + way->fused - 1) / way->fused};
+    stages s = {.count = (params->levels + variant->fused - 1) / variant->fused};
     size_t floats = 0;
     crn_image stage;
     for (int32_t i = 1; i < s.count; i++)
-        floats += 2 * set_stage(in, lanes, i * way->fused, NULL, &stage);
+        floats += 2 * set_stage(in, channels, i * variant->fused, NULL, &stage);
     float *memory = NULL;
     if (floats) {
         memory = crn_context_scratch(context, SLOT_PLANES, floats * sizeof *memory);
@@ -90,78 +90,78 @@ static int set_stages(const crn_haar_variant *way, const crn_haar_params *params
     s.averages[0] = *in;
     s.results[0] = *out;
     for (int32_t i = 1; i < s.count; i++) {
-        memory += set_stage(in, lanes, i * way->fused, memory, &s.averages[i]);
-        memory += set_stage(in, lanes, i * way->fused, memory, &s.results[i]);
+        memory += set_stage(in, channels, i * variant->fused, memory, &s.averages[i]);
+        memory += set_stage(in, channels, i * variant->fused, memory, &s.results[i]);
     }
     *ret_stages = s;
     return 0;
 }
 
-static void add_pass(haar_plan *p, const crn_haar_variant *way, crn_haar_strip_fn *strip,
+static void add_pass(haar_plan *p, const crn_haar_variant *variant, crn_haar_strip_fn *strip,
                      const crn_haar_job *job)
 {
     int64_t square = (int64_t)1 << job->levels;
     int64_t squares = (job->in.height + square - 1) / square;
-    int32_t strips = way->strips < squares ? way->strips : (int32_t)squares;
+    int32_t strips = variant->strips < squares ? variant->strips : (int32_t)squares;
     p->passes[p->pass_count++] = (pass){strip, *job, strips};
     bool is_tiled = strip == crn_haar_strip_denoise || strip == crn_haar_strip_average;
     size_t floats = is_tiled ? crn_haar_tile_floats(job) : crn_haar_strip_floats(job);
-    p->desk_floats = floats > p->desk_floats ? floats : p->desk_floats;
+    p->scratch_floats = floats > p->scratch_floats ? floats : p->scratch_floats;
 }
 
 /* Number of levels of pass `i`. */
-static void set_levels(const crn_haar_variant *way, const crn_haar_params *params, int32_t i,
+static void set_levels(const crn_haar_variant *variant, const crn_haar_params *params, int32_t i,
                        crn_haar_job *job)
 {
-    int32_t left = params->levels - i * way->fused;
-    job->levels = left < way->fused ? left : way->fused;
+    int32_t left = params->levels - i * variant->fused;
+    job->levels = left < variant->fused ? left : variant->fused;
 }
 
-static void plan_forward(const crn_haar_variant *way, const crn_haar_params *params,
+static void plan_forward(const crn_haar_variant *variant, const crn_haar_params *params,
                          const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i < s->count; i++) {
-        set_levels(way, params, i, job);
+        set_levels(variant, params, i, job);
         job->in = s->averages[i];
-        job->out = corner(&s->results[0], i * way->fused);
-        job->stream = way->stream;
-        job->stream_averages = way->stream && i + 1 == s->count;
+        job->out = corner(&s->results[0], i * variant->fused);
+        job->stream = variant->stream;
+        job->stream_averages = variant->stream && i + 1 == s->count;
         job->averages =
             i + 1 < s->count ? s->averages[i + 1] : corner(&s->results[0], params->levels);
-        add_pass(p, way, crn_haar_strip_forward, job);
+        add_pass(p, variant, crn_haar_strip_forward, job);
     }
 }
 
-static void plan_inverse(const crn_haar_variant *way, const crn_haar_params *params,
+static void plan_inverse(const crn_haar_variant *variant, const crn_haar_params *params,
                          const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = s->count - 1; i >= 0; i--) {
-        set_levels(way, params, i, job);
-        job->in = corner(&s->averages[0], i * way->fused);
+        set_levels(variant, params, i, job);
+        job->in = corner(&s->averages[0], i * variant->fused);
         job->out = s->results[i];
-        job->stream = way->stream && i == 0;
+        job->stream = variant->stream && i == 0;
         job->averages =
             i + 1 < s->count ? s->results[i + 1] : corner(&s->averages[0], params->levels);
-        add_pass(p, way, crn_haar_strip_inverse, job);
+        add_pass(p, variant, crn_haar_strip_inverse, job);
     }
 }
 
-static void plan_denoise(const crn_haar_variant *way, const crn_haar_params *params,
+static void plan_denoise(const crn_haar_variant *variant, const crn_haar_params *params,
                          const stages *s, crn_haar_job *job, haar_plan *p)
 {
     for (int32_t i = 0; i + 1 < s->count; i++) {
-        set_levels(way, params, i, job);
+        set_levels(variant, params, i, job);
         job->in = s->averages[i];
         job->averages = s->averages[i + 1];
-        add_pass(p, way, crn_haar_strip_average, job);
+        add_pass(p, variant, crn_haar_strip_average, job);
     }
     for (int32_t i = s->count - 1; i >= 0; i--) {
-        set_levels(way, params, i, job);
+        set_levels(variant, params, i, job);
         job->in = s->averages[i];
         job->out = s->results[i];
-        job->stream = way->stream && i == 0;
+        job->stream = variant->stream && i == 0;
         job->averages = i + 1 < s->count ? s->results[i + 1] : (crn_image){.data = NULL};
-        add_pass(p, way, crn_haar_strip_denoise, job);
+        add_pass(p, variant, crn_haar_strip_denoise, job);
     }
 }
 
@@ -174,7 +174,7 @@ static void shift(crn_image *image, int32_t plane)
                       plane * image->plane_stride * (ptrdiff_t)crn_type_bytes(image->type);
 }
 
-static void do_task(const pass *w, int32_t task, float *desk, crn_pace *pace)
+static void do_task(const pass *w, int32_t task, float *scratch, crn_pace *pace)
 {
     if (pace->over)
         return;
@@ -188,97 +188,98 @@ static void do_task(const pass *w, int32_t task, float *desk, crn_pace *pace)
     int64_t squares = (height + square - 1) / square;
     int64_t begin = squares * k / w->strips * square;
     int64_t end = squares * (k + 1) / w->strips * square;
-    w->strip(&job, (int32_t)begin, (int32_t)(end < height ? end : height), desk);
+    w->strip(&job, (int32_t)begin, (int32_t)(end < height ? end : height), scratch);
 }
 
-static void run_alone(const haar_plan *p, float *desk, crn_context *context)
+static void run_alone(const haar_plan *p, float *scratch, crn_context *context)
 {
     crn_pace pace = crn_pace_start(context);
     for (int32_t i = 0; i < p->pass_count; i++)
         for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
-            do_task(&p->passes[i], task, desk, &pace);
+            do_task(&p->passes[i], task, scratch, &pace);
 }
 
-static void run_together(const haar_plan *p, int32_t threads, float *desks, crn_context *context)
+static void run_together(const haar_plan *p, int32_t threads, float *scratch, crn_context *context)
 {
 #pragma omp parallel num_threads(threads)
     {
-        float *desk = desks + p->desk_floats * (size_t)omp_get_thread_num();
+        float *scratch = scratch + p->scratch_floats * (size_t)omp_get_thread_num();
         crn_pace pace = crn_pace_start(context);
         for (int32_t i = 0; i < p->pass_count; i++) {
 #pragma omp for schedule(dynamic, 1)
             for (int32_t task = 0; task < p->groups * p->passes[i].strips; task++)
-                do_task(&p->passes[i], task, desk, &pace);
+                do_task(&p->passes[i], task, scratch, &pace);
         }
     }
 }
 
-int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
+int crn_haar_openmp_with(const crn_haar_variant *variant, crn_context *context,
                          const crn_haar_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_haar_check(params, in, out);
     if (r < 0)
         return r;
-    int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
+    int32_t channels =
+        crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
     haar_plan p; /* large, so unused elements are not initialised */
-    p.groups = in->planes / lanes;
+    p.groups = in->planes / channels;
     p.pass_count = 0;
-    p.desk_floats = 0;
-    crn_haar_job job = {.kernels = way->kernels,
+    p.scratch_floats = 0;
+    crn_haar_job job = {.kernels = variant->kernels,
                         .in = *in,
                         .out = *out,
-                        .lanes = lanes,
+                        .channels = channels,
                         .unit = params->unit,
                         .threshold = params->threshold};
     if (params->levels == 0) {
-        add_pass(&p, way, crn_haar_strip_copy, &job);
+        add_pass(&p, variant, crn_haar_strip_copy, &job);
     } else {
         stages s;
-        r = set_stages(way, params, in, out, lanes, context, &s);
+        r = set_stages(variant, params, in, out, channels, context, &s);
         if (r < 0)
             return r;
         if (params->direction == CRN_HAAR_FORWARD)
-            plan_forward(way, params, &s, &job, &p);
+            plan_forward(variant, params, &s, &job, &p);
         else if (params->direction == CRN_HAAR_INVERSE)
-            plan_inverse(way, params, &s, &job, &p);
+            plan_inverse(variant, params, &s, &job, &p);
         else
-            plan_denoise(way, params, &s, &job, &p);
+            plan_denoise(variant, params, &s, &job, &p);
     }
     /* Whole cache lines, with padding between threads. */
-    p.desk_floats = p.desk_floats / 16 * 16 + 32;
-    float *desks = crn_context_scratch(context, SLOT_DESKS,
-                                       p.desk_floats * (size_t)way->threads * sizeof *desks);
-    if (!desks)
+    p.scratch_floats = p.scratch_floats / 16 * 16 + 32;
+    float *scratch = crn_context_scratch(
+        context, SLOT_SCRATCH, p.scratch_floats * (size_t)variant->threads * sizeof *scratch);
+    if (!scratch)
         return -ENOMEM;
-    if (way->threads > 1)
-        run_together(&p, way->threads, desks, context);
+    if (variant->threads > 1)
+        run_together(&p, variant->threads, scratch, context);
     else
-        run_alone(&p, desks, context);
+        run_alone(&p, scratch, context);
     return crn_context_status(context);
 }
 
-static crn_haar_variant way_for(const crn_context *context, const crn_haar_params *params,
-                                const crn_image *in)
+static crn_haar_variant variant_for(const crn_context *context, const crn_haar_params *params,
+                                    const crn_image *in)
 {
     static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
         [CRN_BASELINE] = &crn_haar_kernels_baseline,
         [CRN_AVX2] = &crn_haar_kernels_avx2,
         [CRN_AVX512] = &crn_haar_kernels_avx512,
     };
-    crn_haar_variant way = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1, false};
+    crn_haar_variant variant = {kernels[crn_target_best()], CRN_HAAR_FUSED_MAX, 1, 1, false};
     int64_t elements = (int64_t)in->planes * in->height * in->width;
     int64_t useful = elements / ELEMENTS_PER_THREAD, threads = crn_context_threads(context);
-    way.threads = (int32_t)(useful < 1 ? 1 : useful < threads ? useful : threads);
-    if (way.threads > 1) {
-        way.strips = STRIPS_PER_THREAD * way.threads;
-        way.fused = LEVELS_OF_STRIP;
-        while (way.fused > 1 && in->height >> way.fused < way.strips)
-            way.fused--;
+    variant.threads = (int32_t)(useful < 1 ? 1 : useful < threads ? useful : threads);
+    if (variant.threads > 1) {
+        variant.strips = STRIPS_PER_THREAD * variant.threads;
+        variant.fused = LEVELS_OF_STRIP;
+        while (variant.fused > 1 && in->height >> variant.fused < variant.strips)
+            variant.fused--;
     }
-    if (params->direction == CRN_HAAR_DENOISE && way.fused > LEVELS_OF_TILE)
-        way.fused = LEVELS_OF_TILE;
-    way.stream = elements * (int64_t)sizeof(float) >= STREAMED_BYTES;
-    return way;
+    if (params->direction == CRN_HAAR_DENOISE && variant.fused > LEVELS_OF_TILE)
+        variant.fused = LEVELS_OF_TILE;
+    variant.stream = elements * (int64_t)sizeof(float) >= STREAMED_BYTES;
+    return variant;
 }
 
 int crn_haar_openmp(crn_context *context, const crn_haar_params *params, const crn_image *in,
@@ -287,6 +288,6 @@ int crn_haar_openmp(crn_context *context, const crn_haar_params *params, const c
     int r = crn_haar_check(params, in, out);
     if (r < 0)
         return r;
-    crn_haar_variant way = way_for(context, params, in);
-    return crn_haar_openmp_with(&way, context, params, in, out);
+    crn_haar_variant variant = variant_for(context, params, in);
+    return crn_haar_openmp_with(&variant, context, params, in, out);
 }

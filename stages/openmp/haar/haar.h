@@ -7,8 +7,8 @@
  *   rows.c         conversion between rows of any type and strides and dense floats
  *   haar_simd.c    two rows through one level, with the vectors of vector.h
  *
- * A row has `width` pixels of `lanes` interleaved channels (1 for a single plane): the neighbouring
- * pixel is `lanes` elements away, and all channels are processed together.
+ * A row has `width` pixels of `channels` interleaved channels (1 for a single plane): the
+ * neighbouring pixel is `channels` elements away, and all channels are processed together.
  */
 #ifndef CRN_STAGES_OPENMP_HAAR_HAAR_H
 #define CRN_STAGES_OPENMP_HAAR_HAAR_H
@@ -19,13 +19,13 @@
 /* Two rows of pixels and the four rows of half their width that they transform to. Without a second
  * pixel row, `bottom` equals `top`. No rows overlap. */
 typedef struct crn_haar_rows {
-    int32_t width, lanes;
+    int32_t width, channels;
     float *top, *bottom;
     float *average, *row, *column, *diagonal;
     float *soft_top, *soft_bottom; /* denoise: output rows of pixels */
     /* The picture does not fit into the cache; the fields below are only used in that case. */
     bool is_large;
-    /* Output rows, in the order above, that are written with non-temporal stores: rows of one lane
+    /* Output rows, in the order above, that are written with non-temporal stores: rows of one channel
      * that begin at a cache line. A crn_haar_fence() makes them visible to other threads. */
     bool past[4];
     /* Input rows of the next iteration, in the order above, to be prefetched so that reading and
@@ -65,8 +65,8 @@ extern const crn_haar_kernels crn_haar_kernels_avx512;
 /* One plane, or all channels of an interleaved picture, through the levels of one pass. */
 typedef struct crn_haar_job {
     const crn_haar_kernels *kernels;
-    crn_image in, out; /* of `lanes` channels, with the size of the first level's input */
-    int32_t lanes;
+    crn_image in, out; /* of that many channels, with the size of the first level's input */
+    int32_t channels;
     int32_t levels; /* 1 to CRN_HAAR_FUSED_MAX */
     bool unit;
     bool stream; /* `out` is written with non-temporal stores, as it exceeds the cache */
@@ -80,7 +80,7 @@ typedef struct crn_haar_job {
 /* True if time is over and work on `rows` more rows must not start. */
 static inline bool crn_haar_is_over(const crn_haar_job *job, int64_t rows)
 {
-    return crn_pace_over(job->pace, rows * job->in.width * job->lanes);
+    return crn_pace_over(job->pace, rows * job->in.width * job->channels);
 }
 
 /* `width` pixels as dense floats: in place, or else copied to `spare`. */
@@ -122,7 +122,7 @@ size_t crn_haar_tile_floats(const crn_haar_job *job);
 /* Floats from row to row of scratch memory. */
 static inline size_t crn_haar_row_floats(const crn_haar_job *job, int32_t width)
 {
-    return ((size_t)width * (size_t)job->lanes + 15) / 16 * 16;
+    return ((size_t)width * (size_t)job->channels + 15) / 16 * 16;
 }
 
 /* The size of the averages after `levels` levels. */
@@ -140,7 +140,7 @@ typedef struct crn_haar_variant {
     bool stream;     /* non-temporal stores */
 } crn_haar_variant;
 
-int crn_haar_openmp_with(const crn_haar_variant *way, crn_context *context,
+int crn_haar_openmp_with(const crn_haar_variant *variant, crn_context *context,
                          const crn_haar_params *params, const crn_image *in, crn_image *out);
 
 #endif

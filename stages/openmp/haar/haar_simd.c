@@ -20,7 +20,7 @@ typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
                     bool alone)
 {
-    size_t twin = alone ? full : full + (size_t)g->lanes;
+    size_t twin = alone ? full : full + (size_t)g->channels;
     float a, b, c, d;
     if (op == INVERSE) {
         a = g->average[half], b = alone ? 0 : g->row[half];
@@ -60,9 +60,9 @@ CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_
 
 CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold)
 {
-    size_t lanes = (size_t)g->lanes, pairs = (size_t)(g->width / 2);
-    for (size_t k = 0; g->width % 2 == 1 && k < lanes; k++)
-        one(op, g, threshold, pairs * lanes + k, 2 * pairs * lanes + k, true);
+    size_t channels = (size_t)g->channels, pairs = (size_t)(g->width / 2);
+    for (size_t k = 0; g->width % 2 == 1 && k < channels; k++)
+        one(op, g, threshold, pairs * channels + k, 2 * pairs * channels + k, true);
 }
 
 /* --- ranges --- */
@@ -73,7 +73,7 @@ CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold
  * odd) and interleave them again (low, high). Otherwise part of one pair. `whole`: the masks
  * are full. */
 typedef struct haar_range {
-    size_t half, full, lanes;
+    size_t half, full, channels;
     __mmask16 mask, low_mask, high_mask;
     __m512i even, odd, low, high;
 } haar_range;
@@ -104,7 +104,7 @@ CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, b
         *ret_b = _mm512_permutex2var_ps(low, s->odd, high);
     } else {
         *ret_a = read_masked(at, s->mask, whole);
-        *ret_b = read_masked(at + s->lanes, s->mask, whole);
+        *ret_b = read_masked(at + s->channels, s->mask, whole);
     }
 }
 
@@ -118,7 +118,7 @@ CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool w
                      past);
     } else {
         write_masked(at, a, s->mask, whole, past);
-        write_masked(at + s->lanes, b, s->mask, whole, past);
+        write_masked(at + s->channels, b, s->mask, whole, past);
     }
 }
 
@@ -134,10 +134,10 @@ CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool pas
 
 #else
 
-/* `packed`: pairs of single elements. Otherwise part of one pair of more lanes. `whole`: begins at
+/* `packed`: pairs of single elements. Otherwise part of one pair of more channels. `whole`: begins at
  * a multiple of the vector size. */
 typedef struct haar_range {
-    size_t half, full, lanes;
+    size_t half, full, channels;
 } haar_range;
 
 CRN_INLINE void write_as(float *at, vector v, bool past)
@@ -153,7 +153,7 @@ CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, b
 {
     (void)whole;
     const float *at = row + s->full;
-    vector low = read_at(at), high = read_at(at + (packed ? CRN_HAAR_WIDE : s->lanes));
+    vector low = read_at(at), high = read_at(at + (packed ? CRN_HAAR_WIDE : s->channels));
     *ret_a = low;
     *ret_b = high;
     if (packed) {
@@ -182,7 +182,7 @@ CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool w
 #endif
     }
     write_as(at, low, whole && past);
-    write_as(at + (packed ? CRN_HAAR_WIDE : s->lanes), high, whole && past);
+    write_as(at + (packed ? CRN_HAAR_WIDE : s->channels), high, whole && past);
 }
 
 CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
@@ -244,7 +244,7 @@ CRN_INLINE void bring(operation op, const crn_haar_rows *g, const haar_range *s,
     for (int i = 0; i < 2; i++) {
         __builtin_prefetch(g->soon[i] + s->full);
         if (!packed || CRN_HAAR_WIDE == CRN_HAAR_CACHE_LINE)
-            __builtin_prefetch(g->soon[i] + s->full + (packed ? CRN_HAAR_CACHE_LINE : s->lanes));
+            __builtin_prefetch(g->soon[i] + s->full + (packed ? CRN_HAAR_CACHE_LINE : s->channels));
     }
 }
 
@@ -259,8 +259,8 @@ CRN_INLINE __mmask16 first_elements(size_t count)
 
 CRN_INLINE void set_pairs(haar_range *s, size_t first, size_t count)
 {
-    size_t elements = count * s->lanes;
-    s->half = first * s->lanes;
+    size_t elements = count * s->channels;
+    s->half = first * s->channels;
     s->full = 2 * s->half;
     s->mask = first_elements(elements);
     s->low_mask = first_elements(2 * elements);
@@ -269,22 +269,23 @@ CRN_INLINE void set_pairs(haar_range *s, size_t first, size_t count)
 
 /* Index of element i of the first pixels of all pairs in memory, where pairs are interleaved, and
  * the inverse (from 16 on: index among the second pixels). */
-#define APART(lanes, i) ((i) / (lanes)*2 * (lanes) + (i) % (lanes))
-#define TOGETHER(lanes, i)                                                                         \
-    ((i) / (2 * (lanes)) * (lanes) + (i) % (lanes) + (i) / (lanes) % 2 * CRN_HAAR_WIDE)
-#define FOUR(what, lanes, i)                                                                       \
-    what(lanes, i), what(lanes, i + 1), what(lanes, i + 2), what(lanes, i + 3)
-#define SIXTEEN(what, lanes, i)                                                                    \
+#define APART(channels, i) ((i) / (channels)*2 * (channels) + (i) % (channels))
+#define TOGETHER(channels, i)                                                                      \
+    ((i) / (2 * (channels)) * (channels) + (i) % (channels) + (i) / (channels) % 2 * CRN_HAAR_WIDE)
+#define FOUR(what, channels, i)                                                                    \
+    what(channels, i), what(channels, i + 1), what(channels, i + 2), what(channels, i + 3)
+#define SIXTEEN(what, channels, i)                                                                 \
     {                                                                                              \
-        FOUR(what, lanes, i), FOUR(what, lanes, i + 4), FOUR(what, lanes, i + 8),                  \
-            FOUR(what, lanes, i + 12)                                                              \
+        FOUR(what, channels, i), FOUR(what, channels, i + 4), FOUR(what, channels, i + 8),         \
+            FOUR(what, channels, i + 12)                                                           \
     }
-#define PERMUTATIONS(lanes)                                                                        \
+#define PERMUTATIONS(channels)                                                                     \
     {                                                                                              \
-        SIXTEEN(APART, lanes, 0), SIXTEEN(TOGETHER, lanes, 0), SIXTEEN(TOGETHER, lanes, 16)        \
+        SIXTEEN(APART, channels, 0), SIXTEEN(TOGETHER, channels, 0),                               \
+            SIXTEEN(TOGETHER, channels, 16)                                                        \
     }
 
-/* By number of lanes, from 1. Indices are modulo 32; those past the last pair are masked. */
+/* By number of channels, from 1. Indices are modulo 32; those past the last pair are masked. */
 static const int32_t permutations[CRN_HAAR_WIDE / 2][3][CRN_HAAR_WIDE] = {
     PERMUTATIONS(1), PERMUTATIONS(2), PERMUTATIONS(3), PERMUTATIONS(4),
     PERMUTATIONS(5), PERMUTATIONS(6), PERMUTATIONS(7), PERMUTATIONS(8),
@@ -292,9 +293,9 @@ static const int32_t permutations[CRN_HAAR_WIDE / 2][3][CRN_HAAR_WIDE] = {
 
 CRN_INLINE void set_permutations(haar_range *s)
 {
-    const int32_t(*rows)[CRN_HAAR_WIDE] = permutations[s->lanes - 1];
+    const int32_t(*rows)[CRN_HAAR_WIDE] = permutations[s->channels - 1];
     s->even = _mm512_loadu_si512(rows[0]);
-    s->odd = _mm512_add_epi32(s->even, _mm512_set1_epi32((int32_t)s->lanes));
+    s->odd = _mm512_add_epi32(s->even, _mm512_set1_epi32((int32_t)s->channels));
     s->low = _mm512_loadu_si512(rows[1]);
     s->high = _mm512_loadu_si512(rows[2]);
 }
@@ -302,13 +303,13 @@ CRN_INLINE void set_permutations(haar_range *s)
 CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2), p = 0;
-    size_t at_once = (size_t)(CRN_HAAR_WIDE / g->lanes);
-    haar_range s = {.lanes = (size_t)g->lanes};
+    size_t at_once = (size_t)(CRN_HAAR_WIDE / g->channels);
+    haar_range s = {.channels = (size_t)g->channels};
     set_permutations(&s);
     set_pairs(&s, 0, at_once);
-    if (at_once * s.lanes == CRN_HAAR_WIDE) {
+    if (at_once * s.channels == CRN_HAAR_WIDE) {
         for (; p + at_once <= pairs; p += at_once) {
-            s.half = p * s.lanes;
+            s.half = p * s.channels;
             s.full = 2 * s.half;
             one_stretch(op, g, threshold, &s, true, true, large);
             if (large)
@@ -316,7 +317,7 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
         }
     } else {
         for (; p + at_once <= pairs; p += at_once) {
-            s.half = p * s.lanes;
+            s.half = p * s.channels;
             s.full = 2 * s.half;
             one_stretch(op, g, threshold, &s, true, false, large);
             if (large)
@@ -331,14 +332,14 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
 
 CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
-    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
-    haar_range s = {.lanes = lanes, .mask = first_elements(lanes)};
+    size_t pairs = (size_t)(g->width / 2), channels = (size_t)g->channels;
+    haar_range s = {.channels = channels, .mask = first_elements(channels)};
     for (size_t p = 0; p < pairs; p++)
-        for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
-            s.half = p * lanes + k;
-            s.full = 2 * p * lanes + k;
-            if (lanes > CRN_HAAR_WIDE)
-                s.mask = first_elements(lanes - k);
+        for (size_t k = 0; k < channels; k += CRN_HAAR_WIDE) {
+            s.half = p * channels + k;
+            s.full = 2 * p * channels + k;
+            if (channels > CRN_HAAR_WIDE)
+                s.mask = first_elements(channels - k);
             one_stretch(op, g, threshold, &s, false, false, large);
             if (large)
                 bring(op, g, &s, false);
@@ -348,7 +349,7 @@ CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float thres
 CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
-    if (2 * g.lanes <= CRN_HAAR_WIDE)
+    if (2 * g.channels <= CRN_HAAR_WIDE)
         packed_pairs(op, &g, threshold, large);
     else
         pairs_of_parts(op, &g, threshold, large);
@@ -364,7 +365,7 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
     size_t pairs = (size_t)(g->width / 2);
     for (size_t p = 0; p < pairs; p += CRN_HAAR_WIDE) {
         size_t first = p + CRN_HAAR_WIDE <= pairs ? p : pairs - CRN_HAAR_WIDE;
-        haar_range s = {.half = first, .full = 2 * first, .lanes = 1};
+        haar_range s = {.half = first, .full = 2 * first, .channels = 1};
         one_stretch(op, g, threshold, &s, true, first == p, large);
         if (large && first == p)
             bring(op, g, &s, true);
@@ -373,12 +374,13 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
 
 CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
-    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
+    size_t pairs = (size_t)(g->width / 2), channels = (size_t)g->channels;
     for (size_t p = 0; p < pairs; p++)
-        for (size_t k = 0; k < lanes; k += CRN_HAAR_WIDE) {
-            size_t first = k + CRN_HAAR_WIDE <= lanes ? k : lanes - CRN_HAAR_WIDE;
-            haar_range s = {
-                .half = p * lanes + first, .full = 2 * p * lanes + first, .lanes = lanes};
+        for (size_t k = 0; k < channels; k += CRN_HAAR_WIDE) {
+            size_t first = k + CRN_HAAR_WIDE <= channels ? k : channels - CRN_HAAR_WIDE;
+            haar_range s = {.half = p * channels + first,
+                            .full = 2 * p * channels + first,
+                            .channels = channels};
             one_stretch(op, g, threshold, &s, false, first == k, large);
             if (large)
                 bring(op, g, &s, false);
@@ -387,18 +389,18 @@ CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float thres
 
 CRN_INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float threshold)
 {
-    size_t pairs = (size_t)(g->width / 2), lanes = (size_t)g->lanes;
+    size_t pairs = (size_t)(g->width / 2), channels = (size_t)g->channels;
     for (size_t p = 0; p < pairs; p++)
-        for (size_t k = 0; k < lanes; k++)
-            one(op, g, threshold, p * lanes + k, 2 * p * lanes + k, false);
+        for (size_t k = 0; k < channels; k++)
+            one(op, g, threshold, p * channels + k, 2 * p * channels + k, false);
 }
 
 CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
-    if (g.lanes == 1 && g.width / 2 >= CRN_HAAR_WIDE)
+    if (g.channels == 1 && g.width / 2 >= CRN_HAAR_WIDE)
         packed_pairs(op, &g, threshold, large);
-    else if (g.lanes >= CRN_HAAR_WIDE)
+    else if (g.channels >= CRN_HAAR_WIDE)
         pairs_of_parts(op, &g, threshold, large);
     else
         pairs_one_by_one(op, &g, threshold);

@@ -7,7 +7,7 @@
 
 static bool is_dense(const crn_haar_job *job, const crn_image *image)
 {
-    return image->step == job->lanes;
+    return image->step == job->channels;
 }
 
 static float *place(const crn_image *image, int32_t y, int32_t x)
@@ -43,7 +43,7 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
     if (from->type == CRN_F32)
         return (float *)from->data + index;
     job->kernels->widen((const uint8_t *)from->data + index, spare,
-                        (size_t)width * (size_t)job->lanes, job->unit);
+                        (size_t)width * (size_t)job->channels, job->unit);
     return spare;
 }
 
@@ -68,7 +68,7 @@ float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t
     float *at = place(to, y, x);
     if (!is_streamed(job, to))
         return at;
-    *ret_past = job->lanes == 1 && (uintptr_t)at % CRN_HAAR_LINE_BYTES == 0;
+    *ret_past = job->channels == 1 && (uintptr_t)at % CRN_HAAR_LINE_BYTES == 0;
     return *ret_past ? at : spare;
 }
 
@@ -84,7 +84,7 @@ void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y
         for (int32_t i = 0; i < width; i++)
             at[i * to->step] = row[i];
     else if (is_streamed(job, to))
-        job->kernels->stream(row, at, (size_t)width * (size_t)job->lanes);
+        job->kernels->stream(row, at, (size_t)width * (size_t)job->channels);
 }
 
 void crn_haar_fence(void)
@@ -98,7 +98,8 @@ void crn_haar_strip_copy(const crn_haar_job *job, int32_t begin, int32_t end, fl
     for (int32_t y = begin; y < end && !crn_haar_is_over(job, 1); y++) {
         const float *row = crn_haar_read_row(job, &job->in, y, 0, width, memory);
         if (is_dense(job, &job->out))
-            memcpy(place(&job->out, y, 0), row, (size_t)width * (size_t)job->lanes * sizeof *row);
+            memcpy(place(&job->out, y, 0), row,
+                   (size_t)width * (size_t)job->channels * sizeof *row);
         else
             crn_haar_finish_row(job, &job->out, y, 0, width, row);
     }

@@ -65,7 +65,7 @@ static strips_scratch set_scratch(const crn_haar_job *job, const sizes *s, float
 /* Streamed rows are processed in parts, to alternate quickly between reads and writes. */
 static int32_t part_width(const crn_haar_job *job, int32_t width)
 {
-    int32_t part = PART_FLOATS / job->lanes / PART_STEP * PART_STEP;
+    int32_t part = PART_FLOATS / job->channels / PART_STEP * PART_STEP;
     part = part < PART_STEP ? PART_STEP : part;
     return job->stream && part < width ? part : width;
 }
@@ -97,9 +97,9 @@ static void forward_part(const crn_haar_job *job, const sizes *s, const strips_s
     const crn_image *out = &job->out, *averages = &job->averages;
     bool is_last = level == job->levels, is_pair = top != bottom;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
-    ptrdiff_t element = (ptrdiff_t)x * job->lanes;
+    ptrdiff_t element = (ptrdiff_t)x * job->channels;
     crn_haar_rows g = {
-        .width = width, .lanes = job->lanes, .is_large = job->stream, .top = top + element};
+        .width = width, .channels = job->channels, .is_large = job->stream, .top = top + element};
     g.bottom = bottom + element;
     g.average = d->rows[level][r & 1] + element / 2;
     if (is_last)
@@ -180,9 +180,9 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_s
     const int32_t level = p->level, r = p->r, x = p->x, width = p->width;
     const crn_image *in = &job->in, *out = &job->out;
     int32_t high = s->height[level], wide = s->width[level], half = x / 2, narrow = width / 2;
-    ptrdiff_t element = (ptrdiff_t)x * job->lanes;
+    ptrdiff_t element = (ptrdiff_t)x * job->channels;
     bool is_pair = 2 * r + 1 < s->height[level - 1], is_first = level == 1;
-    crn_haar_rows g = {.width = width, .lanes = job->lanes, .is_large = job->stream};
+    crn_haar_rows g = {.width = width, .channels = job->channels, .is_large = job->stream};
     g.average = d->rows[level][r & 1] + element / 2;
     if (level == job->levels)
         g.average = crn_haar_read_row(job, &job->averages, r, half, width - narrow, d->halves[0]);

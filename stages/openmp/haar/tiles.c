@@ -26,7 +26,7 @@ static int32_t tile_width(const crn_haar_job *job)
 {
     int64_t side = (int64_t)1 << job->levels;
     int64_t step = side > TILE_STEP ? side : TILE_STEP;
-    int64_t steps = TILE_FLOATS / (side * step * job->lanes), whole = job->in.width;
+    int64_t steps = TILE_FLOATS / (side * step * job->channels), whole = job->in.width;
     int64_t width = (steps < 1 ? 1 : steps) * step, tiles = (whole + width - 1) / width;
     /* Tiles of equal width, so that none is narrow. */
     width = ((whole + tiles - 1) / tiles + step - 1) / step * step;
@@ -101,7 +101,7 @@ static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memor
     }
     for (int i = 0; i < 2; i++, memory += crn_haar_row_floats(job, tile_width(job)))
         t->spare[i] = memory;
-    if (job->in.type == CRN_F32 && job->in.step == job->lanes) {
+    if (job->in.type == CRN_F32 && job->in.step == job->channels) {
         t->averages[0] = crn_haar_read_row(job, &job->in, y, x, width, NULL);
         t->stride[0] = job->in.row_stride;
     } else {
@@ -114,7 +114,7 @@ static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memor
 static void average_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {
-        crn_haar_rows g = {.lanes = job->lanes, .average = row_of(t, t->averages, level, r)};
+        crn_haar_rows g = {.channels = job->channels, .average = row_of(t, t->averages, level, r)};
         set_pixels(t, level, r, &g);
         job->kernels->average(&g);
     }
@@ -125,7 +125,7 @@ static void average_level(const crn_haar_job *job, const haar_tile *t, int32_t l
 static void denoise_level(const crn_haar_job *job, const haar_tile *t, int32_t level)
 {
     for (int32_t r = 0; r < t->height[level]; r++) {
-        crn_haar_rows g = {.lanes = job->lanes};
+        crn_haar_rows g = {.channels = job->channels};
         set_pixels(t, level, r, &g);
         if (level < job->levels)
             g.average = row_of(t, t->results, level, r);
@@ -184,6 +184,6 @@ void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end,
                 memcpy(crn_haar_target_row(job, &job->averages, (t.y >> job->levels) + r,
                                            t.x >> job->levels, NULL, &past),
                        row_of(&t, t.averages, job->levels, r),
-                       (size_t)t.width[job->levels] * (size_t)job->lanes * sizeof(float));
+                       (size_t)t.width[job->levels] * (size_t)job->channels * sizeof(float));
         }
 }

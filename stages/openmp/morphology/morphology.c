@@ -24,7 +24,7 @@ enum {
 enum { SET_FIRST, SET_SECOND, SET_OUT, SETS };
 
 typedef struct morphology_job {
-    const crn_morphology_variant *way;
+    const crn_morphology_variant *variant;
     crn_morphology_operation operation;
     crn_type type;
     bool saves_memory;
@@ -97,7 +97,7 @@ static const crn_morphology_plan *plan_of(const morphology_job *j, int32_t index
 
 static size_t row_bytes(const morphology_job *j, int32_t columns)
 {
-    return (size_t)columns * (size_t)j->in.lanes * crn_type_bytes(j->type);
+    return (size_t)columns * (size_t)j->in.channels * crn_type_bytes(j->type);
 }
 
 static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int32_t first,
@@ -106,7 +106,7 @@ static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int
     const crn_morphology_plan *plan = plan_of(j, index);
     bool dilate = pass_dilates(j->operation, index);
     crn_morphology_pass pass = {
-        .kernels = j->way->kernels,
+        .kernels = j->variant->kernels,
         .plan = plan,
         .kind = j->type == CRN_U8 ? dilate ? CRN_GREATEST_U8 : CRN_LEAST_U8
                 : dilate          ? CRN_GREATEST_F32
@@ -117,7 +117,7 @@ static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int
         .end = end,
         .height = j->in.height,
         .width = j->in.width,
-        .lanes = j->in.lanes,
+        .channels = j->in.channels,
         .block = plan->rhombus    ? CRN_MORPHOLOGY_RHOMBUS_BLOCK
                  : plan->is_stack ? CRN_MORPHOLOGY_BLOCK
                                   : CRN_MORPHOLOGY_BLOCK / 4,
@@ -170,7 +170,7 @@ static size_t pass_bytes(const morphology_job *j, int32_t columns)
     return bytes;
 }
 
-static size_t desk_bytes(const morphology_job *j, int32_t columns)
+static size_t scratch_bytes(const morphology_job *j, int32_t columns)
 {
     return rounded(sizeof(morphology_scratch)) + pass_bytes(j, columns) +
            SETS * CRN_MORPHOLOGY_BLOCK * set_bytes(j, columns);
@@ -229,8 +229,8 @@ static void subtract(const morphology_job *j, const morphology_tile *t, int32_t 
             from = crn_morphology_row(&j->in, row + i, t->first, t->end, crn_type_bytes(j->type),
                                       b[i]);
         bool reversed = j->operation == CRN_TOPHAT;
-        j->way->kernels->subtract(j->type == CRN_F32, to[i], reversed ? from : a[i],
-                                  reversed ? a[i] : from, row_bytes(j, t->end - t->first));
+        j->variant->kernels->subtract(j->type == CRN_F32, to[i], reversed ? from : a[i],
+                                      reversed ? a[i] : from, row_bytes(j, t->end - t->first));
     }
 }
 
@@ -302,7 +302,7 @@ static int32_t choose_tiles(const morphology_job *j)
     int64_t shared = 0;
     for (int32_t i = 0; i < pass_count(j->operation); i++)
         shared += plan_of(j, i)->left + plan_of(j, i)->right;
-    int64_t least = 2 * shared + COLUMNS_LEAST / j->in.lanes + 1;
+    int64_t least = 2 * shared + COLUMNS_LEAST / j->in.channels + 1;
     while (width / (tiles + 1) >= least && pass_bytes(j, (width + tiles - 1) / tiles) > CACHE_BYTES)
         tiles++;
     return tiles;
@@ -310,13 +310,13 @@ static int32_t choose_tiles(const morphology_job *j)
 
 static int run_rows(morphology_job *j, crn_context *context)
 {
-    int32_t columns = j->way->columns;
+    int32_t columns = j->variant->columns;
     j->tiles = columns > 0 ? (j->in.width + columns - 1) / columns : choose_tiles(j);
-    j->saves_memory = j->way->saves_memory || desk_bytes(j, tile_columns(j)) > MEMORY_BYTES;
-    j->strips = j->way->strips < j->in.height ? j->way->strips : j->in.height;
+    j->saves_memory = j->variant->saves_memory || scratch_bytes(j, tile_columns(j)) > MEMORY_BYTES;
+    j->strips = j->variant->strips < j->in.height ? j->variant->strips : j->in.height;
     int32_t tasks = j->strips * j->tiles;
-    int32_t threads = j->way->threads < tasks ? j->way->threads : tasks;
-    size_t bytes = desk_bytes(j, tile_columns(j));
+    int32_t threads = j->variant->threads < tasks ? j->variant->threads : tasks;
+    size_t bytes = scratch_bytes(j, tile_columns(j));
     uint8_t *memory = crn_context_scratch(context, SLOT_THREADS, bytes * (size_t)threads);
     if (!memory)
         return -ENOMEM;
@@ -336,7 +336,7 @@ static int run_rows(morphology_job *j, crn_context *context)
     return crn_context_status(context);
 }
 
-static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_t lanes)
+static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_t channels)
 {
     ptrdiff_t size = (ptrdiff_t)crn_type_bytes(image->type);
     return (crn_morphology_rows){
@@ -345,8 +345,8 @@ static crn_morphology_rows rows_of(const crn_image *image, int32_t plane, int32_
         .step = image->step * size,
         .height = image->height,
         .width = image->width,
-        .lanes = lanes,
-        .is_dense = image->step == lanes,
+        .channels = channels,
+        .is_dense = image->step == channels,
     };
 }
 
@@ -362,23 +362,24 @@ static int make_plans(morphology_job *j, crn_context *context, const crn_element
     return r;
 }
 
-int crn_morphology_openmp_with(const crn_morphology_variant *way, crn_context *context,
+int crn_morphology_openmp_with(const crn_morphology_variant *variant, crn_context *context,
                                const crn_morphology_params *params, const crn_image *in,
                                crn_image *out)
 {
     int r = crn_morphology_check(params, in, out);
     if (r < 0)
         return r;
-    int32_t lanes = crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
-    morphology_job j = {.way = way,
+    int32_t channels =
+        crn_image_is_interleaved(in) && crn_image_is_interleaved(out) ? in->planes : 1;
+    morphology_job j = {.variant = variant,
                         .operation = params->operation,
                         .type = in->type,
-                        .in = rows_of(in, 0, lanes),
-                        .out = rows_of(out, 0, lanes)};
+                        .in = rows_of(in, 0, channels),
+                        .out = rows_of(out, 0, channels)};
     r = make_plans(&j, context, &params->element);
-    for (int32_t plane = 0; r == 0 && plane < in->planes; plane += lanes) {
-        j.in = rows_of(in, plane, lanes);
-        j.out = rows_of(out, plane, lanes);
+    for (int32_t plane = 0; r == 0 && plane < in->planes; plane += channels) {
+        j.in = rows_of(in, plane, channels);
+        j.out = rows_of(out, plane, channels);
         r = run_rows(&j, context);
     }
     return r;
@@ -404,8 +405,8 @@ int crn_morphology_openmp(crn_context *context, const crn_morphology_params *par
     threads = threads < crn_context_threads(context) ? threads : crn_context_threads(context);
     threads = threads > 1 ? threads : 1;
     strips = strips < 4 * threads ? strips : 4 * threads;
-    crn_morphology_variant way = {.kernels = crn_morphology_kernels_of(crn_target_best()),
-                                  .threads = (int32_t)threads,
-                                  .strips = threads > 1 && strips > 1 ? (int32_t)strips : 1};
-    return crn_morphology_openmp_with(&way, context, params, in, out);
+    crn_morphology_variant variant = {.kernels = crn_morphology_kernels_of(crn_target_best()),
+                                      .threads = (int32_t)threads,
+                                      .strips = threads > 1 && strips > 1 ? (int32_t)strips : 1};
+    return crn_morphology_openmp_with(&variant, context, params, in, out);
 }

@@ -6,10 +6,10 @@
  *   pass.c                  an erosion or dilation of a tile, row by row from top to bottom
  *   rows_simd.c, rhombus_simd.c             vectorised operations on rows
  *
- * A row is a sequence of elements in which the right neighbour is `lanes` elements away: one plane,
- * or all channels of an interleaved picture. Erosion and dilation differ in the plan (the element
- * is reflected) and in the kind: minimum or maximum, u8 or f32. Outside of the picture elements
- * have the kind's neutral value, which never wins.
+ * A row is a sequence of elements in which the right neighbour is `channels` elements away: one
+ * plane, or all channels of an interleaved picture. Erosion and dilation differ in the plan (the
+ * element is reflected) and in the kind: minimum or maximum, u8 or f32. Outside of the picture
+ * elements have the kind's neutral value, which never wins.
  */
 #ifndef CRN_STAGES_OPENMP_MORPHOLOGY_MORPHOLOGY_H
 #define CRN_STAGES_OPENMP_MORPHOLOGY_MORPHOLOGY_H
@@ -125,8 +125,8 @@ typedef struct crn_morphology_ring {
 typedef struct crn_morphology_rows {
     uint8_t *data;
     ptrdiff_t row_stride, step; /* bytes */
-    int32_t height, width, lanes;
-    bool is_dense; /* a row is width * lanes adjacent elements */
+    int32_t height, width, channels;
+    bool is_dense; /* a row is width * channels adjacent elements */
 } crn_morphology_rows;
 
 /* An erosion or dilation of the columns `first` to `end` - 1, from top to bottom. */
@@ -138,7 +138,7 @@ struct crn_morphology_pass {
     bool keeps_levels; /* else runs are computed from level 0 each time: slow, but little memory */
     crn_morphology_pass *before;       /* the pass that produces the input rows, or */
     const crn_morphology_rows *source; /* the picture; NULL if there is a `before` */
-    int32_t first, end, height, width, lanes;
+    int32_t first, end, height, width, channels;
     int32_t data_first, data_end; /* columns inside of the picture among those that it reads */
     int32_t block;                /* maximum number of rows at a time */
     int32_t next;                 /* the next input row */
@@ -179,7 +179,7 @@ typedef struct crn_morphology_variant {
     bool saves_memory; /* levels are not kept, as with elements that are too large */
 } crn_morphology_variant;
 
-int crn_morphology_openmp_with(const crn_morphology_variant *way, crn_context *context,
+int crn_morphology_openmp_with(const crn_morphology_variant *variant, crn_context *context,
                                const crn_morphology_params *params, const crn_image *in,
                                crn_image *out);
 

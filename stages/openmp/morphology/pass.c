@@ -12,7 +12,7 @@ static size_t size_of(const crn_morphology_pass *pass)
 /* Bytes from a pixel to its right neighbour. */
 static ptrdiff_t unit_of(const crn_morphology_pass *pass)
 {
-    return (ptrdiff_t)size_of(pass) * pass->lanes;
+    return (ptrdiff_t)size_of(pass) * pass->channels;
 }
 
 static size_t bytes_of_result(const crn_morphology_pass *pass)
@@ -323,8 +323,8 @@ static void make_raised(const crn_morphology_pass *pass, int32_t row, void *to)
         bool everywhere = crn_morphology_is_f32(pass->kind);
         pass->raised[count++] = (crn_morphology_raised){
             .row = ring_row(&pass->rings[0], row + m->dy) + (m->dx + plan->left) * unit_of(pass),
-            .first = everywhere ? 0 : first * pass->lanes,
-            .end = (everywhere ? columns : end) * pass->lanes,
+            .first = everywhere ? 0 : first * pass->channels,
+            .end = (everywhere ? columns : end) * pass->channels,
             .height = m->height,
         };
     }

@@ -64,7 +64,7 @@ typedef struct ranklet_job {
     const crn_ranklet_params *params;
     const crn_image *in;
     crn_image *out;
-    const crn_ranklet_variant *way;
+    const crn_ranklet_variant *variant;
     const crn_ranklet_target *target;
     crn_ranklet_width counts_width;
     int32_t rows, columns;  /* maximum size of a tile */
@@ -231,9 +231,9 @@ static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
         return;
     crn_ranklet_find_range(&p);
     bool narrow = p.most - p.least <= UINT8_MAX;
-    bool may_pair =
-        crn_ranklet_may_pair(j->params, narrow ? 8 : 16) && j->way->method != CRN_RANKLET_COLUMNS;
-    bool asked = j->way->method == CRN_RANKLET_PAIRS;
+    bool may_pair = crn_ranklet_may_pair(j->params, narrow ? 8 : 16) &&
+                    j->variant->method != CRN_RANKLET_COLUMNS;
+    bool asked = j->variant->method == CRN_RANKLET_PAIRS;
     double pairs = pairs_ns(j->params, narrow ? 8 : 16), columns = columns_ns(j->counts_width);
     if (may_pair && (asked || pairs < columns)) {
         run_pairs(j, d, &p, &tile, narrow, pairs);
@@ -281,7 +281,7 @@ static int reserve(ranklet_job *j, crn_context *context)
 {
     set_bytes(j);
     for (int32_t i = 0; i < SLOTS; i++) {
-        size_t bytes = j->bytes[i] * (size_t)j->way->threads;
+        size_t bytes = j->bytes[i] * (size_t)j->variant->threads;
         j->memory[i] = bytes ? crn_context_scratch(context, i, bytes) : NULL;
         if (bytes && !j->memory[i])
             return -ENOMEM;
@@ -289,7 +289,7 @@ static int reserve(ranklet_job *j, crn_context *context)
     return 0;
 }
 
-static ranklet_scratch desk_of(const ranklet_job *j, int32_t thread, crn_context *context)
+static ranklet_scratch scratch_of(const ranklet_job *j, int32_t thread, crn_context *context)
 {
     uint8_t *m[SLOTS];
     for (int32_t i = 0; i < SLOTS; i++)
@@ -308,18 +308,21 @@ static ranklet_scratch desk_of(const ranklet_job *j, int32_t thread, crn_context
         .pace = crn_pace_start(context)};
 }
 
-int crn_ranklet_openmp_with(const crn_ranklet_variant *way, crn_context *context,
+int crn_ranklet_openmp_with(const crn_ranklet_variant *variant, crn_context *context,
                             const crn_ranklet_params *params, const crn_image *in, crn_image *out)
 {
     int r = crn_ranklet_check(params, in, out);
     if (r < 0)
         return r;
-    ranklet_job j = {
-        .params = params, .in = in, .out = out, .way = way, .target = &targets[way->target]};
+    ranklet_job j = {.params = params,
+                     .in = in,
+                     .out = out,
+                     .variant = variant,
+                     .target = &targets[variant->target]};
     crn_ranklet_width needed = crn_ranklet_width_needed(params);
-    j.counts_width = way->counts_width > needed ? way->counts_width : needed;
-    j.rows = way->rows < out->height ? way->rows : out->height;
-    j.columns = way->columns < out->width ? way->columns : out->width;
+    j.counts_width = variant->counts_width > needed ? variant->counts_width : needed;
+    j.rows = variant->rows < out->height ? variant->rows : out->height;
+    j.columns = variant->columns < out->width ? variant->columns : out->width;
     j.strips = (out->height - 1) / j.rows + 1;
     j.stacks = (out->width - 1) / j.columns + 1;
     j.stride = ((ptrdiff_t)j.columns + params->width + 63) / 64 * 64;
@@ -328,15 +331,15 @@ int crn_ranklet_openmp_with(const crn_ranklet_variant *way, crn_context *context
     if (r < 0)
         return r;
     int64_t tiles = (int64_t)in->planes * j.strips * j.stacks;
-    if (way->threads == 1 || tiles == 1) {
-        ranklet_scratch d = desk_of(&j, 0, context);
+    if (variant->threads == 1 || tiles == 1) {
+        ranklet_scratch d = scratch_of(&j, 0, context);
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);
         return crn_context_status(context);
     }
-#pragma omp parallel num_threads(way->threads)
+#pragma omp parallel num_threads(variant->threads)
     {
-        ranklet_scratch d = desk_of(&j, omp_get_thread_num(), context);
+        ranklet_scratch d = scratch_of(&j, omp_get_thread_num(), context);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t k = 0; k < tiles; k++)
             run_tile(&j, &d, k);
@@ -351,7 +354,7 @@ static int32_t between(int64_t value, int64_t least, int64_t most)
 }
 
 /* Tiles as wide as the caches allow, and high enough to leave some for every thread. */
-static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params,
+static void set_tiles(crn_ranklet_variant *variant, const crn_ranklet_params *params,
                       const crn_image *in, const crn_image *out, double ns)
 {
     static const int64_t column_bytes[] = {768, 1536, 1536, 1536, 1536, 6144};
@@ -359,12 +362,12 @@ static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params
     bool pairs = ns < columns_ns(width);
     int64_t columns = pairs ? PAIRS_BYTES / (3 * params->width)
                             : COUNTS_BYTES / column_bytes[width] - params->width;
-    way->columns = between(columns, params->width > 128 ? params->width : 128, out->width);
-    int64_t stacks = (out->width - 1) / way->columns + 1, rows = out->height;
-    if (way->threads > 1) {
+    variant->columns = between(columns, params->width > 128 ? params->width : 128, out->width);
+    int64_t stacks = (out->width - 1) / variant->columns + 1, rows = out->height;
+    if (variant->threads > 1) {
         /* Pairs start more cheaply with tiles beside each other, columns with tiles below
          * each other. */
-        int64_t tiles = (int64_t)way->threads * (pairs ? 2 : TILES_PER_THREAD);
+        int64_t tiles = (int64_t)variant->threads * (pairs ? 2 : TILES_PER_THREAD);
         int64_t most = out->width / (6 * (int64_t)params->width) + 1;
         int64_t more = (tiles - 1) / in->planes + 1;
         more = more < most ? more : most;
@@ -374,12 +377,12 @@ static void set_tiles(crn_ranklet_variant *way, const crn_ranklet_params *params
         rows = (out->height - 1) / strips + 1;
         rows = rows < least ? least : rows;
     }
-    way->columns = (int32_t)((out->width - 1) / stacks + 1);
+    variant->columns = (int32_t)((out->width - 1) / stacks + 1);
     if (in->type == CRN_U16) {
-        int64_t most = SUMS_BYTES / (32 * (int64_t)way->columns);
+        int64_t most = SUMS_BYTES / (32 * (int64_t)variant->columns);
         rows = rows > most ? most : rows;
     }
-    way->rows = between(rows, 16, out->height);
+    variant->rows = between(rows, 16, out->height);
 }
 
 int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
@@ -395,10 +398,10 @@ int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, c
     double positions = (double)in->planes * out->height * out->width;
     double threads = positions * ns / NS_PER_THREAD;
     int32_t most = crn_context_threads(context);
-    crn_ranklet_variant way = {.target = crn_target_best(),
-                               .threads = threads >= most ? most
-                                          : threads < 1   ? 1
-                                                          : (int32_t)threads};
-    set_tiles(&way, params, in, out, ns);
-    return crn_ranklet_openmp_with(&way, context, params, in, out);
+    crn_ranklet_variant variant = {.target = crn_target_best(),
+                                   .threads = threads >= most ? most
+                                              : threads < 1   ? 1
+                                                              : (int32_t)threads};
+    set_tiles(&variant, params, in, out, ns);
+    return crn_ranklet_openmp_with(&variant, context, params, in, out);
 }

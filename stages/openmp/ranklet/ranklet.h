@@ -140,7 +140,7 @@ bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits);
 
 crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params);
 
-int crn_ranklet_openmp_with(const crn_ranklet_variant *way, crn_context *context,
+int crn_ranklet_openmp_with(const crn_ranklet_variant *variant, crn_context *context,
                             const crn_ranklet_params *params, const crn_image *in, crn_image *out);
 
 #endif

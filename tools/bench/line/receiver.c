@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zmq.h>
 
-#include "stages/base/malloc_tuning.h"
+#include "stages/base/process/malloc_tuning.h"
 #include "src/ingest/wire.h"
 #include "tools/bench/bench.h"
 
