@@ -30,15 +30,16 @@ static crn_point point_on(const crn_contours_job *job, crn_contours_track *t, ui
     return point;
 }
 
-static void open_run(crn_contours_part *part, uint32_t segment, crn_point head, uint32_t *entry)
+static void open_run(crn_contours_part *part, uint32_t segment, crn_point first_point,
+                     uint32_t *entry)
 {
-    crn_open_run *opening = &part->openings[part->opening_count];
-    opening->head = head;
-    opening->segment = segment;
-    opening->entered = entry != NULL;
+    crn_open_run *open = &part->open_runs[part->open_count];
+    open->first_point = first_point;
+    open->segment = segment;
+    open->enters_from_strip = entry != NULL;
     if (entry)
-        *entry = part->opening_count;
-    part->opening_count++;
+        *entry = part->open_count;
+    part->open_count++;
 }
 
 void crn_contours_add_boundary_cell(const crn_contours_job *job, crn_contours_strip *strip,

@@ -13,9 +13,9 @@
 enum {
     SLOT_POINTS,
     SLOT_LINKS,
-    SLOT_TRAVELS,
+    SLOT_PATHS,
     SLOT_RUNS,
-    SLOT_OPENINGS,
+    SLOT_OPEN_RUNS,
     SLOT_ORDER,
     SLOT_STRIPS,
     SLOT_PARTS,
@@ -145,9 +145,9 @@ static void set_constants(crn_contours_job *job, uint64_t *memory)
 typedef struct contours_memory {
     crn_point *points;
     uint32_t *links;
-    crn_point *travels;
+    crn_point *path;
     crn_contours_run *runs;
-    crn_open_run *openings;
+    crn_open_run *open_runs;
     uint32_t *order;
     crn_contours_strip *strips;
     crn_contours_part *parts;
@@ -172,9 +172,9 @@ static int reserve(const crn_contours_job *job, const contours_extent *e, int32_
     contours_memory m = {
         .points = crn_context_scratch(context, SLOT_POINTS, at_once * sizeof *m.points),
         .links = crn_context_scratch(context, SLOT_LINKS, at_once * sizeof *m.links),
-        .travels = crn_context_scratch(context, SLOT_TRAVELS, segments * sizeof *m.travels),
+        .path = crn_context_scratch(context, SLOT_PATHS, segments * sizeof *m.path),
         .runs = crn_context_scratch(context, SLOT_RUNS, segments * sizeof *m.runs),
-        .openings = crn_context_scratch(context, SLOT_OPENINGS, segments * sizeof *m.openings),
+        .open_runs = crn_context_scratch(context, SLOT_OPEN_RUNS, segments * sizeof *m.open_runs),
         .order = crn_context_scratch(context, SLOT_ORDER, segments * sizeof *m.order),
         .strips = crn_context_scratch(context, SLOT_STRIPS, strips * sizeof *m.strips),
         .parts = crn_context_scratch(context, SLOT_PARTS, strips * job->channels * sizeof *m.parts),
@@ -182,7 +182,7 @@ static int reserve(const crn_contours_job *job, const contours_extent *e, int32_
         .rows = crn_context_scratch(context, SLOT_ROWS, (size_t)threads * scratch_bytes(job)),
         .constants = crn_context_scratch(context, SLOT_CONSTANTS, constants),
     };
-    if (!m.points || !m.links || !m.travels || !m.runs || !m.openings || !m.order || !m.strips ||
+    if (!m.points || !m.links || !m.path || !m.runs || !m.open_runs || !m.order || !m.strips ||
         !m.parts || !m.entries || !m.rows || !m.constants)
         return -ENOMEM;
     *ret_memory = m;
@@ -204,9 +204,9 @@ static void set_strip(const crn_contours_job *job, const contours_extent *e,
         memset(entries, 0xff, 2 * (size_t)job->bits * sizeof *entries);
     for (uint32_t channel = 0; channel < job->channels; channel++) {
         size_t at = 2 * e->columns * (channel * (size_t)e->rows + from);
-        strip.parts[channel] = (crn_contours_part){.travels = m->travels + at,
+        strip.parts[channel] = (crn_contours_part){.path = m->path + at,
                                                    .runs = m->runs + at,
-                                                   .openings = m->openings + at,
+                                                   .open_runs = m->open_runs + at,
                                                    .order = m->order + at};
         strip.parts[channel].track.level = job->params->levels[job->plane + (int32_t)channel];
     }
@@ -267,11 +267,12 @@ static void scan_strip(const crn_contours_job *job, const contours_extent *e,
 }
 
 /* The next two steps run only if there is time left and everything that they read is complete. */
-static void place_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
+static void allocate_strip(const crn_contours_job *job, int32_t k, crn_pace *pace,
+                           crn_contours *out)
 {
     int64_t work = CRN_PACE_WORK / 8;
     for (uint32_t channel = 0; channel < job->channels && !is_cut_short(pace, work); channel++)
-        crn_contours_place(job, k, channel, out);
+        crn_contours_allocate(job, k, channel, out);
 }
 
 static void copy_strip(const crn_contours_job *job, int32_t k, crn_pace *pace, crn_contours *out)
@@ -318,7 +319,7 @@ static void run_alone(const crn_contours_job *job, const contours_extent *e,
         scan_strip(job, e, variant, &scratch, k);
     join_strips(job, &scratch.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
-        place_strip(job, k, &scratch.pace, out);
+        allocate_strip(job, k, &scratch.pace, out);
     for (int32_t k = 0; k < job->strip_count; k++)
         copy_strip(job, k, &scratch.pace, out);
 }
@@ -337,7 +338,7 @@ static void run_together(const crn_contours_job *job, const contours_extent *e,
         join_strips(job, &scratch.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
-            place_strip(job, k, &scratch.pace, out);
+            allocate_strip(job, k, &scratch.pace, out);
 #pragma omp for schedule(dynamic, 1)
         for (int32_t k = 0; k < job->strip_count; k++)
             copy_strip(job, k, &scratch.pace, out);

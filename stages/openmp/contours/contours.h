@@ -34,29 +34,29 @@
 
 /* A run: linked segments of one part, their points in order of travel. Open runs come first. */
 typedef struct crn_contours_run {
-    uint32_t start, count; /* range in the part's `travels`, of the segments' end points */
+    uint32_t start, count; /* range in the part's `path`, of the segments' end points */
     uint32_t base; /* index of the contour's first point in the result; CRN_NONE: left out */
 } crn_contours_run;
 
 /* A run that is not closed within its strip; stitching joins such runs across strips. */
 typedef struct crn_open_run {
-    crn_point head;   /* its starting point */
-    uint32_t segment; /* its first */
-    uint32_t exit;    /* the end value that its last segment links to */
-    uint32_t least;   /* minimum and maximum of its segment numbers, if any has a length */
-    uint32_t greatest;
-    uint32_t greatest_at; /* index in the run */
-    bool entered;         /* it starts at a strip border */
-    bool followed;        /* another run precedes it */
-    int32_t next_strip;   /* the successor, or CRN_NONE */
+    crn_point first_point; /* its starting point */
+    uint32_t segment;      /* its first */
+    uint32_t exit;         /* the end value that its last segment links to */
+    uint32_t min_segment;  /* minimum and maximum of its segment numbers, if any has a length */
+    uint32_t max_segment;
+    uint32_t max_index;     /* index in the run */
+    bool enters_from_strip; /* it starts at a strip border */
+    bool has_predecessor;   /* another run precedes it */
+    int32_t next_strip;     /* the successor, or CRN_NONE */
     uint32_t next;
-    int32_t lead_strip; /* the whole contour's head run; -1: this run is the whole contour */
-    uint32_t lead;      /* CRN_NONE: not determined yet */
+    int32_t head_strip; /* the whole contour's head run; -1: this run is the whole contour */
+    uint32_t head;      /* CRN_NONE: not determined yet */
     uint32_t offset;    /* segments of the whole contour before this run */
     /* Of the whole contour; set in its head run only: */
     bool closed;
-    int32_t least_strip; /* the run that contains the contour's minimum segment */
-    uint32_t least_run;
+    int32_t min_strip; /* the run that contains the contour's minimum segment */
+    uint32_t min_run;
     uint32_t total, base;
 } crn_open_run;
 
@@ -72,11 +72,11 @@ typedef struct crn_contours_track {
 
 typedef struct crn_contours_part {
     crn_contours_track track; /* its arrays are the thread's, reused for the next strip */
-    crn_point *travels;
+    crn_point *path;
     crn_contours_run *runs;
-    crn_open_run *openings;
+    crn_open_run *open_runs;
     uint32_t *order; /* runs with a length, by their minimum segment */
-    uint32_t opening_count, run_count, order_count;
+    uint32_t open_count, run_count, order_count;
     uint32_t contour_count; /* of contours whose minimum segment lies in this part */
     uint64_t point_count;
     uint64_t contour_base, point_base; /* contours and points of all preceding parts */
@@ -125,11 +125,11 @@ typedef struct crn_contours_job {
 
 /* The head run of the contour that an open run belongs to. */
 static inline crn_open_run *crn_open_run_head(const crn_contours_job *job, uint32_t channel,
-                                              crn_open_run *opening)
+                                              crn_open_run *open)
 {
-    if (opening->lead_strip < 0)
-        return opening;
-    return &job->strips[opening->lead_strip].parts[channel].openings[opening->lead];
+    if (open->head_strip < 0)
+        return open;
+    return &job->strips[open->head_strip].parts[channel].open_runs[open->head];
 }
 
 typedef void crn_contours_scan_fn(const crn_contours_job *job, crn_contours_strip *strip);
@@ -159,8 +159,8 @@ void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, cr
 void crn_contours_stitch(const crn_contours_job *job, uint32_t channel);
 
 /* Allocates each contour of a part its range in `out`, until `out` is full. */
-void crn_contours_place(const crn_contours_job *job, int32_t strip, uint32_t channel,
-                        crn_contours *out);
+void crn_contours_allocate(const crn_contours_job *job, int32_t strip, uint32_t channel,
+                           crn_contours *out);
 
 /* Copies the part's points into their ranges in `out`. */
 void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t channel,

@@ -19,20 +19,20 @@ static bool is_end(uint32_t link)
 /* Tracing consumes the links. A visited segment's link becomes CRN_NONE, or at the minimum segment
  * of a run the number of that run; both have the end bit set, so that unvisited segments
  * remain recognisable. */
-static void note_least(crn_contours_part *part, uint32_t least, uint32_t run)
+static void note_min_segment(crn_contours_part *part, uint32_t min_segment, uint32_t run)
 {
-    part->track.links[least] = CRN_LINK_END | run;
+    part->track.links[min_segment] = CRN_LINK_END | run;
 }
 
 /* Traces an open run from its first segment. `check`: skip segments without a length. */
 static inline __attribute__((always_inline)) void
-trace_open(crn_contours_part *part, crn_open_run *opening, crn_contours_run *run, bool check)
+trace_open(crn_contours_part *part, crn_open_run *open, crn_contours_run *run, bool check)
 {
     uint32_t *links = part->track.links;
-    const crn_point *points = part->track.points, *before = &opening->head;
-    crn_point *travel = part->travels + run->start;
-    uint32_t count = 0, least = CRN_NONE, greatest = 0, greatest_at = 0;
-    uint32_t link = opening->segment;
+    const crn_point *points = part->track.points, *before = &open->first_point;
+    crn_point *path = part->path + run->start;
+    uint32_t count = 0, min_segment = CRN_NONE, max_segment = 0, max_index = 0;
+    uint32_t link = open->segment;
     do {
         uint32_t s = link;
         link = links[s];
@@ -40,16 +40,16 @@ trace_open(crn_contours_part *part, crn_open_run *opening, crn_contours_run *run
         if (check && is_same(&points[s], before))
             continue;
         before = &points[s];
-        least = s < least ? s : least;
-        greatest_at = s >= greatest ? count : greatest_at;
-        greatest = s >= greatest ? s : greatest;
-        travel[count++] = points[s];
+        min_segment = s < min_segment ? s : min_segment;
+        max_index = s >= max_segment ? count : max_index;
+        max_segment = s >= max_segment ? s : max_segment;
+        path[count++] = points[s];
     } while (!is_end(link));
     run->count = count;
-    opening->exit = link;
-    opening->least = least;
-    opening->greatest = greatest;
-    opening->greatest_at = greatest_at;
+    open->exit = link;
+    open->min_segment = min_segment;
+    open->max_segment = max_segment;
+    open->max_index = max_index;
 }
 
 /* Traces the closed run whose maximum segment is s. Returns its minimum segment. */
@@ -57,31 +57,31 @@ static uint32_t trace_closed(crn_contours_part *part, uint32_t s, crn_contours_r
 {
     uint32_t *links = part->track.links;
     const crn_point *points = part->track.points;
-    crn_point *travel = part->travels + run->start;
-    uint32_t count = 0, least = s, next = s;
+    crn_point *path = part->path + run->start;
+    uint32_t count = 0, min_segment = s, next = s;
     do {
         uint32_t link = links[next];
         links[next] = CRN_NONE;
-        travel[count++] = points[next];
-        least = next < least ? next : least;
+        path[count++] = points[next];
+        min_segment = next < min_segment ? next : min_segment;
         next = link;
     } while (next != s);
     run->count = count;
-    return least;
+    return min_segment;
 }
 
 /* The maximum segment with a length in a closed run, or CRN_NONE. */
 static uint32_t find_start(const crn_contours_track *track, uint32_t s)
 {
-    uint32_t greatest = CRN_NONE, at = s;
+    uint32_t max_segment = CRN_NONE, at = s;
     do {
         uint32_t next = track->links[at];
         if (!is_same(&track->points[next], &track->points[at]) &&
-            (greatest == CRN_NONE || next > greatest))
-            greatest = next;
+            (max_segment == CRN_NONE || next > max_segment))
+            max_segment = next;
         at = next;
     } while (at != s);
-    return greatest;
+    return max_segment;
 }
 
 /* As trace_closed, but skips segments without a length; none may be left. */
@@ -89,15 +89,15 @@ static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_co
 {
     uint32_t *links = part->track.links;
     const crn_point *points = part->track.points, *before = NULL;
-    crn_point *travel = part->travels + run->start;
-    uint32_t start = find_start(&part->track, s), count = 0, least = CRN_NONE;
+    crn_point *path = part->path + run->start;
+    uint32_t start = find_start(&part->track, s), count = 0, min_segment = CRN_NONE;
     bool is_empty = start == CRN_NONE;
     start = is_empty ? s : start;
     uint32_t at = start;
     do {
         if (!is_empty && (!before || !is_same(&points[at], before))) {
-            travel[count++] = points[at];
-            least = at < least ? at : least;
+            path[count++] = points[at];
+            min_segment = at < min_segment ? at : min_segment;
         }
         before = &points[at];
         uint32_t next = links[at];
@@ -105,77 +105,78 @@ static uint32_t trace_closed_checked(crn_contours_part *part, uint32_t s, crn_co
         at = next;
     } while (at != start);
     run->count = count;
-    return least;
+    return min_segment;
 }
 
 /* Traces all open runs. Returns their number of points. */
-static uint32_t trace_openings(crn_contours_part *part, bool check, crn_pace *pace)
+static uint32_t trace_open_runs(crn_contours_part *part, bool check, crn_pace *pace)
 {
-    uint32_t travelled = 0;
-    for (uint32_t i = 0; i < part->opening_count; i++) {
+    uint32_t points = 0;
+    for (uint32_t i = 0; i < part->open_count; i++) {
         crn_contours_run *run = &part->runs[i];
-        crn_open_run *opening = &part->openings[i];
-        run->start = travelled;
+        crn_open_run *open = &part->open_runs[i];
+        run->start = points;
         if (pace->over)
-            return travelled;
+            return points;
         if (check)
-            trace_open(part, opening, run, true);
+            trace_open(part, open, run, true);
         else
-            trace_open(part, opening, run, false);
-        travelled += run->count;
+            trace_open(part, open, run, false);
+        points += run->count;
         (void)crn_pace_over(pace, SEGMENT_WORK * (int64_t)run->count);
         if (run->count)
-            note_least(part, opening->least, i);
-        opening->followed = false;
-        opening->lead = CRN_NONE;
-        if (opening->entered || opening->exit != CRN_NONE)
+            note_min_segment(part, open->min_segment, i);
+        open->has_predecessor = false;
+        open->head = CRN_NONE;
+        if (open->enters_from_strip || open->exit != CRN_NONE)
             continue; /* may continue in another strip: stitch.c */
-        opening->lead = i;
-        opening->lead_strip = -1;
-        opening->offset = 0;
-        opening->closed = false;
-        opening->total = run->count;
-        opening->base = CRN_NONE;
+        open->head = i;
+        open->head_strip = -1;
+        open->offset = 0;
+        open->closed = false;
+        open->total = run->count;
+        open->base = CRN_NONE;
         part->contour_count += run->count > 0;
         part->point_count += run->count > 0 ? (uint64_t)run->count + 1 : 0;
     }
-    return travelled;
+    return points;
 }
 
 /* All remaining segments belong to closed runs. Visited from last to first, each is met at its
  * maximum segment, where its contour starts. */
-static void trace_rest(crn_contours_part *part, uint32_t travelled, bool check, crn_pace *pace)
+static void trace_rest(crn_contours_part *part, uint32_t points, bool check, crn_pace *pace)
 {
-    uint32_t count = part->opening_count;
+    uint32_t count = part->open_count;
     for (uint32_t s = part->track.count; s-- > 0;) {
         if (is_end(part->track.links[s]))
             continue;
         crn_contours_run *run = &part->runs[count];
-        run->start = travelled;
+        run->start = points;
         run->base = CRN_NONE;
-        uint32_t least = check ? trace_closed_checked(part, s, run) : trace_closed(part, s, run);
+        uint32_t min_segment =
+            check ? trace_closed_checked(part, s, run) : trace_closed(part, s, run);
         if (!run->count)
             continue;
-        note_least(part, least, count);
-        travelled += run->count;
+        note_min_segment(part, min_segment, count);
+        points += run->count;
         count++;
         if (crn_pace_over(pace, SEGMENT_WORK * (int64_t)run->count))
             return;
     }
-    uint32_t closed = count - part->opening_count;
+    uint32_t closed = count - part->open_count;
     part->run_count = count;
     part->contour_count += closed;
-    for (uint32_t i = part->opening_count; i < count; i++)
+    for (uint32_t i = part->open_count; i < count; i++)
         part->point_count += (uint64_t)part->runs[i].count + 1;
 }
 
 void crn_contours_trace(const crn_contours_job *job, crn_contours_part *part, crn_pace *pace)
 {
     bool check = part->track.extreme >= job->near_pixel;
-    uint32_t travelled = trace_openings(part, check, pace);
+    uint32_t points = trace_open_runs(part, check, pace);
     if (pace->over)
         return;
-    trace_rest(part, travelled, check, pace);
+    trace_rest(part, points, check, pace);
     if (pace->over)
         return;
     uint32_t count = 0;
@@ -196,16 +197,16 @@ typedef struct destination {
     bool reversed;
 } destination;
 
-static crn_point *point_at(const destination *to, uint32_t place)
+static crn_point *point_at(const destination *to, uint32_t index)
 {
-    return to->first + (to->reversed ? to->segments - place : place);
+    return to->first + (to->reversed ? to->segments - index : index);
 }
 
-/* Copies points of a run to position `place` of the contour and onwards. */
-static void copy_points(const destination *to, uint32_t place, const crn_point *points,
+/* Copies points of a run to index `index` of the contour and onwards. */
+static void copy_points(const destination *to, uint32_t index, const crn_point *points,
                         uint32_t count)
 {
-    crn_point *out = point_at(to, place);
+    crn_point *out = point_at(to, index);
     if (to->reversed)
         for (uint32_t i = 0; i < count; i++)
             *out-- = points[i];
@@ -214,29 +215,29 @@ static void copy_points(const destination *to, uint32_t place, const crn_point *
 }
 
 /* Copies the points of an open run, which may be one of several of its contour. */
-static void copy_opening(const crn_contours_job *job, uint32_t channel,
-                         const crn_contours_part *part, uint32_t i, crn_contours *out)
+static void copy_open_run(const crn_contours_job *job, uint32_t channel,
+                          const crn_contours_part *part, uint32_t i, crn_contours *out)
 {
-    crn_open_run *opening = &part->openings[i];
+    crn_open_run *open = &part->open_runs[i];
     const crn_contours_run *run = &part->runs[i];
-    const crn_open_run *lead = crn_open_run_head(job, channel, opening);
-    if (lead->base == CRN_NONE)
+    const crn_open_run *head = crn_open_run_head(job, channel, open);
+    if (head->base == CRN_NONE)
         return;
-    destination to = {out->points + lead->base, lead->total,
+    destination to = {out->points + head->base, head->total,
                       job->params->orientation == CRN_ORIENT_HIGH};
-    const crn_point *points = part->travels + run->start;
-    if (!lead->closed) {
-        if (opening == lead)
-            *point_at(&to, 0) = opening->head;
-        copy_points(&to, opening->offset + 1, points, run->count);
+    const crn_point *points = part->path + run->start;
+    if (!head->closed) {
+        if (open == head)
+            *point_at(&to, 0) = open->first_point;
+        copy_points(&to, open->offset + 1, points, run->count);
         return;
     }
     /* A closed contour starts within its head run; the points before the start go to the
      * contour's end. */
-    uint32_t before = opening == lead ? opening->greatest_at : 0;
-    if (opening == lead)
+    uint32_t before = open == head ? open->max_index : 0;
+    if (open == head)
         *point_at(&to, to.segments) = points[before];
-    copy_points(&to, opening->offset, points + before, run->count - before);
+    copy_points(&to, open->offset, points + before, run->count - before);
     copy_points(&to, to.segments - before, points, before);
 }
 
@@ -244,15 +245,15 @@ void crn_contours_copy(const crn_contours_job *job, int32_t strip, uint32_t chan
                        crn_contours *out)
 {
     const crn_contours_part *part = &job->strips[strip].parts[channel];
-    for (uint32_t i = 0; i < part->opening_count; i++)
-        copy_opening(job, channel, part, i, out);
-    for (uint32_t i = part->opening_count; i < part->run_count; i++) {
+    for (uint32_t i = 0; i < part->open_count; i++)
+        copy_open_run(job, channel, part, i, out);
+    for (uint32_t i = part->open_count; i < part->run_count; i++) {
         const crn_contours_run *run = &part->runs[i];
         if (run->base == CRN_NONE)
             continue;
         destination to = {out->points + run->base, run->count,
                           job->params->orientation == CRN_ORIENT_HIGH};
-        const crn_point *points = part->travels + run->start;
+        const crn_point *points = part->path + run->start;
         copy_points(&to, 0, points, run->count);
         *point_at(&to, run->count) = points[0];
     }
