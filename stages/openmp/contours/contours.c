@@ -421,7 +421,7 @@ int crn_contours_openmp_with(const crn_contours_variant *variant, crn_context *c
     return 0;
 }
 
-crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most)
+crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_max)
 {
     static crn_contours_scan_fn *const scans[CRN_TARGETS] = {
         crn_contours_scan_baseline, crn_contours_scan_avx2, crn_contours_scan_avx512};
@@ -429,8 +429,8 @@ crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threa
     if (is_interleaved(in))
         elements *= in->planes;
     int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_PER_STRIP;
-    if (threads > threads_most)
-        threads = threads_most;
+    if (threads > threads_max)
+        threads = threads_max;
     if (threads < 1)
         threads = 1;
     /* Bounds the time per strip to milliseconds for wide pictures, too. */

@@ -173,8 +173,8 @@ typedef struct crn_contours_variant {
     int32_t threads; /* >= 1 */
 } crn_contours_variant;
 
-/* The variant for a picture of that size on this processor, with at most threads_most threads. */
-CRN_API crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_most);
+/* The variant for a picture of that size on this processor, with at most threads_max threads. */
+CRN_API crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threads_max);
 
 CRN_API int crn_contours_openmp_with(const crn_contours_variant *variant, crn_context *context,
                                      const crn_contours_params *params, const crn_image *in,

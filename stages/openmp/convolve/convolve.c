@@ -27,11 +27,11 @@ enum {
 #define RING_FLOATS (1 << 17)
 
 /* In narrower tiles most of the work is at the borders. */
-#define TILE_ELEMENTS_LEAST 256
+#define TILE_ELEMENTS_MIN 256
 
 /* Rows at intervals of whole pages map to few sets of the first-level cache; more rows than this
  * are copied into the ring rather than read in place. */
-#define DIRECT_ROWS_MOST 12
+#define DIRECT_ROWS_MAX 12
 
 /* --- input and output of a filter --- */
 
@@ -130,7 +130,7 @@ static void find_direct(const crn_convolve_job *job, int32_t *ret_begin, int32_t
 {
     *ret_begin = *ret_end = job->width;
     ptrdiff_t page = 4096 / sizeof(float), rest = job->in->row_stride % page;
-    bool crowded = rest > -32 && rest < 32 && job->taps.height + 3 > DIRECT_ROWS_MOST;
+    bool crowded = rest > -32 && rest < 32 && job->taps.height + 3 > DIRECT_ROWS_MAX;
     if (job->type != CRN_F32 || job->in->step != job->channels || (crowded && !job->separable))
         return;
     int32_t before = job->params->width / 2, after = job->params->width - 1 - before;
@@ -146,7 +146,7 @@ static crn_convolve_tile tile_at(const crn_convolve_job *job, int32_t x)
     find_direct(job, &begin, &end);
     int32_t limit = x < begin ? begin : x < end ? end : job->width;
     int32_t width = limit - x < job->tile_width ? limit - x : job->tile_width;
-    bool direct = x >= begin && x < end && width * job->channels >= CRN_CONVOLVE_SLACK;
+    bool direct = x >= begin && x < end && width * job->channels >= CRN_CONVOLVE_PADDING;
     return (crn_convolve_tile){x, width, direct};
 }
 
@@ -212,9 +212,9 @@ static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *variant
 {
     job->ring = job->taps.height + CRN_CONVOLVE_DOWN - 1;
     int64_t halo = (int64_t)(job->params->width - 1) * job->channels;
-    int64_t most = RING_FLOATS / job->ring - halo;
-    int64_t least = halo > TILE_ELEMENTS_LEAST ? halo : TILE_ELEMENTS_LEAST;
-    int64_t width = (most > least ? most : least) / job->channels;
+    int64_t max = RING_FLOATS / job->ring - halo;
+    int64_t min = halo > TILE_ELEMENTS_MIN ? halo : TILE_ELEMENTS_MIN;
+    int64_t width = (max > min ? max : min) / job->channels;
     if (variant->tile_width)
         width = variant->tile_width;
     width = width < 1 ? 1 : width;
@@ -222,7 +222,7 @@ static void set_tiles(crn_convolve_job *job, const crn_convolve_variant *variant
     job->tile_width = (int32_t)((job->width + tiles - 1) / tiles);
     if (variant->tile_width)
         job->tile_width = variant->tile_width < job->width ? variant->tile_width : job->width;
-    size_t pitch = (size_t)(job->tile_width * job->channels + halo + CRN_CONVOLVE_SLACK);
+    size_t pitch = (size_t)(job->tile_width * job->channels + halo + CRN_CONVOLVE_PADDING);
     pitch = (pitch + 15) / 16 * 16;
     /* Rows at intervals of whole pages would compete for the same cache sets. */
     job->pitch = pitch % 1024 < 48 ? pitch + 48 : pitch;
@@ -336,10 +336,10 @@ int crn_convolve_openmp(crn_context *context, const crn_convolve_params *params,
     if (threads < limit)
         variant.threads = threads < 1 ? 1 : (int32_t)threads;
     /* A strip reads `height` of the kernel more rows than it writes. */
-    int32_t most = in->height / (2 * params->height + 16);
+    int32_t max = in->height / (2 * params->height + 16);
     if (variant.threads > 1)
         variant.strips =
-            STRIPS_PER_THREAD * variant.threads < most ? STRIPS_PER_THREAD * variant.threads : most;
+            STRIPS_PER_THREAD * variant.threads < max ? STRIPS_PER_THREAD * variant.threads : max;
     if (variant.strips < variant.threads)
         variant.strips = variant.threads;
     return crn_convolve_openmp_with(&variant, context, params, in, out);

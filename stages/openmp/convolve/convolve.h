@@ -16,7 +16,7 @@
 #define CRN_CONVOLVE_DOWN 4 /* output rows computed at once; or one */
 
 /* Elements that a filter may read past the last one that it needs of a row. */
-#define CRN_CONVOLVE_SLACK 16
+#define CRN_CONVOLVE_PADDING 16
 
 /* A kernel for filters: horizontally adjacent taps are `step` elements apart. */
 typedef struct crn_convolve_taps {
@@ -27,8 +27,9 @@ typedef struct crn_convolve_taps {
 
 /*
  * Computes `down` (1 or CRN_CONVOLVE_DOWN) rows of `count` results each: out[r][x] is the sum over
- * j, i of weight (j, i) x rows[r + j][x + i * step], in that order. If count < CRN_CONVOLVE_SLACK,
- * rows are read up to that many elements past the last one needed, else not past it.
+ * j, i of weight (j, i) x rows[r + j][x + i * step], in that order. If count <
+ * CRN_CONVOLVE_PADDING, rows are read up to that many elements past the last one needed, else not
+ * past it.
  */
 typedef void crn_convolve_filter_fn(const crn_convolve_taps *taps, const float *const *rows,
                                     size_t count, int32_t down, void *const *out);

@@ -393,11 +393,11 @@ static void run_tiles(const diamond_square_job *j, int32_t threads)
         make_tile(j, i, j->memory + (size_t)omp_get_thread_num() * j->tile_bytes);
 }
 
-/* Divides `whole` into parts of equal size, at most `most`; the last may be smaller. Returns
+/* Divides `whole` into parts of equal size, at most `max`; the last may be smaller. Returns
  * their number. */
-static int32_t parts(int32_t whole, int32_t most, int32_t *ret_each)
+static int32_t parts(int32_t whole, int32_t max, int32_t *ret_each)
 {
-    int32_t count = (whole - 1) / most + 1;
+    int32_t count = (whole - 1) / max + 1;
     *ret_each = (whole - 1) / count + 1;
     return (whole - 1) / *ret_each + 1;
 }

@@ -15,8 +15,8 @@ enum {
     SLOT_THREADS = 6,         /* scratch of all threads */
     CACHE_BYTES = 3 << 20,    /* per tile: a little more than the second-level cache */
     MEMORY_BYTES = 256 << 20, /* per thread: beyond that, levels are not kept */
-    COLUMNS_LEAST = 256,      /* minimum width of a tile, in elements */
-    ROWS_LEAST = 64,          /* minimum height of a strip, unless the variant says otherwise */
+    COLUMNS_MIN = 256,        /* minimum width of a tile, in elements */
+    ROWS_MIN = 64,            /* minimum height of a strip, unless the variant says otherwise */
     ELEMENTS_PER_THREAD = 1 << 19,
 };
 
@@ -108,9 +108,9 @@ static crn_morphology_pass make_pass(const morphology_job *j, int32_t index, int
     crn_morphology_pass pass = {
         .kernels = j->variant->kernels,
         .plan = plan,
-        .kind = j->type == CRN_U8 ? dilate ? CRN_GREATEST_U8 : CRN_LEAST_U8
-                : dilate          ? CRN_GREATEST_F32
-                                  : CRN_LEAST_F32,
+        .kind = j->type == CRN_U8 ? dilate ? CRN_MORPHOLOGY_MAX_U8 : CRN_MORPHOLOGY_MIN_U8
+                : dilate          ? CRN_MORPHOLOGY_MAX_F32
+                                  : CRN_MORPHOLOGY_MIN_F32,
         .keeps_levels = !j->saves_memory,
         .source = &j->in,
         .first = first,
@@ -152,7 +152,7 @@ static size_t rounded(size_t bytes)
 
 static size_t set_bytes(const morphology_job *j, int32_t columns)
 {
-    return rounded(row_bytes(j, columns)) + 2 * CRN_MORPHOLOGY_SLOP;
+    return rounded(row_bytes(j, columns)) + 2 * CRN_MORPHOLOGY_PADDING;
 }
 
 /* Bytes for the passes of any tile of that many columns. */
@@ -161,8 +161,8 @@ static size_t pass_bytes(const morphology_job *j, int32_t columns)
     crn_morphology_pass passes[2];
     make_passes(j, 0, columns, passes);
     if (is_chain(j->operation)) {
-        int32_t most = columns + passes[1].plan->left + passes[1].plan->right;
-        passes[0].end = most < j->in.width ? most : j->in.width;
+        int32_t max = columns + passes[1].plan->left + passes[1].plan->right;
+        passes[0].end = max < j->in.width ? max : j->in.width;
     }
     size_t bytes = 0;
     for (int32_t i = 0; i < pass_count(j->operation); i++)
@@ -188,7 +188,7 @@ static morphology_scratch *set_scratch(const morphology_job *j, uint8_t *memory)
     uint8_t *at = memory + rounded(sizeof *d);
     for (int32_t set = 0; set < SETS; set++)
         for (int32_t i = 0; i < CRN_MORPHOLOGY_BLOCK; i++) {
-            d->sets[set][i] = at + CRN_MORPHOLOGY_SLOP;
+            d->sets[set][i] = at + CRN_MORPHOLOGY_PADDING;
             at += set_bytes(j, columns);
         }
     d->memory[0] = at;
@@ -302,8 +302,8 @@ static int32_t choose_tiles(const morphology_job *j)
     int64_t shared = 0;
     for (int32_t i = 0; i < pass_count(j->operation); i++)
         shared += plan_of(j, i)->left + plan_of(j, i)->right;
-    int64_t least = 2 * shared + COLUMNS_LEAST / j->in.channels + 1;
-    while (width / (tiles + 1) >= least && pass_bytes(j, (width + tiles - 1) / tiles) > CACHE_BYTES)
+    int64_t min = 2 * shared + COLUMNS_MIN / j->in.channels + 1;
+    while (width / (tiles + 1) >= min && pass_bytes(j, (width + tiles - 1) / tiles) > CACHE_BYTES)
         tiles++;
     return tiles;
 }
@@ -401,7 +401,7 @@ int crn_morphology_openmp(crn_context *context, const crn_morphology_params *par
     int64_t elements = (int64_t)in->height * in->width;
     if (crn_image_is_interleaved(in) && crn_image_is_interleaved(out))
         elements *= in->planes;
-    int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_LEAST;
+    int64_t threads = elements / ELEMENTS_PER_THREAD, strips = in->height / ROWS_MIN;
     threads = threads < crn_context_threads(context) ? threads : crn_context_threads(context);
     threads = threads > 1 ? threads : 1;
     strips = strips < 4 * threads ? strips : 4 * threads;

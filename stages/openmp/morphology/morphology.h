@@ -18,15 +18,15 @@
 #include "stages/ops.h"
 
 typedef enum crn_morphology_kind {
-    CRN_LEAST_U8,
-    CRN_GREATEST_U8,
-    CRN_LEAST_F32,
-    CRN_GREATEST_F32,
+    CRN_MORPHOLOGY_MIN_U8,
+    CRN_MORPHOLOGY_MAX_U8,
+    CRN_MORPHOLOGY_MIN_F32,
+    CRN_MORPHOLOGY_MAX_F32,
 } crn_morphology_kind;
 
 static inline bool crn_morphology_is_f32(crn_morphology_kind kind)
 {
-    return kind == CRN_LEAST_F32 || kind == CRN_GREATEST_F32;
+    return kind == CRN_MORPHOLOGY_MIN_F32 || kind == CRN_MORPHOLOGY_MAX_F32;
 }
 
 /* A row under one member of a non-flat element. */
@@ -37,11 +37,11 @@ typedef struct crn_morphology_raised {
 } crn_morphology_raised;
 
 /* Row operations. Rows, except those of the caller's pictures, may be read up to
- * CRN_MORPHOLOGY_SLOP bytes past either end; exactly `bytes` bytes are written. */
-#define CRN_MORPHOLOGY_SLOP 64
+ * CRN_MORPHOLOGY_PADDING bytes past either end; exactly `bytes` bytes are written. */
+#define CRN_MORPHOLOGY_PADDING 64
 
 /* The same for the rhombus kernels, which read whole cache lines. */
-#define CRN_MORPHOLOGY_RHOMBUS_SLOP 192
+#define CRN_MORPHOLOGY_RHOMBUS_PADDING 192
 
 /* Output rows that a rhombus kernel computes at a time. */
 #define CRN_MORPHOLOGY_RHOMBUS_BLOCK 8

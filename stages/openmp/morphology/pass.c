@@ -23,12 +23,12 @@ static size_t bytes_of_result(const crn_morphology_pass *pass)
 static void set_neutral(crn_morphology_kind kind, void *to, size_t bytes)
 {
     if (!crn_morphology_is_f32(kind)) {
-        memset(to, kind == CRN_LEAST_U8 ? UINT8_MAX : 0, bytes);
+        memset(to, kind == CRN_MORPHOLOGY_MIN_U8 ? UINT8_MAX : 0, bytes);
         return;
     }
     float *f = to;
     for (size_t i = 0; i < bytes / sizeof *f; i++)
-        f[i] = kind == CRN_LEAST_F32 ? __builtin_inff() : -__builtin_inff();
+        f[i] = kind == CRN_MORPHOLOGY_MIN_F32 ? __builtin_inff() : -__builtin_inff();
 }
 
 /* --- memory --------------------------------------------------------------------------------- */
@@ -46,15 +46,15 @@ static void *take(pass_ground *g, size_t bytes)
     return g->memory ? g->memory + at : NULL;
 }
 
-static uint8_t *take_row(pass_ground *g, size_t bytes, size_t slop)
+static uint8_t *take_row(pass_ground *g, size_t bytes, size_t padding)
 {
-    uint8_t *row = take(g, bytes + 2 * slop);
-    return row ? row + slop : NULL;
+    uint8_t *row = take(g, bytes + 2 * padding);
+    return row ? row + padding : NULL;
 }
 
-static size_t slop_of(const crn_morphology_pass *pass)
+static size_t padding_of(const crn_morphology_pass *pass)
 {
-    return pass->plan->rhombus ? CRN_MORPHOLOGY_RHOMBUS_SLOP : CRN_MORPHOLOGY_SLOP;
+    return pass->plan->rhombus ? CRN_MORPHOLOGY_RHOMBUS_PADDING : CRN_MORPHOLOGY_PADDING;
 }
 
 static bool keeps(const crn_morphology_pass *pass, const crn_morphology_level *level)
@@ -73,12 +73,12 @@ static crn_morphology_ring take_ring(const crn_morphology_pass *pass,
     if (keeps(pass, level))
         ring.rows = plan->above + plan->below + pass->block;
     /* An odd number of cache lines, so that rows are spread over the cache's sets. */
-    ring.stride = ((ring.bytes + 2 * slop_of(pass) + 64 + 63) / 64 | 1) * 64;
+    ring.stride = ((ring.bytes + 2 * padding_of(pass) + 64 + 63) / 64 | 1) * 64;
     uint8_t *memory = take(g, ring.stride * (size_t)ring.rows);
     /* Aligns rows so that the run that reads this level begins at a cache line. */
     size_t ahead = (size_t)(unit_of(pass) * (plan->left + (level->used ? level->dx : 0)));
     if (memory)
-        ring.memory = memory + slop_of(pass) + (64 - ahead % 64) % 64;
+        ring.memory = memory + padding_of(pass) + (64 - ahead % 64) % 64;
     return ring;
 }
 
@@ -96,12 +96,12 @@ static size_t lay_out(crn_morphology_pass *pass, uint8_t *memory)
     size_t columns = (size_t)(pass->end - pass->first + plan->left + plan->right);
     size_t whole = columns * (size_t)unit_of(pass);
     pass->rings = rings;
-    pass->neutral = take_row(&g, whole + 64, slop_of(pass));
+    pass->neutral = take_row(&g, whole + 64, padding_of(pass));
     if (memory)
         pass->neutral += (64 - (size_t)(plan->left * unit_of(pass)) % 64) % 64;
-    pass->gathered = take_row(&g, whole, slop_of(pass));
-    pass->run = take_row(&g, pass->keeps_levels ? 0 : whole, slop_of(pass));
-    pass->best = take_row(&g, pass->keeps_levels && !plan->rhombus ? 0 : whole, slop_of(pass));
+    pass->gathered = take_row(&g, whole, padding_of(pass));
+    pass->run = take_row(&g, pass->keeps_levels ? 0 : whole, padding_of(pass));
+    pass->best = take_row(&g, pass->keeps_levels && !plan->rhombus ? 0 : whole, padding_of(pass));
     size_t rows = plan->run_count + (size_t)pass->block + 4;
     pass->rows = take(&g, rows * sizeof *pass->rows);
     pass->raised = take(&g, plan->member_count * sizeof *pass->raised);

@@ -123,13 +123,13 @@ static void add_members(crn_morphology_plan *plan, const plan_extent *e, int32_t
 /* Adds a level computed from the last one, at most 3 times as long. */
 static void add_level(crn_morphology_plan *plan, int32_t length)
 {
-    int32_t from = plan->level_count - 1, least = plan->levels[from].length;
+    int32_t from = plan->level_count - 1, shorter = plan->levels[from].length;
     crn_morphology_level level = {.length = length, .from = from, .parts = 2};
-    level.offsets[1] = length - least;
-    if (length > 2 * least) {
+    level.offsets[1] = length - shorter;
+    if (length > 2 * shorter) {
         level.parts = 3;
-        level.offsets[1] = least;
-        level.offsets[2] = length - least;
+        level.offsets[1] = shorter;
+        level.offsets[2] = length - shorter;
     }
     plan->levels[plan->level_count++] = level;
 }

@@ -10,13 +10,13 @@
 
 _Static_assert(CRN_MORPHOLOGY_RHOMBUS_BLOCK % ROWS_AT_ONCE == 0, "blocks are made of whole groups");
 
-#define RADIUS_MOST 2
+#define RADIUS_MAX 2
 
 /* Unless told, clang does not unroll these loops and keeps the results in memory. */
 #if defined(__clang__)
-#define WHOLLY _Pragma("clang loop unroll(full)")
+#define UNROLL_FULLY _Pragma("clang loop unroll(full)")
 #else
-#define WHOLLY CRN_MORPHOLOGY_UNROLL
+#define UNROLL_FULLY CRN_MORPHOLOGY_UNROLL
 #endif
 
 /* The vector `bytes` away from `row`, which begins at a cache line. A load that crosses a cache
@@ -60,7 +60,7 @@ CRN_INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
     }
 }
 
-CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
+CRN_INLINE vector load_neighbour(const uint8_t *row, int32_t bytes)
 {
     int32_t rest = (bytes + 4 * CRN_MORPHOLOGY_VECTOR_BYTES) % CRN_MORPHOLOGY_VECTOR_BYTES;
     vector low = crn_load_vector(row + bytes - rest);
@@ -75,7 +75,7 @@ CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 
 #define SHIFTS false
 
-CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
+CRN_INLINE vector load_neighbour(const uint8_t *row, int32_t bytes)
 {
     return crn_load_vector(row + bytes);
 }
@@ -84,15 +84,15 @@ CRN_INLINE vector load_beside(const uint8_t *row, int32_t bytes)
 
 /* Extremes of 1, 3 and 5 pixels centred on each; is_known: `unit` is a compile-time constant. */
 CRN_INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_known,
-                             const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MOST + 1])
+                             const uint8_t *row, ptrdiff_t unit, vector lengths[RADIUS_MAX + 1])
 {
     lengths[0] = crn_load_vector(row);
-    WHOLLY
+    UNROLL_FULLY
     for (int32_t i = 1; i <= radius; i++) {
         vector left =
-            is_known ? load_beside(row, (int32_t)(-i * unit)) : crn_load_vector(row - i * unit);
+            is_known ? load_neighbour(row, (int32_t)(-i * unit)) : crn_load_vector(row - i * unit);
         vector right =
-            is_known ? load_beside(row, (int32_t)(i * unit)) : crn_load_vector(row + i * unit);
+            is_known ? load_neighbour(row, (int32_t)(i * unit)) : crn_load_vector(row + i * unit);
         lengths[i] = extreme(kind, extreme(kind, lengths[i - 1], left), right);
     }
 }
@@ -100,7 +100,7 @@ CRN_INLINE void make_lengths(crn_morphology_kind kind, int32_t radius, bool is_k
 /* Merges row i into a result, one of i - 2 radius to i, in whose window it is `k` rows below
  * the top. */
 CRN_INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, int32_t k,
-                          const vector lengths[RADIUS_MOST + 1], vector v[ROWS_AT_ONCE])
+                          const vector lengths[RADIUS_MAX + 1], vector v[ROWS_AT_ONCE])
 {
     int32_t to = i - k;
     if (k > 2 * radius || to < 0 || to >= ROWS_AT_ONCE)
@@ -113,7 +113,7 @@ CRN_INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, i
 CRN_INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
                             const uint8_t *row, ptrdiff_t unit, int32_t i, vector v[ROWS_AT_ONCE])
 {
-    vector lengths[RADIUS_MOST + 1];
+    vector lengths[RADIUS_MAX + 1];
     make_lengths(kind, radius, is_known, row, unit, lengths);
     merge_one(kind, radius, i, 0, lengths, v);
     merge_one(kind, radius, i, 1, lengths, v);
@@ -126,8 +126,8 @@ CRN_INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_kno
                            const uint8_t *const *rows, ptrdiff_t unit, size_t x,
                            vector v[ROWS_AT_ONCE])
 {
-    WHOLLY
-    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MOST; i++)
+    UNROLL_FULLY
+    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MAX; i++)
         if (i < ROWS_AT_ONCE + 2 * radius)
             rhombus_row(kind, radius, is_known, rows[i] + x, unit, i, v);
 }
@@ -140,11 +140,11 @@ CRN_INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is
         vector v[ROWS_AT_ONCE];
         rhombus_at(kind, radius, is_known, rows, unit, x, v);
         if (bytes - x >= CRN_MORPHOLOGY_VECTOR_BYTES) {
-            WHOLLY
+            UNROLL_FULLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
                 crn_store_vector((uint8_t *)to[i] + x, v[i]);
         } else {
-            WHOLLY
+            UNROLL_FULLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
                 store_part((uint8_t *)to[i] + x, v[i], bytes - x);
         }

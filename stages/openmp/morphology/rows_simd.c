@@ -27,10 +27,10 @@ CRN_INLINE void load_kind(crn_morphology_kind kind, uint8_t *to, const uint8_t *
 
 static void load_row(crn_morphology_kind kind, void *to, const void *from, size_t bytes)
 {
-    if (kind == CRN_LEAST_F32)
-        load_kind(CRN_LEAST_F32, to, from, bytes);
-    else if (kind == CRN_GREATEST_F32)
-        load_kind(CRN_GREATEST_F32, to, from, bytes);
+    if (kind == CRN_MORPHOLOGY_MIN_F32)
+        load_kind(CRN_MORPHOLOGY_MIN_F32, to, from, bytes);
+    else if (kind == CRN_MORPHOLOGY_MAX_F32)
+        load_kind(CRN_MORPHOLOGY_MAX_F32, to, from, bytes);
     else
         memcpy(to, from, bytes);
 }
@@ -206,24 +206,24 @@ CRN_INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t co
 CRN_INLINE int32_t stack_some(crn_morphology_kind kind, void *const *to, const void *const *rows,
                               int32_t window, int32_t count, size_t bytes)
 {
-    int32_t most = window < count ? window : count;
+    int32_t results = window < count ? window : count;
     if (window == 3 && count >= 4) {
         stack_count(kind, STACK_WIDE / 2, 4, to, rows, 3, bytes);
         return 4;
     }
-    if (most >= CRN_MORPHOLOGY_STACK_MAX) {
+    if (results >= CRN_MORPHOLOGY_STACK_MAX) {
         stack_count(kind, 1, CRN_MORPHOLOGY_STACK_MAX, to, rows, window, bytes);
         return CRN_MORPHOLOGY_STACK_MAX;
     }
-    if (most >= 8) {
+    if (results >= 8) {
         stack_count(kind, CRN_MORPHOLOGY_STACK_MAX / 8, 8, to, rows, window, bytes);
         return 8;
     }
-    if (most >= 4) {
+    if (results >= 4) {
         stack_count(kind, CRN_MORPHOLOGY_STACK_MAX / 4, 4, to, rows, window, bytes);
         return 4;
     }
-    if (most >= 2) {
+    if (results >= 2) {
         stack_count(kind, STACK_WIDE, 2, to, rows, window, bytes);
         return 2;
     }
@@ -276,10 +276,10 @@ CRN_INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
 }
 
 /* u8 near the picture's left and right sides. */
-static void raise_beside(bool greatest, uint8_t *to, const crn_morphology_raised *members,
-                         size_t count, ptrdiff_t from, ptrdiff_t until)
+static void raise_at_sides(bool is_max, uint8_t *to, const crn_morphology_raised *members,
+                           size_t count, ptrdiff_t from, ptrdiff_t until)
 {
-    memset(to + from, greatest ? 0 : UINT8_MAX, (size_t)(until - from));
+    memset(to + from, is_max ? 0 : UINT8_MAX, (size_t)(until - from));
     for (size_t i = 0; i < count; i++) {
         const crn_morphology_raised *m = &members[i];
         ptrdiff_t first = m->first > from ? m->first : from;
@@ -288,7 +288,7 @@ static void raise_beside(bool greatest, uint8_t *to, const crn_morphology_raised
         for (ptrdiff_t x = first; x < end; x++) {
             int32_t value = m->row[x] + height;
             value = value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
-            if (greatest ? value > to[x] : value < to[x])
+            if (is_max ? value > to[x] : value < to[x])
                 to[x] = (uint8_t)value;
         }
     }
@@ -303,10 +303,10 @@ CRN_INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to,
             x = (size_t)members[i].first > x ? (size_t)members[i].first : x;
             end = (size_t)members[i].end < end ? (size_t)members[i].end : end;
         }
-        bool greatest = kind == CRN_GREATEST_U8;
+        bool is_max = kind == CRN_MORPHOLOGY_MAX_U8;
         x = x < end ? x : end;
-        raise_beside(greatest, to, members, count, 0, (ptrdiff_t)x);
-        raise_beside(greatest, to, members, count, (ptrdiff_t)end, (ptrdiff_t)bytes);
+        raise_at_sides(is_max, to, members, count, 0, (ptrdiff_t)x);
+        raise_at_sides(is_max, to, members, count, (ptrdiff_t)end, (ptrdiff_t)bytes);
     }
     vector v[RAISE_AT_ONCE];
     for (; x + RAISE_AT_ONCE * CRN_MORPHOLOGY_VECTOR_BYTES <= end;

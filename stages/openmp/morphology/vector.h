@@ -83,13 +83,13 @@ typedef __m128i vector;
 CRN_INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
 {
     switch (kind) {
-    case CRN_LEAST_U8:
+    case CRN_MORPHOLOGY_MIN_U8:
         return crn_min_u8(a, b);
-    case CRN_GREATEST_U8:
+    case CRN_MORPHOLOGY_MAX_U8:
         return crn_max_u8(a, b);
-    case CRN_LEAST_F32:
+    case CRN_MORPHOLOGY_MIN_F32:
         return crn_min_f32(a, b);
-    case CRN_GREATEST_F32:
+    case CRN_MORPHOLOGY_MAX_F32:
         break;
     }
     return crn_max_f32(a, b);
@@ -98,13 +98,13 @@ CRN_INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
 CRN_INLINE vector neutral(crn_morphology_kind kind)
 {
     switch (kind) {
-    case CRN_LEAST_U8:
+    case CRN_MORPHOLOGY_MIN_U8:
         return crn_set1_u8(UINT8_MAX);
-    case CRN_GREATEST_U8:
+    case CRN_MORPHOLOGY_MAX_U8:
         return crn_set1_u8(0);
-    case CRN_LEAST_F32:
+    case CRN_MORPHOLOGY_MIN_F32:
         return crn_set1_f32(INFINITY);
-    case CRN_GREATEST_F32:
+    case CRN_MORPHOLOGY_MAX_F32:
         break;
     }
     return crn_set1_f32(-INFINITY);
@@ -144,17 +144,17 @@ CRN_INLINE vector load_part(const void *from, size_t bytes)
 /* Expands `call`, an inline function of a constant kind, for each kind. */
 #define CRN_MORPHOLOGY_FOR_EACH_KIND(kind, call, ...)                                              \
     switch (kind) {                                                                                \
-    case CRN_LEAST_U8:                                                                             \
-        call(CRN_LEAST_U8, __VA_ARGS__);                                                           \
+    case CRN_MORPHOLOGY_MIN_U8:                                                                    \
+        call(CRN_MORPHOLOGY_MIN_U8, __VA_ARGS__);                                                  \
         return;                                                                                    \
-    case CRN_GREATEST_U8:                                                                          \
-        call(CRN_GREATEST_U8, __VA_ARGS__);                                                        \
+    case CRN_MORPHOLOGY_MAX_U8:                                                                    \
+        call(CRN_MORPHOLOGY_MAX_U8, __VA_ARGS__);                                                  \
         return;                                                                                    \
-    case CRN_LEAST_F32:                                                                            \
-        call(CRN_LEAST_F32, __VA_ARGS__);                                                          \
+    case CRN_MORPHOLOGY_MIN_F32:                                                                   \
+        call(CRN_MORPHOLOGY_MIN_F32, __VA_ARGS__);                                                 \
         return;                                                                                    \
-    case CRN_GREATEST_F32:                                                                         \
-        call(CRN_GREATEST_F32, __VA_ARGS__);                                                       \
+    case CRN_MORPHOLOGY_MAX_F32:                                                                   \
+        call(CRN_MORPHOLOGY_MAX_F32, __VA_ARGS__);                                                 \
         return;                                                                                    \
     }
 

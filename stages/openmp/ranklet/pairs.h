@@ -110,21 +110,21 @@ crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q, ptrdiff_t st
 /* For smaller halves, all pairs are fewer than those that change. */
 #define CRN_PAIRS_HALF_NEXT 4
 
-/* Computes pairs(d) of row y for all displacements, from scratch (`anew`) or from the previous row.
- * `pairs` is the row of displacement `first`. */
+/* Computes pairs(d) of row y for all displacements, from scratch (`restart`) or from the previous
+ * row. `pairs` is the row of displacement `first`. */
 static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs, int32_t first,
-                                  int32_t last, int32_t down, int32_t y, bool anew)
+                                  int32_t last, int32_t down, int32_t y, bool restart)
 {
     const ptrdiff_t stride = tile->stride;
     const int32_t half = tile->height / 2, pixels = tile->columns + tile->width - 1;
-    anew = anew || half < CRN_PAIRS_HALF_NEXT;
-    const crn_code *row = (const crn_code *)tile->codes + (y - !anew) * stride;
+    restart = restart || half < CRN_PAIRS_HALF_NEXT;
+    const crn_code *row = (const crn_code *)tile->codes + (y - !restart) * stride;
     for (int32_t x = 0; x < pixels; x += CRN_CODES)
         for (int32_t d = first; d <= last; d++) {
             crn_code *to = pairs + (d - first) * tile->pairs_stride + x;
             const crn_code *p = row + x, *q = p + down * stride + d;
-            crn_codes sum = anew ? crn_pairs_all(p, q, stride, half)
-                                 : crn_pairs_next(crn_codes_load(to), p, q, stride, half);
+            crn_codes sum = restart ? crn_pairs_all(p, q, stride, half)
+                                    : crn_pairs_next(crn_codes_load(to), p, q, stride, half);
             memcpy(to, &sum, sizeof sum);
         }
 }
@@ -164,11 +164,11 @@ static inline crn_code *crn_pairs_below(const crn_ranklet_tile *tile)
 }
 
 /* Computes row y of AB and stores it in its ring. */
-static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool anew)
+static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool restart)
 {
     crn_code *pairs = crn_pairs_beside(tile);
     crn_pair_sum *ab = crn_pairs_ring(tile, y);
-    crn_pairs_rows(tile, pairs, 1, tile->width - 1, 0, y, anew);
+    crn_pairs_rows(tile, pairs, 1, tile->width - 1, 0, y, restart);
     for (int32_t x = 0; x < tile->columns; x += CRN_PAIR_SUMS) {
         crn_pair_sums sum =
             crn_pairs_quarters(tile, pairs - tile->pairs_stride, tile->width / 2, x);
@@ -204,17 +204,17 @@ static inline void crn_pairs_clear(const crn_ranklet_tile *tile)
 }
 
 /* Computes what row y depends on: CD is AB half a window further down. */
-static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool anew)
+static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool restart)
 {
     const int32_t last = tile->width - 1;
-    if (anew)
+    if (restart)
         crn_pairs_clear(tile);
-    if (anew)
+    if (restart)
         for (int32_t i = 0; i < tile->height / 2; i++)
             crn_pairs_ab(tile, y + i, i == 0);
     crn_pairs_ab(tile, y + tile->height / 2, false);
     crn_code *first = crn_pairs_below(tile) - last * tile->pairs_stride;
-    crn_pairs_rows(tile, first, -last, last, tile->height / 2, y, anew);
+    crn_pairs_rows(tile, first, -last, last, tile->height / 2, y, restart);
 }
 
 /* Computes row y of all three sums. */

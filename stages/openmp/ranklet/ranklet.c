@@ -117,7 +117,7 @@ static int64_t row_work(const crn_ranklet_tile *tile, double ns)
     return (int64_t)((tile->columns + tile->width) * ns);
 }
 
-static void finish_row(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+static void finish_row(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_pixels *p,
                        int32_t y, int32_t columns, bool wide)
 {
     int64_t half = (int64_t)j->params->width * j->params->height / 2;
@@ -135,7 +135,7 @@ static void finish_row(const ranklet_job *j, ranklet_scratch *d, const crn_rankl
     }
 }
 
-static void run_pairs(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+static void run_pairs(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_pixels *p,
                       crn_ranklet_tile *tile, bool narrow, double ns)
 {
     const crn_ranklet_target *t = j->target;
@@ -158,7 +158,7 @@ static void run_pairs(const ranklet_job *j, ranklet_scratch *d, const crn_rankle
 
 /* One sweep over all rows, for a range of values; `first` and `last` mark the first and
  * last sweep. */
-static void run_columns_once(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+static void run_columns_once(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_pixels *p,
                              crn_ranklet_tile *tile, bool first, bool last)
 {
     size_t row_bytes = crn_ranklet_sums_bytes(tile);
@@ -180,18 +180,17 @@ static void run_columns_once(const ranklet_job *j, ranklet_scratch *d, const crn
     }
 }
 
-static void run_columns8(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+static void run_columns8(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_pixels *p,
                          crn_ranklet_tile *tile)
 {
     uint8_t *codes = d->codes + j->params->width;
     crn_ranklet_codes8(p, 0, codes);
     tile->codes = codes;
-    tile->bins =
-        p->most - p->least < CRN_RANKLET_BINS / 2 ? CRN_RANKLET_BINS / 2 : CRN_RANKLET_BINS;
+    tile->bins = p->max - p->min < CRN_RANKLET_BINS / 2 ? CRN_RANKLET_BINS / 2 : CRN_RANKLET_BINS;
     run_columns_once(j, d, p, tile, true, true);
 }
 
-static void run_columns16(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_place *p,
+static void run_columns16(const ranklet_job *j, ranklet_scratch *d, const crn_ranklet_pixels *p,
                           crn_ranklet_tile *tile, int32_t values)
 {
     uint8_t *codes = d->codes + j->params->width;
@@ -208,12 +207,12 @@ static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
 {
     const int32_t width = j->params->width, height = j->params->height;
     int64_t in_plane = k % ((int64_t)j->strips * j->stacks);
-    crn_ranklet_place p = {.in = j->in,
-                           .line = d->line,
-                           .stride = j->stride,
-                           .plane = (int32_t)(k / ((int64_t)j->strips * j->stacks)),
-                           .y = (int32_t)(in_plane / j->stacks) * j->rows,
-                           .x = (int32_t)(in_plane % j->stacks) * j->columns};
+    crn_ranklet_pixels p = {.in = j->in,
+                            .line = d->line,
+                            .stride = j->stride,
+                            .plane = (int32_t)(k / ((int64_t)j->strips * j->stacks)),
+                            .y = (int32_t)(in_plane / j->stacks) * j->rows,
+                            .x = (int32_t)(in_plane % j->stacks) * j->columns};
     crn_ranklet_tile tile = {.width = width, .height = height, .stride = j->stride};
     tile.rows = j->out->height - p.y < j->rows ? j->out->height - p.y : j->rows;
     tile.columns = j->out->width - p.x < j->columns ? j->out->width - p.x : j->columns;
@@ -230,12 +229,12 @@ static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
     if (crn_pace_over(tile.pace, (int64_t)p.pixel_rows * p.pixel_columns))
         return;
     crn_ranklet_find_range(&p);
-    bool narrow = p.most - p.least <= UINT8_MAX;
+    bool narrow = p.max - p.min <= UINT8_MAX;
     bool may_pair = crn_ranklet_may_pair(j->params, narrow ? 8 : 16) &&
                     j->variant->method != CRN_RANKLET_COLUMNS;
-    bool asked = j->variant->method == CRN_RANKLET_PAIRS;
+    bool requested = j->variant->method == CRN_RANKLET_PAIRS;
     double pairs = pairs_ns(j->params, narrow ? 8 : 16), columns = columns_ns(j->counts_width);
-    if (may_pair && (asked || pairs < columns)) {
+    if (may_pair && (requested || pairs < columns)) {
         run_pairs(j, d, &p, &tile, narrow, pairs);
     } else if (narrow) {
         run_columns8(j, d, &p, &tile);
@@ -347,10 +346,10 @@ int crn_ranklet_openmp_with(const crn_ranklet_variant *variant, crn_context *con
     return crn_context_status(context);
 }
 
-static int32_t between(int64_t value, int64_t least, int64_t most)
+static int32_t between(int64_t value, int64_t min, int64_t max)
 {
-    value = value > most ? most : value;
-    return (int32_t)(value < least ? least : value);
+    value = value > max ? max : value;
+    return (int32_t)(value < min ? min : value);
 }
 
 /* Tiles as wide as the caches allow, and high enough to leave some for every thread. */
@@ -368,19 +367,19 @@ static void set_tiles(crn_ranklet_variant *variant, const crn_ranklet_params *pa
         /* Pairs start more cheaply with tiles beside each other, columns with tiles below
          * each other. */
         int64_t tiles = (int64_t)variant->threads * (pairs ? 2 : TILES_PER_THREAD);
-        int64_t most = out->width / (6 * (int64_t)params->width) + 1;
+        int64_t max = out->width / (6 * (int64_t)params->width) + 1;
         int64_t more = (tiles - 1) / in->planes + 1;
-        more = more < most ? more : most;
+        more = more < max ? more : max;
         stacks = pairs && stacks < more ? more : stacks;
         int64_t strips = (tiles - 1) / (stacks * in->planes) + 1;
-        int64_t least = pairs ? 2 * (int64_t)params->height : params->height / 2;
+        int64_t min = pairs ? 2 * (int64_t)params->height : params->height / 2;
         rows = (out->height - 1) / strips + 1;
-        rows = rows < least ? least : rows;
+        rows = rows < min ? min : rows;
     }
     variant->columns = (int32_t)((out->width - 1) / stacks + 1);
     if (in->type == CRN_U16) {
-        int64_t most = SUMS_BYTES / (32 * (int64_t)variant->columns);
-        rows = rows > most ? most : rows;
+        int64_t max = SUMS_BYTES / (32 * (int64_t)variant->columns);
+        rows = rows > max ? max : rows;
     }
     variant->rows = between(rows, 16, out->height);
 }
@@ -397,11 +396,11 @@ int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, c
         ns = pairs_ns(params, bits);
     double positions = (double)in->planes * out->height * out->width;
     double threads = positions * ns / NS_PER_THREAD;
-    int32_t most = crn_context_threads(context);
+    int32_t max = crn_context_threads(context);
     crn_ranklet_variant variant = {.target = crn_target_best(),
-                                   .threads = threads >= most ? most
-                                              : threads < 1   ? 1
-                                                              : (int32_t)threads};
+                                   .threads = threads >= max ? max
+                                              : threads < 1  ? 1
+                                                             : (int32_t)threads};
     set_tiles(&variant, params, in, out, ns);
     return crn_ranklet_openmp_with(&variant, context, params, in, out);
 }
