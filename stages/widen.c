@@ -31,10 +31,10 @@ static void widen(const uint16_t *restrict halves, float *restrict floats, size_
 
 int crn_widen(crn_context *context, const crn_image *in, crn_image *out)
 {
-    const size_t count = crn_image_elements(out), most = CRN_PACE_WORK;
+    const size_t count = crn_image_elements(out), max = CRN_PACE_WORK;
     crn_pace pace = crn_pace_start(context);
-    for (size_t i = 0; i < count && !crn_pace_over(&pace, CRN_PACE_WORK); i += most)
+    for (size_t i = 0; i < count && !crn_pace_over(&pace, CRN_PACE_WORK); i += max)
         widen((const uint16_t *)in->data + i, (float *)out->data + i,
-              count - i < most ? count - i : most);
+              count - i < max ? count - i : max);
     return crn_context_status(context);
 }

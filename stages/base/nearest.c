@@ -5,7 +5,7 @@
 
 #define WORD_MAX 64 /* bytes of a word that are compared */
 
-static int least(int a, int b)
+static int min(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -21,10 +21,10 @@ static int distance(const char *a, const char *b)
         row[0] = (int)i;
         for (size_t j = 1; j <= length; j++) {
             int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
-            row[j] = least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
+            row[j] = min(min(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
             if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
                 y == tolower((unsigned char)a[i - 2]))
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = min(row[j], before[j - 2] + 1);
         }
         memcpy(before, above, sizeof before);
         memcpy(above, row, sizeof above);

@@ -54,13 +54,13 @@ static uint64_t left_in_group(const generation *g, const char *root, const char 
 /* The minimum over a group and its ancestors. */
 static uint64_t left_in_groups(const generation *g, const char *root, char *group)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (;;) {
         uint64_t left = left_in_group(g, root, group);
-        least = left < least ? left : least;
+        min = left < min ? left : min;
         char *slash = strrchr(group, '/');
         if (!slash)
-            return least;
+            return min;
         *slash = '\0';
     }
 }

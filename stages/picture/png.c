@@ -13,8 +13,8 @@
 #include "stages/base/file/new_file.h"
 #include "stages/picture/internal.h"
 
-#define DEFLATE_MOST UINT64_C(1032) /* maximum expansion ratio of deflate */
-#define SIDE_MAX     INT32_MAX
+#define DEFLATE_MAX UINT64_C(1032) /* maximum expansion ratio of deflate */
+#define SIDE_MAX    INT32_MAX
 
 typedef struct png_job {
     const char *path;
@@ -22,7 +22,7 @@ typedef struct png_job {
     png_structp png;
     png_infop info;
     jmp_buf jump;
-    char said[256]; /* libpng's message */
+    char failure[256]; /* libpng's message */
 
     bool pixels;
     uint64_t file_bytes;
@@ -35,8 +35,8 @@ typedef struct png_job {
 static void on_error(png_structp png, png_const_charp text)
 {
     png_job *j = png_get_error_ptr(png);
-    snprintf(j->said, sizeof j->said, "%s", text);
-    crn_picture_clean(j->said);
+    snprintf(j->failure, sizeof j->failure, "%s", text);
+    crn_picture_clean(j->failure);
     longjmp(j->jump, 1);
 }
 
@@ -120,8 +120,8 @@ static int check_claim(const png_job *j)
 {
     const crn_image *image = &j->picture.image;
     uint64_t bits = png_get_bit_depth(j->png, j->info) * png_get_channels(j->png, j->info);
-    double least = (double)image->height * image->width * (double)bits / 8 / DEFLATE_MOST;
-    if (least <= (double)j->file_bytes)
+    double min = (double)image->height * image->width * (double)bits / 8 / DEFLATE_MAX;
+    if (min <= (double)j->file_bytes)
         return 0;
     char text[CRN_BYTES_TEXT];
     return crn_error_set(j->error, -EBADMSG,
@@ -156,7 +156,7 @@ static void read_pixels(png_job *j)
 static int read_png(png_job *j)
 {
     if (guard(j, start_reading))
-        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->said);
+        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
     if (j->r || !j->pixels)
         return j->r;
     uint64_t row_bytes =
@@ -170,7 +170,7 @@ static int read_png(png_job *j)
     if (!j->row)
         return crn_error_set(j->error, -ENOMEM, "%s: no memory for a row", j->path);
     if (guard(j, read_pixels))
-        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->said);
+        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
     return 0;
 }
 
@@ -241,7 +241,7 @@ static int write_png(png_job *j, int fd)
     if (!r && (guard(j, write_all) || fflush(j->file))) {
         int reason = errno ? -errno : -EIO;
         r = crn_error_set(j->error, reason, "%s: cannot be written: %s", j->path,
-                          reason != -EIO ? strerror(-reason) : j->said);
+                          reason != -EIO ? strerror(-reason) : j->failure);
     }
     png_destroy_write_struct(&j->png, &j->info);
     free(j->row);

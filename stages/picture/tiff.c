@@ -19,20 +19,20 @@ typedef struct tiff_job {
     crn_tiff_page page;
     crn_picture picture;
     uint8_t *chunk, *wide; /* a strip or tile; one row of it expanded from bits to bytes */
-    size_t chunk_room, wide_room;
+    size_t chunk_capacity, wide_capacity;
     uint8_t palette[3][256];
-    crn_error said, warned; /* libtiff's first error and last warning */
+    crn_error failure, warning; /* libtiff's first error and last warning */
 } tiff_job;
 
 /* --- libtiff's file handle --- */
 
 static int tiff_fault(tiff_job *j, crn_error *error)
 {
-    const char *text = *j->said.text     ? j->said.text
-                       : *j->warned.text ? j->warned.text
-                                         : "libtiff cannot read it";
-    crn_picture_clean(j->said.text);
-    crn_picture_clean(j->warned.text);
+    const char *text = *j->failure.text   ? j->failure.text
+                       : *j->warning.text ? j->warning.text
+                                          : "libtiff cannot read it";
+    crn_picture_clean(j->failure.text);
+    crn_picture_clean(j->warning.text);
     return crn_error_set(error, -EBADMSG, "%s: page %" PRId32 ": %.512s", j->path, j->number, text);
 }
 
@@ -41,9 +41,9 @@ static int open_tiff(tiff_job *j, int fd, crn_error *error)
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     struct stat status;
     if (options && !fstat(fd, &status)) {
-        int64_t most = (int64_t)status.st_size * 2;
-        TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < ALLOC_FLOOR ? ALLOC_FLOOR : most);
-        crn_tiff_keep_faults(options, &j->said, &j->warned);
+        int64_t max = (int64_t)status.st_size * 2;
+        TIFFOpenOptionsSetMaxSingleMemAlloc(options, max < ALLOC_FLOOR ? ALLOC_FLOOR : max);
+        crn_tiff_keep_faults(options, &j->failure, &j->warning);
         j->tiff = TIFFFdOpenExt(fd, j->path, "rm", options);
     }
     if (options)
@@ -133,20 +133,20 @@ static int find_cut(tiff_job *j, cut *ret_cut, crn_error *error)
     uint64_t theirs = p->tiled ? TIFFTileSize64(j->tiff) : TIFFVStripSize64(j->tiff, c.height);
     if (!c.width || !c.height || __builtin_mul_overflow(c.row_bytes, c.height, &c.bytes) ||
         c.bytes != theirs)
-        return *j->said.text ? tiff_fault(j, error)
-                             : crn_tiff_page_refuse(j->path, j->number, error,
-                                                    "has strips or tiles of no sensible size");
+        return *j->failure.text ? tiff_fault(j, error)
+                                : crn_tiff_page_refuse(j->path, j->number, error,
+                                                       "has strips or tiles of no sensible size");
     *ret_cut = c;
     return 0;
 }
 
-/* Expands bits to bytes, scaled to 0..255 if `stretch`. */
-static void widen(const uint8_t *from, unsigned bits, bool stretch, size_t count, uint8_t *to)
+/* Expands bits to bytes, scaled to 0..255 if `scale`. */
+static void widen(const uint8_t *from, unsigned bits, bool scale, size_t count, uint8_t *to)
 {
-    unsigned most = (1U << bits) - 1, factor = stretch ? 255 / most : 1;
+    unsigned max = (1U << bits) - 1, factor = scale ? 255 / max : 1;
     for (size_t i = 0; i < count; i++) {
         size_t bit = i * bits;
-        unsigned value = (unsigned)from[bit / 8] >> (8 - bits - bit % 8) & most;
+        unsigned value = (unsigned)from[bit / 8] >> (8 - bits - bit % 8) & max;
         to[i] = (uint8_t)(value * factor);
     }
 }
@@ -227,7 +227,7 @@ static void store_row(tiff_job *j, const cut *c, const tiff_segment *segment, co
     }
 }
 
-static int32_t least(int32_t a, int32_t b)
+static int32_t min(int32_t a, int32_t b)
 {
     return a < b ? a : b;
 }
@@ -268,7 +268,7 @@ static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *erro
     for (int32_t sample = 0; sample < j->page.file_samples; sample += c->samples)
         for (int64_t y = 0; y < height; y += c->height) {
             int32_t first = (int32_t)y;
-            int32_t rows = least(height - first, (int32_t)c->height);
+            int32_t rows = min(height - first, (int32_t)c->height);
             tmsize_t bytes = (tmsize_t)((uint64_t)rows * c->row_bytes);
             uint32_t strip = TIFFComputeStrip(j->tiff, (uint32_t)first, (uint16_t)sample);
             uint8_t *to = j->chunk;
@@ -283,20 +283,21 @@ static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *erro
     return 0;
 }
 
-static int grow(const tiff_job *j, uint8_t **memory, size_t *room, uint64_t bytes, crn_error *error)
+static int grow(const tiff_job *j, uint8_t **memory, size_t *capacity, uint64_t bytes,
+                crn_error *error)
 {
     char text[CRN_BYTES_TEXT];
-    if (bytes <= *room)
+    if (bytes <= *capacity)
         return 0;
     free(*memory);
-    *room = 0;
+    *capacity = 0;
     *memory = bytes > crn_memory_available_bytes() ? NULL : malloc(bytes);
     if (!*memory)
         return crn_error_set(error, -ENOMEM,
                              "%s: page %" PRId32 " has strips or tiles of %s, for which there is "
                              "no memory",
                              j->path, j->number, crn_bytes_say(bytes, text));
-    *room = bytes;
+    *capacity = bytes;
     return 0;
 }
 
@@ -306,9 +307,9 @@ static int read_page(tiff_job *j, int32_t index, const cut *c, crn_error *error)
     if (j->page.palette && !read_palette(j))
         return crn_tiff_page_refuse(j->path, j->number, error, "has a palette without colours");
     if (!in_place(j, c))
-        r = grow(j, &j->chunk, &j->chunk_room, c->bytes, error);
+        r = grow(j, &j->chunk, &j->chunk_capacity, c->bytes, error);
     if (!r && j->page.bits < 8)
-        r = grow(j, &j->wide, &j->wide_room, c->row_bytes * 8, error);
+        r = grow(j, &j->wide, &j->wide_capacity, c->row_bytes * 8, error);
     if (r)
         return r;
     return j->page.tiled ? read_tiles(j, index, c, error) : read_strips(j, index, c, error);

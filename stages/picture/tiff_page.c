@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 /* A page being examined. */
-typedef struct tiff_page_look {
+typedef struct tiff_page_context {
     TIFF *tiff;
     const char *path;
     int32_t number;
     crn_error *error;
-} tiff_page_look;
+} tiff_page_context;
 
 int crn_tiff_page_refuse(const char *path, int32_t number, crn_error *error, const char *format,
                          ...)
@@ -24,7 +24,7 @@ int crn_tiff_page_refuse(const char *path, int32_t number, crn_error *error, con
     return crn_error_set(error, -ENOTSUP, "%s: page %" PRId32 " %s", path, number, text);
 }
 
-static int find_type(const tiff_page_look *l, crn_tiff_page *p)
+static int find_type(const tiff_page_context *l, crn_tiff_page *p)
 {
     static const char *const formats[] = {
         [SAMPLEFORMAT_UINT] = "unsigned integer",
@@ -53,7 +53,7 @@ static int find_type(const tiff_page_look *l, crn_tiff_page *p)
     return 0;
 }
 
-static const char *colours_say(uint16_t photometric)
+static const char *colour_space_name(uint16_t photometric)
 {
     switch (photometric) {
     case PHOTOMETRIC_YCBCR:
@@ -71,7 +71,7 @@ static const char *colours_say(uint16_t photometric)
 }
 
 /* Interprets the samples; colour spaces that would need a conversion are rejected. */
-static int find_colours(const tiff_page_look *l, crn_tiff_page *p)
+static int find_colours(const tiff_page_context *l, crn_tiff_page *p)
 {
     switch (p->photometric) {
     case PHOTOMETRIC_MINISWHITE:
@@ -99,12 +99,12 @@ static int find_colours(const tiff_page_look *l, crn_tiff_page *p)
         return crn_tiff_page_refuse(
             l->path, l->number, l->error,
             "has %s colours (PhotometricInterpretation %u); save it as grey or RGB",
-            colours_say(p->photometric), p->photometric);
+            colour_space_name(p->photometric), p->photometric);
     }
     return 0;
 }
 
-static void find_alpha(const tiff_page_look *l, crn_tiff_page *p)
+static void find_alpha(const tiff_page_context *l, crn_tiff_page *p)
 {
     uint16_t extras = 0, *kinds = NULL;
     TIFFGetFieldDefaulted(l->tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
@@ -122,7 +122,7 @@ static void find_alpha(const tiff_page_look *l, crn_tiff_page *p)
 int crn_tiff_page_describe(TIFF *tiff, const char *path, int32_t number, crn_tiff_page *ret_page,
                            crn_error *error)
 {
-    const tiff_page_look at = {tiff, path, number, error}, *l = &at;
+    const tiff_page_context at = {tiff, path, number, error}, *l = &at;
     crn_tiff_page p = {0};
     uint16_t planar = 0;
     uint32_t depth = 1;

@@ -22,7 +22,7 @@ struct crn_picture_writer {
     int64_t pages;
     uint64_t bytes; /* of pixels written so far */
     uint8_t *strip;
-    size_t strip_room;
+    size_t strip_capacity;
     crn_error tiff_error;
 };
 
@@ -142,12 +142,12 @@ static int append_page(crn_picture_writer *writer, const page *p, crn_error *err
     int32_t height = p->image->height;
     int32_t strip_rows = row < STRIP_BYTES ? (int32_t)(STRIP_BYTES / row) : 1;
     strip_rows = strip_rows < height ? strip_rows : height;
-    if (!dense_rows(p) && writer->strip_room < row * (size_t)strip_rows) {
+    if (!dense_rows(p) && writer->strip_capacity < row * (size_t)strip_rows) {
         free(writer->strip);
-        writer->strip_room = row * (size_t)strip_rows;
-        writer->strip = malloc(writer->strip_room);
+        writer->strip_capacity = row * (size_t)strip_rows;
+        writer->strip = malloc(writer->strip_capacity);
         if (!writer->strip) {
-            writer->strip_room = 0;
+            writer->strip_capacity = 0;
             return crn_error_set(error, -ENOMEM, "%s: no memory for rows of %zu bytes",
                                  writer->path, row);
         }

@@ -65,8 +65,8 @@ int crn_contours_check(const crn_contours_params *params, const crn_image *in,
         (unsigned)params->border > CRN_BORDER_CLOSED)
         return -EINVAL;
     bool closed = params->border == CRN_BORDER_CLOSED;
-    int32_t least = closed ? 1 : 2;
-    if (in->planes < 1 || in->height < least || in->width < least)
+    int32_t min = closed ? 1 : 2;
+    if (in->planes < 1 || in->height < min || in->width < min)
         return -EINVAL;
     int64_t more = closed ? 1 : -1;
     if ((in->height + more) * (in->width + more) >= CRN_CONTOURS_CELLS_MAX)
@@ -220,9 +220,9 @@ static bool emit_contour(tracing *t, uint32_t s)
 /* Marks all edges as without segments. */
 static void clear_edges(tracing *t)
 {
-    const size_t most = CRN_PACE_WORK / 8;
-    for (size_t i = 0; i < t->edges && !crn_pace_over(&t->pace, CRN_PACE_WORK / 8); i += most) {
-        size_t count = t->edges - i < most ? t->edges - i : most;
+    const size_t max = CRN_PACE_WORK / 8;
+    for (size_t i = 0; i < t->edges && !crn_pace_over(&t->pace, CRN_PACE_WORK / 8); i += max) {
+        size_t count = t->edges - i < max ? t->edges - i : max;
         memset(t->begins + i, 0xff, count * sizeof *t->begins);
         memset(t->ends + i, 0xff, count * sizeof *t->ends);
     }

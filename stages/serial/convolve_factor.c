@@ -36,12 +36,12 @@ static double power_above(const float *row, int32_t width)
 /* The row and column of the weight with the largest magnitude. */
 static void find_pivot(const crn_convolve_params *params, int32_t *ret_y, int32_t *ret_x)
 {
-    float greatest = -1;
+    float max = -1;
     for (int32_t y = 0; y < params->height; y++)
         for (int32_t x = 0; x < params->width; x++) {
             float size = fabsf(params->weights[y * params->width + x]);
-            if (size > greatest) {
-                greatest = size;
+            if (size > max) {
+                max = size;
                 *ret_y = y;
                 *ret_x = x;
             }

@@ -6,7 +6,7 @@
 #define FEW 16
 
 /* Strict order of crossings in one row and column. */
-static bool stands_left(const crn_crossing *a, const crn_crossing *b)
+static bool precedes(const crn_crossing *a, const crn_crossing *b)
 {
     /* The position of chords is irrelevant and any number may pass one pixel: not compared. */
     if (a->kind == CRN_CROSSING_CHORD || b->kind == CRN_CROSSING_CHORD)
@@ -51,7 +51,7 @@ static uint64_t sort_few(crn_crossing *few, uint32_t count)
         uint32_t to = i;
         for (; to > 0; to--) {
             compared++;
-            if (!stands_left(&moving, &few[to - 1]))
+            if (!precedes(&moving, &few[to - 1]))
                 break;
             few[to] = few[to - 1];
         }
@@ -68,7 +68,7 @@ static uint64_t merge(const crn_crossing *a, const crn_crossing *b, const crn_cr
     uint64_t compared = 0;
     while (a < middle && b < end) {
         compared++;
-        *to++ = stands_left(b, a) ? *b++ : *a++;
+        *to++ = precedes(b, a) ? *b++ : *a++;
     }
     memcpy(to, a, (size_t)(middle - a) * sizeof *to);
     memcpy(to + (middle - a), b, (size_t)(end - b) * sizeof *to);

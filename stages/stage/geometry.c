@@ -275,12 +275,12 @@ void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scra
     size_t points_total = 0;
     for (uint32_t i = 0; i < count; i++)
         points_total += contours[i].count;
-    size_t room = crossings_max((uint32_t)points_total);
+    size_t capacity = crossings_max((uint32_t)points_total);
     sweep s = {.in = *plane,
                .nests = nests,
                .crossings = {.all = scratch,
-                             .spare = (crn_crossing *)scratch + room,
-                             .starts = (uint32_t *)((crn_crossing *)scratch + 2 * room),
+                             .spare = (crn_crossing *)scratch + capacity,
+                             .starts = (uint32_t *)((crn_crossing *)scratch + 2 * capacity),
                              .rows = plane->image->height + 2,
                              .columns = plane->image->width + 2},
                .pace = pace};

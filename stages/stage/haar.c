@@ -31,9 +31,9 @@ static int haar_enqueue(const void *settings, crn_job *job)
     int r = crn_job_widen(job);
     if (r < 0)
         return r;
-    int32_t most = crn_haar_levels_max(job->maps.height, job->maps.width);
+    int32_t max = crn_haar_levels_max(job->maps.height, job->maps.width);
     crn_haar_params request = {.direction = CRN_HAAR_DENOISE,
-                               .levels = set->levels < most ? (int32_t)set->levels : most,
+                               .levels = set->levels < max ? (int32_t)set->levels : max,
                                .threshold = (float)set->threshold,
                                .unit = true};
     crn_image output;

@@ -51,15 +51,15 @@ typedef struct part {
     int32_t x0, y0, x1, y1;
 } part;
 
-static int32_t clamp(double value, int32_t most)
+static int32_t clamp(double value, int32_t max)
 {
-    return value > 0 ? value < most ? (int32_t)value : most : 0; /* 0 for NaN */
+    return value > 0 ? value < max ? (int32_t)value : max : 0; /* 0 for NaN */
 }
 
 /* Range of window positions along one side of a map for which the window's centre lies between low
  * and high. */
-static void stand_along(double low, double high, int32_t window, int32_t length, int32_t *ret_first,
-                        int32_t *ret_last)
+static void position_range(double low, double high, int32_t window, int32_t length,
+                           int32_t *ret_first, int32_t *ret_last)
 {
     double half = (window - 1) / 2.0;
     double first = ceil(low - half), last = floor(high - half);
@@ -72,8 +72,8 @@ static void stand_along(double low, double high, int32_t window, int32_t length,
 static part part_of(const crn_defect *defect, crn_size window, const crn_image *map)
 {
     part p;
-    stand_along(defect->x0, defect->x1, window.width, map->width, &p.x0, &p.x1);
-    stand_along(defect->y0, defect->y1, window.height, map->height, &p.y0, &p.y1);
+    position_range(defect->x0, defect->x1, window.width, map->width, &p.x0, &p.x1);
+    position_range(defect->y0, defect->y1, window.height, map->height, &p.y0, &p.y1);
     return p;
 }
 
@@ -202,11 +202,11 @@ static int texture_defects(crn_job *job, const crn_image *map, crn_size window, 
 
 /* Makes room for `added` textures after those that each defect has; returns for how
  * many defects. */
-static uint32_t make_room(crn_defects *defects, uint32_t added)
+static uint32_t reserve(crn_defects *defects, uint32_t added)
 {
     uint32_t count = defects->defect_count;
-    uint32_t room = defects->texture_capacity - defects->texture_count;
-    uint32_t fitting = added && room / added < count ? room / added : count;
+    uint32_t remaining = defects->texture_capacity - defects->texture_count;
+    uint32_t fitting = added && remaining / added < count ? remaining / added : count;
     for (uint32_t i = count; i-- > 0;) {
         crn_defect *defect = &defects->defects[i];
         uint32_t from = defect->first_texture, to = from + (i < fitting ? i : fitting) * added;
@@ -241,7 +241,7 @@ static int ranklet_finish(const void *settings, crn_job *job)
         if (windows->item[i].width <= job->received.width &&
             windows->item[i].height <= job->received.height)
             fitting.item[fitting.count++] = windows->item[i];
-    uint32_t count = make_room(defects, (uint32_t)fitting.count);
+    uint32_t count = reserve(defects, (uint32_t)fitting.count);
     crn_pace pace = crn_pace_start(job->context);
     for (uint32_t begin = 0, end; begin < count; begin = end) {
         int32_t channel = defects->defects[begin].channel;

@@ -25,12 +25,13 @@ typedef struct crn_haar_rows {
     float *soft_top, *soft_bottom; /* denoise: output rows of pixels */
     /* The picture does not fit into the cache; the fields below are only used in that case. */
     bool is_large;
-    /* Output rows, in the order above, that are written with non-temporal stores: rows of one channel
-     * that begin at a cache line. A crn_haar_fence() makes them visible to other threads. */
-    bool past[4];
+    /* Output rows, in the order above, that are written with non-temporal stores: rows of one
+     * channel that begin at a cache line. A crn_haar_fence() makes them visible to other threads.
+     */
+    bool streamed[4];
     /* Input rows of the next iteration, in the order above, to be prefetched so that reading and
      * writing overlap. Never NULL. */
-    const float *soon[4];
+    const float *prefetch[4];
 } crn_haar_rows;
 
 /* Kernels of one target, for two rows each. */
@@ -89,13 +90,13 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
 
 /* The same position in a row that will be read later, for prefetching; `now` if that row does not
  * exist or is not dense floats. */
-const float *crn_haar_soon_row(const crn_haar_job *job, const crn_image *from, int64_t y, int32_t x,
-                               const float *now);
+const float *crn_haar_prefetch_row(const crn_haar_job *job, const crn_image *from, int64_t y,
+                                   int32_t x, const float *now);
 
 /* Where to write dense floats of a row: in place, or `spare`; and whether with non-temporal stores.
  * `to` is the job's `out` or `averages`. */
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
-                           float *spare, bool *ret_past);
+                           float *spare, bool *ret_streamed);
 
 /* Stores a row that was written to `spare`. */
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,

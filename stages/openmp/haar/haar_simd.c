@@ -16,17 +16,17 @@ typedef enum operation { FORWARD, INVERSE, AVERAGE, DENOISE } operation;
 
 /* --- scalar code: ends of rows, and shapes that do not vectorise --- */
 
-/* One element of each of the four rows; `alone`: without a second pixel to the right. */
-CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_t half, size_t full,
-                    bool alone)
+/* One element of each of the four rows; `unpaired`: without a second pixel to the right. */
+CRN_INLINE void transform_one(operation op, const crn_haar_rows *g, float threshold, size_t half,
+                              size_t full, bool unpaired)
 {
-    size_t twin = alone ? full : full + (size_t)g->channels;
+    size_t right = unpaired ? full : full + (size_t)g->channels;
     float a, b, c, d;
     if (op == INVERSE) {
-        a = g->average[half], b = alone ? 0 : g->row[half];
-        c = g->column[half], d = alone ? 0 : g->diagonal[half];
+        a = g->average[half], b = unpaired ? 0 : g->row[half];
+        c = g->column[half], d = unpaired ? 0 : g->diagonal[half];
     } else {
-        a = g->top[full], b = g->top[twin], c = g->bottom[full], d = g->bottom[twin];
+        a = g->top[full], b = g->top[right], c = g->bottom[full], d = g->bottom[right];
     }
     for (int turn = 0;; turn++) {
         float top = a + b, bottom = c + d, top_less = a - b, bottom_less = c - d;
@@ -36,7 +36,7 @@ CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_
             break;
         float *differences[3] = {&b, &c, &d};
         for (int i = 0; i < 3; i++) {
-            bool kept = (i == 1 || !alone) && (i == 0 || g->bottom != g->top);
+            bool kept = (i == 1 || !unpaired) && (i == 0 || g->bottom != g->top);
             float left = fabsf(*differences[i]) - threshold;
             *differences[i] = kept ? copysignf(left < 0 ? 0 : left, *differences[i]) : 0;
         }
@@ -46,15 +46,15 @@ CRN_INLINE void one(operation op, const crn_haar_rows *g, float threshold, size_
         g->average[half] = a;
     if (op == FORWARD) {
         g->column[half] = c;
-        if (!alone)
+        if (!unpaired)
             g->row[half] = b, g->diagonal[half] = d;
     }
     float *to_top = op == DENOISE ? g->soft_top : g->top;
     float *to_bottom = op == DENOISE ? g->soft_bottom : g->bottom;
     if (op == DENOISE || op == INVERSE) {
         to_top[full] = a, to_bottom[full] = c;
-        if (!alone)
-            to_top[twin] = b, to_bottom[twin] = d;
+        if (!unpaired)
+            to_top[right] = b, to_bottom[right] = d;
     }
 }
 
@@ -62,7 +62,7 @@ CRN_INLINE void last_pixel(operation op, const crn_haar_rows *g, float threshold
 {
     size_t channels = (size_t)g->channels, pairs = (size_t)(g->width / 2);
     for (size_t k = 0; g->width % 2 == 1 && k < channels; k++)
-        one(op, g, threshold, pairs * channels + k, 2 * pairs * channels + k, true);
+        transform_one(op, g, threshold, pairs * channels + k, 2 * pairs * channels + k, true);
 }
 
 /* --- ranges --- */
@@ -83,10 +83,10 @@ CRN_INLINE vector read_masked(const float *at, __mmask16 mask, bool whole)
     return whole ? _mm512_loadu_ps(at) : _mm512_maskz_loadu_ps(mask, at);
 }
 
-CRN_INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool past)
+CRN_INLINE void write_masked(float *at, vector v, __mmask16 mask, bool whole, bool streamed)
 {
-    if (whole && past)
-        write_past(at, v);
+    if (whole && streamed)
+        stream_at(at, v);
     else if (whole)
         _mm512_storeu_ps(at, v);
     else
@@ -108,17 +108,17 @@ CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, b
     }
 }
 
-CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool past,
+CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool streamed,
                             vector a, vector b)
 {
     float *at = row + s->full;
     if (packed) {
-        write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole, past);
+        write_masked(at, _mm512_permutex2var_ps(a, s->low, b), s->low_mask, whole, streamed);
         write_masked(at + CRN_HAAR_WIDE, _mm512_permutex2var_ps(a, s->high, b), s->high_mask, whole,
-                     past);
+                     streamed);
     } else {
-        write_masked(at, a, s->mask, whole, past);
-        write_masked(at + s->channels, b, s->mask, whole, past);
+        write_masked(at, a, s->mask, whole, streamed);
+        write_masked(at + s->channels, b, s->mask, whole, streamed);
     }
 }
 
@@ -127,23 +127,23 @@ CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
     return read_masked(row + s->half, s->mask, whole);
 }
 
-CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool streamed, vector v)
 {
-    write_masked(row + s->half, v, s->mask, whole, past);
+    write_masked(row + s->half, v, s->mask, whole, streamed);
 }
 
 #else
 
-/* `packed`: pairs of single elements. Otherwise part of one pair of more channels. `whole`: begins at
- * a multiple of the vector size. */
+/* `packed`: pairs of single elements. Otherwise part of one pair of more channels. `whole`: begins
+ * at a multiple of the vector size. */
 typedef struct haar_range {
     size_t half, full, channels;
 } haar_range;
 
-CRN_INLINE void write_as(float *at, vector v, bool past)
+CRN_INLINE void write_as(float *at, vector v, bool streamed)
 {
-    if (past)
-        write_past(at, v);
+    if (streamed)
+        stream_at(at, v);
     else
         write_at(at, v);
 }
@@ -167,7 +167,7 @@ CRN_INLINE void read_pairs(const float *row, const haar_range *s, bool packed, b
     }
 }
 
-CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool past,
+CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool whole, bool streamed,
                             vector a, vector b)
 {
     float *at = row + s->full;
@@ -181,8 +181,8 @@ CRN_INLINE void write_pairs(float *row, const haar_range *s, bool packed, bool w
         high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
 #endif
     }
-    write_as(at, low, whole && past);
-    write_as(at + (packed ? CRN_HAAR_WIDE : s->channels), high, whole && past);
+    write_as(at, low, whole && streamed);
+    write_as(at + (packed ? CRN_HAAR_WIDE : s->channels), high, whole && streamed);
 }
 
 CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
@@ -191,15 +191,15 @@ CRN_INLINE vector read_half(const float *row, const haar_range *s, bool whole)
     return read_at(row + s->half);
 }
 
-CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool past, vector v)
+CRN_INLINE void write_half(float *row, const haar_range *s, bool whole, bool streamed, vector v)
 {
-    write_as(row + s->half, v, whole && past);
+    write_as(row + s->half, v, whole && streamed);
 }
 
 #endif
 
-CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshold,
-                            const haar_range *s, bool packed, bool whole, bool large)
+CRN_INLINE void transform_range(operation op, const crn_haar_rows *g, float threshold,
+                                const haar_range *s, bool packed, bool whole, bool large)
 {
     vector_square q;
     if (op == INVERSE) {
@@ -219,32 +219,34 @@ CRN_INLINE void one_stretch(operation op, const crn_haar_rows *g, float threshol
         q = four_sums(q);
     }
     if (op == AVERAGE || op == FORWARD)
-        write_half(g->average, s, whole, large && g->past[0], q.a);
+        write_half(g->average, s, whole, large && g->streamed[0], q.a);
     if (op == FORWARD) {
-        write_half(g->row, s, whole, large && g->past[1], q.b);
-        write_half(g->column, s, whole, large && g->past[2], q.c);
-        write_half(g->diagonal, s, whole, large && g->past[3], q.d);
+        write_half(g->row, s, whole, large && g->streamed[1], q.b);
+        write_half(g->column, s, whole, large && g->streamed[2], q.c);
+        write_half(g->diagonal, s, whole, large && g->streamed[3], q.d);
     }
     if (op == DENOISE || op == INVERSE) {
-        write_pairs(op == DENOISE ? g->soft_top : g->top, s, packed, whole, large && g->past[0],
+        write_pairs(op == DENOISE ? g->soft_top : g->top, s, packed, whole, large && g->streamed[0],
                     q.a, q.b);
         write_pairs(op == DENOISE ? g->soft_bottom : g->bottom, s, packed, whole,
-                    large && g->past[1], q.c, q.d);
+                    large && g->streamed[1], q.c, q.d);
     }
 }
 
 /* Prefetches the input that follows this range's. */
-CRN_INLINE void bring(operation op, const crn_haar_rows *g, const haar_range *s, bool packed)
+CRN_INLINE void prefetch_next(operation op, const crn_haar_rows *g, const haar_range *s,
+                              bool packed)
 {
     if (op == INVERSE) {
         for (int i = 0; i < 4; i++)
-            __builtin_prefetch(g->soon[i] + s->half);
+            __builtin_prefetch(g->prefetch[i] + s->half);
         return;
     }
     for (int i = 0; i < 2; i++) {
-        __builtin_prefetch(g->soon[i] + s->full);
+        __builtin_prefetch(g->prefetch[i] + s->full);
         if (!packed || CRN_HAAR_WIDE == CRN_HAAR_CACHE_LINE)
-            __builtin_prefetch(g->soon[i] + s->full + (packed ? CRN_HAAR_CACHE_LINE : s->channels));
+            __builtin_prefetch(g->prefetch[i] + s->full +
+                               (packed ? CRN_HAAR_CACHE_LINE : s->channels));
     }
 }
 
@@ -311,22 +313,22 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
         for (; p + at_once <= pairs; p += at_once) {
             s.half = p * s.channels;
             s.full = 2 * s.half;
-            one_stretch(op, g, threshold, &s, true, true, large);
+            transform_range(op, g, threshold, &s, true, true, large);
             if (large)
-                bring(op, g, &s, true);
+                prefetch_next(op, g, &s, true);
         }
     } else {
         for (; p + at_once <= pairs; p += at_once) {
             s.half = p * s.channels;
             s.full = 2 * s.half;
-            one_stretch(op, g, threshold, &s, true, false, large);
+            transform_range(op, g, threshold, &s, true, false, large);
             if (large)
-                bring(op, g, &s, true);
+                prefetch_next(op, g, &s, true);
         }
     }
     if (p < pairs) {
         set_pairs(&s, p, pairs - p);
-        one_stretch(op, g, threshold, &s, true, false, large);
+        transform_range(op, g, threshold, &s, true, false, large);
     }
 }
 
@@ -340,13 +342,13 @@ CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float thres
             s.full = 2 * p * channels + k;
             if (channels > CRN_HAAR_WIDE)
                 s.mask = first_elements(channels - k);
-            one_stretch(op, g, threshold, &s, false, false, large);
+            transform_range(op, g, threshold, &s, false, false, large);
             if (large)
-                bring(op, g, &s, false);
+                prefetch_next(op, g, &s, false);
         }
 }
 
-CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
+CRN_INLINE void transform_rows(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
     if (2 * g.channels <= CRN_HAAR_WIDE)
@@ -366,9 +368,9 @@ CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float thresho
     for (size_t p = 0; p < pairs; p += CRN_HAAR_WIDE) {
         size_t first = p + CRN_HAAR_WIDE <= pairs ? p : pairs - CRN_HAAR_WIDE;
         haar_range s = {.half = first, .full = 2 * first, .channels = 1};
-        one_stretch(op, g, threshold, &s, true, first == p, large);
+        transform_range(op, g, threshold, &s, true, first == p, large);
         if (large && first == p)
-            bring(op, g, &s, true);
+            prefetch_next(op, g, &s, true);
     }
 }
 
@@ -381,9 +383,9 @@ CRN_INLINE void pairs_of_parts(operation op, const crn_haar_rows *g, float thres
             haar_range s = {.half = p * channels + first,
                             .full = 2 * p * channels + first,
                             .channels = channels};
-            one_stretch(op, g, threshold, &s, false, first == k, large);
+            transform_range(op, g, threshold, &s, false, first == k, large);
             if (large)
-                bring(op, g, &s, false);
+                prefetch_next(op, g, &s, false);
         }
 }
 
@@ -392,10 +394,10 @@ CRN_INLINE void pairs_one_by_one(operation op, const crn_haar_rows *g, float thr
     size_t pairs = (size_t)(g->width / 2), channels = (size_t)g->channels;
     for (size_t p = 0; p < pairs; p++)
         for (size_t k = 0; k < channels; k++)
-            one(op, g, threshold, p * channels + k, 2 * p * channels + k, false);
+            transform_one(op, g, threshold, p * channels + k, 2 * p * channels + k, false);
 }
 
-CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, bool large)
+CRN_INLINE void transform_rows(operation op, const crn_haar_rows *rows, float threshold, bool large)
 {
     crn_haar_rows g = *rows;
     if (g.channels == 1 && g.width / 2 >= CRN_HAAR_WIDE)
@@ -412,17 +414,17 @@ CRN_INLINE void walk(operation op, const crn_haar_rows *rows, float threshold, b
 /* Separate functions, so that the code for small pictures stays as compact as it is alone. */
 static __attribute__((noinline)) void forward_large(const crn_haar_rows *rows)
 {
-    walk(FORWARD, rows, 0, true);
+    transform_rows(FORWARD, rows, 0, true);
 }
 
 static __attribute__((noinline)) void inverse_large(const crn_haar_rows *rows)
 {
-    walk(INVERSE, rows, 0, true);
+    transform_rows(INVERSE, rows, 0, true);
 }
 
 static __attribute__((noinline)) void denoise_large(const crn_haar_rows *rows, float threshold)
 {
-    walk(DENOISE, rows, threshold, true);
+    transform_rows(DENOISE, rows, threshold, true);
 }
 
 static void forward(const crn_haar_rows *rows)
@@ -430,7 +432,7 @@ static void forward(const crn_haar_rows *rows)
     if (rows->is_large)
         forward_large(rows);
     else
-        walk(FORWARD, rows, 0, false);
+        transform_rows(FORWARD, rows, 0, false);
 }
 
 static void inverse(const crn_haar_rows *rows)
@@ -438,12 +440,12 @@ static void inverse(const crn_haar_rows *rows)
     if (rows->is_large)
         inverse_large(rows);
     else
-        walk(INVERSE, rows, 0, false);
+        transform_rows(INVERSE, rows, 0, false);
 }
 
 static void average(const crn_haar_rows *rows)
 {
-    walk(AVERAGE, rows, 0, false);
+    transform_rows(AVERAGE, rows, 0, false);
 }
 
 static void denoise(const crn_haar_rows *rows, float threshold)
@@ -451,7 +453,7 @@ static void denoise(const crn_haar_rows *rows, float threshold)
     if (rows->is_large)
         denoise_large(rows, threshold);
     else
-        walk(DENOISE, rows, threshold, false);
+        transform_rows(DENOISE, rows, threshold, false);
 }
 
 /* 1/255 is so near to 0x1p-8 + 0x1.010102p-16 that for every byte the sum of the two products

@@ -47,8 +47,8 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
     return spare;
 }
 
-const float *crn_haar_soon_row(const crn_haar_job *job, const crn_image *from, int64_t y, int32_t x,
-                               const float *now)
+const float *crn_haar_prefetch_row(const crn_haar_job *job, const crn_image *from, int64_t y,
+                                   int32_t x, const float *now)
 {
     bool is_there = y < from->height && from->type == CRN_F32 && is_dense(job, from);
     return is_there ? place(from, (int32_t)y, x) : now;
@@ -60,16 +60,16 @@ static bool is_streamed(const crn_haar_job *job, const crn_image *to)
 }
 
 float *crn_haar_target_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,
-                           float *spare, bool *ret_past)
+                           float *spare, bool *ret_streamed)
 {
-    *ret_past = false;
+    *ret_streamed = false;
     if (!is_dense(job, to))
         return spare;
     float *at = place(to, y, x);
     if (!is_streamed(job, to))
         return at;
-    *ret_past = job->channels == 1 && (uintptr_t)at % CRN_HAAR_LINE_BYTES == 0;
-    return *ret_past ? at : spare;
+    *ret_streamed = job->channels == 1 && (uintptr_t)at % CRN_HAAR_LINE_BYTES == 0;
+    return *ret_streamed ? at : spare;
 }
 
 void crn_haar_finish_row(const crn_haar_job *job, const crn_image *to, int32_t y, int32_t x,

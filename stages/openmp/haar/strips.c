@@ -20,7 +20,7 @@ typedef struct sizes {
 typedef struct strips_scratch {
     float *rows[CRN_HAAR_FUSED_MAX + 1][2]; /* averages by level; 0: rows that are not dense */
     float *halves[4];                       /* the same for the transformed rows */
-    float *zeros, *unwanted;
+    float *zeros, *discarded;
 } strips_scratch;
 
 size_t crn_haar_strip_floats(const crn_haar_job *job)
@@ -53,7 +53,7 @@ static strips_scratch set_scratch(const crn_haar_job *job, const sizes *s, float
     for (int i = 0; i < 4; i++, memory += half)
         d.halves[i] = memory;
     d.zeros = memory;
-    d.unwanted = memory + half;
+    d.discarded = memory + half;
     memset(d.zeros, 0, half * sizeof *d.zeros);
     memory += half + whole;
     for (int32_t level = 1; level <= job->levels; level++)
@@ -79,14 +79,14 @@ typedef struct strips_part {
 /* --- forward --- */
 
 /* Sets the next two rows of pixels, for prefetching. */
-static void forward_soon(const crn_haar_job *job, int32_t level, int32_t r, int32_t x,
-                         crn_haar_rows *g)
+static void forward_prefetch(const crn_haar_job *job, int32_t level, int32_t r, int32_t x,
+                             crn_haar_rows *g)
 {
-    g->soon[0] = g->top;
-    g->soon[1] = g->bottom;
+    g->prefetch[0] = g->top;
+    g->prefetch[1] = g->bottom;
     if (level == 1) {
-        g->soon[0] = crn_haar_soon_row(job, &job->in, 2 * (int64_t)r + 2, x, g->top);
-        g->soon[1] = crn_haar_soon_row(job, &job->in, 2 * (int64_t)r + 3, x, g->bottom);
+        g->prefetch[0] = crn_haar_prefetch_row(job, &job->in, 2 * (int64_t)r + 2, x, g->top);
+        g->prefetch[1] = crn_haar_prefetch_row(job, &job->in, 2 * (int64_t)r + 3, x, g->bottom);
     }
 }
 
@@ -103,17 +103,18 @@ static void forward_part(const crn_haar_job *job, const sizes *s, const strips_s
     g.bottom = bottom + element;
     g.average = d->rows[level][r & 1] + element / 2;
     if (is_last)
-        g.average = crn_haar_target_row(job, averages, r, half, d->halves[0], &g.past[0]);
+        g.average = crn_haar_target_row(job, averages, r, half, d->halves[0], &g.streamed[0]);
     if (narrow)
-        g.row = crn_haar_target_row(job, out, r, wide + half, d->halves[1], &g.past[1]);
-    g.column = d->unwanted;
+        g.row = crn_haar_target_row(job, out, r, wide + half, d->halves[1], &g.streamed[1]);
+    g.column = d->discarded;
     g.diagonal = d->halves[3];
     if (is_pair)
-        g.column = crn_haar_target_row(job, out, high + r, half, d->halves[2], &g.past[2]);
+        g.column = crn_haar_target_row(job, out, high + r, half, d->halves[2], &g.streamed[2]);
     if (is_pair && narrow)
-        g.diagonal = crn_haar_target_row(job, out, high + r, wide + half, d->halves[3], &g.past[3]);
+        g.diagonal =
+            crn_haar_target_row(job, out, high + r, wide + half, d->halves[3], &g.streamed[3]);
     if (job->stream)
-        forward_soon(job, level, r, x, &g);
+        forward_prefetch(job, level, r, x, &g);
     job->kernels->forward(&g);
     if (is_last)
         crn_haar_finish_row(job, averages, r, half, width - narrow, g.average);
@@ -147,11 +148,11 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
         int32_t r = (int32_t)(y / 2);
         for (int32_t level = 1;; level++, r /= 2) {
             forward_rows(job, &s, &d, level, r, top, bottom);
-            bool is_alone = r % 2 == 0 && r == s.height[level] - 1;
-            if (level == job->levels || (r % 2 == 0 && !is_alone))
+            bool is_unpaired = r % 2 == 0 && r == s.height[level] - 1;
+            if (level == job->levels || (r % 2 == 0 && !is_unpaired))
                 break;
             top = d.rows[level][0];
-            bottom = is_alone ? top : d.rows[level][1];
+            bottom = is_unpaired ? top : d.rows[level][1];
         }
     }
     crn_haar_fence();
@@ -160,18 +161,18 @@ void crn_haar_strip_forward(const crn_haar_job *job, int32_t begin, int32_t end,
 /* --- inverse --- */
 
 /* Sets the next rows of averages and differences of a level, for prefetching. */
-static void inverse_soon(const crn_haar_job *job, const sizes *s, int32_t level, int32_t r,
-                         int32_t x, crn_haar_rows *g)
+static void inverse_prefetch(const crn_haar_job *job, const sizes *s, int32_t level, int32_t r,
+                             int32_t x, crn_haar_rows *g)
 {
     const crn_image *in = &job->in;
     int32_t wide = s->width[level], half = x / 2;
     int64_t next = (int64_t)r + 1, below = next + s->height[level];
-    g->soon[0] = g->average;
+    g->prefetch[0] = g->average;
     if (level == job->levels)
-        g->soon[0] = crn_haar_soon_row(job, &job->averages, next, half, g->average);
-    g->soon[1] = crn_haar_soon_row(job, in, next, wide + half, g->row);
-    g->soon[2] = crn_haar_soon_row(job, in, below, half, g->column);
-    g->soon[3] = crn_haar_soon_row(job, in, below, wide + half, g->diagonal);
+        g->prefetch[0] = crn_haar_prefetch_row(job, &job->averages, next, half, g->average);
+    g->prefetch[1] = crn_haar_prefetch_row(job, in, next, wide + half, g->row);
+    g->prefetch[2] = crn_haar_prefetch_row(job, in, below, half, g->column);
+    g->prefetch[3] = crn_haar_prefetch_row(job, in, below, wide + half, g->diagonal);
 }
 
 static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_scratch *d,
@@ -195,13 +196,13 @@ static void inverse_part(const crn_haar_job *job, const sizes *s, const strips_s
     if (is_pair && narrow)
         g.diagonal = crn_haar_read_row(job, in, high + r, wide + half, narrow, d->halves[3]);
     g.top = d->rows[level - 1][0] + element;
-    g.bottom = is_pair ? d->rows[level - 1][1] + element : d->unwanted;
+    g.bottom = is_pair ? d->rows[level - 1][1] + element : d->discarded;
     if (is_first)
-        g.top = crn_haar_target_row(job, out, 2 * r, x, d->rows[0][0], &g.past[0]);
+        g.top = crn_haar_target_row(job, out, 2 * r, x, d->rows[0][0], &g.streamed[0]);
     if (is_first && is_pair)
-        g.bottom = crn_haar_target_row(job, out, 2 * r + 1, x, d->rows[0][1], &g.past[1]);
+        g.bottom = crn_haar_target_row(job, out, 2 * r + 1, x, d->rows[0][1], &g.streamed[1]);
     if (job->stream)
-        inverse_soon(job, s, level, r, x, &g);
+        inverse_prefetch(job, s, level, r, x, &g);
     job->kernels->inverse(&g);
     if (is_first)
         crn_haar_finish_row(job, out, 2 * r, x, width, g.top);

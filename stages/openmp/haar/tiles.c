@@ -70,7 +70,7 @@ static void set_pixels(const haar_tile *t, int32_t level, int32_t r, crn_haar_ro
 
 /* Sets the next tile's rows at the position of this tile's row `r` of the first level,
  * for prefetching. */
-static void set_soon(const crn_haar_job *job, const haar_tile *t, int32_t r, crn_haar_rows *g)
+static void set_prefetch(const crn_haar_job *job, const haar_tile *t, int32_t r, crn_haar_rows *g)
 {
     int64_t y = (int64_t)t->y + 2 * r, x = (int64_t)t->x + t->width[0];
     if (x == job->in.width) {
@@ -80,8 +80,8 @@ static void set_soon(const crn_haar_job *job, const haar_tile *t, int32_t r, crn
     /* For a narrower tile, with the columns before it. */
     int32_t last = job->in.width - t->width[0];
     x = x < last ? x : last;
-    g->soon[0] = crn_haar_soon_row(job, &job->in, y, (int32_t)x, g->top);
-    g->soon[1] = crn_haar_soon_row(job, &job->in, y + 1, (int32_t)x, g->bottom);
+    g->prefetch[0] = crn_haar_prefetch_row(job, &job->in, y, (int32_t)x, g->top);
+    g->prefetch[1] = crn_haar_prefetch_row(job, &job->in, y + 1, (int32_t)x, g->bottom);
 }
 
 static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memory, haar_tile *t)
@@ -140,14 +140,14 @@ static void denoise_level(const crn_haar_job *job, const haar_tile *t, int32_t l
             job->kernels->denoise(&g, job->threshold);
             continue;
         }
-        g.soft_top = crn_haar_target_row(job, &job->out, y, t->x, t->spare[0], &g.past[0]);
+        g.soft_top = crn_haar_target_row(job, &job->out, y, t->x, t->spare[0], &g.streamed[0]);
         g.soft_bottom = t->spare[1];
         if (is_pair)
             g.soft_bottom =
-                crn_haar_target_row(job, &job->out, y + 1, t->x, t->spare[1], &g.past[1]);
+                crn_haar_target_row(job, &job->out, y + 1, t->x, t->spare[1], &g.streamed[1]);
         g.is_large = job->stream;
         if (job->stream)
-            set_soon(job, t, r, &g);
+            set_prefetch(job, t, r, &g);
         job->kernels->denoise(&g, job->threshold);
         crn_haar_finish_row(job, &job->out, y, t->x, g.width, g.soft_top);
         if (is_pair)
@@ -179,10 +179,10 @@ void crn_haar_strip_average(const crn_haar_job *job, int32_t begin, int32_t end,
             set_tile(job, (int32_t)y, (int32_t)x, memory, &t);
             for (int32_t level = 1; level <= job->levels; level++)
                 average_level(job, &t, level);
-            bool past;
+            bool streamed;
             for (int32_t r = 0; r < t.height[job->levels]; r++)
                 memcpy(crn_haar_target_row(job, &job->averages, (t.y >> job->levels) + r,
-                                           t.x >> job->levels, NULL, &past),
+                                           t.x >> job->levels, NULL, &streamed),
                        row_of(&t, t.averages, job->levels, r),
                        (size_t)t.width[job->levels] * (size_t)job->channels * sizeof(float));
         }

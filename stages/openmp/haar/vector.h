@@ -29,7 +29,7 @@ CRN_INLINE vector at_least_0(vector v)
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
-CRN_INLINE void write_past(float *at, vector v)
+CRN_INLINE void stream_at(float *at, vector v)
 {
     _mm512_stream_ps(at, v);
 }
@@ -49,7 +49,7 @@ CRN_INLINE vector at_least_0(vector v)
     return _mm256_max_ps(_mm256_setzero_ps(), v);
 }
 
-CRN_INLINE void write_past(float *at, vector v)
+CRN_INLINE void stream_at(float *at, vector v)
 {
     _mm256_stream_ps(at, v);
 }
@@ -69,7 +69,7 @@ CRN_INLINE vector at_least_0(vector v)
     return _mm_max_ps(_mm_setzero_ps(), v);
 }
 
-CRN_INLINE void write_past(float *at, vector v)
+CRN_INLINE void stream_at(float *at, vector v)
 {
     _mm_stream_ps(at, v);
 }
@@ -92,7 +92,7 @@ CRN_INLINE void write_at(float *at, vector v)
 CRN_INLINE void stream_line(const float *from, float *to)
 {
     for (int i = 0; i < CRN_HAAR_CACHE_LINE; i += CRN_HAAR_WIDE)
-        write_past(to + i, read_at(from + i));
+        stream_at(to + i, read_at(from + i));
 }
 
 typedef int32_t vector_bits __attribute__((vector_size(CRN_HAAR_WIDE * 4)));
