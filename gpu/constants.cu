@@ -43,7 +43,7 @@ const void *crn_gpu_constants(crn_context *context, const void *bytes, size_t co
     if (uploaded && table->count == CRN_GPU_CONSTANTS_MAX) {
         /* Only tools that try many kernels get here; a machine's chain has a few. cudaFree waits
          * for running work, and graphs that hold the address become invalid. */
-        crn_context_moved(context);
+        crn_context_advance_generation(context);
         free(table->entry[0].host);
         cudaFree(table->entry[0].device);
         memmove(&table->entry[0], &table->entry[1],

@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 
 struct crn_context {
-    const crn_context_allocator *home;
+    const crn_context_allocator *allocator;
     void *owner;
     int32_t threads, views;
-    uint32_t moves;
+    uint32_t generation;
     crn_context_expired_fn *expired; /* NULL: no limit */
     const void *expired_owner;
     atomic_bool over; /* set once `expired` has returned true */
@@ -40,15 +40,15 @@ static void give_pages(void *owner, void *memory, size_t bytes)
 
 static const crn_context_allocator process = {.take = take_pages, .give = give_pages};
 
-static int create(const crn_context_allocator *home, void *owner, int32_t threads, int32_t views,
-                  crn_context **ret_context)
+static int create(const crn_context_allocator *allocator, void *owner, int32_t threads,
+                  int32_t views, crn_context **ret_context)
 {
     if (threads < 1 || views < 1)
         return -EINVAL;
     crn_context *context = calloc(1, sizeof *context);
     if (!context)
         return -ENOMEM;
-    context->home = home;
+    context->allocator = allocator;
     context->owner = owner;
     context->threads = threads;
     context->views = views;
@@ -61,10 +61,10 @@ int crn_context_create(int32_t threads, crn_context **ret_context)
     return create(&process, NULL, threads, 1, ret_context);
 }
 
-int crn_context_create_at(const crn_context_allocator *home, void *owner, int32_t views,
+int crn_context_create_at(const crn_context_allocator *allocator, void *owner, int32_t views,
                           crn_context **ret_context)
 {
-    return create(home, owner, 1, views, ret_context);
+    return create(allocator, owner, 1, views, ret_context);
 }
 
 void crn_context_free(crn_context **context)
@@ -76,9 +76,9 @@ void crn_context_free(crn_context **context)
         it->free_attached(it->attached);
     for (int32_t i = 0; i < CRN_SCRATCH_SLOTS; i++)
         if (it->scratch[i].memory)
-            it->home->give(it->owner, it->scratch[i].memory, it->scratch[i].bytes);
-    if (it->home->close)
-        it->home->close(it->owner);
+            it->allocator->give(it->owner, it->scratch[i].memory, it->scratch[i].bytes);
+    if (it->allocator->close)
+        it->allocator->close(it->owner);
     free(it);
     *context = NULL;
 }
@@ -95,17 +95,17 @@ int32_t crn_context_views(const crn_context *context)
 
 uint32_t crn_context_generation(const crn_context *context)
 {
-    return context->moves;
+    return context->generation;
 }
 
-void crn_context_moved(crn_context *context)
+void crn_context_advance_generation(crn_context *context)
 {
-    context->moves++;
+    context->generation++;
 }
 
-void *crn_context_owner(const crn_context *context, const crn_context_allocator *home)
+void *crn_context_owner(const crn_context *context, const crn_context_allocator *allocator)
 {
-    return context->home == home ? context->owner : NULL;
+    return context->allocator == allocator ? context->owner : NULL;
 }
 
 void crn_context_limit(crn_context *context, crn_context_expired_fn *expired, const void *owner)
@@ -153,12 +153,12 @@ void *crn_context_scratch(crn_context *context, int32_t slot, size_t bytes)
     /* The old contents are not needed, so they are freed first: the largest pictures would not
      * fit twice. */
     if (context->scratch[slot].memory) {
-        context->home->give(context->owner, context->scratch[slot].memory,
-                            context->scratch[slot].bytes);
-        crn_context_moved(context);
+        context->allocator->give(context->owner, context->scratch[slot].memory,
+                                 context->scratch[slot].bytes);
+        crn_context_advance_generation(context);
     }
     context->scratch[slot].bytes = 0;
-    context->scratch[slot].memory = context->home->take(context->owner, bytes);
+    context->scratch[slot].memory = context->allocator->take(context->owner, bytes);
     if (context->scratch[slot].memory)
         context->scratch[slot].bytes = bytes;
     return context->scratch[slot].memory;

@@ -25,11 +25,11 @@ typedef struct crn_context_allocator {
  * @param views >= 1; 1 for the CPU
  * @return 0, -EINVAL or -ENOMEM; on failure `owner` still belongs to the caller
  */
-int crn_context_create_at(const crn_context_allocator *home, void *owner, int32_t views,
+int crn_context_create_at(const crn_context_allocator *allocator, void *owner, int32_t views,
                           crn_context **ret_context);
 
 /* The owner of a context with this allocator; NULL for any other context. */
-void *crn_context_owner(const crn_context *context, const crn_context_allocator *home);
+void *crn_context_owner(const crn_context *context, const crn_context_allocator *allocator);
 
 int32_t crn_context_views(const crn_context *context);
 
@@ -39,7 +39,7 @@ CRN_API uint32_t crn_context_generation(const crn_context *context);
 
 /* Increments the generation: for an allocator that frees other memory whose addresses
  * were stored. */
-void crn_context_moved(crn_context *context);
+void crn_context_advance_generation(crn_context *context);
 
 /*
  * Sets the time limit of operators and stages that use this context: `expired` returns true once it

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const char *crn_type_say(crn_type type)
+const char *crn_type_name(crn_type type)
 {
     return type == CRN_U8    ? "u8"
            : type == CRN_U16 ? "u16"

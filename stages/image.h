@@ -43,7 +43,7 @@ static inline size_t crn_type_bytes(crn_type type)
 }
 
 /* "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
-CRN_API const char *crn_type_say(crn_type type);
+CRN_API const char *crn_type_name(crn_type type);
 
 /* An image descriptor over dense memory in the given layout. The caller keeps the memory. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,

@@ -48,7 +48,7 @@ size_t crn_shape_bytes(const crn_shape *shape)
 const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT])
 {
     snprintf(text, CRN_SHAPE_TEXT, "%dx%dx%d %s %s", shape->height, shape->width, shape->channels,
-             crn_type_say(shape->type), shape->layout == CRN_CHW ? "CHW" : "HWC");
+             crn_type_name(shape->type), shape->layout == CRN_CHW ? "CHW" : "HWC");
     return text;
 }
 

@@ -99,7 +99,7 @@ uint64_t crn_memory_available_bytes(void)
     return crn_memory_available_under("");
 }
 
-const char *crn_bytes_say(uint64_t bytes, char text[CRN_BYTES_TEXT])
+const char *crn_bytes_format(uint64_t bytes, char text[CRN_BYTES_TEXT])
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     if (bytes < 1024) {

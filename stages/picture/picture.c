@@ -93,7 +93,7 @@ int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *pic
         all = UINT64_MAX;
     if (all > available || all > PTRDIFF_MAX)
         return crn_error_set(error, -ENOMEM, "%s: would need %s of memory, this machine has %s",
-                             path, crn_bytes_say(all, need), crn_bytes_say(available, have));
+                             path, crn_bytes_format(all, need), crn_bytes_format(available, have));
     picture->memory = calloc(bytes, 1);
     picture->alpha_memory = alpha_bytes ? calloc(alpha_bytes, 1) : NULL;
     if (!picture->memory || (alpha_bytes && !picture->alpha_memory)) {
@@ -101,7 +101,7 @@ int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *pic
         free(picture->alpha_memory);
         picture->memory = picture->alpha_memory = NULL;
         return crn_error_set(error, -ENOMEM, "%s: needs %s of memory, which cannot be had", path,
-                             crn_bytes_say(all, need));
+                             crn_bytes_format(all, need));
     }
     picture->image.data = picture->memory;
     picture->alpha.data = picture->alpha_memory;
@@ -229,7 +229,7 @@ int crn_picture_writable(const char *path, const crn_picture *picture, crn_error
         return crn_error_set(error, -EINVAL,
                              "%s: a PNG holds one page of one or three samples of u8 or u16, this "
                              "is %s, pages %" PRId32 ", samples %" PRId32 ": name it .tif",
-                             path, crn_type_say(type), picture->pages, picture->samples);
+                             path, crn_type_name(type), picture->pages, picture->samples);
     if (png && picture->alpha.planes && picture->alpha_associated)
         return crn_error_set(error, -EINVAL,
                              "%s: a PNG cannot hold samples that were multiplied by their alpha: "

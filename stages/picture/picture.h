@@ -85,6 +85,6 @@ CRN_API uint64_t crn_memory_available_bytes(void);
 #define CRN_BYTES_TEXT 16
 
 /* Human-readable: 512 bytes, 1.5 KiB, 23 GiB, 3.6 TiB. Returns `text`. */
-CRN_API const char *crn_bytes_say(uint64_t bytes, char text[CRN_BYTES_TEXT]);
+CRN_API const char *crn_bytes_format(uint64_t bytes, char text[CRN_BYTES_TEXT]);
 
 #endif

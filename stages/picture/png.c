@@ -127,7 +127,8 @@ static int check_claim(const png_job *j)
     return crn_error_set(j->error, -EBADMSG,
                          "%s: says that it is %dx%d, which its %s cannot hold: it is cut short "
                          "or damaged",
-                         j->path, image->width, image->height, crn_bytes_say(j->file_bytes, text));
+                         j->path, image->width, image->height,
+                         crn_bytes_format(j->file_bytes, text));
 }
 
 static void read_pixels(png_job *j)

@@ -296,7 +296,7 @@ static int grow(const tiff_job *j, uint8_t **memory, size_t *capacity, uint64_t 
         return crn_error_set(error, -ENOMEM,
                              "%s: page %" PRId32 " has strips or tiles of %s, for which there is "
                              "no memory",
-                             j->path, j->number, crn_bytes_say(bytes, text));
+                             j->path, j->number, crn_bytes_format(bytes, text));
     *capacity = bytes;
     return 0;
 }

@@ -172,7 +172,7 @@ int crn_tiff_page_compare(const crn_tiff_page *p, const crn_tiff_page *first, co
         return crn_error_set(error, -EBADMSG,
                              "%s: page %" PRId32 " is %s, page 1 is %s; all pages must have one "
                              "type",
-                             path, number, crn_type_say(p->type), crn_type_say(first->type));
+                             path, number, crn_type_name(p->type), crn_type_name(first->type));
     if (p->samples != first->samples || (p->alpha < 0) != (first->alpha < 0) ||
         p->associated != first->associated)
         return crn_error_set(error, -EBADMSG,

@@ -221,7 +221,7 @@ int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image
                           "%s: page %" PRId64 " cannot be %" PRId32 " planes of %" PRId32
                           "x%" PRId32 " %s",
                           writer->path, writer->pages + 1, image->planes, image->width,
-                          image->height, crn_type_say(image->type));
+                          image->height, crn_type_name(image->type));
     int32_t samples = together ? image->planes : 1;
     for (int32_t plane = 0; !r && plane < image->planes; plane += samples) {
         page p = {.image = image,

@@ -176,7 +176,7 @@ static void judge(line_fixture *line, crn_type type, crn_layout layout, const vo
                      MSGPACK_UNPACK_SUCCESS);
     char text[100];
     snprintf(text, sizeof text, "mutation %d, class '%s', %s, layout %d", what, expected->of_class,
-             crn_type_say(type), layout);
+             crn_type_name(type), layout);
     expect(&unpacked.data, expected, text);
     msgpack_unpacked_destroy(&unpacked);
     free(verdict);

@@ -72,7 +72,7 @@ static void test_what_grows_gives_first_and_counts_as_moved(void **state)
     assert_int_equal(home.taken_bytes, 0);
     assert_int_equal(crn_context_generation(context), 2);
     assert_non_null(crn_context_scratch(context, 5, 10)); /* memory is available again */
-    crn_context_moved(context);
+    crn_context_advance_generation(context);
     assert_int_equal(crn_context_generation(context), 3);
     crn_context_free(&context);
     assert_int_equal(home.taken_bytes, 0);

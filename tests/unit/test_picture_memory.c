@@ -117,7 +117,7 @@ static void sizes_are_said_as_people_do(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[CRN_BYTES_TEXT];
-        assert_string_equal(crn_bytes_say(cases[i].bytes, text), cases[i].text);
+        assert_string_equal(crn_bytes_format(cases[i].bytes, text), cases[i].text);
     }
 }
 

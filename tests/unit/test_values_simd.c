@@ -141,14 +141,14 @@ static void check_copy(crn_target target, crn_type type, const value_position *f
         bool suspect = copy(to.data, from->data, bytes);
         if (suspect != expected)
             fail_msg("%s, %s, %s, %zu elements: suspect is %d", what, operator_target_names[target],
-                     crn_type_say(type), count, suspect);
+                     crn_type_name(type), count, suspect);
         crn_guarded_check_same(&to.memory, from->data, what);
         crn_guarded_check(&to.memory, what);
         crn_guarded_free(&to.memory);
     }
     if (copy(NULL, from->data, bytes) != expected)
         fail_msg("%s, %s, %s, %zu elements: without a copy it is not %d", what,
-                 operator_target_names[target], crn_type_say(type), count, expected);
+                 operator_target_names[target], crn_type_name(type), count, expected);
 }
 
 /* Any length, at any distance from an aligned address, with no, one or several bad values. */
@@ -293,7 +293,7 @@ static void count_case(uint64_t seed)
                 counts[c].min != expected[c].min || counts[c].max != expected[c].max)
                 fail_msg("CRN_SEED=%llu CRN_CASES=1: %s, %s, channel %d of %d",
                          (unsigned long long)seed, operator_target_names[target],
-                         crn_type_say(type), c, channels);
+                         crn_type_name(type), c, channels);
     }
     crn_guarded_free(&from.memory);
 }

@@ -216,9 +216,10 @@ int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t
     return crn_error_set(error, -ENOMEM,
                          "%s: needs %s of memory (%s for %d x %d x %d %s, %s for the result "
                          "and the work), but %s are free; use a smaller picture",
-                         path, crn_bytes_say(input + more_bytes, all), crn_bytes_say(input, own),
-                         image->planes, image->height, image->width, crn_type_say(image->type),
-                         crn_bytes_say(more_bytes, more), crn_bytes_say(available, have));
+                         path, crn_bytes_format(input + more_bytes, all),
+                         crn_bytes_format(input, own), image->planes, image->height, image->width,
+                         crn_type_name(image->type), crn_bytes_format(more_bytes, more),
+                         crn_bytes_format(available, have));
 }
 
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
@@ -238,11 +239,11 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
         char have[CRN_BYTES_TEXT];
         return crn_error_set(error, r, "%s: no memory for the work on %d x %d pixels, %s are there",
                              path, image->width, image->height,
-                             crn_bytes_say(crn_memory_available_bytes(), have));
+                             crn_bytes_format(crn_memory_available_bytes(), have));
     }
     return crn_error_set(error, r,
                          "%s: the %s backend does not support this on %d planes of %d x %d %s "
                          "(%s); try --backend serial",
                          path, apply->ops->name, image->planes, image->width, image->height,
-                         crn_type_say(image->type), strerror(-r));
+                         crn_type_name(image->type), strerror(-r));
 }

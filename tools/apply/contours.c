@@ -149,8 +149,8 @@ static int make_room(const char *path, uint64_t points, crn_contours *contours, 
     return crn_error_set(error, -ENOMEM,
                          "%s: has more than %llu contour points; storing more needs %s, but %s are "
                          "free; crop the picture or choose another level",
-                         path, (unsigned long long)points / 4, crn_bytes_say(bytes, need),
-                         crn_bytes_say(available, have));
+                         path, (unsigned long long)points / 4, crn_bytes_format(bytes, need),
+                         crn_bytes_format(available, have));
 }
 
 /* Finds the contours, growing the buffer until they fit. */
@@ -198,7 +198,7 @@ static void warn_of_level(const apply_contours_settings *set, const char *in,
     crn_tool_note(&tool,
                   "%s: --level %g is in the picture's own values, 0 to %d in %s; %g is the "
                   "middle",
-                  in, set->level, largest, crn_type_say(image->type), largest / 2.0);
+                  in, set->level, largest, crn_type_name(image->type), largest / 2.0);
 }
 
 static int work(crn_apply *apply, const apply_contours_settings *set, const char *in,

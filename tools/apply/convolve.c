@@ -110,7 +110,7 @@ static void warn_of_cut(const apply_convolve_settings *set, const char *in)
             &tool,
             "%s: is %s, which has no negative values: the negative results of --kernel %s "
             "become 0; a .tif of f32 keeps them",
-            in, crn_type_say(probed.image.type), set->name);
+            in, crn_type_name(probed.image.type), set->name);
     crn_picture_free(&probed);
 }
 

@@ -97,8 +97,8 @@ static int check_memory(const crn_apply *apply, const apply_diamond_square_setti
     return crn_error_set(error, -ENOMEM,
                          "%s: a field of %d x %d %s needs %s of memory, but %s are free; use a "
                          "smaller --exponent",
-                         out, side, side, crn_type_say(set->type), crn_bytes_say(bytes, need),
-                         crn_bytes_say(available, have));
+                         out, side, side, crn_type_name(set->type), crn_bytes_format(bytes, need),
+                         crn_bytes_format(available, have));
 }
 
 /* Generates the field band by band, with identical values, to show progress. The serial operator

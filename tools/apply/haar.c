@@ -93,7 +93,7 @@ static int check_picture(const apply_haar_settings *set, const char *in, const c
         return crn_error_set(error, -EINVAL,
                              "%s: is %s; --inverse needs coefficients in f32, as haar writes them "
                              "into a .tif",
-                             in, crn_type_say(image->type));
+                             in, crn_type_name(image->type));
     uint64_t plane = crn_apply_plane_bytes(image, CRN_F32), planes = (uint64_t)image->planes;
     uint64_t more = planes * plane + plane; /* the result; scratch for one plane */
     if (image->type == CRN_U16 || image->type == CRN_F16)

@@ -14,7 +14,7 @@ int crn_map_create(const char *path, const crn_picture *like, crn_type type,
         char need[CRN_BYTES_TEXT];
         uint64_t bytes = (uint64_t)image->planes * crn_apply_plane_bytes(image, type);
         crn_error_set(error, r, "%s: no memory for %s of results", path,
-                      crn_bytes_say(bytes, need));
+                      crn_bytes_format(bytes, need));
     }
     return r;
 }

@@ -84,7 +84,7 @@ static int check_picture(const crn_apply *apply, apply_ranklet_settings *set, co
         return crn_error_set(error, -EINVAL,
                              "%s: is %s; ranklets need u8 or u16, so convert it to "
                              "one of these first",
-                             in, crn_type_say(image->type));
+                             in, crn_type_name(image->type));
     if (set->pyramid)
         crn_windows_pyramid(image->width, image->height, set->square, &set->windows);
     if (!set->windows.count)

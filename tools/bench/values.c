@@ -118,7 +118,7 @@ static double median_us(const values_trial *t, int variant, int less)
 
 static void print_trial(const values_trial *t, bool json)
 {
-    const char *type = crn_type_say(t->header.type);
+    const char *type = crn_type_name(t->header.type);
     double memcpy_us = median_us(t, MEMCPY, -1);
     if (json)
         printf("{\"type\":\"%s\",\"maps\":%d,\"offset_bytes\":%d,\"memcpy_us\":%.2f", type, t->maps,

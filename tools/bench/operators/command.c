@@ -113,7 +113,7 @@ static void print_json(const table_row *row, const crn_timing *t)
     printf("{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
            "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
            "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f",
-           operator_name(row->of), row->of->what, crn_type_say(p->type), p->planes, p->height,
+           operator_name(row->of), row->of->what, crn_type_name(p->type), p->planes, p->height,
            p->width, row->backend, row->threads, t->median_ms, t->min_ms, t->max_ms, t->runs,
            row->mpx, row->gb, row->copies);
 }
@@ -122,7 +122,7 @@ static void print_case(const crn_bench_case *of, const char *backend)
 {
     const crn_bench_picture *p = &of->picture;
     printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s ", operator_name(of), of->what,
-           crn_type_say(p->type), p->planes, p->height, p->width, backend);
+           crn_type_name(p->type), p->planes, p->height, p->width, backend);
 }
 
 static void print_text(const table_row *row, const crn_timing *t)
