@@ -33,7 +33,7 @@ static int check_shape(const char *path, const crn_picture *picture, crn_error *
     const crn_image *image = &picture->image;
     if (image->planes != 1 || picture->alpha.planes)
         return crn_error_set(error, -EINVAL,
-                             "%s: is of %" PRId32 " planes%s, an element is one: save it as grey",
+                             "%s: has %" PRId32 " planes%s, an element has one: save it as grey",
                              path, image->planes, picture->alpha.planes ? " and alpha" : "");
     if (image->width > CRN_ELEMENT_MAX || image->height > CRN_ELEMENT_MAX ||
         (int64_t)image->width * image->height > CRN_KERNEL_TAPS_MAX)
@@ -74,7 +74,7 @@ static int load_picture(const char *path, bool non_flat, crn_element_loaded *ele
     int r = crn_picture_probe(path, &picture, error);
     if (r == -ENOENT)
         return crn_error_set(
-            error, r, "%s: is no element (rect, disk, cross), nor is there such a file", path);
+            error, r, "%s: is not an element (rect, disk, cross), and there is no such file", path);
     if (!r)
         r = check_shape(path, &picture, error);
     if (!r)

@@ -58,17 +58,18 @@ static bool is_known(const char *name)
 int crn_kernel_make(const char *name, crn_size size, crn_kernel *ret_kernel, crn_error *error)
 {
     if (!is_known(name))
-        return crn_error_set(error, -ENOENT,
-                             "'%s' is no kernel: there are blur, gaussian, sharpen, edge, emboss, "
-                             "sobel-x and sobel-y",
-                             name);
+        return crn_error_set(
+            error, -ENOENT,
+            "unknown kernel '%s'; there are blur, gaussian, sharpen, edge, emboss, "
+            "sobel-x and sobel-y",
+            name);
     const float *fixed = find_fixed(name);
     if (fixed && (size.width != 3 || size.height != 3))
         return crn_error_set(error, -EINVAL, "the kernel %s is of size 3, not %dx%d", name,
                              size.width, size.height);
     if (size.width != size.height || size.width < 1 || size.width > SIDE_MAX || size.width % 2 == 0)
         return crn_error_set(error, -EINVAL,
-                             "the kernel %s wants a square of an odd side from 1 to %d, not %dx%d",
+                             "the kernel %s needs a square of odd side from 1 to %d, not %dx%d",
                              name, SIDE_MAX, size.width, size.height);
     int32_t side = size.width;
     ret_kernel->size = size;

@@ -23,7 +23,7 @@ static int check_shape(const char *path, const crn_picture *picture, crn_error *
     const crn_image *image = &picture->image;
     if (image->planes != 1 || picture->alpha.planes)
         return crn_error_set(error, -EINVAL,
-                             "%s: is of %" PRId32 " planes%s, a kernel is one: save it as grey",
+                             "%s: has %" PRId32 " planes%s, a kernel has one: save it as grey",
                              path, image->planes, picture->alpha.planes ? " and alpha" : "");
     if ((int64_t)image->width * image->height > CRN_KERNEL_TAPS_MAX)
         return crn_error_set(error, -EINVAL,
@@ -93,7 +93,7 @@ static int take_number(const text_position *at, const char **c, float *ret_value
         *w = (unsigned char)*w < ' ' || *w == 0x7f ? ' ' : *w;
     float value = strtof(*c, &end);
     if (end != *c + length || !length)
-        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%s' is no number", at->path,
+        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%s' is not a number", at->path,
                              at->line, word);
     if (!isfinite(value))
         return crn_error_set(at->error, -EINVAL,
@@ -210,7 +210,7 @@ int crn_kernel_load(const char *text, crn_size size, crn_kernel *ret_kernel, crn
     if (r == -ENOENT && !access(text, F_OK))
         r = load_file(text, &kernel, error);
     else if (r == -ENOENT)
-        crn_error_set(error, r, "%.700s, nor is there such a file", named.text);
+        crn_error_set(error, r, "%.700s, and there is no such file", named.text);
     else if (r)
         crn_error_set(error, r, "%s", named.text);
     if (!r)

@@ -100,8 +100,8 @@ int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *pic
         free(picture->memory);
         free(picture->alpha_memory);
         picture->memory = picture->alpha_memory = NULL;
-        return crn_error_set(error, -ENOMEM, "%s: needs %s of memory, which cannot be had", path,
-                             crn_bytes_format(all, need));
+        return crn_error_set(error, -ENOMEM, "%s: needs %s of memory, which cannot be allocated",
+                             path, crn_bytes_format(all, need));
     }
     picture->image.data = picture->memory;
     picture->alpha.data = picture->alpha_memory;

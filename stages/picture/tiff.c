@@ -328,7 +328,9 @@ static int read_pages(tiff_job *j, crn_error *error)
             if (!r)
                 r = crn_tiff_page_refuse(
                     j->path, j->number, error,
-                    "was there, and is no more"); /* another process is writing to the file */
+                    "has disappeared; is another process writing to the file?"); /* another process
+                                                                                    is writing to
+                                                                                    the file */
             r = r < 0 ? r : crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
             if (!r)
                 r = find_cut(j, &c, error);

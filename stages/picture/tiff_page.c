@@ -47,7 +47,7 @@ static int find_type(const tiff_page_context *l, crn_tiff_page *p)
     else
         return crn_tiff_page_refuse(
             l->path, l->number, l->error,
-            "has %u-bit %s samples; taken are u8 (or 1, 2, 4 bits), u16, f16 and f32", p->bits,
+            "has %u-bit %s samples; supported are u8 (or 1, 2, 4 bits), u16, f16 and f32", p->bits,
             p->format < sizeof formats / sizeof *formats && formats[p->format] ? formats[p->format]
                                                                                : "unknown");
     return 0;
@@ -144,10 +144,11 @@ int crn_tiff_page_describe(TIFF *tiff, const char *path, int32_t number, crn_tif
         return crn_tiff_page_refuse(l->path, l->number, l->error,
                                     "is %" PRIu32 " deep; save its layers as pages", depth);
     if (!TIFFIsCODECConfigured(p.compression))
-        return crn_tiff_page_refuse(l->path, l->number, l->error,
-                                    "is compressed in way %u, which libtiff here cannot undo; save "
-                                    "it uncompressed",
-                                    p.compression);
+        return crn_tiff_page_refuse(
+            l->path, l->number, l->error,
+            "uses compression %u, which this libtiff does not support; save "
+            "it uncompressed",
+            p.compression);
     int r = find_type(l, &p);
     if (r)
         return r;

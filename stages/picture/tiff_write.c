@@ -214,7 +214,8 @@ int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image
 {
     int r = 0;
     if (writer->failed)
-        return crn_error_set(error, -EINVAL, "%s: cannot go on after a failure", writer->path);
+        return crn_error_set(error, -EINVAL, "%s: cannot be continued after a failed write",
+                             writer->path);
     if (!crn_type_bytes(image->type) || image->planes < 1 || image->height < 1 ||
         image->width < 1 || (together && image->planes > SAMPLES_MAX))
         r = crn_error_set(error, -EINVAL,
@@ -237,7 +238,7 @@ int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image
 int crn_picture_writer_finish(crn_picture_writer *writer, crn_error *error)
 {
     if (writer->failed || !writer->tiff || !writer->pages)
-        return crn_error_set(error, -EINVAL, "%s: nothing whole to write", writer->path);
+        return crn_error_set(error, -EINVAL, "%s: incomplete, so it is not written", writer->path);
     errno = 0;
     TIFFClose(writer->tiff);
     writer->tiff = NULL;

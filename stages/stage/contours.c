@@ -21,26 +21,26 @@ static const crn_param params[] = {
      .offset = offsetof(contours_settings, connectivity),
      .fallback = "low",
      .choices = crn_connectivity_names,
-     .help = "which values stay connected where two outlines meet at a saddle"},
+     .help = "which values stay connected at a saddle, where two contours meet"},
     {.key = "orientation",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(contours_settings, orientation),
      .fallback = "low",
      .choices = crn_orientation_names,
-     .help = "which values lie left of an outline's direction"},
+     .help = "which values lie left of a contour's direction of travel"},
     {.key = "border",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(contours_settings, border),
      .fallback = "closed",
      .choices = crn_border_names,
-     .help = "whether outlines end at the picture's border or close around it"},
+     .help = "whether contours end at the picture's border or close around it"},
     {.key = "min_area_px",
      .type = CRN_PARAM_REAL,
      .offset = offsetof(contours_settings, min_area_px),
      .fallback = "0",
      .min = 0,
      .max = 1e9,
-     .help = "smaller outlines are left out, holes too; square pixels"},
+     .help = "contours of a smaller area are left out, holes too; square pixels"},
     {.key = NULL},
 };
 
@@ -51,7 +51,7 @@ static int contours_prepare(void *settings, const crn_classes *classes, crn_erro
         if (!isnan(classes->level[i]))
             return 0;
     return crn_error_set(error, -EINVAL,
-                         "no class has a level, so nothing would be outlined; give one a level");
+                         "no class has a level, so there would be no contours; give one a level");
 }
 
 static int contours_enqueue(const void *settings, crn_job *job)
@@ -226,7 +226,7 @@ static int contours_finish(const void *settings, crn_job *job)
 
 const crn_stage crn_stage_contours = {
     .name = "contours",
-    .help = "outlines of every class that has a level",
+    .help = "contours of every class that has a level",
     .kind = CRN_STAGE_CONTOURS,
     .params = params,
     .settings_bytes = sizeof(contours_settings),

@@ -24,13 +24,13 @@ static const crn_param params[] = {
      .fallback = "3",
      .min = 1,
      .max = 127,
-     .help = "of a kernel by name, a square of an odd side, in pixels; a file has its own"},
+     .help = "size of a kernel by name, a square of odd side, in pixels; a file has its own"},
     {.key = "border",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(convolve_settings, border),
      .fallback = "replicate",
      .choices = crn_convolve_border_names,
-     .help = "what the maps are taken to be beyond their border"},
+     .help = "values outside of the maps"},
     {.key = NULL},
 };
 
@@ -62,7 +62,7 @@ static int convolve_enqueue(const void *settings, crn_job *job)
 
 const crn_stage crn_stage_convolve = {
     .name = "convolve",
-    .help = "a kernel laid over every map: smoothed, sharpened, edges",
+    .help = "convolves every map with a kernel: smoothing, sharpening, edges",
     .kind = CRN_STAGE_IMAGE,
     .params = params,
     .settings_bytes = sizeof(convolve_settings),

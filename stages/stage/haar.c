@@ -13,15 +13,15 @@ static const crn_param params[] = {
      .fallback = "2",
      .min = 1,
      .max = 31,
-     .help = "how often the maps are halved, so up to which size noise is looked for; at most as "
-             "often as a map can be"},
+     .help = "how often the maps are halved: the more, the larger the noise that is removed; at "
+             "most as often as a map can be"},
     {.key = "threshold",
      .type = CRN_PARAM_REAL,
      .offset = offsetof(haar_settings, threshold),
      .fallback = "0.05",
      .min = 0,
      .max = 1e9,
-     .help = "differences, of probabilities, shrink by this, and smaller ones vanish"},
+     .help = "soft threshold: differences of probabilities shrink by this, smaller ones become 0"},
     {.key = NULL},
 };
 
@@ -47,7 +47,7 @@ static int haar_enqueue(const void *settings, crn_job *job)
 
 const crn_stage crn_stage_haar = {
     .name = "haar",
-    .help = "noise taken out of every map: small differences of its Haar transform vanish",
+    .help = "denoises every map: a soft threshold on its Haar transform",
     .kind = CRN_STAGE_IMAGE,
     .params = params,
     .settings_bytes = sizeof(haar_settings),

@@ -17,7 +17,7 @@ static const crn_param params[] = {
      .offset = offsetof(morphology_settings, operation),
      .fallback = "open",
      .choices = crn_morphology_operation_names,
-     .help = "open takes away what is smaller than the element, close fills such gaps"},
+     .help = "open removes what is smaller than the element, close fills such gaps"},
     {.key = "element",
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(morphology_settings, element),
@@ -31,7 +31,7 @@ static const crn_param params[] = {
      .fallback = "5",
      .min = 1,
      .max = CRN_ELEMENT_MAX,
-     .help = "of the element, in pixels; a picture has its own"},
+     .help = "size of the element, in pixels; a picture has its own"},
     {.key = "non_flat",
      .type = CRN_PARAM_BOOL,
      .offset = offsetof(morphology_settings, non_flat),
@@ -67,7 +67,7 @@ static int morphology_enqueue(const void *settings, crn_job *job)
 
 const crn_stage crn_stage_morphology = {
     .name = "morphology",
-    .help = "specks taken away, gaps filled, borders drawn: minima and maxima around every pixel",
+    .help = "removes specks, fills gaps, extracts borders: minima and maxima over an element",
     .kind = CRN_STAGE_IMAGE,
     .params = params,
     .settings_bytes = sizeof(morphology_settings),

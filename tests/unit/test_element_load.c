@@ -48,7 +48,7 @@ static void a_name_is_a_shape_of_that_size(void **state)
                    "the element disk cannot be 0x3; each side is from 1 to 4095");
     assert_refused("disk", (crn_size){3, 4096}, false, -EINVAL, "cannot be 3x4096");
     assert_refused("disc", size, false, -ENOENT,
-                   "disc: is no element (rect, disk, cross), nor is there such a file");
+                   "disc: is not an element (rect, disk, cross), and there is no such file");
 }
 
 /* Writes an f32 picture with these values. */
@@ -95,7 +95,7 @@ static void pictures_that_are_no_element_are_told(void **state)
     assert_refused(write_values(NULL, 1, 4, 4), size, false, -EINVAL,
                    "element.tif: all pixels are 0; those of an element's members are not");
     assert_refused(write_values(NULL, 2, 4, 4), size, false, -EINVAL,
-                   "element.tif: is of 2 planes, an element is one: save it as grey");
+                   "element.tif: has 2 planes, an element has one: save it as grey");
     assert_refused(write_values(NULL, 1, 128, 129), size, false, -EINVAL,
                    "element.tif: is 129x128, an element has at most 16384 pixels");
     assert_refused(write_values(NULL, 1, 1, 4096), size, false, -EINVAL, "sides up to 4095");

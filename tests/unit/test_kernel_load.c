@@ -51,7 +51,7 @@ static void a_name_is_a_kernel(void **state)
     assert_true(kernel.weights[24] == (float)(1 / 25.0));
     assert_refused("sobel-x", -EINVAL, "sobel-x");
     assert_refused("gausian", -ENOENT, "gaussian");
-    assert_refused("gausian", -ENOENT, ", nor is there such a file");
+    assert_refused("gausian", -ENOENT, ", and there is no such file");
 }
 
 static void rows_of_numbers_are_a_kernel(void **state)
@@ -95,15 +95,15 @@ static void faults_of_text_name_their_line(void **state)
         {"1 2 3\n\n4 5\n", "kernel.txt:3: has 2 numbers, the rows before have 3; all rows must be "
                            "equally long"},
         {"1 2\n3 4 5\n", "kernel.txt:2: has 3 numbers, the rows before have 2"},
-        {"1 2\n3 x4\n", "kernel.txt:2: 'x4' is no number"},
-        {"1;2\n", "kernel.txt:1: '1;2' is no number"},
-        {"1,,2\n", "kernel.txt:1: '' is no number"},
-        {",1\n", "kernel.txt:1: '' is no number"},
+        {"1 2\n3 x4\n", "kernel.txt:2: 'x4' is not a number"},
+        {"1;2\n", "kernel.txt:1: '1;2' is not a number"},
+        {"1,,2\n", "kernel.txt:1: '' is not a number"},
+        {",1\n", "kernel.txt:1: '' is not a number"},
         {"1,2,\n", "kernel.txt:1: a number is missing behind the last comma"},
         {"1 nan\n", "kernel.txt:1: nan is not finite"},
         {"1\ninf\n", "kernel.txt:2: inf is not finite"},
         {"1e39\n", "kernel.txt:1: 1e39 is not finite, or not within a float's range"},
-        {"1 2\n\x01\x02\n", "kernel.txt:2: '  ' is no number"},
+        {"1 2\n\x01\x02\n", "kernel.txt:2: '  ' is not a number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(text_file(cases[i][0]), -EINVAL, cases[i][1]);
@@ -142,7 +142,7 @@ static void a_picture_is_a_kernel(void **state)
     write_picture(png, CRN_U8, 1, 3, 1, 7);
     assert_loads(png, 3, 1, whole);
     write_picture(png, CRN_U8, 3, 3, 3, 0);
-    assert_refused(png, -EINVAL, "kernel.png: is of 3 planes, a kernel is one: save it as grey");
+    assert_refused(png, -EINVAL, "kernel.png: has 3 planes, a kernel has one: save it as grey");
     write_picture(tiff, CRN_U8, 1, 129, 128, 0);
     assert_refused(tiff, -EINVAL, "kernel.tif: is 128x129, a kernel has at most 16384 weights");
     write_picture(tiff, CRN_F32, 1, 2, 3, __builtin_nanf(""));

@@ -70,9 +70,9 @@ static void types_that_are_not_taken_are_told(void **state)
         int32_t bits, format;
         const char *wanted;
     } kinds[] = {
-        {16, SAMPLEFORMAT_INT, "page 1 has 16-bit signed integer samples; taken are u8"},
-        {32, SAMPLEFORMAT_UINT, "page 1 has 32-bit unsigned integer samples; taken are u8"},
-        {8, SAMPLEFORMAT_INT, "page 1 has 8-bit signed integer samples; taken are u8"},
+        {16, SAMPLEFORMAT_INT, "page 1 has 16-bit signed integer samples; supported are u8"},
+        {32, SAMPLEFORMAT_UINT, "page 1 has 32-bit unsigned integer samples; supported are u8"},
+        {8, SAMPLEFORMAT_INT, "page 1 has 8-bit signed integer samples; supported are u8"},
         {32, SAMPLEFORMAT_COMPLEXINT, "page 1 has 32-bit complex integer samples"},
         {8, SAMPLEFORMAT_IEEEFP, "page 1 has 8-bit floating point samples"},
     };
