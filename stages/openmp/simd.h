@@ -23,4 +23,32 @@ CRN_API crn_target crn_target_best(void);
 /* For functions that must be inlined: their callers pass constants that select between loops. */
 #define CRN_INLINE static inline __attribute__((always_inline))
 
+/* In a *_simd.c: its target's vectors, and the intrinsics on them. CRN_MM(add_ps) is _mm512_add_ps,
+ * _mm256_add_ps or _mm_add_ps; CRN_SI(loadu) is _mm512_loadu_si512 and so on. */
+#if defined(CRN_TARGET)
+
+#include <immintrin.h>
+
+#if defined(CRN_TARGET_avx512)
+#define CRN_VECTOR_BYTES  64
+#define CRN_MM(operation) _mm512_##operation
+#define CRN_SI(operation) _mm512_##operation##_si512
+typedef __m512 crn_floats;
+typedef __m512i crn_integers;
+#elif defined(CRN_TARGET_avx2)
+#define CRN_VECTOR_BYTES  32
+#define CRN_MM(operation) _mm256_##operation
+#define CRN_SI(operation) _mm256_##operation##_si256
+typedef __m256 crn_floats;
+typedef __m256i crn_integers;
+#else
+#define CRN_VECTOR_BYTES  16
+#define CRN_MM(operation) _mm_##operation
+#define CRN_SI(operation) _mm_##operation##_si128
+typedef __m128 crn_floats;
+typedef __m128i crn_integers;
+#endif
+
+#endif
+
 #endif

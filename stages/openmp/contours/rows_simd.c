@@ -3,15 +3,12 @@
 
 #include <string.h>
 
-#include <immintrin.h>
+#include "stages/openmp/simd.h"
 
 /* Each target compares 64 elements with their thresholds. Halves are compared as integers with the
  * same order, u16 with the sign bit flipped; thresholds are converted in the same
  * way (contours.c). */
 #if defined(CRN_TARGET_avx512)
-
-#define row_inside crn_contours_row_inside_avx512
-#define row_nan    crn_contours_row_nan_avx512
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {
@@ -64,112 +61,48 @@ static inline uint64_t nan_f32(const float *v)
     return bits;
 }
 
-#elif defined(CRN_TARGET_avx2)
-
-#define row_inside crn_contours_row_inside_avx2
-#define row_nan    crn_contours_row_nan_avx2
-
-static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
-{
-    uint64_t bits = 0;
-    __m256 unordered = _mm256_setzero_ps();
-    for (int i = 0; i < 8; i += 2) {
-        __m256 v0 = _mm256_loadu_ps(v + 8 * i), v1 = _mm256_loadu_ps(v + 8 * i + 8);
-        __m256 m0 = _mm256_cmp_ps(v0, _mm256_loadu_ps(t + 8 * i), _CMP_GT_OQ);
-        __m256 m1 = _mm256_cmp_ps(v1, _mm256_loadu_ps(t + 8 * i + 8), _CMP_GT_OQ);
-        /* The unordered comparison is true if either is NaN. */
-        unordered = _mm256_or_ps(unordered, _mm256_cmp_ps(v0, v1, _CMP_UNORD_Q));
-        bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(m0) << 8 * i;
-        bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(m1) << (8 * i + 8);
-    }
-    *nan |= _mm256_movemask_ps(unordered) != 0;
-    return bits;
-}
-
-static inline uint64_t inside_u8(const uint8_t *v, const uint8_t *t)
-{
-    uint64_t bits = 0;
-    const __m256i flip = _mm256_set1_epi8(INT8_MIN);
-    for (int i = 0; i < 2; i++) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(v + 32 * i));
-        __m256i y = _mm256_loadu_si256((const __m256i *)(t + 32 * i));
-        x = _mm256_cmpgt_epi8(_mm256_xor_si256(x, flip), _mm256_xor_si256(y, flip));
-        bits |= (uint64_t)(uint32_t)_mm256_movemask_epi8(x) << 32 * i;
-    }
-    return bits;
-}
-
-static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half, bool *nan)
-{
-    uint64_t bits = 0;
-    __m256i over = _mm256_setzero_si256();
-    for (int i = 0; i < 2; i++) {
-        __m256i greater[2];
-        for (int k = 0; k < 2; k++) {
-            __m256i x = _mm256_loadu_si256((const __m256i *)(v + 32 * i + 16 * k));
-            __m256i y = _mm256_loadu_si256((const __m256i *)(t + 32 * i + 16 * k));
-            if (half) {
-                __m256i magnitude = _mm256_and_si256(x, _mm256_set1_epi16(0x7fff));
-                __m256i is_nan = _mm256_cmpgt_epi16(magnitude, _mm256_set1_epi16(0x7c00));
-                over = _mm256_or_si256(over, is_nan);
-                __m256i negative = _mm256_srai_epi16(x, 15);
-                x = _mm256_xor_si256(x, _mm256_srli_epi16(negative, 1));
-            } else {
-                x = _mm256_xor_si256(x, _mm256_set1_epi16(INT16_MIN));
-            }
-            greater[k] = _mm256_cmpgt_epi16(x, y);
-        }
-        /* Packing works within 128-bit halves; the permutation restores the order. */
-        __m256i packed = _mm256_packs_epi16(greater[0], greater[1]);
-        packed = _mm256_permute4x64_epi64(packed, 0xd8);
-        bits |= (uint64_t)(uint32_t)_mm256_movemask_epi8(packed) << 32 * i;
-    }
-    *nan |= _mm256_movemask_epi8(over) != 0;
-    return bits;
-}
-
-static inline uint64_t nan_f32(const float *v)
-{
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; i++) {
-        __m256 x = _mm256_loadu_ps(v + 8 * i);
-        x = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
-        bits |= (uint64_t)(uint32_t)_mm256_movemask_ps(x) << 8 * i;
-    }
-    return bits;
-}
-
 #else
 
-#define row_inside crn_contours_row_inside_baseline
-#define row_nan    crn_contours_row_nan_baseline
+#define FLOATS (CRN_VECTOR_BYTES / 4)
+
+#if defined(CRN_TARGET_avx2)
+#define greater(a, b)      _mm256_cmp_ps(a, b, _CMP_GT_OQ)
+#define is_unordered(a, b) _mm256_cmp_ps(a, b, _CMP_UNORD_Q)
+/* Packing works within 128-bit halves; the permutation restores the order. */
+#define pack(a, b)         _mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0xd8)
+#else
+#define greater(a, b)      _mm_cmpgt_ps(a, b)
+#define is_unordered(a, b) _mm_cmpunord_ps(a, b)
+#define pack(a, b)         _mm_packs_epi16(a, b)
+#endif
 
 static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
 {
     uint64_t bits = 0;
-    __m128 unordered = _mm_setzero_ps();
-    for (int i = 0; i < 16; i += 2) {
-        __m128 v0 = _mm_loadu_ps(v + 4 * i), v1 = _mm_loadu_ps(v + 4 * i + 4);
-        __m128 m0 = _mm_cmpgt_ps(v0, _mm_loadu_ps(t + 4 * i));
-        __m128 m1 = _mm_cmpgt_ps(v1, _mm_loadu_ps(t + 4 * i + 4));
+    crn_floats unordered = CRN_MM(setzero_ps)();
+    for (int i = 0; i < 64 / FLOATS; i += 2) {
+        const float *p = v + FLOATS * i, *q = t + FLOATS * i;
+        crn_floats v0 = CRN_MM(loadu_ps)(p), v1 = CRN_MM(loadu_ps)(p + FLOATS);
+        crn_floats m0 = greater(v0, CRN_MM(loadu_ps)(q));
+        crn_floats m1 = greater(v1, CRN_MM(loadu_ps)(q + FLOATS));
         /* The unordered comparison is true if either is NaN. */
-        unordered = _mm_or_ps(unordered, _mm_cmpunord_ps(v0, v1));
-        bits |= (uint64_t)(uint32_t)_mm_movemask_ps(m0) << 4 * i;
-        bits |= (uint64_t)(uint32_t)_mm_movemask_ps(m1) << (4 * i + 4);
+        unordered = CRN_MM(or_ps)(unordered, is_unordered(v0, v1));
+        bits |= (uint64_t)(uint32_t)CRN_MM(movemask_ps)(m0) << FLOATS * i;
+        bits |= (uint64_t)(uint32_t)CRN_MM(movemask_ps)(m1) << (FLOATS * i + FLOATS);
     }
-    *nan |= _mm_movemask_ps(unordered) != 0;
+    *nan |= CRN_MM(movemask_ps)(unordered) != 0;
     return bits;
 }
 
 static inline uint64_t inside_u8(const uint8_t *v, const uint8_t *t)
 {
     uint64_t bits = 0;
-    const __m128i flip = _mm_set1_epi8(INT8_MIN);
-    for (int i = 0; i < 4; i++) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(v + 16 * i));
-        __m128i y = _mm_loadu_si128((const __m128i *)(t + 16 * i));
-        x = _mm_cmpgt_epi8(_mm_xor_si128(x, flip), _mm_xor_si128(y, flip));
-        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(x) << 16 * i;
+    const crn_integers flip = CRN_MM(set1_epi8)(INT8_MIN);
+    for (int i = 0; i < 64 / CRN_VECTOR_BYTES; i++) {
+        crn_integers x = CRN_SI(loadu)((const void *)(v + CRN_VECTOR_BYTES * i));
+        crn_integers y = CRN_SI(loadu)((const void *)(t + CRN_VECTOR_BYTES * i));
+        x = CRN_MM(cmpgt_epi8)(CRN_SI(xor)(x, flip), CRN_SI(xor)(y, flip));
+        bits |= (uint64_t)(uint32_t)CRN_MM(movemask_epi8)(x) << CRN_VECTOR_BYTES * i;
     }
     return bits;
 }
@@ -177,36 +110,37 @@ static inline uint64_t inside_u8(const uint8_t *v, const uint8_t *t)
 static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half, bool *nan)
 {
     uint64_t bits = 0;
-    __m128i over = _mm_setzero_si128();
-    for (int i = 0; i < 4; i++) {
-        __m128i greater[2];
+    crn_integers over = CRN_SI(setzero)();
+    for (int i = 0; i < 64 / CRN_VECTOR_BYTES; i++) {
+        crn_integers above[2];
         for (int k = 0; k < 2; k++) {
-            __m128i x = _mm_loadu_si128((const __m128i *)(v + 16 * i + 8 * k));
-            __m128i y = _mm_loadu_si128((const __m128i *)(t + 16 * i + 8 * k));
+            int at = CRN_VECTOR_BYTES * i + CRN_VECTOR_BYTES / 2 * k;
+            crn_integers x = CRN_SI(loadu)((const void *)(v + at));
+            crn_integers y = CRN_SI(loadu)((const void *)(t + at));
             if (half) {
-                __m128i magnitude = _mm_and_si128(x, _mm_set1_epi16(0x7fff));
-                __m128i is_nan = _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(0x7c00));
-                over = _mm_or_si128(over, is_nan);
-                __m128i negative = _mm_srai_epi16(x, 15);
-                x = _mm_xor_si128(x, _mm_srli_epi16(negative, 1));
+                crn_integers magnitude = CRN_SI(and)(x, CRN_MM(set1_epi16)(0x7fff));
+                crn_integers is_nan = CRN_MM(cmpgt_epi16)(magnitude, CRN_MM(set1_epi16)(0x7c00));
+                over = CRN_SI(or)(over, is_nan);
+                crn_integers negative = CRN_MM(srai_epi16)(x, 15);
+                x = CRN_SI(xor)(x, CRN_MM(srli_epi16)(negative, 1));
             } else {
-                x = _mm_xor_si128(x, _mm_set1_epi16(INT16_MIN));
+                x = CRN_SI(xor)(x, CRN_MM(set1_epi16)(INT16_MIN));
             }
-            greater[k] = _mm_cmpgt_epi16(x, y);
+            above[k] = CRN_MM(cmpgt_epi16)(x, y);
         }
-        __m128i packed = _mm_packs_epi16(greater[0], greater[1]);
-        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(packed) << 16 * i;
+        crn_integers packed = pack(above[0], above[1]);
+        bits |= (uint64_t)(uint32_t)CRN_MM(movemask_epi8)(packed) << CRN_VECTOR_BYTES * i;
     }
-    *nan |= _mm_movemask_epi8(over) != 0;
+    *nan |= CRN_MM(movemask_epi8)(over) != 0;
     return bits;
 }
 
 static inline uint64_t nan_f32(const float *v)
 {
     uint64_t bits = 0;
-    for (int i = 0; i < 16; i++) {
-        __m128 x = _mm_loadu_ps(v + 4 * i);
-        bits |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_cmpunord_ps(x, x)) << 4 * i;
+    for (int i = 0; i < 64 / FLOATS; i++) {
+        crn_floats x = CRN_MM(loadu_ps)(v + FLOATS * i);
+        bits |= (uint64_t)(uint32_t)CRN_MM(movemask_ps)(is_unordered(x, x)) << FLOATS * i;
     }
     return bits;
 }
@@ -228,8 +162,8 @@ static inline uint64_t inside_64(crn_type type, const void *v, const void *t, bo
     return inside_f32(v, t, nan);
 }
 
-static inline __attribute__((always_inline)) bool
-inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint64_t *bits)
+CRN_INLINE bool inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row,
+                           uint64_t *bits)
 {
     size_t elements = (size_t)job->image.width * job->channels, size = crn_type_bytes(type);
     const uint8_t *threshold = job->threshold;
@@ -253,7 +187,8 @@ inside_row(const crn_contours_job *job, crn_type type, const uint8_t *row, uint6
     return nan;
 }
 
-bool row_inside(const crn_contours_job *job, const void *row, uint64_t *bits)
+bool CRN_TARGETED(crn_contours_row_inside)(const crn_contours_job *job, const void *row,
+                                           uint64_t *bits)
 {
     switch (job->image.type) {
     case CRN_U8:
@@ -277,7 +212,8 @@ static uint64_t nan_f16(const uint16_t *v, size_t count)
     return bits;
 }
 
-void row_nan(const crn_contours_job *job, const void *row, uint64_t *bits)
+void CRN_TARGETED(crn_contours_row_nan)(const crn_contours_job *job, const void *row,
+                                        uint64_t *bits)
 {
     size_t elements = (size_t)job->image.width * job->channels,
            size = crn_type_bytes(job->image.type);

@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-#if defined(CRN_TARGET_avx512)
-#define contours_scan crn_contours_scan_avx512
-#define row_inside    crn_contours_row_inside_avx512
-#define row_nan       crn_contours_row_nan_avx512
-#elif defined(CRN_TARGET_avx2)
-#define contours_scan crn_contours_scan_avx2
-#define row_inside    crn_contours_row_inside_avx2
-#define row_nan       crn_contours_row_nan_avx2
-#else
-#define contours_scan crn_contours_scan_baseline
-#define row_inside    crn_contours_row_inside_baseline
-#define row_nan       crn_contours_row_nan_baseline
-#endif
-
 static const double runs_along_x[4] = {[TOP] = 1, [BOTTOM] = 1};
 static const double runs_along_y[4] = {[LEFT] = 1, [RIGHT] = 1};
 
@@ -212,9 +198,9 @@ static bool read_row(const crn_contours_job *job, crn_contours_scratch *scratch,
         return false;
     }
     uint64_t *valid = scratch->valid_pixels[y & 1];
-    bool is_cut = row_inside(job, elements, inside);
+    bool is_cut = CRN_TARGETED(crn_contours_row_inside)(job, elements, inside);
     if (is_cut) {
-        row_nan(job, elements, valid);
+        CRN_TARGETED(crn_contours_row_nan)(job, elements, valid);
         for (uint32_t word = 0; word < job->words; word++)
             valid[word] = ~valid[word];
     } else if (job->params->mask) {
@@ -269,7 +255,7 @@ static void move_on(const crn_contours_scratch *scratch, crn_contours_rows *rows
     rows->valid_above = rows->valid;
 }
 
-void contours_scan(const crn_contours_job *job, crn_contours_strip *strip)
+void CRN_TARGETED(crn_contours_scan)(const crn_contours_job *job, crn_contours_strip *strip)
 {
     crn_contours_scratch *scratch = strip->scratch;
     crn_contours_rows rows = {.valid = job->zeros};

@@ -3,14 +3,13 @@
 
 #include <string.h>
 
-#include <immintrin.h>
+typedef crn_floats vector;
 
-/* Per target: a vector of floats, how many are computed side by side, and the operations that
- * differ. Results are clamped before conversion to integers, so that none overflows. */
+/* Per target: how many vectors are computed side by side, and the operations that differ. Results
+ * are clamped before conversion to integers, so that none overflows. */
 #if defined(CRN_TARGET_avx512)
 
 #define ACROSS 4
-typedef __m512 vector;
 
 static inline vector fused(vector a, vector b, vector sum)
 {
@@ -26,7 +25,6 @@ static inline void store_u8(uint8_t *to, vector v)
 #elif defined(CRN_TARGET_avx2)
 
 #define ACROSS 2
-typedef __m256 vector;
 
 static inline vector fused(vector a, vector b, vector sum)
 {
@@ -45,7 +43,6 @@ static inline void store_u8(uint8_t *to, vector v)
 #else
 
 #define ACROSS 2
-typedef __m128 vector;
 
 static inline vector fused(vector a, vector b, vector sum)
 {
@@ -72,6 +69,7 @@ static inline void store_u8(uint8_t *to, vector v)
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+
 CRN_INLINE vector load(const float *from)
 {
     vector v;
@@ -81,13 +79,7 @@ CRN_INLINE vector load(const float *from)
 
 CRN_INLINE vector all(float value)
 {
-#if defined(CRN_TARGET_avx512)
-    return _mm512_set1_ps(value);
-#elif defined(CRN_TARGET_avx2)
-    return _mm256_set1_ps(value);
-#else
-    return _mm_set1_ps(value);
-#endif
+    return CRN_MM(set1_ps)(value);
 }
 
 /* Accumulates one input row into output rows low to high; each uses a different row of the kernel,

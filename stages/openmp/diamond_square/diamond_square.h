@@ -3,7 +3,6 @@
  *
  *   diamond_square.c         entry point: tiles, threads, memory, the cascade of levels
  *   diamond_square_simd.c    two rows of a level from two rows of the previous one
- *   vector.h                 the vector operations that differ between instruction sets
  *
  * Grid l, 0 to the exponent, is the field at every 2^(exponent - l)-th point: (2^l + 1)^2 points.
  * Level l computes grid l + 1 from grid l. With G a row of grid l, D the diamond points of the

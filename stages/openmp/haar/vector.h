@@ -6,75 +6,29 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <immintrin.h>
-
 #include "stages/openmp/simd.h"
 
 /* Floats of a cache line. */
 #define CRN_HAAR_CACHE_LINE 16
 
-#if defined(CRN_TARGET_avx512)
-
-#define CRN_HAAR_WIDE 16
-typedef __m512 vector;
+#define CRN_HAAR_WIDE (CRN_VECTOR_BYTES / 4)
+typedef crn_floats vector;
 
 CRN_INLINE vector set1(float value)
 {
-    return _mm512_set1_ps(value);
+    return CRN_MM(set1_ps)(value);
 }
 
 /* max(v, 0), NaN for NaN. */
 CRN_INLINE vector at_least_0(vector v)
 {
-    return _mm512_max_ps(_mm512_setzero_ps(), v);
+    return CRN_MM(max_ps)(CRN_MM(setzero_ps)(), v);
 }
 
 CRN_INLINE void stream_at(float *at, vector v)
 {
-    _mm512_stream_ps(at, v);
+    CRN_MM(stream_ps)(at, v);
 }
-
-#elif defined(CRN_TARGET_avx2)
-
-#define CRN_HAAR_WIDE 8
-typedef __m256 vector;
-
-CRN_INLINE vector set1(float value)
-{
-    return _mm256_set1_ps(value);
-}
-
-CRN_INLINE vector at_least_0(vector v)
-{
-    return _mm256_max_ps(_mm256_setzero_ps(), v);
-}
-
-CRN_INLINE void stream_at(float *at, vector v)
-{
-    _mm256_stream_ps(at, v);
-}
-
-#else
-
-#define CRN_HAAR_WIDE 4
-typedef __m128 vector;
-
-CRN_INLINE vector set1(float value)
-{
-    return _mm_set1_ps(value);
-}
-
-CRN_INLINE vector at_least_0(vector v)
-{
-    return _mm_max_ps(_mm_setzero_ps(), v);
-}
-
-CRN_INLINE void stream_at(float *at, vector v)
-{
-    _mm_stream_ps(at, v);
-}
-
-#endif
 
 CRN_INLINE vector read_at(const float *at)
 {

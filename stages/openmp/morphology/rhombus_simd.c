@@ -62,9 +62,9 @@ CRN_INLINE vector shift_bytes(vector high, vector low, int32_t bytes)
 
 CRN_INLINE vector load_neighbour(const uint8_t *row, int32_t bytes)
 {
-    int32_t rest = (bytes + 4 * CRN_MORPHOLOGY_VECTOR_BYTES) % CRN_MORPHOLOGY_VECTOR_BYTES;
+    int32_t rest = (bytes + 4 * CRN_VECTOR_BYTES) % CRN_VECTOR_BYTES;
     vector low = crn_load_vector(row + bytes - rest);
-    vector high = crn_load_vector(row + bytes - rest + CRN_MORPHOLOGY_VECTOR_BYTES);
+    vector high = crn_load_vector(row + bytes - rest + CRN_VECTOR_BYTES);
     if (rest % 4 == 0)
         return shift_words(high, low, rest / 4);
     int32_t words = rest / 16 * 4;
@@ -136,10 +136,10 @@ CRN_INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is
                                void *const *to, const uint8_t *const *rows, ptrdiff_t unit,
                                size_t bytes)
 {
-    for (size_t x = 0; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (size_t x = 0; x < bytes; x += CRN_VECTOR_BYTES) {
         vector v[ROWS_AT_ONCE];
         rhombus_at(kind, radius, is_known, rows, unit, x, v);
-        if (bytes - x >= CRN_MORPHOLOGY_VECTOR_BYTES) {
+        if (bytes - x >= CRN_VECTOR_BYTES) {
             UNROLL_FULLY
             for (int32_t i = 0; i < ROWS_AT_ONCE; i++)
                 crn_store_vector((uint8_t *)to[i] + x, v[i]);

@@ -19,7 +19,7 @@ CRN_INLINE vector as_read(crn_morphology_kind kind, vector v)
 CRN_INLINE void load_kind(crn_morphology_kind kind, uint8_t *to, const uint8_t *from, size_t bytes)
 {
     size_t x = 0;
-    for (; x + CRN_MORPHOLOGY_VECTOR_BYTES <= bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES)
+    for (; x + CRN_VECTOR_BYTES <= bytes; x += CRN_VECTOR_BYTES)
         crn_store_vector(to + x, as_read(kind, crn_load_vector(from + x)));
     if (x < bytes)
         store_part(to + x, as_read(kind, load_part(from + x, bytes - x)), bytes - x);
@@ -43,12 +43,12 @@ CRN_INLINE void merge_at(crn_morphology_kind kind, size_t at_once, vector *v,
 {
     CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++)
-        v[k] = crn_load_vector(rows[0] + x + k * CRN_MORPHOLOGY_VECTOR_BYTES);
+        v[k] = crn_load_vector(rows[0] + x + k * CRN_VECTOR_BYTES);
     for (size_t i = 1; i < count; i++) {
         const uint8_t *row = rows[i] + x;
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            v[k] = extreme(kind, v[k], crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES));
+            v[k] = extreme(kind, v[k], crn_load_vector(row + k * CRN_VECTOR_BYTES));
     }
 }
 
@@ -57,16 +57,15 @@ CRN_INLINE void merge_count(crn_morphology_kind kind, size_t at_once, uint8_t *t
 {
     vector v[CRN_MORPHOLOGY_MERGE_AT_ONCE];
     size_t x = 0;
-    for (; x + at_once * CRN_MORPHOLOGY_VECTOR_BYTES <= bytes;
-         x += at_once * CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x + at_once * CRN_VECTOR_BYTES <= bytes; x += at_once * CRN_VECTOR_BYTES) {
         merge_at(kind, at_once, v, rows, count, x);
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            crn_store_vector(to + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[k]);
+            crn_store_vector(to + x + k * CRN_VECTOR_BYTES, v[k]);
     }
-    for (; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x < bytes; x += CRN_VECTOR_BYTES) {
         merge_at(kind, 1, v, rows, count, x);
-        if (bytes - x < CRN_MORPHOLOGY_VECTOR_BYTES)
+        if (bytes - x < CRN_VECTOR_BYTES)
             store_part(to + x, v[0], bytes - x);
         else
             crn_store_vector(to + x, v[0]);
@@ -130,15 +129,14 @@ CRN_INLINE
         const uint8_t *row = (const uint8_t *)rows[i] + x;
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            v[i][k] =
-                extreme(kind, v[i + 1][k], crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES));
+            v[i][k] = extreme(kind, v[i + 1][k], crn_load_vector(row + k * CRN_VECTOR_BYTES));
     }
     CRN_MORPHOLOGY_UNROLL
     for (int32_t i = 1; i < count; i++) {
         const uint8_t *row = (const uint8_t *)rows[window + i - 1] + x;
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++) {
-            vector one = crn_load_vector(row + k * CRN_MORPHOLOGY_VECTOR_BYTES);
+            vector one = crn_load_vector(row + k * CRN_VECTOR_BYTES);
             merged[k] = i == 1 ? one : extreme(kind, merged[k], one);
             v[i][k] = extreme(kind, v[i][k], merged[k]);
         }
@@ -152,7 +150,7 @@ CRN_INLINE void stack_three_at(crn_morphology_kind kind, size_t at_once, const v
 {
     CRN_MORPHOLOGY_UNROLL
     for (size_t k = 0; k < at_once; k++) {
-        size_t at = x + k * CRN_MORPHOLOGY_VECTOR_BYTES;
+        size_t at = x + k * CRN_VECTOR_BYTES;
         vector first = crn_load_vector((const uint8_t *)rows[0] + at);
         vector second = crn_load_vector((const uint8_t *)rows[1] + at);
         CRN_MORPHOLOGY_UNROLL
@@ -183,20 +181,18 @@ CRN_INLINE void stack_count(crn_morphology_kind kind, size_t at_once, int32_t co
 {
     vector v[CRN_MORPHOLOGY_STACK_MAX][STACK_WIDE];
     size_t x = 0;
-    for (; x + at_once * CRN_MORPHOLOGY_VECTOR_BYTES <= bytes;
-         x += at_once * CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x + at_once * CRN_VECTOR_BYTES <= bytes; x += at_once * CRN_VECTOR_BYTES) {
         stack_any_at(kind, at_once, rows, window, count, x, v);
         CRN_MORPHOLOGY_UNROLL
         for (int32_t i = 0; i < count; i++) {
             CRN_MORPHOLOGY_UNROLL
             for (size_t k = 0; k < at_once; k++)
-                crn_store_vector((uint8_t *)to[i] + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[i][k]);
+                crn_store_vector((uint8_t *)to[i] + x + k * CRN_VECTOR_BYTES, v[i][k]);
         }
     }
-    for (; x < bytes; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x < bytes; x += CRN_VECTOR_BYTES) {
         stack_any_at(kind, 1, rows, window, count, x, v);
-        size_t left =
-            bytes - x < CRN_MORPHOLOGY_VECTOR_BYTES ? bytes - x : CRN_MORPHOLOGY_VECTOR_BYTES;
+        size_t left = bytes - x < CRN_VECTOR_BYTES ? bytes - x : CRN_VECTOR_BYTES;
         for (int32_t i = 0; i < count; i++)
             store_part((uint8_t *)to[i] + x, v[i][0], left);
     }
@@ -269,9 +265,9 @@ CRN_INLINE void raise_block(crn_morphology_kind kind, size_t at_once, vector *v,
     for (size_t i = 0; i < count; i++) {
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < at_once; k++)
-            v[k] = extreme(kind, v[k],
-                           raised(kind, members[i].row + x + k * CRN_MORPHOLOGY_VECTOR_BYTES,
-                                  members[i].height));
+            v[k] =
+                extreme(kind, v[k],
+                        raised(kind, members[i].row + x + k * CRN_VECTOR_BYTES, members[i].height));
     }
 }
 
@@ -309,18 +305,16 @@ CRN_INLINE void raise_kind(crn_morphology_kind kind, uint8_t *to,
         raise_at_sides(is_max, to, members, count, (ptrdiff_t)end, (ptrdiff_t)bytes);
     }
     vector v[RAISE_AT_ONCE];
-    for (; x + RAISE_AT_ONCE * CRN_MORPHOLOGY_VECTOR_BYTES <= end;
-         x += RAISE_AT_ONCE * CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x + RAISE_AT_ONCE * CRN_VECTOR_BYTES <= end; x += RAISE_AT_ONCE * CRN_VECTOR_BYTES) {
         raise_block(kind, RAISE_AT_ONCE, v, members, count, x);
         CRN_MORPHOLOGY_UNROLL
         for (size_t k = 0; k < RAISE_AT_ONCE; k++)
-            crn_store_vector(to + x + k * CRN_MORPHOLOGY_VECTOR_BYTES, v[k]);
+            crn_store_vector(to + x + k * CRN_VECTOR_BYTES, v[k]);
     }
-    for (; x < end; x += CRN_MORPHOLOGY_VECTOR_BYTES) {
+    for (; x < end; x += CRN_VECTOR_BYTES) {
         raise_block(kind, 1, v, members, count, x);
         size_t left = end - x;
-        store_part(to + x, v[0],
-                   left < CRN_MORPHOLOGY_VECTOR_BYTES ? left : CRN_MORPHOLOGY_VECTOR_BYTES);
+        store_part(to + x, v[0], left < CRN_VECTOR_BYTES ? left : CRN_VECTOR_BYTES);
     }
 }
 

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <immintrin.h>
-
 #include "stages/openmp/morphology/morphology.h"
 #include "stages/openmp/simd.h"
 
@@ -16,69 +14,29 @@
 #define CRN_MORPHOLOGY_UNROLL
 #endif
 
-/* Each target defines a vector type and its operations. Of two floats the first is used only if it
- * is less (greater) than the second, so a NaN as first operand is never used. */
-#if defined(CRN_TARGET_avx512)
+typedef crn_integers vector;
 
-typedef __m512i vector;
-#define CRN_MORPHOLOGY_VECTOR_BYTES  64
+#if defined(CRN_TARGET_avx512)
 #define CRN_MORPHOLOGY_STACK_MAX     16 /* output rows in registers */
 #define CRN_MORPHOLOGY_MERGE_AT_ONCE 8  /* vectors */
-#define crn_load_vector(p)           _mm512_loadu_si512(p)
-#define crn_store_vector(p, v)       _mm512_storeu_si512(p, v)
-#define crn_min_u8(a, b)             _mm512_min_epu8(a, b)
-#define crn_max_u8(a, b)             _mm512_max_epu8(a, b)
-#define crn_add_u8(a, b)             _mm512_adds_epu8(a, b)
-#define crn_sub_u8(a, b)             _mm512_subs_epu8(a, b)
-#define crn_set1_u8(value)           _mm512_set1_epi8((char)(value))
-#define crn_floats(v)                _mm512_castsi512_ps(v)
-#define crn_bits(v)                  _mm512_castps_si512(v)
-#define crn_min_f32(a, b)            crn_bits(_mm512_min_ps(crn_floats(a), crn_floats(b)))
-#define crn_max_f32(a, b)            crn_bits(_mm512_max_ps(crn_floats(a), crn_floats(b)))
-#define crn_add_f32(a, b)            crn_bits(_mm512_add_ps(crn_floats(a), crn_floats(b)))
-#define crn_set1_f32(value)          crn_bits(_mm512_set1_ps(value))
-
-#elif defined(CRN_TARGET_avx2)
-
-typedef __m256i vector;
-#define CRN_MORPHOLOGY_VECTOR_BYTES  32
-#define CRN_MORPHOLOGY_STACK_MAX     8
-#define CRN_MORPHOLOGY_MERGE_AT_ONCE 4
-#define crn_load_vector(p)           _mm256_loadu_si256((const __m256i *)(p))
-#define crn_store_vector(p, v)       _mm256_storeu_si256((__m256i *)(p), v)
-#define crn_min_u8(a, b)             _mm256_min_epu8(a, b)
-#define crn_max_u8(a, b)             _mm256_max_epu8(a, b)
-#define crn_add_u8(a, b)             _mm256_adds_epu8(a, b)
-#define crn_sub_u8(a, b)             _mm256_subs_epu8(a, b)
-#define crn_set1_u8(value)           _mm256_set1_epi8((char)(value))
-#define crn_floats(v)                _mm256_castsi256_ps(v)
-#define crn_bits(v)                  _mm256_castps_si256(v)
-#define crn_min_f32(a, b)            crn_bits(_mm256_min_ps(crn_floats(a), crn_floats(b)))
-#define crn_max_f32(a, b)            crn_bits(_mm256_max_ps(crn_floats(a), crn_floats(b)))
-#define crn_add_f32(a, b)            crn_bits(_mm256_add_ps(crn_floats(a), crn_floats(b)))
-#define crn_set1_f32(value)          crn_bits(_mm256_set1_ps(value))
-
 #else
-
-typedef __m128i vector;
-#define CRN_MORPHOLOGY_VECTOR_BYTES  16
 #define CRN_MORPHOLOGY_STACK_MAX     8
 #define CRN_MORPHOLOGY_MERGE_AT_ONCE 4
-#define crn_load_vector(p)           _mm_loadu_si128((const __m128i *)(p))
-#define crn_store_vector(p, v)       _mm_storeu_si128((__m128i *)(p), v)
-#define crn_min_u8(a, b)             _mm_min_epu8(a, b)
-#define crn_max_u8(a, b)             _mm_max_epu8(a, b)
-#define crn_add_u8(a, b)             _mm_adds_epu8(a, b)
-#define crn_sub_u8(a, b)             _mm_subs_epu8(a, b)
-#define crn_set1_u8(value)           _mm_set1_epi8((char)(value))
-#define crn_floats(v)                _mm_castsi128_ps(v)
-#define crn_bits(v)                  _mm_castps_si128(v)
-#define crn_min_f32(a, b)            crn_bits(_mm_min_ps(crn_floats(a), crn_floats(b)))
-#define crn_max_f32(a, b)            crn_bits(_mm_max_ps(crn_floats(a), crn_floats(b)))
-#define crn_add_f32(a, b)            crn_bits(_mm_add_ps(crn_floats(a), crn_floats(b)))
-#define crn_set1_f32(value)          crn_bits(_mm_set1_ps(value))
-
 #endif
+
+/* Of two floats the first is used only if it is less (greater) than the second, so a NaN as first
+ * operand is never used. */
+#define crn_load_vector(p)     CRN_SI(loadu)((const void *)(p))
+#define crn_store_vector(p, v) CRN_SI(storeu)((void *)(p), v)
+#define crn_min_u8(a, b)       CRN_MM(min_epu8)(a, b)
+#define crn_max_u8(a, b)       CRN_MM(max_epu8)(a, b)
+#define crn_add_u8(a, b)       CRN_MM(adds_epu8)(a, b)
+#define crn_sub_u8(a, b)       CRN_MM(subs_epu8)(a, b)
+#define crn_set1_u8(value)     CRN_MM(set1_epi8)((char)(value))
+#define crn_min_f32(a, b)      ((vector)CRN_MM(min_ps)((crn_floats)(a), (crn_floats)(b)))
+#define crn_max_f32(a, b)      ((vector)CRN_MM(max_ps)((crn_floats)(a), (crn_floats)(b)))
+#define crn_add_f32(a, b)      ((vector)CRN_MM(add_ps)((crn_floats)(a), (crn_floats)(b)))
+#define crn_set1_f32(value)    ((vector)CRN_MM(set1_ps)(value))
 
 CRN_INLINE vector extreme(crn_morphology_kind kind, vector a, vector b)
 {
@@ -115,26 +73,26 @@ CRN_INLINE vector neutral(crn_morphology_kind kind)
 
 CRN_INLINE void store_part(void *to, vector v, size_t bytes)
 {
-    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (CRN_MORPHOLOGY_VECTOR_BYTES - bytes), v);
+    _mm512_mask_storeu_epi8(to, ~(__mmask64)0 >> (CRN_VECTOR_BYTES - bytes), v);
 }
 
 CRN_INLINE vector load_part(const void *from, size_t bytes)
 {
-    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (CRN_MORPHOLOGY_VECTOR_BYTES - bytes), from);
+    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (CRN_VECTOR_BYTES - bytes), from);
 }
 
 #else
 
 CRN_INLINE void store_part(void *to, vector v, size_t bytes)
 {
-    uint8_t whole[CRN_MORPHOLOGY_VECTOR_BYTES];
+    uint8_t whole[CRN_VECTOR_BYTES];
     crn_store_vector(whole, v);
     memcpy(to, whole, bytes);
 }
 
 CRN_INLINE vector load_part(const void *from, size_t bytes)
 {
-    uint8_t whole[CRN_MORPHOLOGY_VECTOR_BYTES] = {0};
+    uint8_t whole[CRN_VECTOR_BYTES] = {0};
     memcpy(whole, from, bytes);
     return crn_load_vector(whole);
 }

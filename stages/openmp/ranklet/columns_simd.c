@@ -8,17 +8,9 @@
  */
 #include <string.h>
 
-#include <immintrin.h>
-
 #include "stages/openmp/ranklet/ranklet.h"
 
-#if defined(CRN_TARGET_avx512)
-#define BYTES 64
-#elif defined(CRN_TARGET_avx2)
-#define BYTES 32
-#else
-#define BYTES 16
-#endif
+#define BYTES CRN_VECTOR_BYTES
 
 typedef int16_t v16 __attribute__((vector_size(BYTES)));
 typedef int32_t v32 __attribute__((vector_size(BYTES)));
@@ -39,7 +31,7 @@ typedef uint32_t quad_u32 __attribute__((vector_size(16)));
 #define BLOCK32 2
 
 /* Horizontal sums of three vectors. */
-static inline __attribute__((always_inline)) quad add_across(v32 a, v32 b, v32 c)
+CRN_INLINE quad add_across(v32 a, v32 b, v32 c)
 {
 #if defined(CRN_TARGET_avx512)
     __m512i x = (__m512i)a, y = (__m512i)b, z = (__m512i)c;
@@ -62,39 +54,33 @@ static inline __attribute__((always_inline)) quad add_across(v32 a, v32 b, v32 c
 }
 
 /* Multiplies and adds adjacent pairs of products. */
-static inline __attribute__((always_inline)) v32 multiply16(v16 a, v16 b)
+CRN_INLINE v32 multiply16(v16 a, v16 b)
 {
-#if defined(CRN_TARGET_avx512)
-    return (v32)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif defined(CRN_TARGET_avx2)
-    return (v32)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#else
-    return (v32)_mm_madd_epi16((__m128i)a, (__m128i)b);
-#endif
+    return (v32)CRN_MM(madd_epi16)((crn_integers)a, (crn_integers)b);
 }
 
-static inline __attribute__((always_inline)) v16 load_count8(const uint8_t *p)
+CRN_INLINE v16 load_count8(const uint8_t *p)
 {
     v8_half narrow;
     memcpy(&narrow, p, sizeof narrow);
     return __builtin_convertvector(narrow, v16);
 }
 
-static inline __attribute__((always_inline)) v16 load_score8(const uint8_t *p)
+CRN_INLINE v16 load_score8(const uint8_t *p)
 {
     s8_half narrow;
     memcpy(&narrow, p, sizeof narrow);
     return __builtin_convertvector(narrow, v16);
 }
 
-static inline __attribute__((always_inline)) v16 load_count16(const int16_t *p)
+CRN_INLINE v16 load_count16(const int16_t *p)
 {
     v16 v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-static inline __attribute__((always_inline)) v32 load_count32(const int16_t *p)
+CRN_INLINE v32 load_count32(const int16_t *p)
 {
     v16_half narrow;
     memcpy(&narrow, p, sizeof narrow);
@@ -151,8 +137,7 @@ typedef struct wide {
 } wide;
 
 /* Initialises them for the first position; `p` is its first column. */
-static inline __attribute__((always_inline)) wide wide_start(const crn_ranklet_tile *tile,
-                                                             const int16_t *p)
+CRN_INLINE wide wide_start(const crn_ranklet_tile *tile, const int16_t *p)
 {
     wide w = {.a = {{0}}};
     const ptrdiff_t bins = tile->bins;
@@ -170,9 +155,8 @@ static inline __attribute__((always_inline)) wide wide_start(const crn_ranklet_t
     return w;
 }
 
-static inline __attribute__((always_inline)) void wide_step(const crn_ranklet_tile *tile,
-                                                            const int16_t *p, ptrdiff_t middle,
-                                                            ptrdiff_t right, wide *w)
+CRN_INLINE void wide_step(const crn_ranklet_tile *tile, const int16_t *p, ptrdiff_t middle,
+                          ptrdiff_t right, wide *w)
 {
     const ptrdiff_t lower = tile->bins, scores = 2 * (ptrdiff_t)tile->bins;
     for (int i = 0; i < BLOCK32; i++, p += LANES32) {
@@ -185,7 +169,7 @@ static inline __attribute__((always_inline)) void wide_step(const crn_ranklet_ti
 }
 
 /* Products of 32 bits in 64, adjacent ones added. */
-static inline __attribute__((always_inline)) v64 multiply32(v32 a, v32 b)
+CRN_INLINE v64 multiply32(v32 a, v32 b)
 {
 #if defined(CRN_TARGET_avx512)
     __m512i odd =

@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#include <immintrin.h>
-
 #include "stages/openmp/ranklet/ranklet.h"
 
 #ifndef CRN_RANKLET_CODE
@@ -26,28 +24,20 @@
 #define CRN_RANKLET_BITS 8
 #endif
 
-#if defined(CRN_TARGET_avx512)
-#define CRN_RANKLET_BYTES 64
-#elif defined(CRN_TARGET_avx2)
-#define CRN_RANKLET_BYTES 32
-#else
-#define CRN_RANKLET_BYTES 16
-#endif
-
 typedef CRN_RANKLET_CODE crn_code;
 typedef CRN_RANKLET_SUM crn_pair_sum;
-typedef crn_code crn_codes __attribute__((vector_size(CRN_RANKLET_BYTES)));
-typedef crn_code crn_codes_half __attribute__((vector_size(CRN_RANKLET_BYTES / 2)));
-typedef crn_pair_sum crn_pair_sums __attribute__((vector_size(CRN_RANKLET_BYTES)));
+typedef crn_code crn_codes __attribute__((vector_size(CRN_VECTOR_BYTES)));
+typedef crn_code crn_codes_half __attribute__((vector_size(CRN_VECTOR_BYTES / 2)));
+typedef crn_pair_sum crn_pair_sums __attribute__((vector_size(CRN_VECTOR_BYTES)));
 typedef int32_t crn_pair_results
-    __attribute__((vector_size(CRN_RANKLET_BYTES / sizeof(crn_pair_sum) * 4)));
+    __attribute__((vector_size(CRN_VECTOR_BYTES / sizeof(crn_pair_sum) * 4)));
 
 enum {
-    CRN_CODES = CRN_RANKLET_BYTES / sizeof(crn_code),
-    CRN_PAIR_SUMS = CRN_RANKLET_BYTES / sizeof(crn_pair_sum),
+    CRN_CODES = CRN_VECTOR_BYTES / sizeof(crn_code),
+    CRN_PAIR_SUMS = CRN_VECTOR_BYTES / sizeof(crn_pair_sum),
 };
 
-static inline __attribute__((always_inline)) crn_codes crn_codes_load(const crn_code *p)
+CRN_INLINE crn_codes crn_codes_load(const crn_code *p)
 {
     crn_codes v;
     memcpy(&v, p, sizeof v);
@@ -55,8 +45,7 @@ static inline __attribute__((always_inline)) crn_codes crn_codes_load(const crn_
 }
 
 /* to + sign(a - b) */
-static inline __attribute__((always_inline)) crn_codes crn_codes_compare(crn_codes to, crn_codes a,
-                                                                         crn_codes b)
+CRN_INLINE crn_codes crn_codes_compare(crn_codes to, crn_codes a, crn_codes b)
 {
 #if !defined(CRN_TARGET_avx512)
     return to - (crn_codes)(a > b) + (crn_codes)(b > a);
@@ -74,8 +63,8 @@ static inline __attribute__((always_inline)) crn_codes crn_codes_compare(crn_cod
 }
 
 /* Compares `half` pixels from p downwards with as many from q downwards. */
-static inline __attribute__((always_inline)) crn_codes
-crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
+CRN_INLINE crn_codes crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride,
+                                   int32_t half)
 {
     crn_codes sum = {0};
     for (int32_t i = 0; i < half; i++) {
@@ -88,8 +77,8 @@ crn_pairs_all(const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t ha
 
 /* Updates that sum from one row to the next: the pairs with the first pixel of p or q are removed,
  * those with the new last pixels are added. */
-static inline __attribute__((always_inline)) crn_codes
-crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q, ptrdiff_t stride, int32_t half)
+CRN_INLINE crn_codes crn_pairs_next(crn_codes sum, const crn_code *p, const crn_code *q,
+                                    ptrdiff_t stride, int32_t half)
 {
     crn_codes p_gone = crn_codes_load(p), q_gone = crn_codes_load(q);
     crn_codes p_come = crn_codes_load(p + half * stride);
@@ -131,8 +120,8 @@ static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs,
 
 /* The sums at x over two quarters whose first columns are `apart` columns apart. `pairs` is the row
  * of displacement 0. */
-static inline __attribute__((always_inline)) crn_pair_sums
-crn_pairs_quarters(const crn_ranklet_tile *tile, const crn_code *pairs, int32_t apart, int32_t x)
+CRN_INLINE crn_pair_sums crn_pairs_quarters(const crn_ranklet_tile *tile, const crn_code *pairs,
+                                            int32_t apart, int32_t x)
 {
     const int32_t half = tile->width / 2;
     crn_pair_sums sum = {0};

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <immintrin.h>
-
 /*
  * Bit patterns of floats compared as signed integers have the order of the floats where these are
  * positive, with NaN above all; compared as unsigned integers, all negative floats are above all
@@ -16,46 +14,18 @@
 #define MAX_BITS_OF_F16 0x3f802000 /* of CRN_VALUES_MAX_F16, widened */
 #define MIN_BITS_OF_F16 0xba832000u
 
-#if defined(CRN_TARGET_avx512)
-
-typedef __m512i vector;
-#define load(from)      _mm512_loadu_si512(from)
-#define store(to, v)    _mm512_storeu_si512(to, v)
-#define zero_vector()   _mm512_setzero_si512()
-#define or_bits(a, b)   _mm512_or_si512(a, b)
-#define max_u8(a, b)    _mm512_max_epu8(a, b)
-#define max_s16(a, b)   _mm512_max_epi16(a, b)
-#define minus_u16(a, b) _mm512_subs_epu16(a, b)
-#define set1_u16(value) _mm512_set1_epi16((short)(value))
-#define max_s32(a, b)   _mm512_max_epi32(a, b)
-#define max_u32(a, b)   _mm512_max_epu32(a, b)
-
-#elif defined(CRN_TARGET_avx2)
-
-typedef __m256i vector;
-#define load(from)      _mm256_loadu_si256((const __m256i *)(const void *)(from))
-#define store(to, v)    _mm256_storeu_si256((__m256i *)(void *)(to), v)
-#define zero_vector()   _mm256_setzero_si256()
-#define or_bits(a, b)   _mm256_or_si256(a, b)
-#define max_u8(a, b)    _mm256_max_epu8(a, b)
-#define max_s16(a, b)   _mm256_max_epi16(a, b)
-#define minus_u16(a, b) _mm256_subs_epu16(a, b)
-#define set1_u16(value) _mm256_set1_epi16((short)(value))
-#define max_s32(a, b)   _mm256_max_epi32(a, b)
-#define max_u32(a, b)   _mm256_max_epu32(a, b)
-
-#else
-
-typedef __m128i vector;
-#define load(from)      _mm_loadu_si128((const __m128i *)(const void *)(from))
-#define store(to, v)    _mm_storeu_si128((__m128i *)(void *)(to), v)
-#define zero_vector()   _mm_setzero_si128()
-#define or_bits(a, b)   _mm_or_si128(a, b)
-#define max_u8(a, b)    _mm_max_epu8(a, b)
-#define max_s16(a, b)   _mm_max_epi16(a, b)
-#define minus_u16(a, b) _mm_subs_epu16(a, b)
-#define set1_u16(value) _mm_set1_epi16((short)(value))
-
+typedef crn_integers vector;
+#define load(from)      CRN_SI(loadu)((const void *)(from))
+#define store(to, v)    CRN_SI(storeu)((void *)(to), v)
+#define zero_vector()   CRN_SI(setzero)()
+#define or_bits(a, b)   CRN_SI(or)(a, b)
+#define max_u8(a, b)    CRN_MM(max_epu8)(a, b)
+#define max_s16(a, b)   CRN_MM(max_epi16)(a, b)
+#define minus_u16(a, b) CRN_MM(subs_epu16)(a, b)
+#define set1_u16(value) CRN_MM(set1_epi16)((short)(value))
+#if !defined(CRN_TARGET_baseline)
+#define max_s32(a, b) CRN_MM(max_epi32)(a, b)
+#define max_u32(a, b) CRN_MM(max_epu32)(a, b)
 #endif
 
 /* Signed and unsigned maxima over all vectors so far. */
