@@ -199,11 +199,11 @@ static void run_alone(const haar_plan *p, float *scratch, crn_context *context)
             do_task(&p->passes[i], task, scratch, &pace);
 }
 
-static void run_together(const haar_plan *p, int32_t threads, float *scratch, crn_context *context)
+static void run_together(const haar_plan *p, int32_t threads, float *memory, crn_context *context)
 {
 #pragma omp parallel num_threads(threads)
     {
-        float *scratch = scratch + p->scratch_floats * (size_t)omp_get_thread_num();
+        float *scratch = memory + p->scratch_floats * (size_t)omp_get_thread_num();
         crn_pace pace = crn_pace_start(context);
         for (int32_t i = 0; i < p->pass_count; i++) {
 #pragma omp for schedule(dynamic, 1)
@@ -247,14 +247,14 @@ int crn_haar_openmp_with(const crn_haar_variant *variant, crn_context *context,
     }
     /* Whole cache lines, with padding between threads. */
     p.scratch_floats = p.scratch_floats / 16 * 16 + 32;
-    float *scratch = crn_context_scratch(
-        context, SLOT_SCRATCH, p.scratch_floats * (size_t)variant->threads * sizeof *scratch);
-    if (!scratch)
+    float *memory = crn_context_scratch(
+        context, SLOT_SCRATCH, p.scratch_floats * (size_t)variant->threads * sizeof *memory);
+    if (!memory)
         return -ENOMEM;
     if (variant->threads > 1)
-        run_together(&p, variant->threads, scratch, context);
+        run_together(&p, variant->threads, memory, context);
     else
-        run_alone(&p, scratch, context);
+        run_alone(&p, memory, context);
     return crn_context_status(context);
 }
 
