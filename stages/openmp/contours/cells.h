@@ -44,6 +44,7 @@ typedef struct crn_contours_rows {
     int32_t row;
     const uint64_t *inside, *shifted, *inside_above, *shifted_above;
     const uint64_t *valid, *valid_above; /* cells */
+    const saddle_kind *saddles;          /* of this connectivity */
 } crn_contours_rows;
 
 /* Interpolation with infinite values: the point is the finite one, or half-way between two

@@ -81,10 +81,10 @@ static inline uint64_t inside_f32(const float *v, const float *t, bool *nan)
     uint64_t bits = 0;
     crn_floats unordered = CRN_MM(setzero_ps)();
     for (int i = 0; i < 64 / FLOATS; i += 2) {
-        const float *p = v + FLOATS * i, *q = t + FLOATS * i;
-        crn_floats v0 = CRN_MM(loadu_ps)(p), v1 = CRN_MM(loadu_ps)(p + FLOATS);
-        crn_floats m0 = greater(v0, CRN_MM(loadu_ps)(q));
-        crn_floats m1 = greater(v1, CRN_MM(loadu_ps)(q + FLOATS));
+        crn_floats v0 = CRN_MM(loadu_ps)(v + FLOATS * i);
+        crn_floats v1 = CRN_MM(loadu_ps)(v + FLOATS * i + FLOATS);
+        crn_floats m0 = greater(v0, CRN_MM(loadu_ps)(t + FLOATS * i));
+        crn_floats m1 = greater(v1, CRN_MM(loadu_ps)(t + FLOATS * i + FLOATS));
         /* The unordered comparison is true if either is NaN. */
         unordered = CRN_MM(or_ps)(unordered, is_unordered(v0, v1));
         bits |= (uint64_t)(uint32_t)CRN_MM(movemask_ps)(m0) << FLOATS * i;
@@ -114,7 +114,7 @@ static inline uint64_t inside_i16(const int16_t *v, const int16_t *t, bool half,
     for (int i = 0; i < 64 / CRN_VECTOR_BYTES; i++) {
         crn_integers above[2];
         for (int k = 0; k < 2; k++) {
-            int at = CRN_VECTOR_BYTES * i + CRN_VECTOR_BYTES / 2 * k;
+            const int at = CRN_VECTOR_BYTES * i + CRN_VECTOR_BYTES / 2 * k;
             crn_integers x = CRN_SI(loadu)((const void *)(v + at));
             crn_integers y = CRN_SI(loadu)((const void *)(t + at));
             if (half) {

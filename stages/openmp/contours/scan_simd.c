@@ -21,21 +21,12 @@ CRN_INLINE double value_of(const void *row, ptrdiff_t i, crn_type type)
     return (double)((const float *)row)[i];
 }
 
-/* An inner cell. `above` and `left`: the segments that touch its upper and left side. */
-typedef struct scan_cell {
-    const crn_contours_rows *rows;
-    uint32_t bit;
-    int32_t x;
-    uint32_t above, left;
-} scan_cell;
-
-/* Adds a segment of a cell. Branchless, since branches are unpredictable in maps with
- * many contours. */
-CRN_INLINE void add_segment(crn_contours_track *t, const scan_cell *cell, crn_type type,
-                            segment_kind kind)
+/* Adds a segment of an inner cell; `above` is the segment that touches its upper side. Branchless,
+ * since branches are unpredictable in maps with many contours. */
+CRN_INLINE void add_segment(crn_contours_track *t, const crn_contours_rows *rows, crn_type type,
+                            segment_kind kind, uint32_t bit, int32_t x, uint32_t above)
 {
-    const crn_contours_rows *rows = cell->rows;
-    uint32_t s = t->count++, bit = cell->bit, above = cell->above, left = cell->left;
+    uint32_t s = t->count++, left = t->left;
     uint32_t before = kind.from & 1 ? left : above, after = kind.to & 1 ? left : above;
     t->links[kind.from < BOTTOM ? before : s] = s;
     t->links[s] = kind.to < BOTTOM ? after : CRN_NONE;
@@ -43,28 +34,27 @@ CRN_INLINE void add_segment(crn_contours_track *t, const scan_cell *cell, crn_ty
     double a = value_of(rows->above, (ptrdiff_t)bit + rows->a[kind.to], type);
     double b = value_of(rows->above, (ptrdiff_t)bit + rows->b[kind.to], type);
     double fraction = fraction_between(t, a, b);
-    double column = cell->x - (kind.to != RIGHT);
+    double column = x - (kind.to != RIGHT);
     t->points[s].x = column + fraction * runs_along_x[kind.to];
     t->points[s].y = rows->y[kind.to] + fraction * runs_along_y[kind.to];
 }
 
-/* `above`: by bit. */
-CRN_INLINE void add_cell(const crn_contours_job *job, crn_contours_track *t, const scan_cell *cell,
-                         crn_type type, unsigned corners, uint32_t *above)
+CRN_INLINE void add_cell(crn_contours_track *t, uint32_t *above, const crn_contours_rows *rows,
+                         crn_type type, unsigned corners, uint32_t bit, int32_t x)
 {
-    uint32_t s = t->count;
+    uint32_t up = above[bit], s = t->count;
     if (corners == 6 || corners == 9) {
-        const saddle_kind *saddle = &saddle_kinds[job->params->connectivity][corners & 1];
-        add_segment(t, cell, type, saddle->first);
-        add_segment(t, cell, type, saddle->second);
+        const saddle_kind *saddle = &rows->saddles[corners & 1];
+        add_segment(t, rows, type, saddle->first, bit, x, up);
+        add_segment(t, rows, type, saddle->second, bit, x, up);
         t->left = s + saddle->second_is_right;
-        above[cell->bit] = s + 1;
+        above[bit] = s + 1;
         return;
     }
-    add_segment(t, cell, type, segment_kinds[corners]);
+    add_segment(t, rows, type, segment_kinds[corners], bit, x, up);
     /* If the segment does not touch that side, the value is never read. */
     t->left = s;
-    above[cell->bit] = s;
+    above[bit] = s;
 }
 
 /* Lists the words with active cells. Branchless, since their positions are unpredictable. */
@@ -115,8 +105,7 @@ CRN_INLINE void scan_row(const crn_contours_job *job, crn_contours_strip *strip,
                 x = (uint32_t)(bit * job->inverse >> 32);
                 t = &strip->parts[bit - x * job->channels].track;
             }
-            const scan_cell cell = {rows, bit, (int32_t)x, scratch->above[bit], t->left};
-            add_cell(job, t, &cell, type, corners_at(&corners, i), scratch->above);
+            add_cell(t, scratch->above, rows, type, corners_at(&corners, i), bit, (int32_t)x);
         }
     }
     if (is_planar)
@@ -179,6 +168,7 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
         down = ((const uint8_t *)below - (const uint8_t *)above) /
                (ptrdiff_t)crn_type_bytes(job->image.type);
     rows->above = above;
+    rows->saddles = saddle_kinds[job->params->connectivity];
     rows->a[TOP] = rows->a[LEFT] = -channels;
     rows->a[BOTTOM] = rows->b[LEFT] = down - channels;
     rows->a[RIGHT] = rows->b[TOP] = 0;

@@ -125,49 +125,50 @@ CRN_INLINE void add_row_to_some(const crn_convolve_taps *taps, const float *from
     }
 }
 
-/* Results of `down` rows and `across` vectors from `x` on; `bytes`: as u8, else f32. Of a block
- * narrower than a vector, only the first `count` are stored. */
-typedef struct filter_shape {
-    int down, across;
-    size_t count;
+/* Output rows, of u8 (`bytes`) or f32. */
+typedef struct filter_output {
+    void *const *rows;
     bool bytes;
-} filter_shape;
+} filter_output;
 
-CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, filter_shape b, void *const *out)
+/* Stores a block; of one narrower than a vector only the first `count` results. */
+CRN_INLINE void store_block(vector sums[DOWN][ACROSS], size_t x, int down, int across, size_t count,
+                            filter_output out)
 {
-    UNROLL for (int r = 0; r < b.down; r++) UNROLL for (int v = 0; v < b.across; v++)
+    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++)
     {
         size_t at = x + (size_t)v * WIDE;
-        if (b.bytes) {
-            uint8_t few[WIDE], *to = (uint8_t *)out[r] + at;
-            store_u8(b.count < WIDE ? few : to, sums[r][v]);
-            if (b.count < WIDE)
-                memcpy(to, few, b.count);
+        if (out.bytes) {
+            uint8_t few[WIDE], *to = (uint8_t *)out.rows[r] + at;
+            store_u8(count < WIDE ? few : to, sums[r][v]);
+            if (count < WIDE)
+                memcpy(to, few, count);
         } else {
-            memcpy((float *)out[r] + at, &sums[r][v],
-                   b.count < WIDE ? b.count * sizeof(float) : sizeof(vector));
+            memcpy((float *)out.rows[r] + at, &sums[r][v],
+                   count < WIDE ? count * sizeof(float) : sizeof(vector));
         }
     }
 }
 
+/* Computes a block of `down` rows and `across` vectors. */
 CRN_INLINE void filter_block(const crn_convolve_taps *taps, const float *const *rows, size_t x,
-                             filter_shape b, void *const *out)
+                             int down, int across, size_t count, filter_output out)
 {
     vector sums[DOWN][ACROSS];
-    UNROLL for (int r = 0; r < b.down; r++) UNROLL for (int v = 0; v < b.across; v++) sums[r][v] =
+    UNROLL for (int r = 0; r < down; r++) UNROLL for (int v = 0; v < across; v++) sums[r][v] =
         all(0);
-    for (int32_t row = 0; row < taps->height + b.down - 1; row++) {
-        if (b.down == 1)
-            add_row(taps, rows[row] + x, row, 0, 0, b.across, sums);
+    for (int32_t row = 0; row < taps->height + down - 1; row++) {
+        if (down == 1)
+            add_row(taps, rows[row] + x, row, 0, 0, across, sums);
         else
-            add_row_to_some(taps, rows[row] + x, row, b.across, sums);
+            add_row_to_some(taps, rows[row] + x, row, across, sums);
     }
-    store_block(sums, x, b, out);
+    store_block(sums, x, down, across, count, out);
 }
 
 /* filter_block for 3 x 3 kernels, with weights in registers. */
 CRN_INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const float *const *rows,
-                               size_t x, bool bytes, void *const *out)
+                               size_t x, filter_output out)
 {
     vector sums[DOWN][ACROSS];
     UNROLL for (int row = 0; row < DOWN + 2; row++) UNROLL for (int i = 0; i < 3; i++)
@@ -183,63 +184,61 @@ CRN_INLINE void filter_block_3(const vector weights[9], ptrdiff_t step, const fl
                 pixels[v], weights[(row - r) * 3 + i], row == r && i == 0 ? all(0) : sums[r][v]);
         }
     }
-    store_block(sums, x, (filter_shape){DOWN, ACROSS, WIDE, bytes}, out);
+    store_block(sums, x, DOWN, ACROSS, WIDE, out);
 }
 
 CRN_INLINE void filter_rows_3(const crn_convolve_taps *taps, const float *const *rows, size_t count,
-                              bool bytes, void *const *out)
+                              filter_output out)
 {
     vector weights[9];
     UNROLL for (int i = 0; i < 9; i++) weights[i] = all(taps->weights[i]);
     size_t wide = ACROSS * WIDE, x = 0;
     for (; x + wide <= count; x += wide)
-        filter_block_3(weights, taps->step, rows, x, bytes, out);
+        filter_block_3(weights, taps->step, rows, x, out);
     if (x < count)
-        filter_block_3(weights, taps->step, rows, count - wide, bytes, out);
+        filter_block_3(weights, taps->step, rows, count - wide, out);
 }
 
 /* The last block overlaps the previous one and recomputes some results, rather than be smaller. */
 CRN_INLINE void filter_rows(const crn_convolve_taps *taps, const float *const *rows, size_t count,
-                            int down, bool bytes, void *const *out)
+                            int down, filter_output out)
 {
     size_t wide = ACROSS * WIDE, x = 0;
     if (down == DOWN && taps->width == 3 && taps->height == 3 && count >= wide) {
-        filter_rows_3(taps, rows, count, bytes, out);
+        filter_rows_3(taps, rows, count, out);
         return;
     }
     if (count >= wide) {
-        const filter_shape whole = {down, ACROSS, WIDE, bytes};
         for (; x + wide <= count; x += wide)
-            filter_block(taps, rows, x, whole, out);
+            filter_block(taps, rows, x, down, ACROSS, WIDE, out);
         if (x < count)
-            filter_block(taps, rows, count - wide, whole, out);
+            filter_block(taps, rows, count - wide, down, ACROSS, WIDE, out);
         return;
     }
-    const filter_shape narrow = {down, 1, WIDE, bytes}, part = {down, 1, count, bytes};
     for (; x + WIDE <= count; x += WIDE)
-        filter_block(taps, rows, x, narrow, out);
+        filter_block(taps, rows, x, down, 1, WIDE, out);
     if (x < count && count > WIDE)
-        filter_block(taps, rows, count - WIDE, narrow, out);
+        filter_block(taps, rows, count - WIDE, down, 1, WIDE, out);
     else if (x < count)
-        filter_block(taps, rows, 0, part, out);
+        filter_block(taps, rows, 0, down, 1, count, out);
 }
 
 static void to_f32(const crn_convolve_taps *taps, const float *const *rows, size_t count,
                    int32_t down, void *const *out)
 {
     if (down == 1)
-        filter_rows(taps, rows, count, 1, false, out);
+        filter_rows(taps, rows, count, 1, (filter_output){out, false});
     else
-        filter_rows(taps, rows, count, DOWN, false, out);
+        filter_rows(taps, rows, count, DOWN, (filter_output){out, false});
 }
 
 static void to_u8(const crn_convolve_taps *taps, const float *const *rows, size_t count,
                   int32_t down, void *const *out)
 {
     if (down == 1)
-        filter_rows(taps, rows, count, 1, true, out);
+        filter_rows(taps, rows, count, 1, (filter_output){out, true});
     else
-        filter_rows(taps, rows, count, DOWN, true, out);
+        filter_rows(taps, rows, count, DOWN, (filter_output){out, true});
 }
 
 static void widen(const uint8_t *restrict from, float *restrict to, size_t count)

@@ -30,10 +30,8 @@ CRN_INLINE words high_halves(words a)
 /* Converts signed words to floats; ret[0] has the elements 0, 2, ... of both, ret[1] the others. */
 CRN_INLINE void to_reals(words a, words b, reals ret[2])
 {
-    crn_integers low = CRN_MM(unpacklo_epi64)((crn_integers)a, (crn_integers)b);
-    crn_integers high = CRN_MM(unpackhi_epi64)((crn_integers)a, (crn_integers)b);
-    ret[0] = (reals)CRN_MM(cvtepi32_ps)(low);
-    ret[1] = (reals)CRN_MM(cvtepi32_ps)(high);
+    ret[0] = (reals)CRN_MM(cvtepi32_ps)(CRN_MM(unpacklo_epi64)((crn_integers)a, (crn_integers)b));
+    ret[1] = (reals)CRN_MM(cvtepi32_ps)(CRN_MM(unpackhi_epi64)((crn_integers)a, (crn_integers)b));
 }
 
 /* The others differ between instruction sets. xor3: a ^ b ^ c. join: low halves of a in the low

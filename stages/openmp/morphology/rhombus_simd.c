@@ -109,27 +109,22 @@ CRN_INLINE void merge_one(crn_morphology_kind kind, int32_t radius, int32_t i, i
     v[to] = k == 0 ? one : extreme(kind, v[to], one);
 }
 
-/* `row`: row i of the picture, at the vector's position. */
-CRN_INLINE void rhombus_row(crn_morphology_kind kind, int32_t radius, bool is_known,
-                            const uint8_t *row, ptrdiff_t unit, int32_t i, vector v[ROWS_AT_ONCE])
-{
-    vector lengths[RADIUS_MAX + 1];
-    make_lengths(kind, radius, is_known, row, unit, lengths);
-    merge_one(kind, radius, i, 0, lengths, v);
-    merge_one(kind, radius, i, 1, lengths, v);
-    merge_one(kind, radius, i, 2, lengths, v);
-    merge_one(kind, radius, i, 3, lengths, v);
-    merge_one(kind, radius, i, 4, lengths, v);
-}
-
 CRN_INLINE void rhombus_at(crn_morphology_kind kind, int32_t radius, bool is_known,
                            const uint8_t *const *rows, ptrdiff_t unit, size_t x,
                            vector v[ROWS_AT_ONCE])
 {
     UNROLL_FULLY
-    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MAX; i++)
-        if (i < ROWS_AT_ONCE + 2 * radius)
-            rhombus_row(kind, radius, is_known, rows[i] + x, unit, i, v);
+    for (int32_t i = 0; i < ROWS_AT_ONCE + 2 * RADIUS_MAX; i++) {
+        vector lengths[RADIUS_MAX + 1];
+        if (i >= ROWS_AT_ONCE + 2 * radius)
+            continue;
+        make_lengths(kind, radius, is_known, rows[i] + x, unit, lengths);
+        merge_one(kind, radius, i, 0, lengths, v);
+        merge_one(kind, radius, i, 1, lengths, v);
+        merge_one(kind, radius, i, 2, lengths, v);
+        merge_one(kind, radius, i, 3, lengths, v);
+        merge_one(kind, radius, i, 4, lengths, v);
+    }
 }
 
 CRN_INLINE void rhombus_radius(crn_morphology_kind kind, int32_t radius, bool is_known,
