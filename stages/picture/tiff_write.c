@@ -214,7 +214,7 @@ int crn_picture_writer_append(crn_picture_writer *writer, const crn_image *image
 {
     int r = 0;
     if (writer->failed)
-        return crn_error_set(error, -EINVAL, "%s: cannot be continued after a failed write",
+        return crn_error_set(error, -EINVAL, "%s: cannot be continued after a failure",
                              writer->path);
     if (!crn_type_bytes(image->type) || image->planes < 1 || image->height < 1 ||
         image->width < 1 || (together && image->planes > SAMPLES_MAX))
