@@ -37,7 +37,7 @@
                                   "second of a kind is `haar_2`), `total`") \
     X(m, view_states, VIEWS, "", "every expected view, or those received or refused if `views_expected` is 0") \
     X(m, totals, TOTALS, "", "sums over all views, for every class with a level") \
-    X(m, defects, DEFECTS, "", "view by view; [stages/README.md](../../stages/README.md) defines order and values")
+    X(m, defects, DEFECTS, "", "view by view; [stages/stage/README.md](../../stages/stage/README.md) defines order and values")
 
 /* With one key per step between these two. */
 #define CRN_FIELDS_time(X, m) \
