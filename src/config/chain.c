@@ -41,7 +41,7 @@ static bool name_is_good(crn_reader *reader, const crn_class_settings *settings,
         if (strcmp(classes->name[i], settings->name) == 0) {
             crn_diagnostics_add(
                 reader->faults, position,
-                "classes.name: '%s' again, first on line %d, names of their own expected",
+                "classes.name: '%s' is a duplicate, first on line %d, unique names expected",
                 settings->name, positions[i].line);
             return false;
         }
@@ -179,9 +179,10 @@ static void check_order(crn_reader *reader, crn_source_position position, bool a
     for (int32_t i = 0; i < config->steps; i++) {
         const crn_stage *stage = config->chain[i].stage;
         if (stage->kind == CRN_STAGE_CONTOURS && i > first)
-            crn_diagnostics_add(reader->faults, positions[i],
-                                "chain: '%s' again, first on line %d, exactly one expected",
-                                stage->name, positions[first].line);
+            crn_diagnostics_add(
+                reader->faults, positions[i],
+                "chain: '%s' is a duplicate, first on line %d, exactly one expected", stage->name,
+                positions[first].line);
         else if (stage->kind == CRN_STAGE_IMAGE && i > first)
             crn_diagnostics_add(
                 reader->faults, positions[i],

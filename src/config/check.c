@@ -106,7 +106,7 @@ static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b
     if (first->node)
         snprintf(where, sizeof where, " on line %d", first->node->position.line);
     crn_diagnostics_add(reader->faults, later->node->position,
-                        "%s: '%.100s' is already used by %s%s, an endpoint of its own expected",
+                        "%s: '%.100s' is already used by %s%s, a unique endpoint expected",
                         later->key, later->text, first->key, where);
 }
 
@@ -193,7 +193,8 @@ static void check_devices(crn_reader *reader)
         for (int32_t j = 0; j < i && !crn_diagnostics_at(reader->faults, item->position); j++)
             if (devices->item[j] == devices->item[i])
                 crn_diagnostics_add(reader->faults, item->position,
-                                    "run.devices: %" PRId64 " again, each device once expected",
+                                    "run.devices: %" PRId64
+                                    " is a duplicate, each device once expected",
                                     devices->item[i]);
 }
 

@@ -95,7 +95,7 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
     }
     if (keys->seen[found].line) {
         crn_diagnostics_add(reader->faults, key->position,
-                            "'%s' again%s%s, first on line %d, one expected", key->text,
+                            "'%s' is a duplicate%s%s, first on line %d, one expected", key->text,
                             path[0] ? " in " : "", path, keys->seen[found].line);
         return -1;
     }

@@ -84,8 +84,8 @@ static uint32_t index_of(const crn_lanes *lanes, uint32_t number)
 
 crn_lane *crn_lanes_look_up(crn_lanes *lanes, uint32_t number)
 {
-    uint32_t place = lanes->index[index_of(lanes, number)];
-    return place ? &lanes->lanes[place - 1] : NULL;
+    uint32_t found = lanes->index[index_of(lanes, number)];
+    return found ? &lanes->lanes[found - 1] : NULL;
 }
 
 crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)

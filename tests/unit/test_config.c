@@ -66,7 +66,7 @@ static const fault_case cases[] = {
      .faults = "f:1:20: run.devices: 64 is out of range, 0 to 63 expected\n"
                "f:1:24: run.devices: 'x' is not a plain whole number, 0 to 63 expected\n"},
     {.bytes = "run: {devices: [3, 0, 3]}\n" GOOD,
-     .faults = "f:1:23: run.devices: 3 again, each device once expected\n"},
+     .faults = "f:1:23: run.devices: 3 is a duplicate, each device once expected\n"},
     {.bytes = "run: {devices: [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n" GOOD,
      .faults = "f:1:55: run.devices: too many numbers, at most 16 expected\n"},
     {.bytes = "run: {devices: {a: 1}}\n" GOOD,
@@ -108,7 +108,7 @@ static const fault_case cases[] = {
          "f:6:3: not YAML: could not find expected ':' while scanning a simple key, " YAML_CURE},
     {.bytes = "classes: *x\n" GOOD,
      .faults = "f:1:10: an alias (*...) is not supported, the value itself expected\n"
-               "f:2:1: 'classes' again, first on line 1, one expected\n"},
+               "f:2:1: 'classes' is a duplicate, first on line 1, one expected\n"},
     {.bytes = "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
      .faults = "f:1:33: nested more than 32 levels deep, sections with keys expected\n"},
     {.bytes = "a: 1\nbb\xc3\xa9: \xff\n",
