@@ -70,14 +70,14 @@ def main():
     parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__.splitlines()[0])
     parser.add_argument("--exponent", type=int, default=13)
     parser.add_argument("--repeat", type=int, default=3)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     for make in (field, diamond_square):
         times = []
-        for _ in range(asked.repeat):
+        for _ in range(options.repeat):
             start = time.perf_counter()
-            make(asked.exponent, 42)
+            make(options.exponent, 42)
             times.append(time.perf_counter() - start)
-        print(f"{make.__name__} {(1 << asked.exponent) + 1}^2: {min(times) * 1e3:.1f} ms")
+        print(f"{make.__name__} {(1 << options.exponent) + 1}^2: {min(times) * 1e3:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -63,20 +63,20 @@ def check_view(maps, classes=(), intensity=None):
 class Sender:
     """The connection of one lane to the daemon, for the whole run, used by one thread.
 
-    connected: the daemon is there; lost: views that were taken and, as a connection ended while they
-    were under way, may not have arrived."""
+    connected: a daemon answers; lost: views that were accepted but may not have arrived, because a
+    connection ended while they were under way."""
 
     WAITING = 8  # few wait here: old views are of no use to the ejector
 
     def __init__(self, endpoint, patience_s=1.0):
-        """patience_s: how long a daemon that is there may make send_view() wait."""
+        """patience_s: how long send_view() may wait for a connected daemon."""
         self.endpoint, self.connected, self.lost = endpoint, False, 0
         self._patience_ms = int(1000 * patience_s)
         self._under_way = collections.deque()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
         self._socket.sndhwm = self.WAITING
-        self._socket.immediate = 1  # nothing is queued for a daemon that is not there
+        self._socket.immediate = 1  # nothing is queued while no daemon is connected
         self._socket.reconnect_ivl_max = 2000  # one that stays away is tried less and less often
         self._socket.copy_threshold = 0  # else small views would not be tracked
         self._monitor = self._socket.get_monitor_socket(
@@ -99,8 +99,8 @@ class Sender:
     def send_view(self, maps, *, lane, epoch, sequence, fruit, view, views, classes=(),
                   intensity=None, captured_ns=0, deadline_ns=0, encoder=0):
         """Sends one view: maps[height, width, class] as u8 (p = v/255), f16 or f32, and the grey
-        photograph as u8[height, width] if there is one. False: it was not taken, at once where the
-        daemon is not there, or as it did not take it within patience_s.
+        photograph as u8[height, width] if there is one. False: it was not accepted, at once
+        without a daemon, or because the daemon did not accept it within patience_s.
         TypeError or ValueError: an argument is not what it must be.
         Maps are probabilities, 0 to 1: after softmax or sigmoid, and for u8 a mask times 255. A view
         with other values in a class that has a level makes its fruit partial; the daemon's log says
@@ -179,7 +179,7 @@ def read_options():
     parser.add_argument("--classes", default=CLASSES, help="in channel order, with commas")
     parser.add_argument("--size", default="511x95", metavar="WxH", help="of generated views")
     parser.add_argument("--wait", type=float, default=5, metavar="S",
-                        help="give up, with status 1, when no daemon is there at first for S seconds")
+                        help="give up with status 1 if no daemon answers for S seconds at the start")
     parser.add_argument("--linger", type=float, default=10, metavar="S",
                         help="at the end, time for the daemon to take the last views")
     parser.add_argument("--test", action="store_true",
@@ -223,16 +223,16 @@ def make_pool(options, classes):
         sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
 
 
-def say_absent(endpoint):
+def report_absent(endpoint):
     print(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
-          "--to; until it is there no view is sent", file=sys.stderr, flush=True)
+          "--to; no view is sent until then", file=sys.stderr, flush=True)
 
 
 def await_daemon(sender, wait_s):
-    """Says at once when it is not there, and gives up after wait_s."""
+    """Reports at once if no daemon answers, and gives up after wait_s."""
     end = time.monotonic() + wait_s
     if not sender.look(min(0.3, wait_s)):
-        say_absent(sender.endpoint)
+        report_absent(sender.endpoint)
         while not sender.look(max(0, end - time.monotonic())):
             if time.monotonic() >= end:
                 sender.close(0)
@@ -251,19 +251,19 @@ def main():
     if options.test:
         from sender_test import try_out
         sys.exit(try_out(sender, pool, classes, options))
-    epoch, sequence, refused, start, there = time.time_ns(), 0, 0, time.monotonic(), True
+    epoch, sequence, refused, start, connected = time.time_ns(), 0, 0, time.monotonic(), True
     try:
         while not options.fruits or sequence < options.fruits * options.views:
             time.sleep(max(0, start + sequence / options.views / options.rate - time.monotonic()))
-            maps, photo = pool[sequence % len(pool)]  # here: what your CNN says of a photograph
+            maps, photo = pool[sequence % len(pool)]  # here: your CNN's output for a photograph
             fruit, view = divmod(sequence, options.views)
             refused += not sender.send_view(
                 maps, lane=options.lane, epoch=epoch, sequence=sequence, fruit=fruit, view=view,
                 views=options.views, classes=classes, intensity=photo, captured_ns=time.time_ns())
             sequence += 1
-            if there and not sender.connected:
-                say_absent(options.to)
-            there = sender.connected
+            if connected and not sender.connected:
+                report_absent(options.to)
+            connected = sender.connected
     except KeyboardInterrupt:
         pass
     lost = sender.close(options.linger)

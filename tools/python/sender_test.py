@@ -15,7 +15,7 @@ FRUITS = 2
 STATUS_S = 5.0  # `status` comes once a second
 
 # What to do about a refusal, by the reason that the daemon counts it under.
-CURES = {
+HINTS = {
     "parts": "send a header, a tensor, and an intensity part if flag 1 says so",
     "header_size": "the header must be 128 bytes, and header_bytes must say so",
     "magic": "the header must begin with CRN1",
@@ -37,7 +37,7 @@ CURES = {
 
 
 # The same for views that came and were not judged whole.
-VIEW_CURES = {
+VIEW_HINTS = {
     "not_finite": "NaN or infinity: look at the CNN's weights and input",
     "out_of_range": "maps must be probabilities, 0 to 1: after softmax or sigmoid, and 0 to 255 divided "
                     "by 255; the daemon's log names the class and its values",
@@ -102,20 +102,20 @@ def refusals(status, lane):
 
 
 def send_fruits(sender, pool, classes, options, epoch):
-    """Returns how many views were taken."""
-    taken = 0
+    """Returns the number of views accepted."""
+    accepted = 0
     for sequence in range(FRUITS * options.views):
         maps, photo = pool[sequence % len(pool)]
         fruit, view = divmod(sequence, options.views)
-        taken += sender.send_view(maps, lane=options.lane, epoch=epoch, sequence=sequence,
+        accepted += sender.send_view(maps, lane=options.lane, epoch=epoch, sequence=sequence,
                                   fruit=fruit, view=view, views=options.views, classes=classes,
                                   intensity=photo, captured_ns=time.time_ns())
         time.sleep(1 / options.views / options.rate)
-    return taken
+    return accepted
 
 
-def tell_verdict(verdict):
-    """A line for the verdict, and one for each of its views that is not whole."""
+def print_verdict(verdict):
+    """Prints the verdict, and each of its views that was not judged whole."""
     print(f"fruit {verdict['fruit']}: {verdict['verdict']}, {verdict['views_judged']} of "
           f"{verdict['views_expected']} views judged, {verdict['latency_ms']['total']:.1f} of "
           f"{verdict['budget_ms']} ms")
@@ -125,22 +125,22 @@ def tell_verdict(verdict):
                   + (f", {state['reason']}" if state["reason"] else ""))
 
 
-def tell_cures(verdicts):
-    """A line for each reason why views were not judged whole."""
+def print_hints(verdicts):
+    """Prints each reason why views were not judged whole."""
     reasons = {state["reason"] for verdict in verdicts for state in verdict.get("view_states", [])
                if state["state"] in ("judged", "lost") and state["reason"]}
     for reason in sorted(reasons):
-        print(f"{reason}: {VIEW_CURES.get(reason, 'see the log of the daemon')}")
+        print(f"{reason}: {VIEW_HINTS.get(reason, 'see the log of the daemon')}")
 
 
-def tell_refusals(before, after, lane):
-    """What was refused since; returns how many messages."""
+def print_refusals(before, after, lane):
+    """Prints the refusals since `before`; returns the number of messages."""
     total = 0
     before = refusals(before, lane)
     for reason, count in refusals(after, lane).items():
         count -= before.get(reason, 0)
         if count > 0:
-            print(f"{count} refused ({reason}): {CURES.get(reason, 'see the log of the daemon')}")
+            print(f"{count} refused ({reason}): {HINTS.get(reason, 'see the log of the daemon')}")
             total += count
     return total
 
@@ -156,19 +156,19 @@ def try_out(sender, pool, classes, options):
         viewer.close()
         sender.close(0)
         return 1
-    taken = send_fruits(sender, pool, classes, options, epoch)
+    accepted = send_fruits(sender, pool, classes, options, epoch)
     lost = sender.close(options.linger)
     viewer.listen(time.monotonic() + 1, lambda: len(viewer.verdicts) == FRUITS)
     viewer.next_status()
     after = viewer.next_status()  # packed after all of this was read
     viewer.close()
     maps = pool[0][0]
-    print(f"sent: {taken} of {sent} views, {maps.shape[0]} x {maps.shape[1]} x {maps.shape[2]} "
+    print(f"sent: {accepted} of {sent} views, {maps.shape[0]} x {maps.shape[1]} x {maps.shape[2]} "
           f"{maps.dtype} as height x width x class, lane {options.lane}")
     for fruit in sorted(viewer.verdicts):
-        tell_verdict(viewer.verdicts[fruit])
-    tell_cures(viewer.verdicts.values())
-    refused = tell_refusals(before, after, options.lane) if after else 0
+        print_verdict(viewer.verdicts[fruit])
+    print_hints(viewer.verdicts.values())
+    refused = print_refusals(before, after, options.lane) if after else 0
     if lost:
         print(f"{lost} perhaps not delivered: the daemon closed the connection while they were under "
               f"way; a part of more than twice limits.view_mib does that "

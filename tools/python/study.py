@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tools/study: looks at what is asked, builds what it takes, runs the experiments."""
+"""tools/study: parses the command line, builds what is needed, runs the experiments."""
 import argparse
 import os
 import pathlib
@@ -35,11 +35,11 @@ def read_arguments():
                         help="also what takes more than minutes: ranklets of 2048² and more")
     parser.add_argument("--seconds", type=float, default=0.5, help="spent on a measurement (default 0.5)")
     parser.add_argument("experiment", nargs="*", help="see below")
-    asked = parser.parse_args()
-    for name in asked.experiment:
+    options = parser.parse_args()
+    for name in options.experiment:
         if name not in EXPERIMENTS:
             parser.error(f"'{name}' is no experiment; one of {', '.join(EXPERIMENTS)}")
-    return asked
+    return options
 
 
 def build():
@@ -53,18 +53,18 @@ def build():
 
 
 def main():
-    asked = read_arguments()
+    options = read_arguments()
     build()
-    # Threads that wait busily would take the processor from the one that is measured; libgomp reads this as it is loaded.
+    # Busy-waiting threads would occupy the processor that is measured; libgomp reads this when it is loaded.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     packages.need("numpy", "matplotlib")  # of a Python that is not Debian's
     from study_experiments import RUN
     from study_report import Report, set_budget
 
-    set_budget(asked.seconds)
-    report = Report(asked.out)
-    for name in asked.experiment or EXPERIMENTS:
-        RUN[name](report, asked.long)
+    set_budget(options.seconds)
+    report = Report(options.out)
+    for name in options.experiment or EXPERIMENTS:
+        RUN[name](report, options.long)
     if len(report.highlights) > 1:
         report.figure("overview", report.highlights)
     print(f"\nwritten to {report.folder}/study.md")

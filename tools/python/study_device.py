@@ -1,4 +1,4 @@
-"""A device for tools/study: memory there and pinned memory here, and the operators on pictures that stay there."""
+"""A device for tools/study: its memory, pinned host memory, and the operators on pictures in device memory."""
 import ctypes
 import weakref
 
@@ -36,12 +36,12 @@ _gpu = _lib.crn_gpu_get(ctypes.byref(ctypes.c_char_p()))
 
 
 def missing():
-    """Why there is no device; None where there is one."""
+    """The reason if there is no device, else None."""
     return cernita.missing("cuda")
 
 
-def room(shape, dtype="u1"):
-    """An array to be filled: in memory that a device reads and writes at full speed, where there is a device."""
+def empty(shape, dtype="u1"):
+    """An uninitialised array, in pinned memory if there is a device."""
     count = int(np.prod(shape))
     size = max(1, count * np.dtype(dtype).itemsize)
     memory = _gpu.contents.pinned_create(size) if _gpu else None
@@ -53,13 +53,13 @@ def room(shape, dtype="u1"):
 
 
 def pinned(array):
-    copy = room(array.shape, array.dtype)
+    copy = empty(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
 class Device:
-    """A context on the first device. What it is asked for is done when wait() returns."""
+    """A context on the first device. Enqueued work is complete when wait() returns."""
 
     def __init__(self):
         self.context, self._kept = _POINTER(), []
@@ -69,7 +69,7 @@ class Device:
         _lib.crn_context_free(ctypes.byref(self.context))
 
     def memory(self, slot, size):
-        """Address of so many bytes there; slots 16 to 23 are free."""
+        """Device address of `size` bytes; slots 16 to 23 are free."""
         address = _lib.crn_context_scratch(self.context, slot, size)
         if not address:
             raise MemoryError(f"{size} bytes on the device")
@@ -100,6 +100,6 @@ class Device:
 
 
 def picture(address, dtype, planes, height, width):
-    """A planar picture there."""
+    """A planar picture in device memory."""
     return cernita._Image(address, cernita._TYPES[np.dtype(dtype).name], planes, height, width, height * width, width,
                           1)

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 
 import cernita
-import study_device as there
+import study_device
 import study_sources as sources
 from study_kept import kept
 from study_report import bars, budget_s, cores, curves, median_ms, show, thread_counts
@@ -21,16 +21,16 @@ SERIAL_BUDGETS = 3
 
 def noise(height, width, planes=1, dtype="u1"):
     shape = (height, width) if planes == 1 else (height, width, planes)
-    return there.pinned(rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4"))
+    return study_device.pinned(rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4"))
 
 
 def empty_like(picture):
-    return there.room(picture.shape, picture.dtype)
+    return study_device.empty(picture.shape, picture.dtype)
 
 
 def waves(side):
     y, x = np.mgrid[:side, :side]
-    return there.pinned((.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4"))
+    return study_device.pinned((.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4"))
 
 
 def serial_strip(height, halo, elements_per_row, steps):
@@ -51,12 +51,12 @@ def pyramid_of(side):
     return [2**i for i in range(1, side.bit_length())]
 
 
-def ranklets(grey, windows, backend="openmp", context=None, room=None):
+def ranklets(grey, windows, backend="openmp", context=None, buffer=None):
     """One window after the other into the same memory, as a file would get them. On a device, what its kernels took."""
     kernels_ms = 0
     for n in windows:
         shape = (3, grey.shape[0] - n + 1, grey.shape[1] - n + 1)
-        out = room[:np.prod(shape)].reshape(shape) if room is not None else None
+        out = buffer[:np.prod(shape)].reshape(shape) if buffer is not None else None
         cernita.ranklet(grey, n, backend=backend, context=context, out=out)
         kernels_ms += context.device_ms()[1] if backend == "cuda" else 0
     return kernels_ms if backend == "cuda" else None
@@ -74,7 +74,7 @@ def by_threads(call, counts=None):
 def by_device(call):
     """(ms from host to host, ms of the kernels alone) of call(context, backend), which runs one operator or says what
     the kernels of several took; None where there is no device or it has no such operator yet."""
-    if there.missing():
+    if study_device.missing():
         return None
     context, kernels = cernita.Context(), []
 
@@ -94,8 +94,8 @@ def speedup(report, long):
     photo, uhd, scaled = noise(1920, 2560, 3), noise(2160, 3840, 3), noise(1800, 2880, 1, "f4")
     grey, wide = noise(1024, 1024), waves(4096)
     dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
-    out, out_uhd, room = empty_like(photo), empty_like(uhd), there.room(3 * 1024**2, "f4")
-    coefficients, field = empty_like(scaled), there.room((8193, 8193), "u1")
+    out, out_uhd, buffer = empty_like(photo), empty_like(uhd), study_device.empty(3 * 1024**2, "f4")
+    coefficients, field = empty_like(scaled), study_device.empty((8193, 8193), "u1")
     found = cernita.Found(1 << 22, 1 << 19)
     works = {
         "contours 4096²": (lambda c, b="openmp": cernita.contours(wide, .5, backend=b, context=c, found=found), None),
@@ -104,7 +104,7 @@ def speedup(report, long):
                                            sources.CONVOLVE_S),
         "Haar 1800×2880, 3 levels": (
             lambda c, b="openmp": cernita.haar(scaled, 3, backend=b, context=c, out=coefficients), None),
-        "ranklet 1024², pyramid": (lambda c, b="openmp": ranklets(grey, pyramid_of(1024), b, c, room),
+        "ranklet 1024², pyramid": (lambda c, b="openmp": ranklets(grey, pyramid_of(1024), b, c, buffer),
                                    {1: 6.4, 12: 1.1}),
         "diamond-square 8193²": (lambda c, b="openmp": cernita.diamond_square(13, 1, backend=b, out=field, context=c),
                                  sources.DIAMOND_SQUARE_S),
@@ -156,7 +156,7 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
     """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
     call(context, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
     counts = sorted({1, cores()})
-    cuda = () if there.missing() else ("cuda ms", "its kernels ms")
+    cuda = () if study_device.missing() else ("cuda ms", "its kernels ms")
     header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", "source"]
     rows, panels, fast_times, device_times, behind = [], {}, [], [], []
     for panel, what, x, serial, fast, source, source_ms in cases:
@@ -166,7 +166,7 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
         fast_times.append(times)
         device_times.append(device)
         behind += [what] if times[1] > serial_ms else []
-        shown = [show(ms) for ms in device or ()] or ["not there yet"] * len(cuda)
+        shown = [show(ms) for ms in device or ()] or ["not implemented"] * len(cuda)
         rows.append((what, show(serial_ms, part < 1), *(show(ms) for ms in times.values()), *shown,
                      f"{serial_ms / times[1]:.0f}", source))
         points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, "source": source_ms,
@@ -177,8 +177,8 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
                 xs.append(x)
                 ys.append(ms)
     first = f"openmp is behind serial at {', '.join(behind)}." if behind else "openmp is ahead of serial everywhere."
-    left_out = f" cuda is left out: {there.missing()}." if there.missing() else ""
-    report.table(title, header, rows, f"{first} {crossover(cases, fast_times, device_times)} {note}{left_out}")
+    skipped = f" cuda is skipped: {study_device.missing()}." if study_device.missing() else ""
+    report.table(title, header, rows, f"{first} {crossover(cases, fast_times, device_times)} {note}{skipped}")
     drawn = [curves(panel, x_label, "ms", lines) for panel, lines in panels.items()]
     report.figure(name, drawn)
     report.highlights.append(drawn[highlight])
@@ -201,7 +201,7 @@ def sizes_of_diamond_square(report, long):
     cases = []
     for exponent in range(4, 14):
         side = 2**exponent + 1
-        out = there.room((side, side), "u1")
+        out = study_device.empty((side, side), "u1")
         context = cernita.Context()
         times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
         if exponent == 13:
@@ -288,13 +288,13 @@ def serial_pyramid(grey):
 def sizes_of_ranklet(report, long):
     rows, lines = [], {}
     counts = sorted({1, cores()})
-    cuda = () if there.missing() else ("cuda ms", "its kernels ms")
+    cuda = () if study_device.missing() else ("cuda ms", "its kernels ms")
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
-        grey, room = noise(side, side), there.room(3 * side**2, "f4")
+        grey, buffer = noise(side, side), study_device.empty(3 * side**2, "f4")
         serial_ms = serial_pyramid(grey)
-        times = by_threads(lambda c: ranklets(grey, pyramid_of(side), context=c, room=room), counts)
-        device = by_device(lambda c, b: ranklets(grey, pyramid_of(side), b, c, room))
-        shown = [show(ms) for ms in device or ()] or ["not there yet"] * len(cuda)
+        times = by_threads(lambda c: ranklets(grey, pyramid_of(side), context=c, buffer=buffer), counts)
+        device = by_device(lambda c, b: ranklets(grey, pyramid_of(side), b, c, buffer))
+        shown = [show(ms) for ms in device or ()] or ["not implemented"] * len(cuda)
         naive, one, twelve, their_cuda = sources.RANKLET_S[side]
         rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()), *shown,
                      f"{serial_ms / times[1]:.0f}", naive or "", one, twelve, their_cuda))
@@ -316,10 +316,10 @@ def huge_ranklet(report, long):
     if not long:
         return
     side = 16384
-    grey, room, rows, total = noise(side, side), there.room(3 * side**2, "f4"), [], 0
+    grey, buffer, rows, total = noise(side, side), study_device.empty(3 * side**2, "f4"), [], 0
     context = cernita.Context(cores())
     for n in pyramid_of(side):
-        ms = median_ms(lambda: ranklets(grey, [n], context=context, room=room), .002)
+        ms = median_ms(lambda: ranklets(grey, [n], context=context, buffer=buffer), .002)
         total += ms
         rows.append((n, show(ms), f"{ms * 1e6 / (side - n + 1)**2:.1f}"))
     rows.append(("all", show(total), ""))
@@ -340,7 +340,7 @@ def phases(report, long):
     report.table("Time by phase", ("operator", "what", "scan / window ms", "joining / counting ms", "all ms",
                                    "second's share"), rows,
                  f"The source of contours: skimage {real[0]} ms, of which joining {real[1]} (real map), "
-                 f"{artificial[0]} and {artificial[1]} (artificial); its CUDA did not join: {real[2]}, {artificial[2]}.")
+                 f"{artificial[0]} and {artificial[1]} (artificial); CUDA without joining: {real[2]}, {artificial[2]}.")
     panels = []
     for operator, parts in ("contours", ("scan", "joining")), ("ranklet", ("window", "counting")):
         chosen = [f for f in found if f["operator"] == operator]

@@ -1,7 +1,7 @@
 """tools/study: results that stay on the device between levels, against results fetched after each."""
 import cernita
 import numpy as np
-import study_device as there
+import study_device
 import study_sources as sources
 from study_report import curves, median_ms, show
 
@@ -16,21 +16,21 @@ def haar_at_once(device, source, result, levels):
     height, width = source.shape
     near, far = device.memory(SLOT_IN, source.nbytes), device.memory(SLOT_OUT, source.nbytes)
     device.upload(near, source)
-    device.run("haar", haar_params(levels), there.picture(near, "f4", 1, height, width),
-               there.picture(far, "f4", 1, height, width))
+    device.run("haar", haar_params(levels), study_device.picture(near, "f4", 1, height, width),
+               study_device.picture(far, "f4", 1, height, width))
     device.download(result, far)
     device.wait()
 
 
-def haar_by_levels(device, source, result, rooms):
-    """Each level comes home, and its averages go up again. rooms: pinned memory for each level and its averages."""
+def haar_by_levels(device, source, result, buffers):
+    """Downloads each level and uploads its averages again. buffers: pinned memory for a level and its averages."""
     picture = source
     near, far = device.memory(SLOT_IN, source.nbytes), device.memory(SLOT_OUT, source.nbytes)
-    for level, averages in rooms:
+    for level, averages in buffers:
         height, width = level.shape
         device.upload(near, picture)
-        device.run("haar", haar_params(1), there.picture(near, "f4", 1, height, width),
-                   there.picture(far, "f4", 1, height, width))
+        device.run("haar", haar_params(1), study_device.picture(near, "f4", 1, height, width),
+                   study_device.picture(far, "f4", 1, height, width))
         device.download(level, far)
         device.wait()
         result[:height, :width] = level
@@ -38,23 +38,23 @@ def haar_by_levels(device, source, result, rooms):
         picture = averages
 
 
-def rooms_of(height, width, levels):
-    rooms = []
+def buffers_of(height, width, levels):
+    buffers = []
     for _ in range(levels):
         half = -(-height // 2), -(-width // 2)
-        rooms.append((there.room((height, width), "f4"), there.room(half, "f4")))
+        buffers.append((study_device.empty((height, width), "f4"), study_device.empty(half, "f4")))
         height, width = half
-    return rooms
+    return buffers
 
 
 def kept_haar(report, device, _):
     rng, rows, lines = np.random.default_rng(1), [], {}
     for (height, width, levels), (_, copies, kept) in sorted(sources.HAAR_MS.items(), key=lambda i: i[0][0] * i[0][1]):
-        source = there.pinned(rng.random((height, width), "f4"))
-        once, levelwise = there.room(source.shape, "f4"), there.room(source.shape, "f4")
+        source = study_device.pinned(rng.random((height, width), "f4"))
+        once, levelwise = study_device.empty(source.shape, "f4"), study_device.empty(source.shape, "f4")
         at_once = median_ms(lambda: haar_at_once(device, source, once, levels))
-        rooms = rooms_of(height, width, levels)
-        between = median_ms(lambda: haar_by_levels(device, source, levelwise, rooms))
+        buffers = buffers_of(height, width, levels)
+        between = median_ms(lambda: haar_by_levels(device, source, levelwise, buffers))
         if not np.array_equal(once, levelwise):
             raise ValueError(f"Haar {height}x{width}: the levels one by one differ from all at once")
         rows.append((f"{height}×{width}, {levels} levels", show(between), show(at_once), f"{between / at_once:.1f}",
@@ -71,7 +71,7 @@ def kept_haar(report, device, _):
     report.highlights.append(drawn)
 
 
-def ranklets(device, source, address, room=None):
+def ranklets(device, source, address, buffer=None):
     """All windows' results beside each other, or each fetched before the next is begun."""
     height, width = source.shape
     near = device.memory(SLOT_IN, source.nbytes)
@@ -79,12 +79,12 @@ def ranklets(device, source, address, room=None):
     n = 2
     while n <= height:
         shape = (3, height - n + 1, width - n + 1)
-        device.run("ranklet", cernita._RankletParams(n, n), there.picture(near, "u1", 1, height, width),
-                   there.picture(address, "f4", *shape))
-        if room is None:
+        device.run("ranklet", cernita._RankletParams(n, n), study_device.picture(near, "u1", 1, height, width),
+                   study_device.picture(address, "f4", *shape))
+        if buffer is None:
             address += -(-4 * int(np.prod(shape)) // 256) * 256
         else:
-            device.download(room[:np.prod(shape)], address)
+            device.download(buffer[:np.prod(shape)], address)
             device.wait()
         n *= 2
     device.wait()
@@ -93,12 +93,12 @@ def ranklets(device, source, address, room=None):
 def kept_ranklets(report, device, long):
     rng, rows = np.random.default_rng(1), []
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
-        source = there.pinned(rng.integers(0, 256, (side, side), "u1"))
-        room = there.room(3 * side**2, "f4")
+        source = study_device.pinned(rng.integers(0, 256, (side, side), "u1"))
+        buffer = study_device.empty(3 * side**2, "f4")
         address = device.memory(SLOT_OUT, (side.bit_length() - 1) * (12 * side**2 + 256))
         kept = median_ms(lambda: ranklets(device, source, address))
         kernels = device.kernels_ms(lambda: ranklets(device, source, address))
-        fetched = median_ms(lambda: ranklets(device, source, address, room))
+        fetched = median_ms(lambda: ranklets(device, source, address, buffer))
         rows.append((f"{side}²", show(fetched), show(kept), show(kernels), f"{fetched / kept:.1f}",
                      f"{1e3 * sources.RANKLET_S[side][3]:.0f}"))
     report.table("Ranklet pyramid on a device: every window's results fetched, against kept there",
@@ -107,13 +107,13 @@ def kept_ranklets(report, device, long):
 
 
 def kept(report, long):
-    why = there.missing()
+    why = study_device.missing()
     if why:
-        report.say(f"\nLeft out, results kept on a device: {why}.")
+        report.write(f"\nSkipped, results kept on a device: {why}.")
         return
-    device = there.Device()
+    device = study_device.Device()
     for experiment in kept_haar, kept_ranklets:
         try:
             experiment(report, device, long)
         except OSError as fault:
-            report.say(f"\nLeft out, {experiment.__name__} on a device: {fault.strerror}.")
+            report.write(f"\nSkipped, {experiment.__name__} on a device: {fault.strerror}.")

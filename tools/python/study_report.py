@@ -70,10 +70,10 @@ class Report:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.highlights = []  # the panels that tell most, for one picture
         self.text = output(self.folder / "study.md").open("w", encoding="utf-8")
-        self.say(f"# Study of {datetime.date.today()}, {cores()} processors, {processor()}\n\n"
+        self.write(f"# Study of {datetime.date.today()}, {cores()} processors, {processor()}\n\n"
                  "Milliseconds are medians. ~: measured on a part of the picture and scaled to the whole.")
 
-    def say(self, text):
+    def write(self, text):
         print(text, flush=True)
         self.text.write(text + "\n")
         self.text.flush()
@@ -83,7 +83,7 @@ class Report:
         line = "| " + " | ".join("{:>%d}" % w for w in widths) + " |"
         lines = ["", f"## {title}", "", line.format(*header), "|" + "|".join("-" * (w + 1) + ":" for w in widths) + "|"]
         lines += [line.format(*map(str, row)) for row in rows]
-        self.say("\n".join(lines + (["", note] if note else [])))
+        self.write("\n".join(lines + (["", note] if note else [])))
 
     def figure(self, name, panels, width=4.2, height=3.7, columns=3):
         """A picture of several panels, each drawn by a function of its axes."""
@@ -105,7 +105,7 @@ class Report:
         path = output(self.folder / f"{name}.png")
         figure.savefig(path, dpi=110)
         plt.close(figure)
-        self.say(f"\n![{name}]({path.name})")
+        self.write(f"\n![{name}]({path.name})")
 
 
 def processor():

@@ -121,23 +121,22 @@ class Reader:
         self.alive_ms = options.alive_ms  # as long as no `alive` has said it
 
     def silence_ms(self):
-        """After so long without a word the line is dead; None: nothing was agreed on."""
+        """The line is dead after so long without a message; None if no interval is known."""
         return SILENT_TIMES * self.alive_ms if self.alive_ms else None
 
-    def take(self, topic, body):
-        """Topics that are neither a verdict nor alive are passed over: later daemons may have
-        them."""
+    def handle(self, topic, body):
+        """Skips other topics than verdicts and alive: later daemons may add some."""
         try:
             if topic.startswith(b"fruit/"):
-                self.take_verdict(read_verdict(body))
+                self.handle_verdict(read_verdict(body))
             elif topic == b"alive":
-                self.take_alive(decode(body))
+                self.handle_alive(decode(body))
         except Exception as fault:  # whatever it is: nothing that came may end a grader
             self.unreadable += 1
             print(f"{topic.decode(errors='replace')}: fail-safe (cannot be read: {fault!r})",
                   flush=True)
 
-    def take_verdict(self, verdict):
+    def handle_verdict(self, verdict):
         run, lane, sequence = verdict["run"], verdict["lane"], verdict["sequence"]
         decision = decide(verdict, time.time_ns())  # before all that can wait: the ejector cannot
         self.count += 1
@@ -148,7 +147,7 @@ class Reader:
             print(f"lane {lane}: {missing} verdicts lost before this one")
         show(verdict, decision)
 
-    def take_alive(self, alive):
+    def handle_alive(self, alive):
         self.alive_ms = alive["alive_ms"]
         for entry in alive["lanes"]:
             lane, last = entry["lane"], entry["sequence"]  # null: no verdict yet
@@ -159,14 +158,14 @@ class Reader:
 
 def main():
     parser = argparse.ArgumentParser(description="Receives cernitad's verdicts.", allow_abbrev=False)
-    parser.add_argument("--viewer", action="store_true", help="look on beside the grader")
+    parser.add_argument("--viewer", action="store_true", help="connect beside the grader, as a viewer")
     parser.add_argument("--from", dest="endpoint", help="publish.grader.bind, or publish.viewers.bind")
     parser.add_argument("--count", type=int, default=0, help="end after so many verdicts")
     parser.add_argument("--alive-ms", type=int, default=0, metavar="MS",
-                        help="publish.grader.alive_ms of the daemon's file: also a daemon that is not "
-                             "there at first is then a silent one (0: what it says itself)")
+                        help="publish.grader.alive_ms of the daemon's file: detects silence before "
+                             "its first message, too (0: as the daemon announces)")
     parser.add_argument("--snail", type=float, default=5, metavar="S",
-                        help="a viewer more than S seconds behind ends: what it shows is no longer so")
+                        help="exit if more than S seconds behind, as a viewer")
     options = parser.parse_args()
     endpoint = options.endpoint or f"tcp://127.0.0.1:{5557 if options.viewer else 5556}"
 
@@ -182,7 +181,7 @@ def main():
             if silent:
                 silent = False
                 print("the line speaks again", flush=True)
-            reader.take(parts[0], parts[1] if len(parts) > 1 else b"")
+            reader.handle(parts[0], parts[1] if len(parts) > 1 else b"")
     except KeyboardInterrupt:
         pass
     print(f"{reader.count} verdicts, {reader.sequences.lost} lost"
