@@ -45,7 +45,7 @@ def read_arguments():
 def build():
     """What the experiments import and run; the first command that fails ends all."""
     for command in (["tools/setup", "--study"], ["cmake", "-S", ".", "-B", "build", "-G", "Ninja"],
-                    ["ninja", "-C", "build", "cernita_shared", "cernita-bench"]):
+                    ["ninja", "-C", "build", "cernita", "cernita-bench"]):
         done = subprocess.run(command, cwd=TREE, text=True, check=False,
                               stdout=None if command[0] == "tools/setup" else subprocess.PIPE)
         if done.returncode:
