@@ -2,6 +2,7 @@
  * Tracing bits into contours in one launch: one block per plane, or the whole grid on many planes.
  */
 #include "gpu/contours/compaction.cuh"
+#include "gpu/contours/segments.cuh"
 #include "gpu/contours/tiles.cuh"
 
 static __device__ void set_links(crn_contours_work *work, char *memory, size_t segments)
