@@ -143,24 +143,18 @@ static __device__ __forceinline__ void crn_diamond_square_load(const float *from
     to[4] = from[4];
 }
 
-/* Iterates over rows of `wide` items; the division by multiplication is exact, as wide^2
- * x rows is below 2^16. */
-typedef struct crn_diamond_square_walk {
-    int32_t wide, count;
-    uint32_t inverse;
-} crn_diamond_square_walk;
-
-static __device__ __forceinline__ crn_diamond_square_walk crn_diamond_square_walk_of(int32_t wide,
-                                                                                     int32_t rows)
+/* Calls work(row, group) for the thread's share of `rows` rows of groups `first` to `last`. The
+ * division by multiplication is exact, as the square of the row's length x rows is below 2^16. */
+template <typename WORK>
+static __device__ __forceinline__ void crn_diamond_square_for_groups(int32_t first, int32_t last,
+                                                                     int32_t rows, WORK work)
 {
-    crn_diamond_square_walk walk = {wide, wide * rows, 65536u / (uint32_t)wide + 1};
-    return walk;
-}
-
-static __device__ __forceinline__ int32_t
-crn_diamond_square_row_at(const crn_diamond_square_walk &w, int32_t i)
-{
-    return (int32_t)((uint32_t)i * w.inverse >> 16);
+    int32_t wide = last - first + 1, count = wide * rows;
+    uint32_t inverse = 65536u / (uint32_t)wide + 1;
+    for (int32_t i = (int32_t)threadIdx.x; i < count; i += (int32_t)blockDim.x) {
+        int32_t row = (int32_t)((uint32_t)i * inverse >> 16);
+        work(row, first + i - row * wide);
+    }
 }
 
 /* The diamonds of a level, one group per item. Those beyond the field's
@@ -172,10 +166,8 @@ crn_diamond_square_diamonds(const crn_diamond_square_job &job,
                             const crn_diamond_square_region &to, int32_t level, int32_t diamonds)
 {
     int32_t first = from.x0 / 4, last_row = min(to.y1 / 2, (1 << level) - 1);
-    crn_diamond_square_walk walk =
-        crn_diamond_square_walk_of(to.x1 / 8 - first + 1, last_row - from.y0 + 1);
-    for (int32_t i = (int32_t)threadIdx.x; i < walk.count; i += (int32_t)blockDim.x) {
-        int32_t row = crn_diamond_square_row_at(walk, i), group = i - row * walk.wide;
+    int32_t rows = last_row - from.y0 + 1;
+    crn_diamond_square_for_groups(0, to.x1 / 8 - first, rows, [&](int32_t row, int32_t group) {
         float above[5], below[5], made[4];
         const float *at = crn_diamond_square_shared(
             crn_diamond_square_point(from, from.y0 + row, 4 * (first + group)));
@@ -190,7 +182,7 @@ crn_diamond_square_diamonds(const crn_diamond_square_job &job,
         *reinterpret_cast<float4 *>(crn_diamond_square_shared(
             diamonds + row * CRN_DIAMOND_SQUARE_PITCH_DIAMONDS + 4 * group)) =
             make_float4(made[0], made[1], made[2], made[3]);
-    }
+    });
 }
 
 /* Stores eight points of a row of the next grid; a region may begin with the second four. */
@@ -212,10 +204,8 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
                          const crn_diamond_square_region &to, int32_t level, int32_t diamonds)
 {
     int32_t first = to.x0 / 8, first_row = (to.y0 + 1) / 2;
-    crn_diamond_square_walk walk =
-        crn_diamond_square_walk_of(to.x1 / 8 - first + 1, to.y1 / 2 - first_row + 1);
-    for (int32_t i = (int32_t)threadIdx.x; i < walk.count; i += (int32_t)blockDim.x) {
-        int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
+    int32_t rows = to.y1 / 2 - first_row + 1;
+    crn_diamond_square_for_groups(first, to.x1 / 8, rows, [&](int32_t row, int32_t group) {
         int32_t a = first_row + row;
         float g[5], here[4], made[4];
         crn_diamond_square_load(
@@ -234,7 +224,7 @@ crn_diamond_square_evens(const crn_diamond_square_job &job, const crn_diamond_sq
             made[e] = crn_diamond_square_mean<VARIANT>(sum, top || bottom, made[e]);
         }
         crn_diamond_square_store(to, 2 * a, group, here, made);
-    }
+    });
 }
 
 /* Odd rows 2a + 1: points between vertical neighbours, and diamonds. */
@@ -244,10 +234,8 @@ crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_squ
                         const crn_diamond_square_region &to, int32_t level, int32_t diamonds)
 {
     int32_t first = to.x0 / 8, first_row = to.y0 / 2;
-    crn_diamond_square_walk walk =
-        crn_diamond_square_walk_of(to.x1 / 8 - first + 1, (to.y1 - 1) / 2 - first_row + 1);
-    for (int32_t i = (int32_t)threadIdx.x; i < walk.count; i += (int32_t)blockDim.x) {
-        int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
+    int32_t rows = (to.y1 - 1) / 2 - first_row + 1;
+    crn_diamond_square_for_groups(first, to.x1 / 8, rows, [&](int32_t row, int32_t group) {
         int32_t a = first_row + row;
         float above[5], below[5], made[4], diamond[4];
         const float *g = crn_diamond_square_shared(crn_diamond_square_point(from, a, 4 * group));
@@ -269,7 +257,7 @@ crn_diamond_square_odds(const crn_diamond_square_job &job, const crn_diamond_squ
             left = diamond[e];
         }
         crn_diamond_square_store(to, 2 * a + 1, group, made, diamond);
-    }
+    });
 }
 
 /* Loads the region of the grid that an earlier launch has made. */
@@ -277,10 +265,8 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
                                                 const crn_diamond_square_region &to)
 {
     int32_t first = to.x0 / 4;
-    crn_diamond_square_walk walk =
-        crn_diamond_square_walk_of(to.x1 / 4 - first + 1, to.y1 - to.y0 + 1);
-    for (int32_t i = (int32_t)threadIdx.x; i < walk.count; i += (int32_t)blockDim.x) {
-        int32_t row = crn_diamond_square_row_at(walk, i), group = first + i - row * walk.wide;
+    int32_t rows = to.y1 - to.y0 + 1;
+    crn_diamond_square_for_groups(first, to.x1 / 4, rows, [&](int32_t row, int32_t group) {
         const float *from = job.from + (ptrdiff_t)(to.y0 + row - job.from_y) * job.from_stride +
                             4 * group - job.from_x;
         float *point =
@@ -291,7 +277,7 @@ static __device__ void crn_diamond_square_fetch(const crn_diamond_square_job &jo
         else /* the last group ends where the grid does; the memory after it is not read */
             for (int32_t e = 0; e < left; e++)
                 point[e] = from[e];
-    }
+    });
     __syncthreads();
 }
 
