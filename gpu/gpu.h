@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * Interface of the CUDA backend in plain C: no CUDA type leaves this folder.
  *
  * Work is enqueued on the context's own stream and executed later, in order; memory that it reads
@@ -14,21 +15,23 @@
 #include "stages/base/api.h"
 #include "stages/context.h"
 
-/* Number of timing events of a context: crn_gpu.mark and elapsed. */
+/** Number of timing events of a context: crn_gpu.mark and elapsed. */
 #define CRN_GPU_MARKS 32
 
+/** Properties of a device. */
 typedef struct crn_gpu_device {
     char name[64];
-    int32_t capability; /* 10 * major + minor: 90 */
+    int32_t capability; /**< 10 * major + minor: 90 */
     int32_t multiprocessors;
     size_t memory_bytes, l2_bytes;
 } crn_gpu_device;
 
-/* Captured work that can be launched any number of times. */
+/** Captured work that can be launched any number of times. */
 typedef struct crn_gpu_graph crn_gpu_graph;
 
+/** The backend's functions; the head of this file lists their errors. */
 typedef struct crn_gpu {
-    /*
+    /**
      * Operators on images in device memory (crn_context_scratch of the same context, or any memory
      * that the device can write), with device contexts. They return once the work is enqueued. The
      * first call with a shape may block and allocate; later ones do neither. crn_contours itself
@@ -37,38 +40,39 @@ typedef struct crn_gpu {
      */
     const crn_ops *ops;
 
-    int32_t (*count)(void); /* number of devices that the operators support, numbered from 0 */
+    int32_t (*count)(void); /**< number of devices that the operators support, numbered from 0 */
     int (*describe)(int32_t device, crn_gpu_device *ret_device);
 
-    /*
+    /**
      * Creates a context with its own stream and makes it current in the calling thread.
      *
      * @param views number of views that it works on at once
-     * @param ret_context free it with crn_context_free
-     * @return -ENOEXEC if this build has no code for the device
+     * @param ret_context free it with crn_context_free()
+     * @return 0 or negative errno; -ENOEXEC if this build has no code for the device
      */
     int (*context_create)(int32_t device, int32_t views, crn_context **ret_context);
+    /** Makes the device of the context current in the calling thread. */
     int (*use)(crn_context *context);
 
-    /* Pinned host memory that devices read and write: allocated, or registered by the caller. */
-    void *(*pinned_create)(size_t bytes); /* 64-byte aligned; NULL if out of memory */
+    /** Pinned host memory that devices read and write: allocated, or registered by the caller. */
+    void *(*pinned_create)(size_t bytes); /**< 64-byte aligned; NULL if out of memory */
     void (*pinned_free)(void *memory);
-    int (*pin)(void *memory, size_t bytes); /* whole pages, all devices; -EALREADY: registered */
+    int (*pin)(void *memory, size_t bytes); /**< whole pages, all devices; -EALREADY: registered */
     void (*unpin)(void *memory);
 
     int (*upload)(crn_context *context, void *device, const void *host, size_t bytes);
     int (*download)(crn_context *context, void *host, const void *device, size_t bytes);
-    int (*copy)(crn_context *context, void *to, const void *from, size_t bytes); /* on device */
+    int (*copy)(crn_context *context, void *to, const void *from, size_t bytes); /**< on device */
 
-    /* 0 when all work is done, -EAGAIN while some is pending, else the error. Never blocks. */
+    /** 0 when all work is done, -EAGAIN while some is pending, else the error. Never blocks. */
     int (*poll)(crn_context *context);
 
-    /* Records timing event `mark` (0 <= mark < CRN_GPU_MARKS) on the stream. elapsed: the time
-     * between two events, in ns; both must have completed. */
+    /** Records timing event `mark` (0 <= mark < CRN_GPU_MARKS) on the stream. */
     int (*mark)(crn_context *context, int32_t mark);
+    /** The time between two events, in ns; both must have completed. */
     int (*elapsed)(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);
 
-    /*
+    /**
      * Stream capture: between `record` and `recorded` nothing is executed; the enqueued work,
      * events included, becomes a graph that the caller owns. `recorded` must follow `record` even
      * after failures. Scratch memory must exist already, from the same calls made once without
@@ -78,45 +82,51 @@ typedef struct crn_gpu {
     int (*record)(crn_context *context);
     int (*recorded)(crn_context *context, crn_gpu_graph **ret_graph);
     int (*launch)(crn_context *context, crn_gpu_graph *graph);
-    void (*graph_free)(crn_gpu_graph **graph); /* NULL is allowed */
+    void (*graph_free)(crn_gpu_graph **graph); /**< NULL is allowed */
 
-    /* NVTX ranges for a profiler; they nest per thread. */
+    /** NVTX ranges for a profiler; they nest per thread. */
     void (*range_begin)(const char *name);
     void (*range_end)(void);
 } crn_gpu;
 
-/*
+/**
+ * The CUDA backend (static).
+ *
  * @param ret_why set to the reason (static) if there is no backend
- * @return the CUDA backend; NULL if this build or this machine has no usable device
+ * @return NULL if this build or this machine has no usable device
  */
 CRN_API const crn_gpu *crn_gpu_get(const char **ret_why);
 
-/* Text for a negative errno of these functions, with the cure where there is a specific one
- * (static, or strerror's). */
+/**
+ * Text for a negative errno of these functions, with the cure where there is a specific one.
+ *
+ * @return static, or strerror's
+ */
 CRN_API const char *crn_gpu_strerror(int error);
 
-/*
+/**
  * Polls until all work is done; spins for the first 50 us, then sleeps between polls.
  *
  * @return 0, the device's error, or -ETIMEDOUT after limit_ns
  */
 CRN_API int crn_gpu_wait(const crn_gpu *gpu, crn_context *context, int64_t limit_ns);
 
-/*
- * The operators on images in host memory, with any context: they upload, run on device 0, download,
- * and return when all that is done. Their device memory is freed with the context.
+/**
+ * The operators on images in host memory, with any context: they upload, run on device 0,
+ * download, and return when all that is done. Their device memory is freed with the context.
  *
- * @return NULL as crn_gpu_get
+ * @return static; NULL as crn_gpu_get()
  */
 const crn_ops *crn_gpu_ops(const char **ret_why);
 
-/* Durations of the phases of an operator on the device. */
+/** Durations of the phases of an operator on the device. */
 typedef struct crn_gpu_times {
     int64_t upload_ns, kernel_ns, download_ns;
 } crn_gpu_times;
 
-/*
- * @param ret_times set to those of the last crn_gpu_ops operator with that context
+/**
+ * The times of the last crn_gpu_ops() operator with that context.
+ *
  * @return 0, or -EINVAL if there was none
  */
 CRN_API int crn_gpu_times_of(const crn_context *context, crn_gpu_times *ret_times);

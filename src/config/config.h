@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * A machine's YAML file as typed settings. Only tree.c uses libyaml.
  *
  * Strict: an unknown, duplicate, mistyped, out-of-range or missing value is an error
@@ -20,53 +21,58 @@
 
 CRN_C_BEGIN
 
+/** Maximum number of steps of a chain. */
 #define CRN_STAGES_MAX 16
 
+/** Encoding of the messages on a socket. */
 typedef enum crn_format {
     CRN_FORMAT_MSGPACK,
     CRN_FORMAT_JSON,
 } crn_format;
 
-/* Which checks the maps' values undergo: values.h. */
+/** Which checks the maps' values undergo: values.h. */
 typedef enum crn_values_rule {
     CRN_VALUES_CHECK,
-    CRN_VALUES_SMALL_U8, /* all but u8 maps of zeros and ones */
-    CRN_VALUES_TRUST,    /* nothing */
+    CRN_VALUES_SMALL_U8, /**< all but u8 maps of zeros and ones */
+    CRN_VALUES_TRUST,    /**< nothing */
 } crn_values_rule;
 
-/* One configured step of the chain. */
+/** One configured step of the chain. */
 typedef struct crn_step {
-    const crn_stage *stage; /* static */
-    bool optional;          /* skipped for a view when the time left is less than its recent p99 */
-    void *settings; /* the stage's settings struct, owned by the config; NULL if it has none */
+    const crn_stage *stage; /**< static */
+    bool optional;  /**< skipped for a view when the time left is less than its recent p99 */
+    void *settings; /**< the stage's settings struct, owned by the config; NULL if it has none */
 } crn_step;
 
+/** Section `publish.grader` or `publish.viewers`. */
 typedef struct crn_socket_settings {
     char bind[CRN_TEXT_BYTES];
-    int32_t format; /* crn_format */
+    int32_t format; /**< crn_format */
     int64_t high_water_mark;
-    int64_t alive_ms; /* of the grader's socket; 0: no `alive` messages */
+    int64_t alive_ms; /**< of the grader's socket; 0: no `alive` messages */
 } crn_socket_settings;
 
+/** The settings of a line, named as in the file; config/README.md is the reference of all keys,
+ * with units and defaults. Whoever loads it owns it: crn_config_done(). */
 typedef struct crn_config {
-    const char *file; /* path for messages, set by whoever starts the line; NULL for none */
+    const char *file; /**< path for messages, set by whoever starts the line; NULL for none */
     struct {
         crn_texts bind;
         int64_t high_water_mark;
-        int32_t values; /* crn_values_rule */
+        int32_t values; /**< crn_values_rule */
     } ingest;
     struct {
-        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, points,
-            defects; /* slots 0: 4 x workers + 16 */
+        /** slots 0: 4 x workers + 16 */
+        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, points, defects;
     } limits;
     crn_classes classes;
     int32_t steps;
     crn_step chain[CRN_STAGES_MAX];
     struct {
-        int32_t backend; /* crn_backend */
-        int64_t workers, threads,
-            stop_ms;         /* workers, threads 0: by the cores, see crn_config_resolve */
-        crn_numbers devices; /* indices of the GPUs to use where the backend uses any */
+        int32_t backend; /**< crn_backend */
+        /** workers, threads 0: by the cores, see crn_config_resolve() */
+        int64_t workers, threads, stop_ms;
+        crn_numbers devices; /**< indices of the GPUs to use where the backend uses any */
     } run;
     struct {
         int64_t budget_ms, assemble_ms, guard_ms;
@@ -75,61 +81,79 @@ typedef struct crn_config {
         crn_socket_settings grader, viewers;
     } publish;
     struct {
-        char dir[CRN_TEXT_BYTES]; /* empty: no recording */
+        char dir[CRN_TEXT_BYTES]; /**< empty: no recording */
         int64_t segment_mib;
     } record;
     struct {
-        int32_t level; /* crn_log_level */
+        int32_t level; /**< crn_log_level */
     } log;
-    uint64_t hash; /* reported in verdicts: crn_config_hash, set by whoever starts the line */
+    uint64_t hash; /**< reported in verdicts: crn_config_hash, set by whoever starts the line */
 } crn_config;
 
-/* Size limit of a line's file. */
+/** Size limit of a line's file. */
 #define CRN_CONFIG_BYTES_MAX (1 << 20)
 
-/*
- * Reads and checks a file. Every error is one line on `faults` (the caller's stream, or NULL for no
- * output), in file order. Returns 0; -EINVAL for an invalid file; another negative errno, also
- * reported as a line, if it cannot be read. *ret_config is unchanged on failure; crn_config_done
- * frees what it owns.
+/**
+ * Reads and checks a file.
+ *
+ * @param faults every error is one line on this stream of the caller's, in file order; NULL: no
+ *        output
+ * @param ret_config unchanged on failure; crn_config_done() frees what it owns
+ * @return 0; -EINVAL for an invalid file; another negative errno, also reported as a line, if it
+ *        cannot be read
  */
 CRN_API int crn_config_load(const char *path, FILE *faults, crn_config *ret_config);
 
-/* The same from memory; `file` is the name that messages use. */
+/**
+ * The same as crn_config_load() from memory.
+ *
+ * @param file the name that messages use
+ * @param bytes,length contents of the file
+ */
 CRN_API int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults,
                              crn_config *ret_config);
 
-/*
+/**
  * Frees the steps' settings and leaves a chain without steps; NULL and a zeroed config are allowed.
  * A config copied by assignment shares its settings with the original: call this for only one of
  * them.
  */
 CRN_API void crn_config_done(crn_config *config);
 
-/* Deep copy, with its own settings. Returns 0 or -ENOMEM. */
+/**
+ * Deep copy, with its own settings.
+ *
+ * @return 0 or -ENOMEM
+ */
 CRN_API int crn_config_copy(const crn_config *config, crn_config *ret_copy);
 
-/* Upper bound on the textures (result.h) that one defect gets from all steps of the chain. */
+/** Upper bound on the textures (result.h) that one defect gets from all steps of the chain. */
 CRN_API uint32_t crn_config_textures(const crn_config *config);
 
-/* Replaces the zeros that mean "chosen for this machine": workers = cores - 1 (at least 1), threads
- * = cores / workers (at least 1), slots = 4 x workers + 16. */
+/**
+ * Replaces the zeros that mean "chosen for this machine": workers = cores - 1 (at least 1),
+ * threads = cores / workers (at least 1), slots = 4 x workers + 16.
+ *
+ * @param cores that the line may use
+ */
 CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
 
-/* Prints all settings, defaults included, as a YAML file that
- * crn_config_load reads back to the same settings. */
+/** Prints all settings, defaults included, as a YAML file that crn_config_load() reads back to the
+ * same settings. */
 CRN_API void crn_config_print(const crn_config *config, FILE *out);
 
-/*
- * FNV-1a 64 of the output of crn_config_print, followed by the bytes of the files that the settings
- * name (kernels, elements), in the order in which they name them. Call it before
- * crn_config_resolve, which replaces zeros with this machine's numbers. Returns 0, -ENOMEM, or the
- * errno with which a file could not be read again, with its name in *error.
+/**
+ * FNV-1a 64 of the output of crn_config_print(), followed by the bytes of the files that the
+ * settings name (kernels, elements), in the order in which they name them. Call it before
+ * crn_config_resolve(), which replaces zeros with this machine's numbers.
+ *
+ * @return 0, -ENOMEM, or the errno with which a file could not be read again, with its name in
+ *        *error
  */
 CRN_API int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error);
 
-/* Prints the reference of all keys as a Markdown table (key, default, range
- * or choices, meaning), stages included. */
+/** Prints the reference of all keys as a Markdown table (key, default, range or choices, meaning),
+ * stages included. */
 CRN_API void crn_config_print_reference(FILE *out);
 
 CRN_C_END

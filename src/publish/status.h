@@ -1,16 +1,17 @@
-/*
+/**
+ * @file
  * The daemon's messages about itself. No sockets, no clock, no state.
  *
  * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, refused,
  * refused_elsewhere, verdicts, sent, stale, dropped, waiting, graders, possibly_lost, viewers}; the
  * counts from `verdicts` on are those of crn_publish_stats.
  *
- *   lanes               [{lane, sequence, refused}]: sequence of the last verdict, null before the
- *                       first; refused {reason: count} of the lane's messages since the start
- *   refused             {reason: count} of all messages, of any lane
- *   refused_elsewhere   those of them whose lane is not open, or whose header could not be read
+ * - `lanes`: [{lane, sequence, refused}]: sequence of the last verdict, null before the first;
+ *   refused {reason: count} of the lane's messages since the start
+ * - `refused`: {reason: count} of all messages, of any lane
+ * - `refused_elsewhere`: those of them whose lane is not open, or whose header could not be read
  *
- * Reasons are those of crn_refusal_name; one that never occurred is omitted.
+ * Reasons are those of crn_refusal_name(); one that never occurred is omitted.
  *
  * Topic `alive`, to the grader after publish.grader.alive_ms without a verdict: {v, run, state,
  * published_ns, alive_ms, lanes}, `lanes` as above but without `refused`.
@@ -22,21 +23,26 @@
 #include "src/fruit/lane.h"
 #include "src/publish/publish.h"
 
-/* Input of both messages; all pointers are the caller's. */
+/** Input of both messages; all pointers are the caller's. */
 typedef struct crn_status {
-    const char *run;       /* id of the daemon's start */
-    const char *state;     /* the daemon's state */
-    uint64_t published_ns; /* CLOCK_REALTIME */
+    const char *run;       /**< id of the daemon's start */
+    const char *state;     /**< the daemon's state */
+    uint64_t published_ns; /**< CLOCK_REALTIME */
     int64_t alive_ms;
     crn_lanes *lanes;
     const crn_publish_stats *publish;
 } crn_status;
 
-/* Packs one message; the bytes belong to the encoder until its next begin. Returns 0 or -ENOMEM. */
+/**
+ * Packs one message.
+ *
+ * @param ret_bytes the encoder's, until its next begin
+ * @return 0 or -ENOMEM
+ */
 typedef int crn_status_packer(crn_encoder *encoder, const crn_status *status,
                               const unsigned char **ret_bytes, size_t *ret_size);
 
-crn_status_packer crn_status_pack;       /* topic `status` */
-crn_status_packer crn_status_pack_alive; /* topic `alive` */
+crn_status_packer crn_status_pack;       /**< topic `status` */
+crn_status_packer crn_status_pack_alive; /**< topic `alive` */
 
 #endif

@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * A fruit and its results as bytes: the verdict, in MessagePack or JSON. No sockets.
  *
  * Every message on the sockets has two parts: the topic `fruit/<lane>` and one map (MessagePack, or
@@ -6,6 +7,23 @@
  *
  * All memory for packing is reserved when the packer is created; a verdict allocates nothing once
  * the encoder's buffer has grown to the largest one.
+ *
+ * Prints the verdict on a fruit, as JSON:
+ *
+ * @code{.c}
+ * int print_verdict(crn_verdict *packer, crn_encoder *encoder, const crn_fruit *fruit,
+ *                   const crn_verdict_facts *facts, const crn_result_store *store)
+ * {
+ *     crn_verdict_bytes packed;
+ *     int r = crn_verdict_pack(packer, encoder, fruit, facts, store, &packed);
+ *     if (r < 0)
+ *         return r;
+ *     fwrite(packed.bytes, 1, packed.size, stdout);
+ *     return 0;
+ * }
+ * @endcode
+ *
+ * `packer` comes from crn_verdict_create(), `encoder` from crn_encoder_create(CRN_FORMAT_JSON, …).
  */
 #ifndef CRN_SRC_PUBLISH_VERDICT_H
 #define CRN_SRC_PUBLISH_VERDICT_H
@@ -17,35 +35,53 @@
 
 CRN_C_BEGIN
 
+/** Value of the key `v`: unchanged as long as keys are only added. */
 #define CRN_VERDICT_VERSION 1
 
+/** Packs verdicts, one at a time; holds the memory for that. */
 typedef struct crn_verdict crn_verdict;
 
-/* Contents of a verdict besides its fruit and the results. */
+/** Contents of a verdict besides its fruit and the results. */
 typedef struct crn_verdict_facts {
-    const char *run; /* id of the daemon's start */
+    const char *run; /**< id of the daemon's start */
     uint32_t lane;
-    uint64_t sequence; /* number of the lane's verdict */
+    uint64_t sequence; /**< number of the lane's verdict */
     crn_verdict_kind kind;
-    uint64_t published_ns; /* CLOCK_REALTIME */
-    int64_t now_ns;        /* the same time on CLOCK_MONOTONIC */
-    bool without_defects;  /* omits all defects and says so (truncated; complete becomes partial):
-                              for when memory for a whole verdict is not available */
+    uint64_t published_ns; /**< CLOCK_REALTIME */
+    int64_t now_ns;        /**< the same time on CLOCK_MONOTONIC */
+    /** Omits all defects and says so (truncated; complete becomes partial): for when memory for a
+     * whole verdict is not available. */
+    bool without_defects;
 } crn_verdict_facts;
 
-/* A packed verdict; the bytes belong to the encoder until its next begin. */
+/** A packed verdict; the bytes belong to the encoder until its next begin. */
 typedef struct crn_verdict_bytes {
     const unsigned char *bytes;
     size_t size;
-    size_t
-        stale_at; /* offset of `stale`, false: crn_encoder_set_bool changes it without repacking */
+    /** Offset of `stale`, false: crn_encoder_set_bool() changes it without repacking. */
+    size_t stale_at;
 } crn_verdict_bytes;
 
-/* `config` is resolved, the caller's, and must outlive the packer. Returns 0 or -ENOMEM. */
+/**
+ * Creates a packer.
+ *
+ * @param config resolved; the caller's, must outlive the packer
+ * @param ret_verdict free it with crn_verdict_free()
+ * @return 0 or -ENOMEM
+ */
 int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict);
+
+/** Frees *verdict and sets it to NULL; NULL is allowed. */
 void crn_verdict_free(crn_verdict **verdict);
 
-/* Packs one verdict. `fruit->views` has config->limits.views entries. Returns 0 or -ENOMEM. */
+/**
+ * Packs one verdict.
+ *
+ * @param encoder in the format of the message
+ * @param fruit its `views` has config->limits.views entries
+ * @param store holds the results of the fruit's views
+ * @return 0 or -ENOMEM
+ */
 int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes);

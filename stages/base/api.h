@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * What the library's users see. CRN_API stands before each function that the shared library
  * exports; all others are hidden in it. CRN_C_BEGIN and CRN_C_END enclose the declarations of
  * headers that C++ programs include as well.

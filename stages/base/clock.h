@@ -1,5 +1,8 @@
-/* Clocks. Every duration and deadline is CLOCK_MONOTONIC; CLOCK_REALTIME is only used
- * in messages. */
+/**
+ * @file
+ * Clocks. Every duration and deadline is CLOCK_MONOTONIC; CLOCK_REALTIME is only used
+ * in messages.
+ */
 #ifndef CRN_STAGES_BASE_CLOCK_H
 #define CRN_STAGES_BASE_CLOCK_H
 
@@ -11,13 +14,13 @@
 #define CRN_NS_PER_MS INT64_C(1000000)
 #define CRN_NS_PER_S  INT64_C(1000000000)
 
-/* No deadline: later than any time. */
+/** No deadline: later than any time. */
 #define CRN_NEVER_NS INT64_MAX
 
-/* Nanoseconds on CLOCK_MONOTONIC. */
+/** Nanoseconds on CLOCK_MONOTONIC. */
 CRN_API int64_t crn_now_ns(void);
 
-/* Nanoseconds since 1970 on CLOCK_REALTIME. */
+/** Nanoseconds since 1970 on CLOCK_REALTIME. */
 CRN_API int64_t crn_realtime_ns(void);
 
 #endif

@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * Errors are values: 0 or a negative errno, and where a person must act, one line of text as well.
  *
  * A function that can fail for reasons a person can fix takes a crn_error and sets it to one line
@@ -11,12 +12,16 @@
 
 CRN_C_BEGIN
 
+/** One line of text for a person; the caller of a function that can fail owns it. */
 typedef struct crn_error {
-    char text[1024]; /* one line without a newline; empty: no message */
+    char text[1024]; /**< one line without a newline; empty: no message */
 } crn_error;
 
-/* Formats the line (error may be NULL) and returns `code`, to allow `return crn_error_set(e,
- * -EINVAL, …)`. */
+/**
+ * Formats the line and returns `code`, to allow `return crn_error_set(e, -EINVAL, …)`.
+ *
+ * @param error NULL is allowed: no line
+ */
 CRN_API __attribute__((format(printf, 3, 4))) int crn_error_set(crn_error *error, int code,
                                                                 const char *format, ...);
 

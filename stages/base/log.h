@@ -1,5 +1,8 @@
-/* Logging: one line per event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing is logged
- * once per view. */
+/**
+ * @file
+ * Logging: one line per event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing is logged
+ * once per view.
+ */
 #ifndef CRN_STAGES_BASE_LOG_H
 #define CRN_STAGES_BASE_LOG_H
 
@@ -7,6 +10,7 @@
 
 #include "stages/base/api.h"
 
+/** Urgency of a line, from the highest. */
 typedef enum crn_log_level {
     CRN_LOG_ERROR,
     CRN_LOG_WARNING,
@@ -14,25 +18,37 @@ typedef enum crn_log_level {
     CRN_LOG_DEBUG,
 } crn_log_level;
 
-/* Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
+/** Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
 CRN_API void crn_log_set_level(crn_log_level level);
 
-/* Logs one line; thread-safe. */
+/** Logs one line; thread-safe. */
 CRN_API __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format,
                                                            ...);
 
-/* Rate limit for one kind of message: at most one line per second. Returns false while the last
- * line is younger than that. *ret_held is the number of events suppressed since the last line. A
- * gate belongs to one thread and starts zeroed. */
+/** Rate limit for one kind of message: at most one line per second. A gate belongs to one thread
+ * and starts zeroed. */
 typedef struct crn_log_gate {
     int64_t next_ns;
     uint64_t held;
 } crn_log_gate;
 
+/**
+ * Asks the gate whether to log this event.
+ *
+ * @param now_ns CLOCK_MONOTONIC
+ * @param ret_held number of events suppressed since the last line
+ * @return false while the last line is younger than a second
+ */
 CRN_API _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
 
-/* Suffix for such a line: "; 3 more like it were not logged", or empty if none were suppressed. */
+/** Bytes of the text that crn_log_held() writes. */
 #define CRN_LOG_HELD_BYTES 64
+
+/**
+ * Suffix for such a line: "; 3 more like it were not logged", or empty if none were suppressed.
+ *
+ * @return `text`
+ */
 CRN_API const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
 
 #endif

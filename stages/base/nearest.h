@@ -1,10 +1,13 @@
-/* "Did you mean …?": the known word nearest to a mistyped one. */
+/**
+ * @file
+ * "Did you mean …?": the known word nearest to a mistyped one.
+ */
 #ifndef CRN_STAGES_BASE_NEAREST_H
 #define CRN_STAGES_BASE_NEAREST_H
 
 #include <stddef.h>
 
-/* The one of `words` nearest to `word`, or NULL if none is near enough. */
+/** The one of `words` nearest to `word`, or NULL if none is near enough. */
 const char *crn_nearest(const char *word, const char *const words[], size_t count);
 
 #endif

@@ -1,6 +1,9 @@
-/* Parameter tables: one row per key. The YAML parser, the range checks, the defaults,
+/**
+ * @file
+ * Parameter tables: one row per key. The YAML parser, the range checks, the defaults,
  * `--print-config` and the reference in config/README.md are all derived from the same rows, so
- * they cannot disagree. */
+ * they cannot disagree.
+ */
 #ifndef CRN_STAGES_BASE_PARAM_H
 #define CRN_STAGES_BASE_PARAM_H
 
@@ -11,23 +14,24 @@
 
 CRN_C_BEGIN
 
+/** Bytes of a text, its final 0 included. */
 #define CRN_TEXT_BYTES 256
 #define CRN_TEXTS_MAX  16
 
-/* A list of texts, as `bind: [a, b]`. */
+/** A list of texts, as `bind: [a, b]`. */
 typedef struct crn_texts {
     int32_t count;
     char item[CRN_TEXTS_MAX][CRN_TEXT_BYTES];
 } crn_texts;
 
-/* A size in pixels: `5` is a square, `7x3` is 7 wide and 3 high. */
+/** A size in pixels: `5` is a square, `7x3` is 7 wide and 3 high. */
 typedef struct crn_size {
     int32_t width, height;
 } crn_size;
 
 #define CRN_SIZES_MAX 16
 
-/* A list of sizes, as `windows: [4, 8x16]`. */
+/** A list of sizes, as `windows: [4, 8x16]`. */
 typedef struct crn_sizes {
     int32_t count;
     crn_size item[CRN_SIZES_MAX];
@@ -35,38 +39,39 @@ typedef struct crn_sizes {
 
 #define CRN_NUMBERS_MAX 16
 
-/* A list of integers, as `devices: [0, 1]`. */
+/** A list of integers, as `devices: [0, 1]`. */
 typedef struct crn_numbers {
     int32_t count;
     int64_t item[CRN_NUMBERS_MAX];
 } crn_numbers;
 
-/* Type of a value, and the C type that stores it in the settings struct. */
+/** Type of a value, and the C type that stores it in the settings struct. */
 typedef enum crn_param_type {
-    CRN_PARAM_BOOL,    /* bool */
-    CRN_PARAM_INTEGER, /* int64_t */
-    CRN_PARAM_REAL,    /* double */
-    CRN_PARAM_CHOICE,  /* int32_t, index into `choices` */
-    CRN_PARAM_TEXT,    /* char[CRN_TEXT_BYTES] */
-    CRN_PARAM_TEXTS,   /* crn_texts; a single text is a list of one */
-    CRN_PARAM_SIZE,    /* crn_size */
-    CRN_PARAM_SIZES,   /* crn_sizes; a single size is a list of one */
-    CRN_PARAM_NUMBERS, /* crn_numbers; a single number is a list of one */
+    CRN_PARAM_BOOL,    /**< bool */
+    CRN_PARAM_INTEGER, /**< int64_t */
+    CRN_PARAM_REAL,    /**< double */
+    CRN_PARAM_CHOICE,  /**< int32_t, index into `choices` */
+    CRN_PARAM_TEXT,    /**< char[CRN_TEXT_BYTES] */
+    CRN_PARAM_TEXTS,   /**< crn_texts; a single text is a list of one */
+    CRN_PARAM_SIZE,    /**< crn_size */
+    CRN_PARAM_SIZES,   /**< crn_sizes; a single size is a list of one */
+    CRN_PARAM_NUMBERS, /**< crn_numbers; a single number is a list of one */
 } crn_param_type;
 
+/** One row of a table: a key of a settings struct. */
 typedef struct crn_param {
-    const char *key; /* NULL ends a table */
+    const char *key; /**< NULL ends a table */
     crn_param_type type;
-    size_t offset; /* of the value in the settings struct */
-    /* The default as written in the file (a text without quotes); NULL: the key is required. ""
+    size_t offset; /**< of the value in the settings struct */
+    /** The default as written in the file (a text without quotes); NULL: the key is required. ""
      * means no value for a REAL (NaN) and an empty list for TEXTS, SIZES and NUMBERS. */
     const char *fallback;
-    double min, max; /* INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
-    const char *const *choices; /* CHOICE: NULL-terminated */
-    /* TEXT: predefined names, NULL-terminated; any other text is the path of a file, which prepare
+    double min, max; /**< INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
+    const char *const *choices; /**< CHOICE: NULL-terminated */
+    /** TEXT: predefined names, NULL-terminated; any other text is the path of a file, which prepare
      * reads. NULL: the text is not the name of a file. */
     const char *const *names;
-    const char *help; /* one clause, without a full stop; with units if the key has none */
+    const char *help; /**< one clause, without a full stop; with units if the key has none */
 } crn_param;
 
 CRN_C_END

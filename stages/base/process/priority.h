@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * Scheduling priorities when cores are scarce: ingest, clock and publisher before the workers. With
  * the right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO) the line's thread runs under
  * SCHED_RR; without it the workers raise their nice value instead. libzmq's I/O thread gets nearly
@@ -13,24 +14,28 @@
 
 #include "stages/base/api.h"
 
-/* True if this process may use real-time scheduling; tested once. */
+/** True if this process may use real-time scheduling; tested once. */
 CRN_API bool crn_priority_is_real_time(void);
 
-/* Sets the calling thread's priority: as the line's thread, or as a worker. */
+/** Sets the calling thread's priority to that of the line's thread. */
 CRN_API void crn_priority_raise(void);
+
+/** Sets the calling thread's priority to that of a worker. */
 CRN_API void crn_priority_lower(void);
 
-/* A thread's scheduling before crn_priority_begin_io(). */
+/** A thread's scheduling before crn_priority_begin_io(). */
 typedef struct crn_priority_saved {
     int policy;
     int nice;
     bool changed;
 } crn_priority_saved;
 
-/* Between the two calls the calling thread is scheduled as libzmq's I/O threads shall be, and
- * threads that it starts inherit that. Nothing changes if this process may not (CAP_SYS_NICE or
+/** Schedules the calling thread as libzmq's I/O threads shall be, until crn_priority_end_io().
+ * Threads that it starts inherit that. Nothing changes if this process may not (CAP_SYS_NICE or
  * RLIMIT_NICE of 40). */
 CRN_API crn_priority_saved crn_priority_begin_io(void);
+
+/** Gives the calling thread back the scheduling that crn_priority_begin_io() returned. */
 CRN_API void crn_priority_end_io(const crn_priority_saved *saved);
 
 #endif
