@@ -8,7 +8,7 @@
 #include "stages/kernel/kernel.h"
 #include "tests/support/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/each_test.h"
+#include "tests/support/fixture.h"
 #include "tests/support/operator_tests.h"
 
 /* Backend options, and the matching operator tables. */
@@ -432,6 +432,6 @@ int main(void)
         cmocka_unit_test(what_was_probably_not_meant_is_said),
         cmocka_unit_test(times_are_a_line),
     };
-    CRN_EACH_TEST(tests, apply_setup, apply_teardown);
+    CRN_SET_FIXTURE(tests, apply_setup, apply_teardown);
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

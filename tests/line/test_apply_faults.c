@@ -8,7 +8,7 @@
 #include "stages/backend.h"
 #include "tests/support/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/each_test.h"
+#include "tests/support/fixture.h"
 
 /* Creates the files that the cases below use. */
 static int setup(void **state)
@@ -235,6 +235,6 @@ int main(void)
         cmocka_unit_test(pictures_and_places),    cmocka_unit_test(memory_is_asked_for_beforehand),
         cmocka_unit_test(help_is_there_for_each),
     };
-    CRN_EACH_TEST(tests, setup, apply_teardown);
+    CRN_SET_FIXTURE(tests, setup, apply_teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include "tests/support/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/each_test.h"
+#include "tests/support/fixture.h"
 #include "tests/support/operator_tests.h"
 #include "tools/apply/panel.h"
 #include "tools/apply/windows.h"
@@ -393,6 +393,6 @@ int main(void)
         cmocka_unit_test(the_pyramid_has_every_window),
         cmocka_unit_test(a_panel_has_a_row_for_each_plane_and_window),
     };
-    CRN_EACH_TEST(tests, apply_setup, apply_teardown);
+    CRN_SET_FIXTURE(tests, apply_setup, apply_teardown);
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

@@ -5,7 +5,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/stage/stage.h"
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 
@@ -149,12 +149,12 @@ static void a_chain_that_fails_is_answered_and_told_why(void **state)
     line.config.chain[0].stage = &stage;
     line_run(&line, NULL);
     float *maps = line_discs(HEIGHT, WIDTH, 3);
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     line_send(&line, line_header(&line, 7, 0, 1, HEIGHT, WIDTH), maps, NULL);
     seen_verdict verdict;
     bool answered = line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict);
-    const char *told = crn_log_release(&caught);
+    const char *told = crn_log_capture_stop(&caught);
     assert_true(answered);
     assert_string_equal(verdict.verdict, "late");
     assert_non_null(strstr(told, "lane 0, fruit 7, view 0: the chain failed: Cannot allocate"));

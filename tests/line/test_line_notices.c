@@ -5,9 +5,9 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
+#include "tests/support/log_capture.h"
 
 #define HEIGHT 16
 #define WIDTH  16
@@ -40,13 +40,13 @@ static void an_epoch_used_again_is_logged(void **state)
     (void)state;
     line_fixture line;
     line_start(&line, yaml);
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     send_session(&line, 77, 3, true);
     send_session(&line, 77, 2, false);
     send_session(&line, 78, 2, true); /* its verdict shows that all of the above was read */
     line_stop(&line);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     assert_int_equal(line.metrics.lanes.reused, 1);
     assert_int_equal(line.metrics.fruits.stragglers, 2);
     assert_non_null(strstr(caught.text, "the sequence begins again at 0 within epoch 77, with "
@@ -61,15 +61,15 @@ static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
     line_fixture line;
     line_start(&line, yaml);
     float *maps = line_discs(HEIGHT, WIDTH, 2);
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     crn_view_header header = line_header(&line, 5, 0, 2, HEIGHT, WIDTH);
     header.deadline_ns = (uint64_t)crn_realtime_ns() + 3600 * CRN_NS_PER_S;
     line_send(&line, header, maps, NULL);
     send_session(&line, header.epoch + 1, 1,
                  true); /* once it is answered, the view before it is judged */
     line_stop(&line);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     assert_int_equal(line.metrics.fruits.partial, 1);
     assert_int_equal(line.metrics.deadlines_ignored, 1);
     assert_non_null(strstr(caught.text, "fruit 5 is partial, with 1 of 2 views received and 1 "
@@ -87,8 +87,8 @@ static void an_absent_grader_is_logged(void **state)
     char viewers[CRN_TEXT_BYTES];
     strcpy(viewers, line.config.publish.viewers.bind);
     strcat(line.config.publish.grader.bind, "-of-nobody");
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     line_run(&line, NULL);
     void *viewer = zmq_socket(line.zmq, ZMQ_SUB);
     int patience_ms = CRN_FIXTURE_PATIENCE_MS;
@@ -106,7 +106,7 @@ static void an_absent_grader_is_logged(void **state)
     }
     zmq_close(viewer);
     line_stop(&line);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     assert_non_null(strstr(caught.text, "publish.grader: no grader is connected to ipc://"));
     assert_non_null(strstr(caught.text, "verdicts waiting for one: 1, dropped so far: 0"));
     free(maps);

@@ -7,7 +7,7 @@
 #include "stages/base/clock.h"
 #include "stages/context.h"
 #include "stages/stage/stage.h"
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/line_fixture.h"
@@ -89,12 +89,12 @@ static void squares_do_not_hold_the_fruits_after_them(void **state)
     line_fixture line;
     line_start(&line, long_yaml);
     float *maps = concentric_squares();
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     line_send(&line, header_due_in(&line, 0, SIDE, SIDE, 3 * CRN_NS_PER_S), maps, NULL);
     expect_unfinished(&line, 0);
     expect_complete(&line, 1);
-    assert_null(strstr(crn_log_release(&caught), "failed"));
+    assert_null(strstr(crn_log_capture_stop(&caught), "failed"));
     line_stop(&line);
     assert_int_equal(line.metrics.fruits.unfinished, 1);
     assert_int_equal(line.metrics.fruits.failed, 0);

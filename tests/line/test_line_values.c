@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "stages/base/log.h"
-#include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/cuda.h"
 #include "tests/support/decode.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/line_fixture.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/random.h"
 
 enum { HEIGHT = 24, WIDTH = 37, CLASSES = 4, ELEMENTS = HEIGHT * WIDTH * CLASSES };
@@ -333,11 +333,11 @@ static void a_cnn_that_hangs_is_told(void **state)
     crn_random random = {4};
     make_softmax(&random, maps);
     make_softmax(&random, others);
-    crn_caught_log caught;
+    crn_log_capture caught;
     configure(&line, chains[0], "openmp", "check");
     crn_log_set_level(CRN_LOG_WARNING); /* before any thread that logs exists */
     line_run(&line, NULL);
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     int complete = 0;
     for (uint64_t fruit = 0; fruit < FRUITS; fruit++) {
         crn_view_header header = line_header(&line, fruit, 0, 1, HEIGHT, WIDTH);
@@ -347,7 +347,7 @@ static void a_cnn_that_hangs_is_told(void **state)
         complete += line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict) &&
                     strcmp(verdict.verdict, "complete") == 0;
     }
-    const char *told = crn_log_release(&caught);
+    const char *told = crn_log_capture_stop(&caught);
     assert_int_equal(complete, FRUITS);
     assert_non_null(strstr(told, "lane 5, fruit 18, view 0: 10 views in a row hold the same"));
     assert_null(strstr(told, "lane 6"));

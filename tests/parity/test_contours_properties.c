@@ -1,12 +1,11 @@
 /* Properties of contours that hold for every backend, tested on serial and openmp. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/compare.h"
 #include "tests/support/contours_buffer.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/parity.h"
 
 #define SIDE_MAX     70
 #define POINTS_MAX   (1u << 16)
@@ -26,17 +25,17 @@ typedef struct map {
 /* Random values of that many steps, or continuous (0), and never equal to the level. */
 static void make_map(map *m, uint32_t steps)
 {
-    int32_t height = crn_random_between(&operator_noise, 2, SIDE_MAX);
-    int32_t width = crn_random_between(&operator_noise, 2, SIDE_MAX);
+    int32_t height = crn_random_between(&operator_random, 2, SIDE_MAX);
+    int32_t width = crn_random_between(&operator_random, 2, SIDE_MAX);
     for (int32_t i = 0; i < height * width; i++) {
-        float v = (float)crn_random_unit(&operator_noise);
+        float v = (float)crn_random_unit(&operator_random);
         v = steps ? floorf(v * (float)steps) : v;
         m->values[i] = (double)v == m->level ? v + 0.25f : v;
     }
     m->image = crn_image_dense(m->values, CRN_F32, CRN_CHW, 1, height, width);
     m->params = (crn_contours_params){.levels = &m->level,
                                       .connectivity =
-                                          (crn_connectivity)crn_random_below(&operator_noise, 2)};
+                                          (crn_connectivity)crn_random_below(&operator_random, 2)};
 }
 
 static void find(crn_contours_fn *operator, const map * m, crn_contours *out)
@@ -46,7 +45,7 @@ static void find(crn_contours_fn *operator, const map * m, crn_contours *out)
 }
 
 /* Sets `expected` to `found` with each point moved and the direction reversed. */
-static void turn_round(crn_point (*move)(const map *m, crn_point point), const map *m)
+static void reverse(crn_point (*move)(const map *m, crn_point point), const map *m)
 {
     expected.contour_count = found.contour_count;
     expected.point_count = found.point_count;
@@ -69,7 +68,7 @@ static crn_point mirror(const map *m, crn_point point)
     return (crn_point){m->image.width - 1 - point.x, point.y};
 }
 
-static crn_point stay(const map *m, crn_point point)
+static crn_point identity(const map *m, crn_point point)
 {
     (void)m;
     return point;
@@ -83,7 +82,7 @@ static void test_transposed_map_has_transposed_contours(void **state)
     for (size_t i = 0; i < 200; i++) {
         make_map(&m, 0);
         find(operators[i % 2], &m, &found);
-        turn_round(transpose, &m);
+        reverse(transpose, &m);
         m.image =
             (crn_image){m.values, CRN_F32, 1, m.image.width, m.image.height, 0, 1, m.image.width};
         find(operators[i % 2], &m, &found);
@@ -100,7 +99,7 @@ static void test_mirrored_map_has_mirrored_contours(void **state)
     for (size_t i = 0; i < 200; i++) {
         make_map(&m, 2);
         find(operators[i % 2], &m, &found);
-        turn_round(mirror, &m);
+        reverse(mirror, &m);
         m.image.data = m.values + m.image.width - 1;
         m.image.step = -1;
         find(operators[i % 2], &m, &found);
@@ -116,7 +115,7 @@ static void test_negated_map_has_opposite_contours(void **state)
         m.level = 0.4;
         make_map(&m, 0);
         find(operators[i % 2], &m, &found);
-        turn_round(stay, &m);
+        reverse(identity, &m);
         for (int32_t k = 0; k < m.image.height * m.image.width; k++)
             m.values[k] = -m.values[k];
         m.level = -m.level;
@@ -167,60 +166,36 @@ static void test_contours_close_or_end_at_the_border(void **state)
     }
 }
 
-static void assert_refused(const crn_contours_params *params, const crn_image *image)
-{
-    for (size_t i = 0; i < 2; i++) {
-        crn_contours out = {.point_count = 3, .contour_count = 4, .truncated = true};
-        assert_int_equal(operators[i](operator_contexts[2], params, image, &out), -EINVAL);
-        assert_true(out.point_count == 3 && out.contour_count == 4 && out.truncated);
-    }
-}
-
-static void test_nonsense_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
-    static uint8_t pixels[16];
     const double level = 1, below = -1;
-    const crn_image good = crn_image_dense(pixels, CRN_U8, CRN_CHW, 1, 4, 4);
-    const crn_contours_params params = {.levels = &level};
-    crn_image image = good;
-    image.type = (crn_type)7;
-    assert_refused(&params, &image);
-    image = good;
-    image.data = NULL;
-    assert_refused(&params, &image);
-    image = good;
-    image.planes = 0;
-    assert_refused(&params, &image);
-    image = good;
-    image.height = 1;
-    assert_refused(&params, &image);
-    image = good;
-    image.height = image.width = 40000;
-    assert_refused(&params, &image);
-    crn_contours_params bad = params;
-    bad.levels = NULL;
-    assert_refused(&bad, &good);
-    bad = params;
-    bad.connectivity = (crn_connectivity)2;
-    assert_refused(&bad, &good);
-    bad = params;
-    bad.orientation = (crn_orientation)-1;
-    assert_refused(&bad, &good);
-    bad = params;
-    bad.border = (crn_border)5;
-    assert_refused(&bad, &good);
-    bad = params;
-    bad.levels = &below;
-    bad.border = CRN_BORDER_CLOSED;
-    assert_refused(&bad, &good);
+    const crn_contours_params valid = {.levels = &level};
+    crn_parity_params invalid[5];
+    for (size_t i = 0; i < 5; i++)
+        invalid[i].contours = valid;
+    invalid[0].contours.levels = NULL;
+    invalid[1].contours.connectivity = (crn_connectivity)2;
+    invalid[2].contours.orientation = (crn_orientation)-1;
+    invalid[3].contours.border = (crn_border)5;
+    invalid[4].contours = (crn_contours_params){.levels = &below, .border = CRN_BORDER_CLOSED};
+    static const crn_parity_shape shapes[] = {{1, 1, 4}, {1, 4, 1}, {1, 40000, 40000}};
+    crn_parity_check_refusals(&(crn_parity_refusals){.kind = CRN_PARITY_CONTOURS,
+                                                     .in_type = CRN_U8,
+                                                     .unsupported = (crn_type)7,
+                                                     .in_shape = {1, 4, 4},
+                                                     .valid.contours = valid,
+                                                     .invalid = invalid,
+                                                     .count = 5,
+                                                     .invalid_shapes = shapes,
+                                                     .shape_count = 3});
 }
 
 static int set_up(void **state)
 {
     found = crn_contours_buffer(POINTS_MAX, CONTOURS_MAX);
     expected = crn_contours_buffer(POINTS_MAX, CONTOURS_MAX);
-    return operators_set_up_noise(state);
+    return operators_set_up_random(state);
 }
 
 static int tear_down(void **state)
@@ -237,7 +212,7 @@ int main(void)
         cmocka_unit_test(test_mirrored_map_has_mirrored_contours),
         cmocka_unit_test(test_negated_map_has_opposite_contours),
         cmocka_unit_test(test_contours_close_or_end_at_the_border),
-        cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

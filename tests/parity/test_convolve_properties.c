@@ -1,12 +1,11 @@
 /* Properties of convolution that hold for every backend, tested on serial and openmp. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/parity.h"
 
 #define SIDE_MAX   60
 #define PIXELS_MAX (SIDE_MAX * SIDE_MAX)
@@ -31,25 +30,25 @@ static crn_image over(plane *p, int32_t height, int32_t width)
 
 static void pick_size(int32_t least, int32_t *ret_height, int32_t *ret_width)
 {
-    *ret_height = crn_random_between(&operator_noise, least, SIDE_MAX);
-    *ret_width = crn_random_between(&operator_noise, least, SIDE_MAX);
+    *ret_height = crn_random_between(&operator_random, least, SIDE_MAX);
+    *ret_width = crn_random_between(&operator_random, least, SIDE_MAX);
 }
 
 static void fill(plane *p, int32_t height, int32_t width)
 {
     over(p, height, width);
     for (int32_t i = 0; i < height * width; i++)
-        p->values[i] = (float)(crn_random_unit(&operator_noise) - 0.5);
+        p->values[i] = (float)(crn_random_unit(&operator_random) - 0.5);
 }
 
 static crn_convolve_params pick_kernel(int32_t most)
 {
-    kernel.size.width = crn_random_between(&operator_noise, 1, most);
-    kernel.size.height = crn_random_between(&operator_noise, 1, most);
+    kernel.size.width = crn_random_between(&operator_random, 1, most);
+    kernel.size.height = crn_random_between(&operator_random, 1, most);
     for (int32_t i = 0; i < kernel.size.width * kernel.size.height; i++)
-        kernel.weights[i] = (float)(crn_random_unit(&operator_noise) - 0.4);
+        kernel.weights[i] = (float)(crn_random_unit(&operator_random) - 0.4);
     return (crn_convolve_params){kernel.weights, kernel.size.width, kernel.size.height,
-                                 (crn_convolve_border)crn_random_below(&operator_noise, 4)};
+                                 (crn_convolve_border)crn_random_below(&operator_random, 4)};
 }
 
 static void convolve(crn_convolve_fn *operator, const crn_convolve_params * params, plane *in,
@@ -60,7 +59,7 @@ static void convolve(crn_convolve_fn *operator, const crn_convolve_params * para
 }
 
 /* Correlation does not flip the kernel, so a single pixel gives it rotated by 180 degrees. */
-static void test_impulse_shows_the_kernel_turned(void **state)
+static void test_impulse_gives_the_rotated_kernel(void **state)
 {
     (void)state;
     for (uint32_t n = 0; n < 200; n++) {
@@ -69,8 +68,8 @@ static void test_impulse_shows_the_kernel_turned(void **state)
         pick_size(20, &height, &width);
         over(&picture, height, width);
         memset(picture.values, 0, sizeof picture.values);
-        int32_t y = crn_random_between(&operator_noise, 9, height - 10);
-        int32_t x = crn_random_between(&operator_noise, 9, width - 10);
+        int32_t y = crn_random_between(&operator_random, 9, height - 10);
+        int32_t x = crn_random_between(&operator_random, 9, width - 10);
         picture.values[y * width + x] = 1;
         convolve(operators[n & 1], &params, &picture, &result);
         for (int32_t v = 0; v < height; v++)
@@ -113,7 +112,7 @@ static void test_product_is_row_then_column(void **state)
     (void)state;
     static const char *const names[] = {"gaussian", "blur", "gaussian"};
     for (uint32_t n = 0; n < 60; n++) {
-        int32_t side = 3 + 2 * crn_random_between(&operator_noise, 0, 5), height, width;
+        int32_t side = 3 + 2 * crn_random_between(&operator_random, 0, 5), height, width;
         assert_int_equal(crn_kernel_make(names[n % 3], (crn_size){side, side}, &kernel, NULL), 0);
         float row[13], column[13];
         for (int32_t i = 0; i < side; i++) {
@@ -181,49 +180,40 @@ static void test_halves_go_to_even_and_ends_are_kept(void **state)
     }
 }
 
-static void assert_refused(const crn_convolve_params *params, const crn_image *in, crn_image *out)
-{
-    float before = result.values[0];
-    for (uint32_t n = 0; n < 2; n++)
-        assert_int_equal(operators[n](operator_contexts[1], params, in, out), -EINVAL);
-    assert_true(result.values[0] == before);
-}
-
-static void test_what_has_no_meaning_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
-    float weights[2] = {1, 1};
-    const crn_convolve_params good = {weights, 2, 1, CRN_CONVOLVE_ZERO};
-    fill(&picture, 4, 5);
-    fill(&result, 4, 5);
-    const crn_image in = picture.image, out = result.image;
-    for (int k = 0; k < 13; k++) {
-        crn_convolve_params params = good;
-        crn_image from = in, to = out;
-        weights[1] = k == 0 ? NAN : k == 1 ? INFINITY : 1;
-        params.weights = k == 2 ? NULL : weights;
-        params.width = k == 3 ? 0 : k == 4 ? CRN_KERNEL_TAPS_MAX + 1 : 2;
-        params.height = k == 5 ? -1 : 1;
-        params.border = (crn_convolve_border)(k == 6 ? 4 : 0);
-        from.type = to.type = k == 7 ? CRN_U16 : CRN_F32;
-        to.type = k == 8 ? CRN_U8 : to.type;
-        to.width = k == 9 ? 4 : 5;
-        from.height = to.height = k == 10 ? 0 : 4;
-        from.data = k == 11 ? NULL : in.data;
-        to.data = k == 12 ? NULL : out.data;
-        assert_refused(&params, &from, &to);
-    }
+    static const float weights[2] = {1, 1}, with_nan[2] = {1, NAN}, infinite[2] = {1, INFINITY};
+    static const crn_parity_params invalid[] = {
+        {.convolve = {with_nan, 2, 1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {infinite, 2, 1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {NULL, 2, 1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {weights, 0, 1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {weights, CRN_KERNEL_TAPS_MAX + 1, 1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {weights, 2, -1, CRN_CONVOLVE_ZERO}},
+        {.convolve = {weights, 2, 1, (crn_convolve_border)4}},
+    };
+    crn_parity_check_refusals(
+        &(crn_parity_refusals){.kind = CRN_PARITY_CONVOLVE,
+                               .in_type = CRN_F32,
+                               .out_type = CRN_F32,
+                               .unsupported = CRN_U16,
+                               .in_shape = {1, 4, 5},
+                               .out_shape = {1, 4, 5},
+                               .valid.convolve = {weights, 2, 1, CRN_CONVOLVE_ZERO},
+                               .invalid = invalid,
+                               .count = sizeof invalid / sizeof *invalid});
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_impulse_shows_the_kernel_turned),
+        cmocka_unit_test(test_impulse_gives_the_rotated_kernel),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_product_is_row_then_column),
         cmocka_unit_test(test_constant_stays_constant),
         cmocka_unit_test(test_halves_go_to_even_and_ends_are_kept),
-        cmocka_unit_test(test_what_has_no_meaning_is_refused),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
     };
-    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_random, operators_tear_down);
 }

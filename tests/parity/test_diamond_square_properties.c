@@ -182,11 +182,11 @@ static void test_u8_is_f32_rounded(void **state)
 }
 
 /* Sums over the noise of a phase, each expected within 5 standard deviations. */
-typedef struct diamond_square_properties_sums {
+typedef struct noise_sums {
     double count, sum, squares, positive, beside;
-} diamond_square_properties_sums;
+} noise_sums;
 
-static void judge(const diamond_square_properties_sums *s)
+static void judge(const noise_sums *s)
 {
     double root = sqrt(s->count);
     assert_true(fabs(s->sum) < 5 * root * sqrt(1 / 3.0));
@@ -204,7 +204,7 @@ static void test_noise_is_symmetric(void **state)
     crn_diamond_square_params params = {10, 20240607, 1, 0, 0};
     float *v = make_field(crn_diamond_square_openmp, &params);
     for (size_t kind = 1; kind < 4; kind++) { /* odd coordinates: x, y, both */
-        diamond_square_properties_sums s = {.count = 0};
+        noise_sums s = {.count = 0};
         for (size_t y = kind >> 1; y < SIDE; y += 2) {
             double before = 0;
             for (size_t x = kind & 1; x < SIDE; x += 2) {

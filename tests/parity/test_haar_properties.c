@@ -1,27 +1,25 @@
 /* Properties of the Haar transform that hold for every backend, on pictures of any size. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/parity.h"
 
 #define SIDE_MAX 70
 
-typedef struct haar_properties_picture {
+typedef struct haar_image {
     int32_t height, width;
     float at[SIDE_MAX * SIDE_MAX];
-} haar_properties_picture;
+} haar_image;
 
 static crn_haar_fn *const backends[] = {crn_haar_serial, crn_haar_openmp};
 static const char *const names[] = {"serial", "openmp"};
 
-static haar_properties_picture transform_by(int backend, crn_haar_direction direction,
-                                            int32_t levels, float threshold,
-                                            const haar_properties_picture *from)
+static haar_image transform_by(int backend, crn_haar_direction direction, int32_t levels,
+                               float threshold, const haar_image *from)
 {
-    haar_properties_picture in = *from, to = {.height = from->height, .width = from->width};
+    haar_image in = *from, to = {.height = from->height, .width = from->width};
     crn_image source = crn_image_dense(in.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_image target = crn_image_dense(to.at, CRN_F32, CRN_CHW, 1, in.height, in.width);
     crn_haar_params params = {direction, levels, threshold, false};
@@ -29,16 +27,16 @@ static haar_properties_picture transform_by(int backend, crn_haar_direction dire
     return to;
 }
 
-static haar_properties_picture noise(crn_random *random, int32_t height, int32_t width, bool whole)
+static haar_image noise(crn_random *random, int32_t height, int32_t width, bool whole)
 {
-    haar_properties_picture p = {.height = height, .width = width};
+    haar_image p = {.height = height, .width = width};
     for (int32_t i = 0; i < height * width; i++)
         p.at[i] = whole ? (float)crn_random_between(random, -50, 50)
                         : (float)(crn_random_unit(random) * 2 - 1);
     return p;
 }
 
-static double greatest(const haar_properties_picture *p)
+static double max_abs(const haar_image *p)
 {
     double most = 0;
     for (int32_t i = 0; i < p->height * p->width; i++)
@@ -47,8 +45,7 @@ static double greatest(const haar_properties_picture *p)
 }
 
 /* Equal as numbers: -0 equals 0. */
-static void assert_same(const haar_properties_picture *a, const haar_properties_picture *b,
-                        int backend, const char *what)
+static void assert_same(const haar_image *a, const haar_image *b, int backend, const char *what)
 {
     for (int32_t i = 0; i < a->height * a->width; i++)
         if (a->at[i] != b->at[i])
@@ -74,10 +71,10 @@ static void of_any_picture(property *holds)
 static void comes_back(crn_random *random, int backend, int32_t levels, int32_t height,
                        int32_t width)
 {
-    haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_image x = noise(random, height, width, false);
+    haar_image y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
     y = transform_by(backend, CRN_HAAR_INVERSE, levels, 0, &y);
-    double bound = 4 * levels * 0x1p-24 * greatest(&x);
+    double bound = 4 * levels * 0x1p-24 * max_abs(&x);
     for (int32_t i = 0; i < height * width; i++)
         if (!(fabs((double)y.at[i] - (double)x.at[i]) <= bound))
             fail_msg("%s, %d levels of %d x %d: element %d came back as %a, was %a", names[backend],
@@ -98,8 +95,8 @@ static void test_energy_is_kept(void **state)
     crn_random random = {crn_random_seed()};
     for (int32_t levels = 0; levels <= 5; levels++)
         for (int backend = 0; backend < 2; backend++) {
-            haar_properties_picture x = noise(&random, 64, 32, false);
-            haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+            haar_image x = noise(&random, 64, 32, false);
+            haar_image y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
             double before = 0, after = 0;
             for (int32_t i = 0; i < 64 * 32; i++) {
                 before += (double)x.at[i] * (double)x.at[i];
@@ -115,18 +112,14 @@ static void is_linear(crn_random *random, int backend, int32_t levels, int32_t h
                       int32_t width)
 {
     levels = levels < 4 ? levels : 4;
-    haar_properties_picture x = noise(random, height, width, true),
-                            y = noise(random, height, width, true);
-    haar_properties_picture sum = x;
+    haar_image x = noise(random, height, width, true), y = noise(random, height, width, true);
+    haar_image sum = x;
     for (int32_t i = 0; i < height * width; i++)
         sum.at[i] = 3 * x.at[i] - 5 * y.at[i];
     for (int direction = CRN_HAAR_FORWARD; direction <= CRN_HAAR_INVERSE; direction++) {
-        haar_properties_picture a =
-            transform_by(backend, (crn_haar_direction)direction, levels, 0, &x);
-        haar_properties_picture b =
-            transform_by(backend, (crn_haar_direction)direction, levels, 0, &y);
-        haar_properties_picture c =
-            transform_by(backend, (crn_haar_direction)direction, levels, 0, &sum);
+        haar_image a = transform_by(backend, (crn_haar_direction)direction, levels, 0, &x);
+        haar_image b = transform_by(backend, (crn_haar_direction)direction, levels, 0, &y);
+        haar_image c = transform_by(backend, (crn_haar_direction)direction, levels, 0, &sum);
         for (int32_t i = 0; i < height * width; i++)
             a.at[i] = 3 * a.at[i] - 5 * b.at[i];
         assert_same(&c, &a, backend, "linear");
@@ -139,9 +132,9 @@ static void test_it_is_linear(void **state)
     of_any_picture(is_linear);
 }
 
-static haar_properties_picture transposed(const haar_properties_picture *x)
+static haar_image transposed(const haar_image *x)
 {
-    haar_properties_picture t = {.height = x->width, .width = x->height};
+    haar_image t = {.height = x->width, .width = x->height};
     for (int32_t row = 0; row < x->height; row++)
         for (int32_t column = 0; column < x->width; column++)
             t.at[column * x->height + row] = x->at[row * x->width + column];
@@ -154,9 +147,9 @@ static void transposes(crn_random *random, int backend, int32_t levels, int32_t 
                        int32_t width)
 {
     levels = levels < 4 ? levels : 4;
-    haar_properties_picture x = noise(random, height, width, true), t = transposed(&x);
-    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
-    haar_properties_picture u = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &t);
+    haar_image x = noise(random, height, width, true), t = transposed(&x);
+    haar_image y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_image u = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &t);
     y = transposed(&y);
     assert_same(&u, &y, backend, "transposed");
 }
@@ -175,13 +168,12 @@ static void test_mirroring_turns_signs(void **state)
     for (int32_t i = 0; i < 100; i++)
         for (int backend = 0; backend < 2; backend++) {
             int32_t h = crn_random_between(&random, 1, 35), w = crn_random_between(&random, 1, 35);
-            haar_properties_picture x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
+            haar_image x = noise(&random, 2 * h, 2 * w, false), mirrored = x;
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < 2 * w; k++)
                     mirrored.at[y * 2 * w + k] = x.at[y * 2 * w + 2 * w - 1 - k];
-            haar_properties_picture a = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x),
-                                    wanted = a;
-            haar_properties_picture b = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &mirrored);
+            haar_image a = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x), wanted = a;
+            haar_image b = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &mirrored);
             for (int32_t y = 0; y < 2 * h; y++)
                 for (int32_t k = 0; k < w; k++) {
                     wanted.at[y * 2 * w + k] = a.at[y * 2 * w + w - 1 - k];
@@ -194,10 +186,10 @@ static void test_mirroring_turns_signs(void **state)
 static void denoises_by_0(crn_random *random, int backend, int32_t levels, int32_t height,
                           int32_t width)
 {
-    haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_image x = noise(random, height, width, false);
+    haar_image y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
     y = transform_by(backend, CRN_HAAR_INVERSE, levels, 0, &y);
-    haar_properties_picture denoised = transform_by(backend, CRN_HAAR_DENOISE, levels, 0, &x);
+    haar_image denoised = transform_by(backend, CRN_HAAR_DENOISE, levels, 0, &x);
     assert_memory_equal(denoised.at, y.at, (size_t)(height * width) * sizeof *y.at);
 }
 
@@ -211,10 +203,9 @@ static void test_a_threshold_of_0_changes_nothing(void **state)
 static void leaves_averages(crn_random *random, int backend, int32_t levels, int32_t height,
                             int32_t width)
 {
-    haar_properties_picture x = noise(random, height, width, false);
-    haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
-    haar_properties_picture denoised =
-        transform_by(backend, CRN_HAAR_DENOISE, levels, INFINITY, &x);
+    haar_image x = noise(random, height, width, false);
+    haar_image y = transform_by(backend, CRN_HAAR_FORWARD, levels, 0, &x);
+    haar_image denoised = transform_by(backend, CRN_HAAR_DENOISE, levels, INFINITY, &x);
     for (int32_t row = 0; row < height; row++)
         for (int32_t column = 0; column < width; column++) {
             float average = y.at[(row >> levels) * width + (column >> levels)];
@@ -232,13 +223,13 @@ static void test_a_huge_threshold_leaves_averages(void **state)
     of_any_picture(leaves_averages);
 }
 
-static void test_signs_and_places(void **state)
+static void test_signs_and_positions(void **state)
 {
     (void)state;
-    static const haar_properties_picture x = {2, 2, {1, 2, 4, 16}};
+    static const haar_image x = {2, 2, {1, 2, 4, 16}};
     static const float wanted[4] = {11.5f, -6.5f, -8.5f, 5.5f};
     for (int backend = 0; backend < 2; backend++) {
-        haar_properties_picture y = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x);
+        haar_image y = transform_by(backend, CRN_HAAR_FORWARD, 1, 0, &x);
         assert_memory_equal(y.at, wanted, sizeof wanted);
     }
 }
@@ -253,52 +244,26 @@ static void test_levels_max(void **state)
         assert_int_equal(crn_haar_levels_max(wanted[i][0], wanted[i][1]), wanted[i][2]);
 }
 
-static int refusal(int backend, crn_haar_params params, crn_image in, crn_image out)
-{
-    return backends[backend](operator_contexts[1], &params, &in, &out);
-}
-
-static void test_what_has_no_meaning_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
-    float pixels[6] = {0}, results[6] = {7, 7, 7, 7, 7, 7};
-    const crn_image in = crn_image_dense(pixels, CRN_F32, CRN_CHW, 1, 2, 3);
-    const crn_image out = crn_image_dense(results, CRN_F32, CRN_CHW, 1, 2, 3);
-    const crn_haar_params fine = {CRN_HAAR_FORWARD, 1, NAN, false};
-    for (int backend = 0; backend < 2; backend++) {
-        crn_haar_params p = fine;
-        p.levels = -1;
-        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
-        p.levels = 3;
-        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
-        p = fine;
-        p.direction = (crn_haar_direction)3;
-        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
-        p.direction = CRN_HAAR_DENOISE;
-        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
-        p.threshold = -0x1p-149f;
-        assert_int_equal(refusal(backend, p, in, out), -EINVAL);
-        crn_image other = in;
-        other.type = CRN_F16;
-        assert_int_equal(refusal(backend, fine, other, out), -EINVAL);
-        other = in;
-        other.data = NULL;
-        assert_int_equal(refusal(backend, fine, other, out), -EINVAL);
-        other = in;
-        other.height = 0;
-        assert_int_equal(refusal(backend, fine, other, other), -EINVAL);
-        other = out;
-        other.type = CRN_U8;
-        assert_int_equal(refusal(backend, fine, in, other), -EINVAL);
-        other = out;
-        other.width = 2;
-        assert_int_equal(refusal(backend, fine, in, other), -EINVAL);
-        for (int i = 0; i < 6; i++)
-            assert_true(results[i] == 7);
-        assert_int_equal(refusal(backend, fine, in, out), 0);
-        for (int i = 0; i < 6; i++)
-            results[i] = 7;
-    }
+    static const crn_parity_params invalid[] = {
+        {.haar = {CRN_HAAR_FORWARD, -1, NAN, false}},
+        {.haar = {CRN_HAAR_FORWARD, 3, NAN, false}},
+        {.haar = {(crn_haar_direction)3, 1, NAN, false}},
+        {.haar = {CRN_HAAR_DENOISE, 1, NAN, false}},
+        {.haar = {CRN_HAAR_DENOISE, 1, -0x1p-149f, false}},
+    };
+    crn_parity_check_refusals(
+        &(crn_parity_refusals){.kind = CRN_PARITY_HAAR,
+                               .in_type = CRN_F32,
+                               .out_type = CRN_F32,
+                               .unsupported = CRN_F16,
+                               .in_shape = {1, 2, 3},
+                               .out_shape = {1, 2, 3},
+                               .valid.haar = {CRN_HAAR_FORWARD, 1, NAN, false},
+                               .invalid = invalid,
+                               .count = sizeof invalid / sizeof *invalid});
 }
 
 int main(void)
@@ -311,9 +276,9 @@ int main(void)
         cmocka_unit_test(test_mirroring_turns_signs),
         cmocka_unit_test(test_a_threshold_of_0_changes_nothing),
         cmocka_unit_test(test_a_huge_threshold_leaves_averages),
-        cmocka_unit_test(test_signs_and_places),
+        cmocka_unit_test(test_signs_and_positions),
         cmocka_unit_test(test_levels_max),
-        cmocka_unit_test(test_what_has_no_meaning_is_refused),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, operators_set_up, operators_tear_down);
 }

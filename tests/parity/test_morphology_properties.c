@@ -1,13 +1,12 @@
 /* Properties of morphology that hold for every backend, tested on serial and openmp. */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/parity.h"
 
-#define SIDE_MAX     40
-#define ELEMENT_MOST 9
+#define SIDE_MAX    40
+#define ELEMENT_MAX 9
 
 static crn_morphology_fn *const operators[] = {crn_morphology_serial, crn_morphology_openmp};
 
@@ -17,22 +16,22 @@ typedef union pixels {
 } pixels;
 
 /* Input of a property test: a picture, an asymmetric element, and the operator. */
-typedef struct morphology_properties_trial {
+typedef struct morphology_trial {
     crn_morphology_fn *morph;
     crn_image in;
     pixels values;
-    uint8_t members[ELEMENT_MOST * ELEMENT_MOST];
+    uint8_t members[ELEMENT_MAX * ELEMENT_MAX];
     crn_element element;
-} morphology_properties_trial;
+} morphology_trial;
 
-static void make_trial(morphology_properties_trial *t, crn_morphology_fn *morph, crn_type type)
+static void make_trial(morphology_trial *t, crn_morphology_fn *morph, crn_type type)
 {
     memset(t, 0, sizeof *t);
     t->morph = morph;
-    int32_t height = crn_random_between(&operator_noise, 1, SIDE_MAX);
-    int32_t width = crn_random_between(&operator_noise, 1, SIDE_MAX);
+    int32_t height = crn_random_between(&operator_random, 1, SIDE_MAX);
+    int32_t width = crn_random_between(&operator_random, 1, SIDE_MAX);
     for (int32_t i = 0; i < height * width; i++) {
-        uint32_t value = crn_random_below(&operator_noise, 256);
+        uint32_t value = crn_random_below(&operator_random, 256);
         if (type == CRN_U8)
             t->values.u8[i] = (uint8_t)value;
         else
@@ -40,15 +39,15 @@ static void make_trial(morphology_properties_trial *t, crn_morphology_fn *morph,
     }
     t->in = crn_image_dense(&t->values, type, CRN_CHW, 1, height, width);
     t->element =
-        (crn_element){CRN_ELEMENT_PICTURE, crn_random_between(&operator_noise, 1, ELEMENT_MOST),
-                      crn_random_between(&operator_noise, 1, ELEMENT_MOST), t->members, NULL};
+        (crn_element){CRN_ELEMENT_PICTURE, crn_random_between(&operator_random, 1, ELEMENT_MAX),
+                      crn_random_between(&operator_random, 1, ELEMENT_MAX), t->members, NULL};
     int32_t count = t->element.width * t->element.height;
     for (int32_t i = 0; i < count; i++)
-        t->members[i] = crn_random_once_in(&operator_noise, 3);
-    t->members[crn_random_below(&operator_noise, (uint32_t)count)] = 1;
+        t->members[i] = crn_random_once_in(&operator_random, 3);
+    t->members[crn_random_below(&operator_random, (uint32_t)count)] = 1;
 }
 
-static void run(const morphology_properties_trial *t, crn_morphology_operation operation,
+static void run(const morphology_trial *t, crn_morphology_operation operation,
                 const crn_element *element, const pixels *in, pixels *out)
 {
     crn_image from = t->in, to = t->in;
@@ -58,29 +57,28 @@ static void run(const morphology_properties_trial *t, crn_morphology_operation o
     assert_int_equal(t->morph(operator_contexts[1], &params, &from, &to), 0);
 }
 
-static int32_t pixel_count(const morphology_properties_trial *t)
+static int32_t pixel_count(const morphology_trial *t)
 {
     return t->in.width * t->in.height;
 }
 
-static float value_at(const morphology_properties_trial *t, const pixels *p, int32_t i)
+static float value_at(const morphology_trial *t, const pixels *p, int32_t i)
 {
     return t->in.type == CRN_U8 ? p->u8[i] : p->f32[i];
 }
 
-static void assert_same(const morphology_properties_trial *t, const pixels *a, const pixels *b)
+static void assert_same(const morphology_trial *t, const pixels *a, const pixels *b)
 {
     assert_memory_equal(a, b, (size_t)pixel_count(t) * crn_type_bytes(t->in.type));
 }
 
-static void assert_nowhere_above(const morphology_properties_trial *t, const pixels *a,
-                                 const pixels *b)
+static void assert_nowhere_above(const morphology_trial *t, const pixels *a, const pixels *b)
 {
     for (int32_t i = 0; i < pixel_count(t); i++)
         assert_true(value_at(t, a, i) <= value_at(t, b, i));
 }
 
-static void check_opening_and_closing(morphology_properties_trial *t)
+static void check_opening_and_closing(morphology_trial *t)
 {
     pixels open, again, close;
     run(t, CRN_OPEN, &t->element, &t->values, &open);
@@ -108,7 +106,7 @@ static void reflect(const crn_element *element, uint8_t *members, crn_element *r
     *ret_element = (crn_element){CRN_ELEMENT_PICTURE, width, height, members, NULL};
 }
 
-static void invert(const morphology_properties_trial *t, const pixels *in, pixels *out)
+static void invert(const morphology_trial *t, const pixels *in, pixels *out)
 {
     for (int32_t i = 0; i < pixel_count(t); i++) {
         if (t->in.type == CRN_U8)
@@ -118,9 +116,9 @@ static void invert(const morphology_properties_trial *t, const pixels *in, pixel
     }
 }
 
-static void check_duality(morphology_properties_trial *t)
+static void check_duality(morphology_trial *t)
 {
-    uint8_t members[(ELEMENT_MOST + 1) * (ELEMENT_MOST + 1)];
+    uint8_t members[(ELEMENT_MAX + 1) * (ELEMENT_MAX + 1)];
     crn_element reflected;
     reflect(&t->element, members, &reflected);
     pixels eroded, inverse, dilated, back;
@@ -133,12 +131,12 @@ static void check_duality(morphology_properties_trial *t)
 
 /* Semigroup property: two rectangles in sequence equal one larger rectangle if their sides are odd,
  * and the picture's border is far away or does not contribute. */
-static void check_semigroup(morphology_properties_trial *t)
+static void check_semigroup(morphology_trial *t)
 {
-    crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
-                         2 * crn_random_between(&operator_noise, 0, 4) + 1, NULL, NULL};
-    crn_element second = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_noise, 0, 4) + 1,
-                          2 * crn_random_between(&operator_noise, 0, 4) + 1, NULL, NULL};
+    crn_element first = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_random, 0, 4) + 1,
+                         2 * crn_random_between(&operator_random, 0, 4) + 1, NULL, NULL};
+    crn_element second = {CRN_ELEMENT_RECT, 2 * crn_random_between(&operator_random, 0, 4) + 1,
+                          2 * crn_random_between(&operator_random, 0, 4) + 1, NULL, NULL};
     crn_element both = {CRN_ELEMENT_RECT, first.width + second.width - 1,
                         first.height + second.height - 1, NULL, NULL};
     for (int i = 0; i < 2; i++) {
@@ -153,10 +151,10 @@ static void check_semigroup(morphology_properties_trial *t)
 
 /* Threshold decomposition: a pixel of the result reaches a threshold exactly where the operation on
  * the thresholded picture does. */
-static void check_thresholds(morphology_properties_trial *t)
+static void check_thresholds(morphology_trial *t)
 {
     float threshold = value_at(
-        t, &t->values, (int32_t)crn_random_below(&operator_noise, (uint32_t)pixel_count(t)));
+        t, &t->values, (int32_t)crn_random_below(&operator_random, (uint32_t)pixel_count(t)));
     if (t->in.type == CRN_U8 && threshold == 0)
         threshold = 1; /* 0 is reached even where no member lies on the picture */
     for (int operation = CRN_ERODE; operation <= CRN_CLOSE; operation++) {
@@ -175,11 +173,11 @@ static void check_thresholds(morphology_properties_trial *t)
     }
 }
 
-static void check_monotony(morphology_properties_trial *t)
+static void check_monotonicity(morphology_trial *t)
 {
     pixels above = t->values, low, high;
     for (int32_t i = 0; i < pixel_count(t); i++) {
-        uint32_t more = crn_random_below(&operator_noise, 40);
+        uint32_t more = crn_random_below(&operator_random, 40);
         if (t->in.type == CRN_U8)
             above.u8[i] = (uint8_t)(above.u8[i] + more > 255 ? 255 : above.u8[i] + more);
         else
@@ -192,10 +190,10 @@ static void check_monotony(morphology_properties_trial *t)
     }
 }
 
-static void check_all(void (*check)(morphology_properties_trial *t))
+static void check_all(void (*check)(morphology_trial *t))
 {
     uint32_t cases = crn_random_cases(150);
-    static morphology_properties_trial t;
+    static morphology_trial t;
     for (uint32_t i = 0; i < cases; i++)
         for (size_t k = 0; k < 2 * sizeof operators / sizeof *operators; k++) {
             make_trial(&t, operators[k / 2], k & 1 ? CRN_U8 : CRN_F32);
@@ -227,10 +225,10 @@ static void test_thresholds(void **state)
     check_all(check_thresholds);
 }
 
-static void test_monotony(void **state)
+static void test_monotonicity(void **state)
 {
     (void)state;
-    check_all(check_monotony);
+    check_all(check_monotonicity);
 }
 
 static uint32_t bits_of(float value)
@@ -256,7 +254,7 @@ static void assert_row(crn_morphology_fn *morph, crn_morphology_operation operat
 }
 
 /* Special floats as ops.h defines them, bit by bit. */
-static void test_odd_floats(void **state)
+static void test_special_floats(void **state)
 {
     (void)state;
     const float in[4] = {-0.0f, -NAN, INFINITY, INFINITY};
@@ -269,55 +267,30 @@ static void test_odd_floats(void **state)
         assert_row(operators[k], CRN_GRADIENT, in, (const float[]){0, inf, nan, nan});
         assert_row(operators[k], CRN_TOPHAT, in, (const float[]){0, nan, nan, nan});
         assert_row(operators[k], CRN_BLACKHAT, in, (const float[]){0, nan, nan, nan});
-        const float lonely[4] = {NAN, NAN, NAN, NAN};
-        assert_row(operators[k], CRN_ERODE, lonely, (const float[]){inf, inf, inf, inf});
-        assert_row(operators[k], CRN_DILATE, lonely, (const float[]){-inf, -inf, -inf, -inf});
+        const float all_nan[4] = {NAN, NAN, NAN, NAN};
+        assert_row(operators[k], CRN_ERODE, all_nan, (const float[]){inf, inf, inf, inf});
+        assert_row(operators[k], CRN_DILATE, all_nan, (const float[]){-inf, -inf, -inf, -inf});
     }
 }
 
-static void test_what_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
-    uint8_t in[4] = {1, 2, 3, 4}, out[4] = {9, 9, 9, 9};
-    const crn_image image = crn_image_dense(in, CRN_U8, CRN_CHW, 1, 2, 2);
-    const crn_morphology_params params = {CRN_ERODE, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}};
-    for (size_t k = 0; k < sizeof operators / sizeof *operators; k++)
-        for (int fault = 0; fault < 9; fault++) {
-            crn_morphology_params p = params;
-            crn_image from = image, to = image;
-            to.data = out;
-            switch (fault) {
-            case 0:
-                p.operation = (crn_morphology_operation)7;
-                break;
-            case 1:
-                p.element.width = 0;
-                break;
-            case 2:
-                from.type = to.type = CRN_F16;
-                break;
-            case 3:
-                to.type = CRN_F32;
-                break;
-            case 4:
-                to.width = 1;
-                break;
-            case 5:
-                from.planes = to.planes = 0;
-                break;
-            case 6:
-                from.data = NULL;
-                break;
-            case 7:
-                to.data = NULL;
-                break;
-            default:
-                p.operation = (crn_morphology_operation)-1;
-                break;
-            }
-            assert_int_equal(operators[k](operator_contexts[1], &p, &from, &to), -EINVAL);
-            assert_memory_equal(out, "\x09\x09\x09\x09", 4);
-        }
+    static const crn_parity_params invalid[] = {
+        {.morphology = {(crn_morphology_operation)7, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}}},
+        {.morphology = {(crn_morphology_operation)-1, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}}},
+        {.morphology = {CRN_ERODE, {CRN_ELEMENT_RECT, 0, 3, NULL, NULL}}},
+    };
+    crn_parity_check_refusals(&(crn_parity_refusals){
+        .kind = CRN_PARITY_MORPHOLOGY,
+        .in_type = CRN_U8,
+        .out_type = CRN_U8,
+        .unsupported = CRN_F16,
+        .in_shape = {1, 2, 2},
+        .out_shape = {1, 2, 2},
+        .valid.morphology = {CRN_ERODE, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}},
+        .invalid = invalid,
+        .count = sizeof invalid / sizeof *invalid});
 }
 
 int main(void)
@@ -327,9 +300,9 @@ int main(void)
         cmocka_unit_test(test_duality),
         cmocka_unit_test(test_semigroup_of_rectangles),
         cmocka_unit_test(test_thresholds),
-        cmocka_unit_test(test_monotony),
-        cmocka_unit_test(test_odd_floats),
-        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_monotonicity),
+        cmocka_unit_test(test_special_floats),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
     };
-    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_random, operators_tear_down);
 }

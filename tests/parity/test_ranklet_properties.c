@@ -3,7 +3,7 @@
 
 #include "stages/serial/ranklet.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/parity.h"
 
 #define SIDE_MAX 64
 #define OUT_MAX  (3 * SIDE_MAX * SIDE_MAX)
@@ -13,35 +13,35 @@ static crn_ranklet_fn *const operators[] = {crn_ranklet_serial, crn_ranklet_open
 enum { VERTICAL, HORIZONTAL, DIAGONAL };
 
 /* A u16 picture and its ranklets. */
-typedef struct ranklet_properties_field {
+typedef struct ranklet_image {
     uint16_t values[SIDE_MAX * SIDE_MAX];
     float out[OUT_MAX];
     crn_image in, result;
     crn_ranklet_params params;
-} ranklet_properties_field;
+} ranklet_image;
 
-static ranklet_properties_field one, other;
+static ranklet_image one, other;
 
 /* Values below `levels`; small windows suit counting by pairs, large ones by columns. */
-static void make_field(ranklet_properties_field *f, uint32_t levels, bool large)
+static void make_field(ranklet_image *f, uint32_t levels, bool large)
 {
-    f->params.width = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
-    f->params.height = 2 * crn_random_between(&operator_noise, large ? 10 : 1, large ? 18 : 6);
-    int32_t height = crn_random_between(&operator_noise, f->params.height, f->params.height + 9);
-    int32_t width = crn_random_between(&operator_noise, f->params.width, f->params.width + 20);
+    f->params.width = 2 * crn_random_between(&operator_random, large ? 10 : 1, large ? 18 : 6);
+    f->params.height = 2 * crn_random_between(&operator_random, large ? 10 : 1, large ? 18 : 6);
+    int32_t height = crn_random_between(&operator_random, f->params.height, f->params.height + 9);
+    int32_t width = crn_random_between(&operator_random, f->params.width, f->params.width + 20);
     for (int32_t i = 0; i < height * width; i++)
-        f->values[i] = (uint16_t)crn_random_below(&operator_noise, levels);
+        f->values[i] = (uint16_t)crn_random_below(&operator_random, levels);
     f->in = crn_image_dense(f->values, CRN_U16, CRN_CHW, 1, height, width);
 }
 
-static void run(crn_ranklet_fn *operator, ranklet_properties_field * f)
+static void run(crn_ranklet_fn *operator, ranklet_image * f)
 {
     f->result = crn_image_dense(f->out, CRN_F32, CRN_CHW, 3, f->in.height - f->params.height + 1,
                                 f->in.width - f->params.width + 1);
     assert_int_equal(operator(operator_contexts[2], &f->params, &f->in, &f->result), 0);
 }
 
-static float at(const ranklet_properties_field *f, int plane, int32_t y, int32_t x)
+static float at(const ranklet_image *f, int plane, int32_t y, int32_t x)
 {
     return f->out[crn_image_index(&f->result, plane, y, x)];
 }
@@ -55,17 +55,17 @@ static void start(size_t i)
     other.in.data = other.values;
 }
 
-/* Each plane of `one`, at the position mapped by `place`,
+/* Each plane of `one`, at the position mapped by `position`,
  * equals the given plane of `other` times a sign. */
 static void compare(const int planes[3], const float signs[3],
-                    void (*place)(int32_t *y, int32_t *x))
+                    void (*position)(int32_t *y, int32_t *x))
 {
     for (int plane = 0; plane < 3; plane++)
         for (int32_t y = 0; y < one.result.height; y++)
             for (int32_t x = 0; x < one.result.width; x++) {
                 int32_t v = y, u = x;
-                if (place)
-                    place(&v, &u);
+                if (position)
+                    position(&v, &u);
                 assert_true(at(&other, planes[plane], v, u) ==
                             signs[plane] * at(&one, plane, y, x));
             }
@@ -75,13 +75,13 @@ static const int same_planes[3] = {VERTICAL, HORIZONTAL, DIAGONAL};
 
 /* Applies `change` to `other` and compares the ranklets as `compare` does. */
 static void try_change(void (*change)(void), const int planes[3], const float signs[3],
-                       void (*place)(int32_t *y, int32_t *x))
+                       void (*position)(int32_t *y, int32_t *x))
 {
     for (size_t i = 0; i < 100; i++) {
         start(i);
         change();
         run(operators[i % 2], &other);
-        compare(planes, signs, place);
+        compare(planes, signs, position);
     }
 }
 
@@ -116,7 +116,7 @@ static void transpose(void)
     other.params = (crn_ranklet_params){one.params.height, one.params.width};
 }
 
-static void transposed_place(int32_t *y, int32_t *x)
+static void transposed_position(int32_t *y, int32_t *x)
 {
     int32_t swap = *y;
     *y = *x;
@@ -127,7 +127,7 @@ static void test_transposing_swaps_vertical_and_horizontal(void **state)
 {
     (void)state;
     try_change(transpose, (const int[]){HORIZONTAL, VERTICAL, DIAGONAL}, (const float[]){1, 1, 1},
-               transposed_place);
+               transposed_position);
 }
 
 static void mirror(void)
@@ -136,7 +136,7 @@ static void mirror(void)
     other.in.step = -1;
 }
 
-static void mirrored_place(int32_t *y, int32_t *x)
+static void mirrored_position(int32_t *y, int32_t *x)
 {
     (void)y;
     *x = one.result.width - 1 - *x;
@@ -145,28 +145,28 @@ static void mirrored_place(int32_t *y, int32_t *x)
 static void test_mirroring_changes_vertical_and_diagonal(void **state)
 {
     (void)state;
-    try_change(mirror, same_planes, (const float[]){-1, 1, -1}, mirrored_place);
+    try_change(mirror, same_planes, (const float[]){-1, 1, -1}, mirrored_position);
 }
 
-static void turn_over(void)
+static void flip(void)
 {
     other.in.data = other.values + (one.in.height - 1) * one.in.width;
     other.in.row_stride = -one.in.width;
 }
 
-static void turned_place(int32_t *y, int32_t *x)
+static void flipped_position(int32_t *y, int32_t *x)
 {
     (void)x;
     *y = one.result.height - 1 - *y;
 }
 
-static void test_turning_over_changes_horizontal_and_diagonal(void **state)
+static void test_flipping_changes_horizontal_and_diagonal(void **state)
 {
     (void)state;
-    try_change(turn_over, same_planes, (const float[]){1, -1, -1}, turned_place);
+    try_change(flip, same_planes, (const float[]){1, -1, -1}, flipped_position);
 }
 
-static void test_none_is_beyond_one(void **state)
+static void test_none_exceeds_one(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 100; i++) {
@@ -198,59 +198,21 @@ static void test_known_windows(void **state)
     }
 }
 
-static void assert_refused(const crn_ranklet_params *params, const crn_image *in,
-                           const crn_image *out)
-{
-    for (size_t i = 0; i < 2; i++) {
-        crn_image to = *out;
-        one.out[0] = 5;
-        assert_int_equal(operators[i](operator_contexts[2], params, in, &to), -EINVAL);
-        assert_true(one.out[0] == 5);
-    }
-}
-
-static void test_nonsense_is_refused(void **state)
+static void test_invalid_arguments_are_refused(void **state)
 {
     (void)state;
-    const crn_image good = crn_image_dense(one.values, CRN_U8, CRN_CHW, 1, 8, 9);
-    const crn_image good_out = crn_image_dense(one.out, CRN_F32, CRN_CHW, 3, 5, 4);
-    const crn_ranklet_params params = {6, 4};
-    for (size_t i = 0; i < 2; i++)
-        assert_int_equal(operators[i](operator_contexts[2], &params, &good,
-                                      &(crn_image){one.out, CRN_F32, 3, 5, 4, 20, 4, 1}),
-                         0);
-    static const crn_ranklet_params bad[] = {{5, 4},  {6, 3},  {0, 4},  {6, 0},
-                                             {-2, 4}, {6, -2}, {10, 4}, {6, 10}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        /* The correct size for that window, so that only the window is wrong. */
-        crn_image fitting = good_out;
-        fitting.height = 8 - bad[i].height + 1;
-        fitting.width = 9 - bad[i].width + 1;
-        assert_refused(&bad[i], &good, &fitting);
-    }
-    crn_image in = good, out = good_out;
-    in.type = CRN_F32;
-    assert_refused(&params, &in, &out);
-    in = good;
-    in.data = NULL;
-    assert_refused(&params, &in, &out);
-    in = good;
-    in.planes = 0;
-    assert_refused(&params, &in, &out);
-    out.type = CRN_U8;
-    assert_refused(&params, &good, &out);
-    out = good_out;
-    out.data = NULL;
-    assert_refused(&params, &good, &out);
-    out = good_out;
-    out.planes = 1;
-    assert_refused(&params, &good, &out);
-    out = good_out;
-    out.width = 5;
-    assert_refused(&params, &good, &out);
-    out = good_out;
-    out.height = 4;
-    assert_refused(&params, &good, &out);
+    static const crn_parity_params invalid[] = {
+        {.ranklet = {5, 4}},  {.ranklet = {6, 3}},  {.ranklet = {0, 4}},  {.ranklet = {6, 0}},
+        {.ranklet = {-2, 4}}, {.ranklet = {6, -2}}, {.ranklet = {10, 4}}, {.ranklet = {6, 10}}};
+    crn_parity_check_refusals(&(crn_parity_refusals){.kind = CRN_PARITY_RANKLET,
+                                                     .in_type = CRN_U8,
+                                                     .out_type = CRN_F32,
+                                                     .unsupported = CRN_F32,
+                                                     .in_shape = {1, 8, 9},
+                                                     .out_shape = {3, 5, 4},
+                                                     .valid.ranklet = {6, 4},
+                                                     .invalid = invalid,
+                                                     .count = sizeof invalid / sizeof *invalid});
 }
 
 /* The sizes alone show that the window's pairs cannot be counted in 63 bits; nothing is read. */
@@ -280,11 +242,11 @@ int main(void)
         cmocka_unit_test(test_inverted_values_change_the_sign),
         cmocka_unit_test(test_transposing_swaps_vertical_and_horizontal),
         cmocka_unit_test(test_mirroring_changes_vertical_and_diagonal),
-        cmocka_unit_test(test_turning_over_changes_horizontal_and_diagonal),
-        cmocka_unit_test(test_none_is_beyond_one),
+        cmocka_unit_test(test_flipping_changes_horizontal_and_diagonal),
+        cmocka_unit_test(test_none_exceeds_one),
         cmocka_unit_test(test_known_windows),
-        cmocka_unit_test(test_nonsense_is_refused),
+        cmocka_unit_test(test_invalid_arguments_are_refused),
         cmocka_unit_test(test_a_window_of_too_many_pairs_is_refused),
     };
-    return cmocka_run_group_tests(tests, operators_set_up_noise, operators_tear_down);
+    return cmocka_run_group_tests(tests, operators_set_up_random, operators_tear_down);
 }

@@ -38,29 +38,29 @@ void crn_assert_contours_equal(const crn_contours *got, const crn_contours *want
         fail_msg("%s: truncated is %d, wanted %d", what, got->truncated, wanted->truncated);
 }
 
-typedef struct length {
+typedef struct directed_segment {
     crn_point from, to;
     int64_t plane;
-} length;
+} directed_segment;
 
-static int compare_lengths(const void *a, const void *b)
+static int compare_segments(const void *a, const void *b)
 {
-    return memcmp(a, b, sizeof(length));
+    return memcmp(a, b, sizeof(directed_segment));
 }
 
 /* All segments, sorted by their bytes. The caller frees them. */
-static length *segments_of(const crn_contours *contours, size_t *ret_count)
+static directed_segment *segments_of(const crn_contours *contours, size_t *ret_count)
 {
-    length *all = calloc((size_t)contours->point_count + 1, sizeof *all);
+    directed_segment *all = calloc((size_t)contours->point_count + 1, sizeof *all);
     size_t count = 0;
     for (uint32_t i = 0; all && i < contours->contour_count; i++) {
         const crn_contour *c = &contours->contours[i];
         const crn_point *p = contours->points + c->first;
         for (uint32_t k = 1; k < c->count; k++)
-            all[count++] = (length){p[k - 1], p[k], c->plane};
+            all[count++] = (directed_segment){p[k - 1], p[k], c->plane};
     }
     if (all)
-        qsort(all, count, sizeof *all, compare_lengths);
+        qsort(all, count, sizeof *all, compare_segments);
     *ret_count = count;
     return all;
 }
@@ -69,7 +69,7 @@ void crn_assert_segments_equal(const crn_contours *got, const crn_contours *want
                                const char *what)
 {
     size_t count = 0, wanted_count = 0;
-    length *a = segments_of(got, &count), *b = segments_of(wanted, &wanted_count);
+    directed_segment *a = segments_of(got, &count), *b = segments_of(wanted, &wanted_count);
     bool equal = a && b && count == wanted_count && memcmp(a, b, count * sizeof *a) == 0;
     free(a);
     free(b);

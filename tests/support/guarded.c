@@ -58,7 +58,7 @@ void crn_guarded_check_same(const crn_guarded *guarded, const void *copy, const 
 }
 
 /* Dense strides in random dimension order, sometimes with gaps. */
-static void set_strange_strides(crn_random *random, crn_image *image)
+static void set_random_strides(crn_random *random, crn_image *image)
 {
     ptrdiff_t *strides[3] = {&image->step, &image->row_stride, &image->plane_stride};
     int32_t sizes[3] = {image->width, image->height, image->planes};
@@ -82,19 +82,18 @@ crn_image crn_guarded_image(crn_random *random, crn_type type, int32_t planes, i
     crn_layout layout = crn_random_once_in(random, 2) ? CRN_HWC : CRN_CHW;
     crn_image image = crn_image_dense(NULL, type, layout, planes, height, width);
     if (crn_random_once_in(random, 3))
-        set_strange_strides(random, &image);
+        set_random_strides(random, &image);
     const int32_t last[3] = {planes - 1, height - 1, width - 1};
     const ptrdiff_t strides[3] = {image.plane_stride, image.row_stride, image.step};
-    ptrdiff_t least = 0, most = 0;
+    ptrdiff_t min = 0, max = 0;
     for (int i = 0; i < 3; i++) {
         ptrdiff_t reach = strides[i] * last[i];
-        least += reach < 0 ? reach : 0;
-        most += reach > 0 ? reach : 0;
+        min += reach < 0 ? reach : 0;
+        max += reach > 0 ? reach : 0;
     }
     size_t size = crn_type_bytes(type);
-    *ret_memory =
-        crn_guarded_create((size_t)(most - least + 1) * size, crn_random_once_in(random, 2));
-    image.data = (uint8_t *)ret_memory->data - least * (ptrdiff_t)size;
+    *ret_memory = crn_guarded_create((size_t)(max - min + 1) * size, crn_random_once_in(random, 2));
+    image.data = (uint8_t *)ret_memory->data - min * (ptrdiff_t)size;
     return image;
 }
 

@@ -8,8 +8,8 @@
 #include "tests/support/cmocka_prelude.h"
 
 crn_context *operator_contexts[OPERATOR_THREADS_MAX + 1];
-crn_random operator_noise;
-const char *const operator_target_names[CRN_TARGETS] = {"plain", "avx2", "avx512"};
+crn_random operator_random;
+const char *const operator_target_names[CRN_TARGETS] = {"baseline", "avx2", "avx512"};
 
 int operators_set_up(void **state)
 {
@@ -20,9 +20,9 @@ int operators_set_up(void **state)
     return 0;
 }
 
-int operators_set_up_noise(void **state)
+int operators_set_up_random(void **state)
 {
-    operator_noise.state = crn_random_seed();
+    operator_random.state = crn_random_seed();
     return operators_set_up(state);
 }
 

@@ -12,14 +12,14 @@ enum { OPERATOR_THREADS_MAX = 5, OPERATOR_CASE_BYTES = 400 };
 /* Indexed by number of threads, from 1; valid from set-up to tear-down. */
 extern crn_context *operator_contexts[OPERATOR_THREADS_MAX + 1];
 
-/* Random source of the property tests; seeded by operators_set_up_noise. */
-extern crn_random operator_noise;
+/* Random source of the property tests; seeded by operators_set_up_random. */
+extern crn_random operator_random;
 
 extern const char *const operator_target_names[CRN_TARGETS];
 
-/* Set-up and tear-down of a group of tests; the second set-up also seeds the noise. */
+/* Set-up and tear-down of a group of tests; the second set-up also seeds it. */
 int operators_set_up(void **state);
-int operators_set_up_noise(void **state);
+int operators_set_up_random(void **state);
 int operators_tear_down(void **state);
 
 /*

@@ -173,6 +173,24 @@ void crn_parity_compare_bytes(const crn_parity_case *c, const char *what);
 const crn_ops *crn_parity_serial(void);
 const crn_ops *crn_parity_openmp(void);
 
+/* --- invalid arguments --- */
+
+/* Valid arguments of an operator, and what makes them invalid. */
+typedef struct crn_parity_refusals {
+    crn_parity_kind kind;
+    crn_type in_type, out_type, unsupported; /* unsupported: of the input */
+    crn_parity_shape in_shape, out_shape;
+    crn_parity_params valid;
+    const crn_parity_params *invalid;
+    size_t count;
+    const crn_parity_shape *invalid_shapes; /* of the input */
+    size_t shape_count;
+} crn_parity_refusals;
+
+/* Serial and openmp must refuse each invalid image, shape and set of parameters with -EINVAL, and
+ * leave the result as it was. */
+void crn_parity_check_refusals(const crn_parity_refusals *refusals);
+
 /* --- tests: cmocka_unit_test_prestate with the operator --- */
 
 void test_openmp_is_serial(void **state);

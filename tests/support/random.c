@@ -37,9 +37,9 @@ uint32_t crn_random_below(crn_random *random, uint32_t limit)
     return (uint32_t)((crn_random_next(random) >> 32) * limit >> 32);
 }
 
-int32_t crn_random_between(crn_random *random, int32_t least, int32_t most)
+int32_t crn_random_between(crn_random *random, int32_t min, int32_t max)
 {
-    return least + (int32_t)crn_random_below(random, (uint32_t)(most - least) + 1);
+    return min + (int32_t)crn_random_below(random, (uint32_t)(max - min) + 1);
 }
 
 bool crn_random_once_in(crn_random *random, uint32_t times)

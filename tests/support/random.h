@@ -21,8 +21,8 @@ uint64_t crn_random_next(crn_random *random);
 /* 0 <= result < limit. */
 uint32_t crn_random_below(crn_random *random, uint32_t limit);
 
-/* least <= result <= most. */
-int32_t crn_random_between(crn_random *random, int32_t least, int32_t most);
+/* min <= result <= max. */
+int32_t crn_random_between(crn_random *random, int32_t min, int32_t max);
 
 /* True with probability 1 / times. */
 bool crn_random_once_in(crn_random *random, uint32_t times);

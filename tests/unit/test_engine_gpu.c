@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 #include "tests/unit/engine_bench.h"
 
 #define HOUR_NS (3600 * CRN_NS_PER_S)
@@ -108,15 +108,15 @@ static void what_a_device_cannot_have_is_told_once(void **state)
 {
     (void)state;
     bench it;
-    crn_caught_log caught;
+    crn_log_capture caught;
     start(&it, "chain: [haar: {levels: 1}, contours: {}]\n",
           "run: {backend: cuda, workers: 1, threads: 1}\n", crn_fake_gpu(1, true));
     show(&it, 20, 40);
     for (int i = 0; i < CRN_ENGINE_VIEWS; i++)
         it.views[i].header.type = CRN_U8;
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     run_until_refused(&it);
-    const char *log = crn_log_release(&caught);
+    const char *log = crn_log_capture_stop(&caught);
     const char *told =
         strstr(log, "device 0 does not support views of 20x40x3 u8 HWC: Cannot allocate");
     assert_non_null(told);
@@ -135,7 +135,7 @@ static void a_shape_too_large_spoils_no_smaller_one(void **state)
 {
     (void)state;
     bench it;
-    crn_caught_log caught;
+    crn_log_capture caught;
     start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
           crn_fake_gpu(1, false));
     show(&it, 40, 60);
@@ -144,10 +144,10 @@ static void a_shape_too_large_spoils_no_smaller_one(void **state)
     run_on_device(&it, 2);
     crn_fake_gpu_limit(2000000);
     show(&it, 400, 600);
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     run_until_refused(&it);
     assert_non_null(
-        strstr(crn_log_release(&caught), "device 0 does not support views of 400x600x3"));
+        strstr(crn_log_capture_stop(&caught), "device 0 does not support views of 400x600x3"));
     show(&it, 40, 60);
     judge_on_device_alone(&it);
     stop(&it);
@@ -268,11 +268,11 @@ static void what_a_device_left_pinned_serves_the_next(void **state)
     int pins = atomic_load(&crn_fake_gpu_used.pins); /* those that stay pinned */
     const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(2, false));
     crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 30);
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     start_with(&it, plain_chain, "run: {backend: auto, devices: [0, 1], workers: 1, threads: 1}\n",
                gpu, (crn_device_memory){.start = pages, .bytes = sizeof pages});
-    const char *log = crn_log_release(&caught);
+    const char *log = crn_log_capture_stop(&caught);
     assert_non_null(strstr(log, "device 0: cannot run the chain"));
     assert_null(strstr(log, "cannot be pinned"));
     assert_int_equal(crn_engine_get_stats(it.engine)->devices, 1);
@@ -295,11 +295,11 @@ static void slots_are_pinned_where_that_can_be(void **state)
     stop(&it);
     assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 0);
     assert_int_equal(atomic_load(&crn_fake_gpu_used.unpinned_early), 0);
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     start_with(&it, plain_chain, rest, crn_fake_gpu(2, false),
                (crn_device_memory){.start = pages + 1, .bytes = 4096});
-    const char *log = crn_log_release(&caught);
+    const char *log = crn_log_capture_stop(&caught);
     assert_non_null(strstr(log, "device 0: 0 MiB of slots cannot be pinned: Invalid argument"));
     show(&it, 20, 40);
     run_on_device(&it, 2);
@@ -368,14 +368,14 @@ static void auto_says_which_and_why(void **state)
 {
     (void)state;
     bench it;
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     start(&it, plain_chain, "run: {backend: auto, workers: 1, threads: 1}\n",
           crn_fake_gpu(1, false));
     show(&it, 20, 40);
     run_views(&it, 8, NULL);
     stop(&it);
-    const char *log = crn_log_release(&caught);
+    const char *log = crn_log_capture_stop(&caught);
     assert_non_null(strstr(log, "auto: a synthetic view of 95x511x3 f32 HWC takes "));
     const char *told = strstr(log, "auto: views of 20x40x3 f32 HWC go to ");
     assert_non_null(told);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/monitor/notice.h"
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/publishing.h"
 
@@ -26,7 +26,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void notice_fruit(crn_caught_log *caught, const crn_fruit_view *views, uint16_t expected,
+static void notice_fruit(crn_log_capture *caught, const crn_fruit_view *views, uint16_t expected,
                          int64_t now_ns)
 {
     crn_fruit fruit = {.lane = crn_lanes_find(lanes, 3), .fruit = 17, .expected = expected};
@@ -35,13 +35,13 @@ static void notice_fruit(crn_caught_log *caught, const crn_fruit_view *views, ui
         fruit.received += views[v].state != CRN_VIEW_ABSENT && views[v].state != CRN_VIEW_REFUSED;
         fruit.judged += views[v].state == CRN_VIEW_JUDGED;
     }
-    crn_log_catch(caught);
+    crn_log_capture_start(caught);
     crn_notice_fruit(&notices, &fruit, VIEWS, now_ns);
-    crn_log_release(caught);
+    crn_log_capture_stop(caught);
 }
 
 /* Expects the log to be a single line with this end. */
-static void expect_line(const crn_caught_log *caught, const char *wanted)
+static void expect_line(const crn_log_capture *caught, const char *wanted)
 {
     const char *found = strstr(caught->text, wanted);
     if (!found || strcmp(found + strlen(wanted), "\n") != 0 || strchr(caught->text, '\n')[1])
@@ -52,7 +52,7 @@ static void a_complete_fruit_is_no_news(void **state)
 {
     (void)state;
     static const crn_fruit_view views[VIEWS] = {{.state = CRN_VIEW_JUDGED}};
-    crn_caught_log caught;
+    crn_log_capture caught;
     notice_fruit(&caught, views, 1, 0);
     assert_string_equal(caught.text, "");
 }
@@ -65,7 +65,7 @@ static void a_partial_fruit_is_logged_with_every_reason(void **state)
         {.state = CRN_VIEW_ABSENT},  {.state = CRN_VIEW_ABSENT},
         {.state = CRN_VIEW_RUNNING},
     };
-    crn_caught_log caught;
+    crn_log_capture caught;
     notice_fruit(&caught, views, 5, 0);
     expect_line(&caught,
                 "warning lane 3, fruit 17 is partial, with 3 of 5 views received and 1 judged: 1 "
@@ -96,7 +96,7 @@ static void faults_of_judged_views_are_logged(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         crn_fruit_view views[VIEWS] = {cases[i].view};
-        crn_caught_log caught;
+        crn_log_capture caught;
         notice_fruit(&caught, views, 0, (int64_t)i * CRN_NS_PER_S);
         expect_line(&caught, cases[i].said);
     }
@@ -111,7 +111,7 @@ static void a_refused_view_is_told_apart_from_a_missing_one(void **state)
         {.state = CRN_VIEW_REFUSED, .refusal = (crn_refusal)CRN_WIRE_CHANNELS},
         {.state = CRN_VIEW_ABSENT},
     };
-    crn_caught_log caught;
+    crn_log_capture caught;
     notice_fruit(&caught, views, 4, 0);
     expect_line(&caught, "2 refused (first view 1), 1 missing (view 3); the log says of each "
                          "refused message what is wrong with it");
@@ -121,22 +121,22 @@ static void what_does_not_fit_is_told_with_its_cure(void **state)
 {
     (void)state;
     crn_view_header header = {.lane = 4, .fruit = 5, .view = 1, .views = 3};
-    crn_caught_log caught;
-    crn_log_catch(&caught);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_WANTED, 0);
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_DUPLICATE, 0);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     assert_string_equal(caught.text, "");
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 0);
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_VIEWS_MISMATCH, 1);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (views_mismatch): its "
                          "views is 3, not what the fruit's first message said; all views of a "
                          "fruit must name the same number");
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_NO_LANE, 0);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (lanes): limits.lanes "
                          "other lanes are in use; is the lane's number right, or the limit too "
                          "low?");
@@ -147,7 +147,7 @@ static void each_verdict_has_a_line_a_second(void **state)
     (void)state;
     static const crn_fruit_view partial[VIEWS] = {{.state = CRN_VIEW_JUDGED}},
                                 late[VIEWS] = {{.state = CRN_VIEW_LOST, .reason = 1}};
-    crn_caught_log caught;
+    crn_log_capture caught;
     notice_fruit(&caught, partial, 2, 0);
     assert_non_null(strstr(caught.text, "is partial"));
     notice_fruit(&caught, partial, 2, 1);
@@ -173,11 +173,11 @@ static void an_ignored_deadline_is_logged_with_how_far_off(void **state)
     for (size_t i = 0; i < 3; i++) {
         crn_view_header header = {
             .lane = 4, .fruit = 5, .view = 6, .deadline_ns = cases[i].deadline_ns};
-        crn_caught_log caught;
-        crn_log_catch(&caught);
+        crn_log_capture caught;
+        crn_log_capture_start(&caught);
         crn_notice_deadline(&notices, &header, 1000 * CRN_NS_PER_S, (int64_t)i * CRN_NS_PER_S);
         crn_notice_deadline(&notices, &header, 1000 * CRN_NS_PER_S, (int64_t)i * CRN_NS_PER_S);
-        crn_log_release(&caught);
+        crn_log_capture_stop(&caught);
         assert_non_null(strstr(caught.text, "warning lane 4, fruit 5, view 6: deadline_ns is "));
         assert_non_null(strstr(caught.text, cases[i].said));
         expect_line(&caught, i ? "latency.budget_ms decides; 1 more like it were not logged"
@@ -186,17 +186,17 @@ static void an_ignored_deadline_is_logged_with_how_far_off(void **state)
     }
 }
 
-static const char *notice_grader(const crn_publishing *f, crn_caught_log *caught, int64_t now_ns)
+static const char *notice_grader(const crn_publishing *f, crn_log_capture *caught, int64_t now_ns)
 {
-    crn_log_catch(caught);
+    crn_log_capture_start(caught);
     crn_notice_grader(&notices, f->publish, now_ns);
-    return crn_log_release(caught);
+    return crn_log_capture_stop(caught);
 }
 
 static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
 {
     crn_publishing *f = *state;
-    crn_caught_log caught;
+    crn_log_capture caught;
     notices = (crn_notices){.grader_ns = 0};
     crn_publishing_open(f);
     assert_string_equal(notice_grader(f, &caught, 1), ""); /* no verdict waits for it */

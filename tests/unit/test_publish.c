@@ -15,7 +15,7 @@
 
 #include <zmq.h>
 
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
 #include "tests/support/peer.h"
@@ -95,11 +95,12 @@ static void test_without_a_grader_verdicts_wait(void **state)
 
     /* Verdicts sent long ago have arrived. */
     f->now_ns += CRN_PUBLISH_DOUBT_NS + 1;
-    crn_caught_log log;
-    crn_log_catch(&log);
+    crn_log_capture log;
+    crn_log_capture_start(&log);
     crn_publishing_leave(f, grader);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
-    assert_non_null(strstr(crn_log_release(&log), ", 0 remain; no verdict was in transit to it\n"));
+    assert_non_null(
+        strstr(crn_log_capture_stop(&log), ", 0 remain; no verdict was in transit to it\n"));
     assert_int_equal(crn_publishing_stats(f)->possibly_lost, 0);
     crn_peer_message_free(m);
 }
@@ -234,14 +235,14 @@ static void test_a_second_grader_is_alarmed(void **state)
 {
     crn_publishing *f = *state;
     crn_publishing_open(f);
-    crn_caught_log log;
-    crn_log_catch(&log);
+    crn_log_capture log;
+    crn_log_capture_start(&log);
     void *first = crn_publishing_grader(f);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
     assert_int_equal(crn_publishing_stats(f)->extra_graders, 0);
     void *second = crn_publishing_grader(f);
     crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 2);
-    const char *text = crn_log_release(&log);
+    const char *text = crn_log_capture_stop(&log);
     assert_int_equal(crn_publishing_stats(f)->extra_graders, 1);
     assert_non_null(strstr(text, "2 graders"));
     assert_non_null(strstr(text, "stop all but one"));

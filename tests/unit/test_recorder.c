@@ -16,8 +16,8 @@
 
 #include "stages/base/log.h"
 #include "src/recording/recorder.h"
-#include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/recorded.h"
 
 /* --- a simulated disk: these functions replace libc's --- */
@@ -250,12 +250,12 @@ static void room_for_others_is_left_on_the_disk(void **state)
 static void a_full_disk_is_told_before_the_first_view(void **state)
 {
     (void)state;
-    crn_caught_log caught;
+    crn_log_capture caught;
     crn_log_set_level(CRN_LOG_WARNING);
     atomic_store(&free_bytes, CRN_RECORDER_SPARE_BYTES - 1);
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     crn_recorder *recorder = start(UINT64_MAX);
-    const char *told = crn_log_release(&caught);
+    const char *told = crn_log_capture_stop(&caught);
     crn_recorder_close(&recorder);
     crn_log_set_level(CRN_LOG_ERROR);
     atomic_store(&free_bytes, UINT64_MAX >> 1);

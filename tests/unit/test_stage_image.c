@@ -9,7 +9,7 @@
 #include "stages/kernel/element.h"
 #include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/each_test.h"
+#include "tests/support/fixture.h"
 #include "tests/support/settings.h"
 
 #define PLANES 3
@@ -354,6 +354,6 @@ int main(void)
         cmocka_unit_test(test_morphology_asks_for_its_element),
         cmocka_unit_test(test_haar_takes_noise_out),
     };
-    CRN_EACH_TEST(tests, setup, teardown);
+    CRN_SET_FIXTURE(tests, setup, teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/each_test.h"
+#include "tests/support/fixture.h"
 #include "tests/support/random.h"
 #include "tests/support/settings.h"
 
@@ -423,6 +423,6 @@ int main(void)
         cmocka_unit_test(test_an_operators_failure_fails_the_stage),
         cmocka_unit_test(test_boxes_beyond_numbers_are_harmless),
     };
-    CRN_EACH_TEST(tests, setup, teardown);
+    CRN_SET_FIXTURE(tests, setup, teardown);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/fruit/values.h"
-#include "tests/support/caught_log.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/log_capture.h"
 
 enum { HEIGHT = 9, WIDTH = 11, CLASSES = 4, PIXELS = HEIGHT * WIDTH, ELEMENTS = PIXELS * CLASSES };
 
@@ -17,7 +17,7 @@ static crn_lane *lane;
 static crn_view view;
 static float maps[ELEMENTS];
 static unsigned char slot[sizeof maps] __attribute__((aligned(64)));
-static crn_caught_log caught;
+static crn_log_capture caught;
 
 static int set_up(void **state)
 {
@@ -62,9 +62,9 @@ static const crn_value_fault *check(void)
     crn_values_copy_fn *copy = crn_values_copier(&values, view.header.type);
     bool suspect = copy(slot, maps, view.header.payload_bytes);
     assert_memory_equal(slot, maps, view.header.payload_bytes);
-    crn_log_catch(&caught);
+    crn_log_capture_start(&caught);
     crn_values_check(&values, lane, &view, suspect);
-    crn_log_release(&caught);
+    crn_log_capture_stop(&caught);
     return &view.values;
 }
 

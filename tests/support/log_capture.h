@@ -1,16 +1,16 @@
 /* Captures log lines, for tests of messages to the user. */
-#ifndef CRN_TESTS_SUPPORT_CAUGHT_LOG_H
-#define CRN_TESTS_SUPPORT_CAUGHT_LOG_H
+#ifndef CRN_TESTS_SUPPORT_LOG_CAPTURE_H
+#define CRN_TESTS_SUPPORT_LOG_CAPTURE_H
 
-typedef struct crn_caught_log {
+typedef struct crn_log_capture {
     int file, stderr_copy;
     char text[8192];
-} crn_caught_log;
+} crn_log_capture;
 
 /* Redirects standard error to a file. */
-void crn_log_catch(crn_caught_log *caught);
+void crn_log_capture_start(crn_log_capture *caught);
 
 /* Restores standard error; returns the captured text, truncated to the buffer. */
-const char *crn_log_release(crn_caught_log *caught);
+const char *crn_log_capture_stop(crn_log_capture *caught);
 
 #endif

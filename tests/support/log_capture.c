@@ -1,11 +1,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/support/caught_log.h"
+#include "tests/support/log_capture.h"
 
 #include "tests/support/cmocka_prelude.h"
 
-void crn_log_catch(crn_caught_log *caught)
+void crn_log_capture_start(crn_log_capture *caught)
 {
     caught->file = memfd_create("log", MFD_CLOEXEC);
     assert_true(caught->file >= 0);
@@ -14,7 +14,7 @@ void crn_log_catch(crn_caught_log *caught)
     assert_true(dup2(caught->file, STDERR_FILENO) >= 0);
 }
 
-const char *crn_log_release(crn_caught_log *caught)
+const char *crn_log_capture_stop(crn_log_capture *caught)
 {
     assert_true(dup2(caught->stderr_copy, STDERR_FILENO) >= 0);
     close(caught->stderr_copy);
