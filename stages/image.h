@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * Image descriptor: planes x height x width elements of one type, in memory of any owner.
  *
  * Strides count elements, not bytes, so that one formula serves planar pictures (step 1, CHW),
@@ -15,37 +16,38 @@
 
 CRN_C_BEGIN
 
-/* The values of u8, f16 and f32 are those of the view message's `dtype` byte. */
+/** The values of u8, f16 and f32 are those of the view message's `dtype` byte. */
 typedef enum crn_type {
-    CRN_U8 = 1,  /* a probability is value / 255 */
-    CRN_F16 = 2, /* IEEE binary16; converts exactly to f32 */
+    CRN_U8 = 1,  /**< a probability is value / 255 */
+    CRN_F16 = 2, /**< IEEE binary16; converts exactly to f32 */
     CRN_F32 = 3,
-    CRN_U16 = 4, /* files only, never on the wire */
+    CRN_U16 = 4, /**< files only, never on the wire */
 } crn_type;
 
-/* The values are those of the view message's `layout` byte. */
+/** The values are those of the view message's `layout` byte. */
 typedef enum crn_layout {
-    CRN_CHW = 1, /* planar */
-    CRN_HWC = 2, /* interleaved */
+    CRN_CHW = 1, /**< planar */
+    CRN_HWC = 2, /**< interleaved */
 } crn_layout;
 
+/** An image in memory of any owner. */
 typedef struct crn_image {
-    void *data; /* element (plane 0, row 0, column 0); not owned */
+    void *data; /**< element (plane 0, row 0, column 0); not owned */
     crn_type type;
     int32_t planes, height, width;
-    ptrdiff_t plane_stride, row_stride, step; /* in elements; any sign; elements never overlap */
+    ptrdiff_t plane_stride, row_stride, step; /**< in elements; any sign; elements never overlap */
 } crn_image;
 
-/* Bytes per element; 0 for an invalid type. */
+/** Bytes per element; 0 for an invalid type. */
 static inline size_t crn_type_bytes(crn_type type)
 {
     return type == CRN_U8 ? 1 : type == CRN_F16 || type == CRN_U16 ? 2 : type == CRN_F32 ? 4 : 0;
 }
 
-/* "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
+/** "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
 CRN_API const char *crn_type_name(crn_type type);
 
-/* An image descriptor over dense memory in the given layout. The caller keeps the memory. */
+/** An image descriptor over dense memory in the given layout. The caller keeps the memory. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
                                         int32_t planes, int32_t height, int32_t width)
 {
@@ -62,31 +64,31 @@ static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout la
     return image;
 }
 
-/* Index of an element, counted in elements from `data`. */
+/** Index of an element, counted in elements from `data`. */
 static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, int32_t y, int32_t x)
 {
     return plane * image->plane_stride + y * image->row_stride + x * image->step;
 }
 
-/* True if both have the same numbers of planes, rows and columns. */
+/** True if both have the same numbers of planes, rows and columns. */
 static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
 {
     return a->planes == b->planes && a->height == b->height && a->width == b->width;
 }
 
-/* Number of elements in all planes. */
+/** Number of elements in all planes. */
 static inline size_t crn_image_elements(const crn_image *image)
 {
     return (size_t)image->planes * (size_t)image->height * (size_t)image->width;
 }
 
-/* True if several planes are stored interleaved, each row as width x planes adjacent elements. */
+/** True if several planes are stored interleaved, each row as width x planes adjacent elements. */
 static inline bool crn_image_is_interleaved(const crn_image *image)
 {
     return image->planes > 1 && image->plane_stride == 1 && image->step == image->planes;
 }
 
-/* True if planar or interleaved without gaps, as crn_image_dense makes them. The plane stride of a
+/** True if planar or interleaved without gaps, as crn_image_dense makes them. The plane stride of a
  * single plane is ignored. */
 static inline bool crn_image_is_dense(const crn_image *image)
 {
@@ -98,10 +100,10 @@ static inline bool crn_image_is_dense(const crn_image *image)
     return planar || interleaved;
 }
 
-/* binary16 to f32, exactly (subnormals, infinities and NaN included). */
+/** binary16 to f32, exactly (subnormals, infinities and NaN included). */
 CRN_API float crn_f16_to_f32(uint16_t half);
 
-/* One element as f32: u8 and u16 by their integer value, f16 converted. */
+/** One element as f32: u8 and u16 by their integer value, f16 converted. */
 CRN_API float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
 CRN_C_END

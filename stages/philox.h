@@ -1,6 +1,10 @@
-/* Philox4x32-10: a counter-based random number generator that maps a counter and a key to four
- * random words (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011).
- * Plain C that nvcc also compiles for device code. */
+/**
+ * @file
+ * Philox4x32-10: a counter-based random number generator that maps a counter and a key to four
+ * random words. Plain C that nvcc also compiles for device code.
+ *
+ * @see Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011
+ */
 #ifndef CRN_STAGES_PHILOX_H
 #define CRN_STAGES_PHILOX_H
 
@@ -13,12 +17,12 @@
 #endif
 
 #define CRN_PHILOX_ROUNDS  10
-#define CRN_PHILOX_FACTOR0 0xD2511F53u /* of word 0 */
-#define CRN_PHILOX_FACTOR1 0xCD9E8D57u /* of word 2 */
-#define CRN_PHILOX_WEYL0   0x9E3779B9u /* added to the key after each round */
+#define CRN_PHILOX_FACTOR0 0xD2511F53u /**< of word 0 */
+#define CRN_PHILOX_FACTOR1 0xCD9E8D57u /**< of word 2 */
+#define CRN_PHILOX_WEYL0   0x9E3779B9u /**< added to the key after each round */
 #define CRN_PHILOX_WEYL1   0xBB67AE85u
 
-/* Computes the four words of a counter and a key (low half first). */
+/** Computes the four words of a counter and a key (low half first). */
 CRN_PHILOX_INLINE void crn_philox(const uint32_t counter[4], uint64_t key, uint32_t ret_words[4])
 {
     uint32_t x0 = counter[0], x1 = counter[1], x2 = counter[2], x3 = counter[3];

@@ -4,13 +4,13 @@
  *
  * A message is [header 128 bytes][tensor][optional intensity, u8 H x W], little-endian on any host:
  *
- * @verbatim
+ * @code{.unparsed}
  *   0 magic "CRN1"   4 u16 header_bytes   6 u16 flags       8 u64 sequence     16 u64 epoch
  *  24 u64 fruit     32 u64 captured_ns   40 u64 deadline_ns 48 u64 encoder     56 u32 lane
  *  60 u16 view      62 u16 views         64 u32 height      68 u32 width       72 u32 channels
  *  76 u8 dtype      77 u8 layout         78 u16 reserved    80 u64 class_set   88 u64 payload_bytes
  *  96 32 bytes reserved
- * @endverbatim
+ * @endcode
  *
  * - flags: 1 an intensity part follows
  * - dtype: 1 u8 (p = v/255), 2 f16, 3 f32

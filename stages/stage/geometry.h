@@ -1,4 +1,5 @@
-/*
+/**
+ * @file
  * Geometry of contours, on the host, in double and in point order: measures of one contour, nesting
  * of contours, and sums over the pixels inside them.
  *
@@ -14,16 +15,18 @@
 #include "stages/ops.h"
 #include "stages/result.h"
 
+/** Measures of one contour. */
 typedef struct crn_outline {
-    double area_px; /* signed, shoelace formula, an open contour closed by its chord; > 0: clockwise
-                       on screen (x right, y down) */
-    double perimeter_px;   /* without the chord */
-    double x0, y0, x1, y1; /* bounding box of the points */
+    /** Signed, shoelace formula, an open contour closed by its chord; > 0: clockwise on screen (x
+     * right, y down). */
+    double area_px;
+    double perimeter_px;   /**< without the chord */
+    double x0, y0, x1, y1; /**< bounding box of the points */
     double centroid_x, centroid_y;
 } crn_outline;
 
-/*
- * Measures one contour of count >= 2 points; a closed one repeats its first point as its last.
+/**
+ * Measures one contour.
  *
  * The centroid is that of the area. If an open contour crosses its chord, signed parts of the area
  * may cancel and put the centroid outside of the bounding box; then, and if the area is 0, it is
@@ -31,33 +34,36 @@ typedef struct crn_outline {
  *
  * All sums are relative to the first point, so that a small contour far from the origin loses no
  * digits. Non-finite points give a non-finite area.
+ *
+ * @param count >= 2
+ * @param closed the contour repeats its first point as its last
  */
 void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
                          crn_outline *ret_outline);
 
-/* Position of one contour in the nesting of its plane, and the sum over the pixels inside it. */
+/** Position of one contour in the nesting of its plane, and the sum over the pixels inside it. */
 typedef struct crn_nest {
-    bool wanted;        /* in: sum the pixels inside it */
-    int32_t parent;     /* index of the nearest enclosing closed contour; -1: none */
-    uint32_t pixels;    /* number of finite pixels inside; 0 if not wanted */
-    double sum;         /* of their values, u8 as 0 to 255 */
-    int32_t row, start; /* internal to the sweep */
+    bool wanted;        /**< in: sum the pixels inside it */
+    int32_t parent;     /**< index of the nearest enclosing closed contour; -1: none */
+    uint32_t pixels;    /**< number of finite pixels inside; 0 if not wanted */
+    double sum;         /**< of their values, u8 as 0 to 255 */
+    int32_t row, start; /**< internal to the sweep */
 } crn_nest;
 
-/* Contours of one plane of an image, all of one level and orientation. */
+/** Contours of one plane of an image, all of one level and orientation. */
 typedef struct crn_plane_contours {
-    const crn_image *image; /* any strides */
+    const crn_image *image; /**< any strides */
     int32_t plane;
     crn_orientation orientation;
-    const crn_point *points; /* that contours[i].first is an index of */
+    const crn_point *points; /**< that contours[i].first is an index of */
     const crn_contour *contours;
     uint32_t count;
 } crn_plane_contours;
 
-/* Bytes of scratch memory that crn_nest_sweep needs for up to `points` points of one plane. */
+/** Bytes of scratch memory that crn_nest_sweep needs for up to `points` points of one plane. */
 size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
 
-/*
+/**
  * Fills nests[0 .. count-1] for the contours of one plane in one scanline sweep: the cost is the
  * number of points plus the area inside.
  *
@@ -65,8 +71,9 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
  * chord. A pixel centre exactly on a contour counts on its left and upper edges, not on its right
  * and lower ones. NaN and infinite pixels and positions outside of the image are skipped.
  *
- * `scratch` has crn_nest_scratch_bytes() for at least the contours' points and is 8-byte aligned.
- * Once `pace` is over the sweep returns early and the nests are undefined.
+ * @param nests as many as `plane` has contours; the caller sets `wanted`
+ * @param scratch crn_nest_scratch_bytes() for at least the contours' points, 8-byte aligned
+ * @param pace once it is over the sweep returns early and the nests are undefined
  */
 void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scratch,
                     crn_pace *pace);
