@@ -1,39 +1,26 @@
-/*
- * The queue is a byte ring with one producer and one consumer: the line's thread appends an entry
- * header and a copy of the view and advances `filled`; the writer thread reads it in place and
- * advances `freed`. A view never wraps around: the rest at the ring's end is skipped.
- */
 #include "src/recording/recorder.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 
-#define ALIGN_BYTES     64  /* alignment of an entry; divides the ring's size */
 #define PAGE_BYTES      512 /* estimated size of a page in a recording without its pixels */
 #define QUEUE_BYTES_MIN UINT64_C(65536)
 #define NAMES_TRIED_MAX 10000
-
-/* Header of a view in the ring. */
-typedef struct entry {
-    uint64_t bytes; /* size of the whole entry; 0: continue at the ring's start */
-    crn_recorded_view view;
-} entry;
 
 struct crn_recorder {
     char *dir;
@@ -43,10 +30,7 @@ struct crn_recorder {
     crn_log_gate refused, slow;
     uint64_t dropped_told;
 
-    unsigned char *ring;
-    uint64_t ring_bytes, guard_bytes;
-    atomic_uint_fast64_t filled, freed; /* bytes since the start; filled - freed are in use */
-    sem_t entries;                      /* posted once per entry, and once at the end */
+    crn_byte_ring queue; /* views, each followed by its bytes */
     pthread_t thread;
     bool started;
 
@@ -152,20 +136,11 @@ static void write_view(crn_recorder *recorder, const crn_recorded_view *view)
 static void *write_views(void *context)
 {
     crn_recorder *recorder = context;
-    for (;;) {
-        while (sem_wait(&recorder->entries) < 0)
-            continue;
-        uint64_t freed = atomic_load_explicit(&recorder->freed, memory_order_relaxed);
-        if (freed == atomic_load_explicit(&recorder->filled, memory_order_acquire))
-            break; /* a post without an entry means stop */
-        entry *at = (entry *)(recorder->ring + freed % recorder->ring_bytes);
-        if (!at->bytes) {
-            freed += recorder->ring_bytes - freed % recorder->ring_bytes;
-            at = (entry *)recorder->ring;
-        }
-        write_view(recorder, &at->view);
+    const crn_recorded_view *view;
+    while ((view = crn_byte_ring_wait(&recorder->queue))) {
+        write_view(recorder, view);
         tell_drops(recorder);
-        atomic_store_explicit(&recorder->freed, freed + at->bytes, memory_order_release);
+        crn_byte_ring_pop(&recorder->queue);
     }
     end_segment(recorder);
     return NULL;
@@ -177,29 +152,18 @@ void crn_recorder_offer(crn_recorder *recorder, const crn_recorded_view *view)
 {
     size_t maps = (size_t)view->header.payload_bytes;
     size_t intensity = view->intensity ? crn_wire_intensity_bytes(&view->header) : 0;
-    uint64_t bytes = sizeof(entry) + maps + intensity + ALIGN_BYTES - 1;
-    bytes -= bytes % ALIGN_BYTES;
-    uint64_t filled = atomic_load_explicit(&recorder->filled, memory_order_relaxed);
-    uint64_t used = filled - atomic_load_explicit(&recorder->freed, memory_order_acquire);
-    uint64_t to_end = recorder->ring_bytes - filled % recorder->ring_bytes;
-    uint64_t skipped = bytes > to_end ? to_end : 0;
-    if (bytes > recorder->ring_bytes || used + skipped + bytes > recorder->ring_bytes) {
+    crn_recorded_view *queued =
+        crn_byte_ring_reserve(&recorder->queue, sizeof *queued + maps + intensity);
+    if (!queued) {
         count(&recorder->dropped);
         return;
     }
-    if (skipped) {
-        ((entry *)(recorder->ring + filled % recorder->ring_bytes))->bytes = 0;
-        filled += skipped;
-    }
-    entry *at = (entry *)(recorder->ring + filled % recorder->ring_bytes);
-    unsigned char *pixels = (unsigned char *)(at + 1);
-    at->bytes = bytes;
-    at->view = *view;
-    at->view.maps = memcpy(pixels, view->maps, maps);
+    unsigned char *pixels = (unsigned char *)(queued + 1);
+    *queued = *view;
+    queued->maps = memcpy(pixels, view->maps, maps);
     if (view->intensity)
-        at->view.intensity = memcpy(pixels + maps, view->intensity, intensity);
-    atomic_store_explicit(&recorder->filled, filled + bytes, memory_order_release);
-    sem_post(&recorder->entries);
+        queued->intensity = memcpy(pixels + maps, view->intensity, intensity);
+    crn_byte_ring_push(&recorder->queue);
 }
 
 crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
@@ -237,22 +201,6 @@ static int start_thread(crn_recorder *recorder)
     return r;
 }
 
-/* Allocates whole pages, populated at once, followed by a guard page.
- * recorder->ring stays NULL if out of memory. */
-static void make_ring(crn_recorder *recorder, uint64_t bytes)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    bytes = bytes < QUEUE_BYTES_MIN ? QUEUE_BYTES_MIN : bytes;
-    recorder->ring_bytes = bytes - bytes % page;
-    recorder->guard_bytes = page;
-    void *ring = mmap(NULL, recorder->ring_bytes + page, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (ring == MAP_FAILED)
-        return;
-    recorder->ring = ring;
-    mprotect(recorder->ring + recorder->ring_bytes, page, PROT_NONE);
-}
-
 int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_bytes,
                       crn_recorder **ret_recorder, crn_error *error)
 {
@@ -262,7 +210,6 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     crn_recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return crn_error_set(error, -ENOMEM, "%s: no memory to record", dir);
-    sem_init(&recorder->entries, 0, 0);
     recorder->segment_bytes = segment_bytes;
     struct tm utc;
     time_t now = time(NULL);
@@ -274,12 +221,14 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     if (recorder->dir && check_room(recorder, 0, &shortage))
         tell_refusal(recorder,
                      shortage.text); /* log it now: the first view may arrive hours later */
-    make_ring(recorder, queue_bytes);
-    r = recorder->dir && recorder->ring ? start_thread(recorder) : -ENOMEM;
+    queue_bytes = queue_bytes < QUEUE_BYTES_MIN ? QUEUE_BYTES_MIN : queue_bytes;
+    r = crn_byte_ring_init(&recorder->queue, queue_bytes);
+    if (!r)
+        r = recorder->dir ? start_thread(recorder) : -ENOMEM;
     if (r) {
         crn_error_set(error, r,
                       "%s: no memory or thread for a recording queue of %" PRIu64 " MiB: %s", dir,
-                      recorder->ring_bytes >> 20, strerror(-r));
+                      queue_bytes >> 20, strerror(-r));
         crn_recorder_close(&recorder);
         return r;
     }
@@ -291,7 +240,7 @@ void crn_recorder_finish(crn_recorder *recorder)
 {
     if (!recorder->started)
         return;
-    sem_post(&recorder->entries);
+    crn_byte_ring_end(&recorder->queue);
     pthread_join(recorder->thread, NULL);
     recorder->started = false;
 }
@@ -302,9 +251,7 @@ void crn_recorder_close(crn_recorder **recorder)
     if (!r)
         return;
     crn_recorder_finish(r);
-    if (r->ring)
-        munmap(r->ring, r->ring_bytes + r->guard_bytes);
-    sem_destroy(&r->entries);
+    crn_byte_ring_done(&r->queue);
     free(r->dir);
     free(r);
     *recorder = NULL;
