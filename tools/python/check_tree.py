@@ -35,6 +35,7 @@ FLOORS = [
     ["src/ingest"],
     ["src/fruit"],
     ["src/engine"],
+    ["src/publish/log"],
     ["src/publish"],
     ["src/recording"],
     ["src/monitor"],

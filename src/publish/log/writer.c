@@ -1,0 +1,215 @@
+#include "src/publish/log/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "src/publish/log/format.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+
+#define NAMES_TRIED_MAX 1000
+
+struct crn_verdict_writer {
+    char *dir;
+    int folder; /* descriptor that holds the lock */
+    uint64_t segment_bytes, keep_bytes;
+    int fd;          /* the segment; -1: none */
+    uint64_t number; /* of the last segment */
+    uint64_t used;   /* size of the segment */
+    char path[PATH_MAX];
+};
+
+static int fail(crn_error *error, int code, const char *path)
+{
+    return crn_error_set(error, code, "%s: cannot be written: %s", path, strerror(-code));
+}
+
+/* Writes all of both parts at the segment's end. 0 or a negative errno. */
+static int write_parts(const crn_verdict_writer *writer, struct iovec parts[2])
+{
+    uint64_t at = writer->used;
+    int first = 0;
+    while (first < 2) {
+        ssize_t count = pwritev(writer->fd, parts + first, 2 - first, (off_t)at);
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return count == 0 ? -EIO : -errno;
+        size_t left = count > 0 ? (size_t)count : 0;
+        at += left;
+        while (first < 2 && left >= parts[first].iov_len)
+            left -= parts[first++].iov_len;
+        if (first < 2) {
+            parts[first].iov_base = (unsigned char *)parts[first].iov_base + left;
+            parts[first].iov_len -= left;
+        }
+    }
+    return 0;
+}
+
+/* Closes the segment, and removes it if it holds no verdict. */
+static void end_segment(crn_verdict_writer *writer)
+{
+    if (writer->fd < 0)
+        return;
+    if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && unlink(writer->path) < 0)
+        errno = 0;             /* it was removed already */
+    if (close(writer->fd) < 0) /* some file systems report a full disk only now */
+        crn_log(CRN_LOG_WARNING, "publish.log: %s: its last verdicts may be missing: %s",
+                writer->path, strerror(errno));
+    writer->fd = -1;
+}
+
+/* True if the segment still has its name and the size that it was written with. */
+static bool is_intact(const crn_verdict_writer *writer)
+{
+    struct stat about;
+    return !fstat(writer->fd, &about) && about.st_nlink > 0 &&
+           (uint64_t)about.st_size == writer->used;
+}
+
+/* Removes the oldest segments until a new one fits into keep_bytes. */
+static void make_room(const crn_verdict_writer *writer, crn_verdict_log_files *files)
+{
+    for (size_t i = 0; i < files->count && writer->keep_bytes &&
+                       files->bytes + writer->segment_bytes > writer->keep_bytes;
+         i++) {
+        char path[PATH_MAX];
+        crn_verdict_log_path(path, sizeof path, writer->dir, files->items[i].number);
+        if (unlink(path) < 0 && errno != ENOENT)
+            crn_log(CRN_LOG_WARNING, "publish.log: %s: cannot be removed: %s", path,
+                    strerror(errno));
+        else
+            files->bytes -= files->items[i].bytes;
+    }
+}
+
+/* Creates the next free name, whatever is in the folder already. */
+static int create_segment(crn_verdict_writer *writer, uint64_t last_number, crn_error *error)
+{
+    uint64_t number = last_number > writer->number ? last_number : writer->number;
+    for (int tries = 0; tries < NAMES_TRIED_MAX && writer->fd < 0; tries++) {
+        crn_verdict_log_path(writer->path, sizeof writer->path, writer->dir, ++number);
+        writer->fd = open(writer->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (writer->fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (writer->fd < 0)
+        return fail(error, -errno, writer->path);
+    writer->number = number;
+    writer->used = 0;
+    return 0;
+}
+
+static int begin_segment(crn_verdict_writer *writer, crn_error *error)
+{
+    crn_verdict_log_files files;
+    int r = crn_verdict_log_list(writer->dir, &files, error);
+    if (r)
+        return r;
+    make_room(writer, &files);
+    r = create_segment(writer, files.last_number, error);
+    crn_verdict_log_files_done(&files);
+    if (r)
+        return r;
+    unsigned char header[CRN_VERDICT_LOG_HEADER_BYTES];
+    crn_verdict_log_pack_header(header, (uint64_t)crn_realtime_ns());
+    struct iovec parts[2] = {{header, sizeof header}, {header, 0}};
+    r = write_parts(writer, parts);
+    if (r) {
+        end_segment(writer);
+        return fail(error, r, writer->path);
+    }
+    writer->used = sizeof header;
+    return 0;
+}
+
+int crn_verdict_writer_append(crn_verdict_writer *writer, uint32_t lane, const void *verdict,
+                              size_t size, crn_error *error)
+{
+    if (size == 0 || size > CRN_VERDICT_LOG_VERDICT_MAX)
+        return crn_error_set(error, -EMSGSIZE, "%s: a verdict of %zu bytes cannot be logged",
+                             writer->dir, size);
+    unsigned char record[CRN_VERDICT_RECORD_BYTES];
+    crn_verdict_record_pack(record, lane, verdict, size);
+    bool is_full = writer->used + sizeof record + size > writer->segment_bytes;
+    if (writer->fd >= 0 && (is_full || !is_intact(writer)))
+        end_segment(writer);
+    int r = writer->fd < 0 ? begin_segment(writer, error) : 0;
+    if (r)
+        return r;
+    struct iovec parts[2] = {{record, sizeof record}, {(void *)(uintptr_t)verdict, size}};
+    r = write_parts(writer, parts);
+    if (r) {
+        fail(error, r, writer->path);
+        bool is_full_disk = r == -ENOSPC || r == -EDQUOT;
+        if (ftruncate(writer->fd, (off_t)writer->used) < 0 || !is_full_disk)
+            end_segment(writer);
+        return r;
+    }
+    writer->used += sizeof record + size;
+    return 0;
+}
+
+/* --- open and close --- */
+
+int crn_verdict_writer_check(const char *dir, crn_error *error)
+{
+    struct stat about;
+    int r = stat(dir, &about) < 0 ? -errno : S_ISDIR(about.st_mode) ? 0 : -ENOTDIR;
+    if (!r && access(dir, R_OK | W_OK | X_OK) < 0)
+        r = -errno;
+    return r ? crn_error_set(error, r,
+                             "%s: cannot log verdicts there: %s; name a folder that can be written",
+                             dir, strerror(-r))
+             : 0;
+}
+
+int crn_verdict_writer_open(const char *dir, uint64_t segment_bytes, uint64_t keep_bytes,
+                            crn_verdict_writer **ret_writer, crn_error *error)
+{
+    int r = crn_verdict_writer_check(dir, error);
+    if (r)
+        return r;
+    crn_verdict_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for the verdict log", dir);
+    writer->segment_bytes = segment_bytes;
+    writer->keep_bytes = keep_bytes;
+    writer->fd = -1;
+    writer->dir = strdup(dir);
+    writer->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!writer->dir || writer->folder < 0) {
+        r = writer->dir ? -errno : -ENOMEM;
+        crn_error_set(error, r, "%s: cannot log verdicts there: %s", dir, strerror(-r));
+    } else if (flock(writer->folder, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        /* Other errors: not every file system supports locks. */
+        r = crn_error_set(error, -EBUSY,
+                          "%s: another daemon logs its verdicts there; name another folder", dir);
+    }
+    if (r) {
+        crn_verdict_writer_close(&writer);
+        return r;
+    }
+    *ret_writer = writer;
+    return 0;
+}
+
+void crn_verdict_writer_close(crn_verdict_writer **writer)
+{
+    crn_verdict_writer *w = *writer;
+    if (!w)
+        return;
+    end_segment(w);
+    if (w->folder >= 0)
+        close(w->folder);
+    free(w->dir);
+    free(w);
+    *writer = NULL;
+}
