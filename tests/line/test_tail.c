@@ -270,8 +270,7 @@ static void what_is_asked_wrongly_is_said(void **state)
         int status;
         const char *line;
     } cases[] = {
-        {"", 2,
-         "cernita-tail: an operand is missing: expected ENDPOINT; see cernita-tail --help\n"},
+        {"", 2, "cernita-tail: ENDPOINT or --log DIR is missing; see cernita-tail --help\n"},
         {"--last 3 tcp://127.0.0.1:1", 2,
          "cernita-tail: --last needs --draw DIR; see cernita-tail --help\n"},
         {"127.0.0.1:1", 1,

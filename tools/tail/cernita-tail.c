@@ -13,7 +13,9 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/standard.h"
+#include "src/publish/log/reader.h"
 #include "tools/common/decode.h"
+#include "tools/tail/connection.h"
 #include "tools/tail/sequence_check.h"
 #include "tools/tail/latency.h"
 #include "tools/common/options.h"
@@ -23,13 +25,12 @@
 
 #define BATCH_MAX    1000 /* messages handled before the output is flushed */
 #define WAIT_MS      200
-#define RECEIVED_MAX 1000 /* messages that libzmq queues while this program draws or prints */
-#define ALL_LANES    (-1)
 #define OVER_MAX     16
 #define DRAWING_NICE 10
 
 typedef enum option_number {
     OPTION_GRADER,
+    OPTION_LOG,
     OPTION_JSON,
     OPTION_COUNT,
     OPTION_LANE,
@@ -44,6 +45,8 @@ static const crn_option options[] = {
     [OPTION_GRADER] = {"grader", NULL,
                        "connect as the grader: another connected grader then gets only\n"
                        "every other verdict; not on a machine that sorts"},
+    [OPTION_LOG] = {"log", "DIR",
+                    "the verdicts in a daemon's log (publish.log.dir), and no ENDPOINT"},
     [OPTION_JSON] = {"json", NULL, "one line of JSON per verdict; all else goes to stderr"},
     [OPTION_COUNT] = {"count", "N", "end after N verdicts"},
     [OPTION_LANE] = {"lane", "N", "only this lane's verdicts"},
@@ -60,18 +63,19 @@ static const crn_option options[] = {
 
 static const crn_tool tool = {
     .name = "cernita-tail",
-    .operands = "ENDPOINT",
+    .operands = "ENDPOINT | --log DIR",
     .about =
         "Prints a line's verdicts, one per line. ENDPOINT is where the daemon publishes:\n"
         "publish.viewers of its configuration (or publish.grader, with --grader). Viewers may\n"
         "come and go: a slow one loses verdicts, reports it, and delays nothing.",
     .options = options,
-    .operands_min = 1,
+    .operands_min = 0,
     .operands_max = 1,
 };
 
 typedef struct tail_settings {
-    const char *endpoint;
+    const char *endpoint; /* NULL: reads `log` */
+    const char *log;
     bool grader, json, table;
     uint64_t count; /* 0: no end */
     int64_t lane;
@@ -83,7 +87,8 @@ typedef struct tail_settings {
 
 typedef struct tail {
     const tail_settings *set;
-    void *zmq, *socket;
+    crn_connection connection;
+    crn_verdict_reader *log; /* NULL: the connection is used */
     crn_sequence_check *follow;
     crn_latency *latency;
     crn_renderer *pictures; /* NULL: draws nothing */
@@ -108,6 +113,9 @@ static void read_option(tail_settings *set, int option, const char *value)
     switch ((option_number)option) {
     case OPTION_GRADER:
         set->grader = true;
+        break;
+    case OPTION_LOG:
+        set->log = value;
         break;
     case OPTION_JSON:
         set->json = true;
@@ -140,53 +148,19 @@ static void read_option(tail_settings *set, int option, const char *value)
 
 static void read_options(int argc, char **argv, tail_settings *ret_set)
 {
-    tail_settings set = {.lane = ALL_LANES, .timeout_ns = CRN_NEVER_NS};
+    tail_settings set = {.lane = CRN_ALL_LANES, .timeout_ns = CRN_NEVER_NS};
     const char *value;
     int option;
     while ((option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END)
         read_option(&set, option, value);
     if (!set.draw && (set.over_count || set.last))
         crn_usage_error(&tool, "--%s needs --draw DIR", set.last ? "last" : "over");
+    if (!set.log && optind == argc)
+        crn_usage_error(&tool, "ENDPOINT or --log DIR is missing");
+    if (set.log && (optind < argc || set.grader || set.timeout_ns != CRN_NEVER_NS))
+        crn_usage_error(&tool, "--log takes no ENDPOINT, --grader or --timeout");
     set.endpoint = argv[optind];
     *ret_set = set;
-}
-
-static int set_socket(void *socket, int option, int value)
-{
-    return zmq_setsockopt(socket, option, &value, sizeof value);
-}
-
-static int subscribe(void *socket, int64_t lane)
-{
-    char topic[32] = "fruit/";
-    if (lane != ALL_LANES)
-        snprintf(topic, sizeof topic, "fruit/%" PRId64, lane);
-    if (zmq_setsockopt(socket, ZMQ_SUBSCRIBE, topic, strlen(topic)) < 0)
-        return -1;
-    return zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "status", 6);
-}
-
-static int open_socket(tail *t, crn_error *error)
-{
-    const tail_settings *set = t->set;
-    t->zmq = zmq_ctx_new();
-    t->socket = t->zmq ? zmq_socket(t->zmq, set->grader ? ZMQ_PULL : ZMQ_SUB) : NULL;
-    if (!t->socket)
-        return crn_error_set(error, -zmq_errno(), "no socket: %s", zmq_strerror(zmq_errno()));
-    /* Heartbeats: without them a peer that lost power would never be noticed. */
-    if (set_socket(t->socket, ZMQ_LINGER, 0) < 0 ||
-        set_socket(t->socket, ZMQ_RCVHWM, RECEIVED_MAX) < 0 ||
-        set_socket(t->socket, ZMQ_HEARTBEAT_IVL, 1000) < 0 ||
-        set_socket(t->socket, ZMQ_HEARTBEAT_TIMEOUT, 5000) < 0 ||
-        set_socket(t->socket, ZMQ_RECONNECT_IVL_MAX, 1000) < 0 ||
-        (!set->grader && subscribe(t->socket, set->lane) < 0))
-        return crn_error_set(error, -zmq_errno(), "cannot set the socket up: %s",
-                             zmq_strerror(zmq_errno()));
-    if (zmq_connect(t->socket, set->endpoint) < 0)
-        return crn_error_set(error, -zmq_errno(),
-                             "cannot connect to '%s': %s; expected tcp://HOST:PORT or ipc://PATH",
-                             set->endpoint, zmq_strerror(zmq_errno()));
-    return 0;
 }
 
 static int read_photographs(tail *t, crn_error *error)
@@ -211,7 +185,9 @@ static int tail_init(tail *t, const tail_settings *set, crn_error *error)
 {
     t->set = set;
     crn_screen_init(&t->screen, set->json ? stderr : stdout);
-    int r = open_socket(t, error);
+    int r = set->log
+                ? crn_verdict_reader_open(set->log, &t->log, error)
+                : crn_connection_open(&t->connection, set->endpoint, set->grader, set->lane, error);
     if (r < 0)
         return r;
     if (crn_sequence_check_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)
@@ -230,10 +206,8 @@ static void tail_done(tail *t)
     crn_renderer_free(&t->pictures);
     crn_latency_free(&t->latency);
     crn_sequence_check_free(&t->follow);
-    if (t->socket)
-        zmq_close(t->socket);
-    if (t->zmq)
-        zmq_ctx_term(t->zmq);
+    crn_verdict_reader_close(&t->log);
+    crn_connection_close(&t->connection);
 }
 
 static void report_lost(tail *t, uint64_t lane, uint64_t first, uint64_t last)
@@ -289,7 +263,7 @@ static int handle_verdict(tail *t, const crn_messagepack_json *packed, crn_error
     int r = crn_decode(packed, &verdict, error);
     if (r < 0)
         return r;
-    if (t->set->lane == ALL_LANES || verdict->lane == (uint64_t)t->set->lane) {
+    if (t->set->lane == CRN_ALL_LANES || verdict->lane == (uint64_t)t->set->lane) {
         t->verdicts++;
         t->last_ns = crn_now_ns();
         report_sequence(t, verdict);
@@ -308,35 +282,9 @@ static int handle_verdict(tail *t, const crn_messagepack_json *packed, crn_error
     return r;
 }
 
-/* Receives one message; parts past the second are discarded. 1, 0: none is waiting, -errno. */
-static int receive(tail *t, char *topic, size_t topic_size, zmq_msg_t *body)
-{
-    zmq_msg_t part;
-    zmq_msg_init(&part);
-    int parts = 0, more = 1;
-    *topic = '\0';
-    while (more) {
-        zmq_msg_t *into = parts == 1 ? body : &part;
-        if (zmq_msg_recv(into, t->socket, parts ? 0 : ZMQ_DONTWAIT) < 0) {
-            int code = zmq_errno();
-            if (parts && code == EINTR) /* a message's further parts are available: retry */
-                continue;
-            zmq_msg_close(&part);
-            return code == EAGAIN || code == EINTR ? 0 : -code;
-        }
-        if (!parts)
-            snprintf(topic, topic_size, "%.*s", (int)zmq_msg_size(&part),
-                     (const char *)zmq_msg_data(&part));
-        more = zmq_msg_more(into);
-        parts++;
-    }
-    zmq_msg_close(&part);
-    return 1;
-}
-
 /* Reports an unreadable message, at most once a second, and skips it; silently skips topics that
  * this version does not know. */
-static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
+static int handle_message(tail *t, const char *topic, const void *bytes, size_t size)
 {
     bool is_verdict = strncmp(topic, "fruit/", 6) == 0;
     /* The grader's `alive` carries the same fields as the viewers' `status`. */
@@ -344,7 +292,7 @@ static int handle_message(tail *t, const char *topic, zmq_msg_t *body)
         return 0;
     crn_messagepack_json packed;
     crn_error error = {""};
-    int r = crn_messagepack_json_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
+    int r = crn_messagepack_json_init(&packed, bytes, size, &error);
     if (!r) {
         r = is_verdict ? handle_verdict(t, &packed, &error) : handle_status(t, &packed, &error);
         crn_messagepack_json_done(&packed);
@@ -367,6 +315,13 @@ static bool is_counted(const tail *t)
     return t->set->count && t->verdicts == t->set->count;
 }
 
+static void flush(tail *t)
+{
+    crn_screen_flush(&t->screen);
+    if (t->set->json)
+        fflush(stdout);
+}
+
 /* Handles all waiting messages. Returns their number, or -errno. */
 static int read_batch(tail *t)
 {
@@ -375,17 +330,15 @@ static int read_batch(tail *t)
         char topic[64];
         zmq_msg_t body;
         zmq_msg_init(&body);
-        r = receive(t, topic, sizeof topic, &body);
+        r = crn_connection_receive(&t->connection, topic, sizeof topic, &body);
         if (r > 0) {
             count++;
-            int handled = handle_message(t, topic, &body);
+            int handled = handle_message(t, topic, zmq_msg_data(&body), zmq_msg_size(&body));
             r = handled < 0 ? handled : r;
         }
         zmq_msg_close(&body);
     }
-    crn_screen_flush(&t->screen);
-    if (t->set->json)
-        fflush(stdout);
+    flush(t);
     if (ferror(stdout) && !interrupted)
         return -EIO;
     return r < 0 ? r : count;
@@ -398,7 +351,7 @@ static int pass_time(tail *t, crn_error *error)
         int r = crn_renderer_draw(t->pictures, error);
         return r < 0 ? r : 0;
     }
-    zmq_pollitem_t item = {.socket = t->socket, .events = ZMQ_POLLIN};
+    zmq_pollitem_t item = {.socket = t->connection.socket, .events = ZMQ_POLLIN};
     zmq_poll(&item, 1, WAIT_MS);
     return 0;
 }
@@ -424,6 +377,43 @@ static int follow_line(tail *t, crn_error *error)
             return r;
     }
     return 0;
+}
+
+/* Handles the log's next verdict. 1, 0 at its end, or -errno with *error. */
+static int handle_logged(tail *t, crn_error *error)
+{
+    crn_logged_verdict verdict;
+    int r = crn_verdict_reader_next(t->log, &verdict, error);
+    if (r < 0) {
+        flush(t); /* keeps the notice after earlier lines */
+        crn_tool_note(&tool, "%s", error->text);
+        return 1;
+    }
+    if (r == 0)
+        return 0;
+    char topic[32];
+    snprintf(topic, sizeof topic, "fruit/%" PRIu32, verdict.lane);
+    r = handle_message(t, topic, verdict.bytes, verdict.size);
+    if (r < 0)
+        return crn_error_set(error, r, "%s: %s", t->set->log, strerror(-r));
+    if (t->pictures && crn_renderer_waiting(t->pictures))
+        r = crn_renderer_draw(t->pictures, error);
+    return r < 0 ? r : 1;
+}
+
+/* Reads to the log's end, the count or a signal. 0 or -errno with *error. */
+static int read_log(tail *t, crn_error *error)
+{
+    int r = 1;
+    while (r > 0 && !is_counted(t) && !interrupted) {
+        r = handle_logged(t, error);
+        if (t->screen.added - t->screen.flushed > CRN_SCREEN_LINES / 2)
+            flush(t); /* a terminal, too, gets every line */
+        if (ferror(stdout) && !interrupted)
+            r = crn_error_set(error, -EIO, "cannot write: %s", strerror(EIO));
+    }
+    flush(t);
+    return r < 0 ? r : 0;
 }
 
 /* Draws the remaining verdicts and prints the table. 0 or -errno with *error. */
@@ -464,9 +454,9 @@ int main(int argc, char **argv)
     crn_error error = {""}, late_error = {""};
     int r = tail_init(&t, &set, &error);
     if (r >= 0) {
-        if (isatty(STDERR_FILENO))
+        if (isatty(STDERR_FILENO) && !t.log)
             crn_tool_note(&tool, "waiting for verdicts from %s", set.endpoint);
-        r = follow_line(&t, &error);
+        r = t.log ? read_log(&t, &error) : follow_line(&t, &error);
         int concluded = conclude(&t, &late_error);
         if (concluded < 0 && r >= 0) {
             error = late_error;
