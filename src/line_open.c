@@ -28,7 +28,8 @@ size_t crn_line_bytes(const crn_config *config)
 {
     return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
            crn_engine_bytes(config) + store_bytes(config) +
-           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0);
+           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
+           (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0);
 }
 
 static int open_logic(crn_line *line, crn_error *error)

@@ -21,6 +21,8 @@
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
+#include "src/publish/log/format.h"
+#include "src/publish/log/writer.h"
 #include "src/recording/recorder.h"
 #include "stages/backend.h"
 
@@ -231,6 +233,30 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
              endpoint, holder);
 }
 
+static void check_log(preflight *check)
+{
+    const char *dir = check->config->publish.log.dir;
+    crn_error error;
+    crn_verdict_log_files files;
+    struct statvfs disk;
+    if (!dir[0])
+        return;
+    if (crn_verdict_writer_check(dir, &error) < 0) {
+        fail(check, "publish.log.dir", "%s", error.text);
+        return;
+    }
+    if (statvfs(dir, &disk) < 0 || crn_verdict_log_list(dir, &files, &error) < 0)
+        return;
+    uint64_t there = (uint64_t)disk.f_bavail * disk.f_frsize + files.bytes;
+    uint64_t wanted = (uint64_t)check->config->publish.log.keep_mib << 20;
+    crn_verdict_log_files_done(&files);
+    if (there < wanted)
+        note(check, "publish.log.dir",
+             "%s has room for a log of %" PRIu64 " MiB, less than publish.log.keep_mib; what does "
+             "not fit is not logged",
+             dir, there >> 20);
+}
+
 static void check_recording(preflight *check)
 {
     const char *dir = check->config->record.dir;
@@ -347,6 +373,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
         check_endpoint(&check, "ingest.bind", config->ingest.bind.item[i]);
     check_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
     check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
+    check_log(&check);
     check_recording(&check);
     check_memory(&check);
     check_descriptors(&check);

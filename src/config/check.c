@@ -182,6 +182,22 @@ static void check_numbers(crn_reader *reader)
                             config->latency.guard_ms, config->latency.budget_ms);
 }
 
+static void check_log(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    const crn_node *log = crn_node_value(crn_node_value(reader->root, "publish"), "log");
+    const crn_node *segment = crn_node_value(log, "segment_mib");
+    const crn_node *keep = crn_node_value(log, "keep_mib");
+    bool comparable = (!segment || is_given(reader, segment)) && (!keep || is_given(reader, keep));
+    if (comparable && (segment || keep) && config->publish.log.keep_mib > 0 &&
+        config->publish.log.keep_mib < config->publish.log.segment_mib)
+        crn_diagnostics_add(reader->faults, keep ? keep->position : segment->position,
+                            "publish.log.keep_mib: %" PRId64
+                            " is below segment_mib, which is %" PRId64
+                            ", at least as much or 0 (keep all) expected",
+                            config->publish.log.keep_mib, config->publish.log.segment_mib);
+}
+
 static void check_devices(crn_reader *reader)
 {
     const crn_numbers *devices = &reader->config->run.devices;
@@ -215,6 +231,7 @@ static void check_stages(crn_reader *reader)
 void crn_check_config(crn_reader *reader)
 {
     check_numbers(reader);
+    check_log(reader);
     check_endpoints(reader);
     check_devices(reader);
     check_stages(reader);

@@ -79,6 +79,10 @@ typedef struct crn_config {
     } latency;
     struct {
         crn_socket_settings grader, viewers;
+        struct {
+            char dir[CRN_TEXT_BYTES]; /* empty: no log */
+            int64_t segment_mib, keep_mib;
+        } log;
     } publish;
     struct {
         char dir[CRN_TEXT_BYTES]; /**< empty: no recording */

@@ -231,6 +231,29 @@ static const crn_param viewers[] = {
      .help = "verdicts that wait for a slow viewer; past it that viewer loses some"},
     {0}};
 
+static const crn_param verdict_log[] = {
+    {.key = "dir",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, publish.log.dir),
+     .fallback = "",
+     .help = "folder to log every verdict in, of this daemon alone; empty: none is logged"},
+    {.key = "segment_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.log.segment_mib),
+     .fallback = "256",
+     .min = 1,
+     .max = 4096,
+     .help = "size at which the log goes on in the next file"},
+    {.key = "keep_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.log.keep_mib),
+     .fallback = "4096",
+     .min = 0,
+     .max = 16777216,
+     .help = "size of the whole log, at least segment_mib; past it the oldest file is removed; 0: "
+             "all are kept"},
+    {0}};
+
 static const crn_param record[] = {
     {.key = "dir",
      .type = CRN_PARAM_TEXT,
@@ -257,8 +280,10 @@ static const crn_param logging[] = {{.key = "level",
                                      .help = "least important lines that are logged"},
                                     {0}};
 
-static const crn_section publish[] = {
-    {.key = "grader", .rows = grader}, {.key = "viewers", .rows = viewers}, {0}};
+static const crn_section publish[] = {{.key = "grader", .rows = grader},
+                                      {.key = "viewers", .rows = viewers},
+                                      {.key = "log", .rows = verdict_log},
+                                      {0}};
 
 const crn_section crn_sections[] = {
     {.key = "ingest", .rows = ingest},

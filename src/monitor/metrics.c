@@ -58,6 +58,8 @@ static void log_losses(const crn_metrics *metrics)
     for (int reason = 0; reason < CRN_CUTS; reason++)
         add(&line, crn_peers_cut_names[reason],
             metrics->ingest.peers.cut[reason] + metrics->publish.peers.cut[reason]);
+    add(&line, "log_dropped", metrics->publish.log.dropped);
+    add(&line, "log_failed", metrics->publish.log.failed);
     add(&line, "recording_dropped", metrics->recorder.dropped);
     add(&line, "recording_failed", metrics->recorder.failed);
     if (line.used)

@@ -42,6 +42,7 @@ struct crn_publish {
     crn_encoder *encoders[CRN_FORMAT_JSON + 1]; /* indexed by format; those in use */
     crn_verdict *packer;
     crn_backlog *backlog; /* of the grader */
+    crn_verdict_log *log; /* NULL: none */
     int64_t next_status_ns;
     int64_t heard_ns; /* when a verdict or alive was last sent to the grader, or attempted */
     crn_log_gate dropped, came, extra, left, without_defects, refused;
@@ -89,6 +90,17 @@ static int create_encoders(crn_publish *publish)
     return r;
 }
 
+static int open_log(crn_publish *publish, crn_error *error)
+{
+    const crn_config *config = publish->config;
+    if (!config->publish.log.dir[0])
+        return 0;
+    return crn_verdict_log_open(config->publish.log.dir,
+                                (uint64_t)config->publish.log.segment_mib << 20,
+                                (uint64_t)config->publish.log.keep_mib << 20,
+                                CRN_VERDICT_LOG_QUEUE_BYTES, &publish->log, error);
+}
+
 int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
                      crn_publish **ret_publish, crn_error *error)
 {
@@ -115,6 +127,8 @@ int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,
     r = open_grader(publish, zmq, error);
     if (r == 0)
         r = crn_viewers_open(config, &publish->viewers, error);
+    if (r == 0)
+        r = open_log(publish, error);
     if (r < 0)
         goto fail;
     *ret_publish = publish;
@@ -276,6 +290,8 @@ static void service_socket(crn_publish *publish, int64_t now_ns)
         publish->stats.peers.cut[reason] += viewers.peers.cut[reason];
     publish->stats.refused = publish->refused_graders + viewers.refused;
     publish->stats.waiting = crn_backlog_count(publish->backlog);
+    if (publish->log)
+        publish->stats.log = crn_verdict_log_get_stats(publish->log);
 }
 
 /* Packs the verdict as a message, once per format. If memory is short the fruit still gets its
@@ -330,6 +346,9 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     if (make_message(publish, to_grader, fruit, &facts, store, &packed[to_grader], &item.body) ==
         0) {
         item.stale_at = packed[to_grader].stale_at;
+        if (publish->log)
+            crn_verdict_log_offer(publish->log, facts.lane, zmq_msg_data(&item.body),
+                                  zmq_msg_size(&item.body), now_ns);
         send_to_grader(publish, &item, now_ns);
     } else {
         publish->stats.failed++;
@@ -458,6 +477,7 @@ void crn_publish_close(crn_publish **publish, int linger_ms)
                 left);
     crn_endpoint_close(&closing->grader, linger_ms);
     crn_viewers_close(&closing->viewers, linger_ms);
+    crn_verdict_log_close(&closing->log);
     for (size_t i = 0; i < sizeof closing->encoders / sizeof closing->encoders[0]; i++)
         crn_encoder_free(&closing->encoders[i]);
     crn_verdict_free(&closing->packer);

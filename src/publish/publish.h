@@ -20,6 +20,9 @@
  * PUSH cannot refuse a second peer: it would then distribute verdicts to both in turn, so that each
  * misses half of them. This is reported as an error in the log and in the counters until one of
  * them is stopped.
+ *
+ * With publish.log each verdict's bytes for the grader also go to the verdict log, when it is
+ * packed: dropped verdicts are in it, and `stale` of one that had to wait may differ.
  */
 #ifndef CRN_SRC_PUBLISH_PUBLISH_H
 #define CRN_SRC_PUBLISH_PUBLISH_H
@@ -30,6 +33,7 @@
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane.h"
 #include "src/ingest/socket/peers.h"
+#include "src/publish/log/log.h"
 #include "src/publish/result_store.h"
 
 #define CRN_PUBLISH_QUEUE_BYTES (256u << 20)
@@ -69,6 +73,7 @@ typedef struct crn_publish_stats {
     crn_peers_stats peers;         /* of either socket, cut because they exceeded a limit */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
     uint64_t viewers_dropped;      /* messages dropped: the queue to the viewers' thread was full */
+    crn_verdict_log_stats log;     /* zeros without publish.log */
 } crn_publish_stats;
 
 /* `zmq` is the caller's context, `config` (resolved) and `lanes` the caller's; all must outlive the

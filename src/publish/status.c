@@ -59,7 +59,7 @@ int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsign
     crn_refusals refused = crn_lanes_sum(status->lanes).refused;
     crn_refusals_add(&refused, elsewhere);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 15);
+    crn_encoder_map(encoder, 17);
     put_head(encoder, status);
     put_lanes(encoder, status->lanes, true);
     put_refused(encoder, "refused", &refused);
@@ -72,6 +72,8 @@ int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsign
     crn_encoder_pair_unsigned(encoder, "graders", stats->graders);
     crn_encoder_pair_unsigned(encoder, "possibly_lost", stats->possibly_lost);
     crn_encoder_pair_unsigned(encoder, "viewers", stats->viewers);
+    crn_encoder_pair_unsigned(encoder, "log_dropped", stats->log.dropped);
+    crn_encoder_pair_unsigned(encoder, "log_failed", stats->log.failed);
     crn_encoder_map_end(encoder);
     return crn_encoder_end(encoder, ret_bytes, ret_size);
 }

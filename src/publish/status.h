@@ -3,8 +3,9 @@
  * The daemon's messages about itself. No sockets, no clock, no state.
  *
  * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, refused,
- * refused_elsewhere, verdicts, sent, stale, dropped, waiting, graders, possibly_lost, viewers}; the
- * counts from `verdicts` on are those of crn_publish_stats.
+ * refused_elsewhere, verdicts, sent, stale, dropped, waiting, graders, possibly_lost, viewers,
+ * log_dropped, log_failed}; the counts from `verdicts` on are those of crn_publish_stats, the last
+ * two those of its verdict log.
  *
  * - `lanes`: [{lane, sequence, refused}]: sequence of the last verdict, null before the first;
  *   refused {reason: count} of the lane's messages since the start

@@ -143,7 +143,9 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     line_fixture line;
     char text[1024];
     snprintf(text, sizeof text, yaml, backend);
-    line_start_on(&line, text, gpu);
+    line_configure(&line, text);
+    snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", line.folder);
+    line_run(&line, gpu);
     float *maps = line_discs(95, 511, 3);
     for (size_t i = 0; i < sizeof photograph; i++)
         photograph[i] = (unsigned char)(i * UINT32_C(2654435761) >> 24);
@@ -159,6 +161,7 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     atomic_store(&counting, false);
     line_stop(&line);
     free(maps);
+    assert_true(line.metrics.publish.log.written > 100);
     if (atomic_load(&allocations) != 0)
         fail_msg("%u allocations in 1,000 views, the first by %s", atomic_load(&allocations),
                  first_culprit);

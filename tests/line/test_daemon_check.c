@@ -199,6 +199,16 @@ static void folders_must_be_there(void **state)
                  "record.dir: /nonexistent/recordings: cannot record there: No such file or "
                  "directory; name a folder that can be written",
                  NULL);
+    static const char log[] =
+        "ingest: {bind: ['ipc://%s/in']}\n"
+        "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}, "
+        "log: {dir: '%s'}}\n%s";
+    snprintf(yaml, sizeof yaml, log, folder, folder, folder, file, chain);
+    snprintf(said, sizeof said,
+             "publish.log.dir: %s: cannot log verdicts there: Not a directory; name a folder that "
+             "can be written",
+             file);
+    expect_fault(yaml, said, NULL);
     snprintf(yaml, sizeof yaml, ipc, folder, folder, file, "", chain);
     snprintf(
         said, sizeof said,
@@ -212,6 +222,34 @@ static void folders_must_be_there(void **state)
              "path in a folder that this user may write to",
              viewers);
     expect_fault(yaml, said, NULL);
+}
+
+/* The log's queue counts as memory; its folder stays as it is. */
+static void a_log_is_counted_and_not_begun(void **state)
+{
+    (void)state;
+    char yaml[2][1024], logs[128];
+    unsigned long mib[2] = {0};
+    snprintf(logs, sizeof logs, "%s/logs", folder);
+    assert_int_equal(mkdir(logs, 0700), 0);
+    for (int with = 0; with < 2; with++) {
+        daemon_process daemon;
+        snprintf(
+            yaml[with], sizeof yaml[with],
+            "ingest: {bind: ['ipc://%s/in']}\n"
+            "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}, "
+            "log: {dir: '%s', keep_mib: 16777216}}\n%s",
+            folder, folder, folder, with ? logs : "", chain);
+        assert_int_equal(run(&daemon, yaml[with], "--check", NULL), 0);
+        const char *most = strstr(daemon.text, "at most ");
+        assert_non_null(most);
+        mib[with] = strtoul(most + strlen("at most "), NULL, 10);
+        char note[256];
+        snprintf(note, sizeof note, "note: publish.log.dir: %s has room for a log of ", logs);
+        assert_int_equal(strstr(daemon.text, note) != NULL, with);
+    }
+    assert_int_equal(mib[1] - mib[0], 64);
+    assert_int_equal(rmdir(logs), 0); /* nothing is in it */
 }
 
 /* The start creates an ipc path's folder, --check does not. */
@@ -326,6 +364,7 @@ int main(void)
         cmocka_unit_test(interfaces_must_be_listed_for_an_address),
         cmocka_unit_test(what_a_running_daemon_has_is_a_note),
         cmocka_unit_test(folders_must_be_there),
+        cmocka_unit_test(a_log_is_counted_and_not_begun),
         cmocka_unit_test(check_leaves_no_trace),
         cmocka_unit_test(the_reservation_must_fit_into_memory),
         cmocka_unit_test(there_must_be_descriptors),

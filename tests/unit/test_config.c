@@ -35,6 +35,10 @@ static const fault_case cases[] = {
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, latency, "
                "publish, record and log\n"},
+    {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
+     .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
+               "much or 0 (keep all) expected\n"},
+    {.bytes = "publish: {log: {segment_mib: 4096, keep_mib: 0}}\n" GOOD, .faults = ""},
     {.bytes = "limits: {lanes: !!int 0}\n" GOOD,
      .faults = "f:1:17: a tag (!...) is not supported, the bare value expected\n"},
     {.bytes = "!x {}",
@@ -286,6 +290,9 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_string_equal(c.publish.viewers.bind, "ipc:///run/cernita/viewers");
     assert_int_equal(c.publish.viewers.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.viewers.high_water_mark, 1);
+    assert_string_equal(c.publish.log.dir, "/var/lib/cernita/log");
+    assert_int_equal(c.publish.log.segment_mib, 4096);
+    assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
     assert_int_equal(c.record.segment_mib, 16);
     assert_int_equal(c.log.level, 3);
@@ -324,6 +331,9 @@ static void test_defaults_hold_where_the_file_says_nothing(void **state)
     assert_string_equal(c.ingest.bind.item[0], "tcp://127.0.0.1:5555");
     assert_string_equal(c.publish.grader.bind, "tcp://127.0.0.1:5556");
     assert_string_equal(c.publish.viewers.bind, "tcp://127.0.0.1:5557");
+    assert_string_equal(c.publish.log.dir, "");
+    assert_int_equal(c.publish.log.segment_mib, 256);
+    assert_int_equal(c.publish.log.keep_mib, 4096);
     assert_int_equal(c.limits.points, 262144);
     assert_int_equal(c.latency.budget_ms, 100);
     assert_int_equal(c.log.level, 2);

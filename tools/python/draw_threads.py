@@ -149,11 +149,11 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Recorder, workers, devices, viewers."""
-    lower_thread(d, 24, 204, "recorder's writer", "one view after the other", "byte ring, 256 MiB",
-                 "copies of views;", "what does not fit is dropped")
+    """Writers, workers, devices, viewers."""
+    lower_thread(d, 24, 204, "writers", "recorder; verdict log", "byte rings, 256 and 64 MiB",
+                 "copies; what does not fit", "is dropped and counted", copies=2)
     d.arrow((48, LINE_BOTTOM), (48, LOWER_TOP))
-    queue_label(d, 140, "byte ring:", "copies of views")
+    queue_label(d, 140, "byte rings: copies of", "views, of verdicts")
 
     lower_thread(d, 268, 220, "workers", "the chain on the CPU", "scratch memory, outputs",
                  "read maps in their slots", "and a device's results", copies=3)
@@ -169,8 +169,8 @@ def draw_lower(d):
     d.arrow((820, LINE_BOTTOM), (820, LOWER_TOP))
     queue_label(d, 918, "ring: verdicts, status")
 
-    d.labelled("outside", 24, 664, 204, 62, "disk", "recordings: BigTIFF segments")
-    d.arrow((126, LOWER_TOP + LOWER_HEIGHT), (126, 664))
+    d.labelled("outside", 24, 664, 204, 62, "disk", "recordings, verdict log")
+    d.arrow((126, LOWER_TOP + LOWER_HEIGHT + 5), (126, 664))
     d.labelled("outside", 528, 664, 220, 62, "GPU", "four batches in flight")
     d.arrow((638, LOWER_TOP + LOWER_HEIGHT + 5), (638, 664))
     d.labelled("outside", 796, 664, 220, 62, "viewers", "SUB, any number")
