@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 FUNCTION_LINES_MAX = 80
-ARGUMENTS_MAX = 9
+ARGUMENTS_MAX = 7
 SOURCES = (".c", ".h", ".cu", ".cuh", ".cpp")
 HEADERS = (".h", ".cuh")
 
