@@ -150,7 +150,7 @@ def queue_label(d, x, *lines):
 
 def draw_lower(d):
     """Writers, workers, devices, viewers."""
-    lower_thread(d, 24, 204, "writers", "recorder; verdict log", "byte rings, 256 and 64 MiB",
+    lower_thread(d, 24, 204, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
                  "copies; what does not fit", "is dropped and counted", copies=2)
     d.arrow((48, LINE_BOTTOM), (48, LOWER_TOP))
     queue_label(d, 140, "byte rings: copies of", "views, of verdicts")
