@@ -247,7 +247,7 @@ static void classes_keep_their_colours(void **state)
     crn_color second = crn_palette_color(&palette, "rust");
     assert_true(memcmp(&first, &second, sizeof first));
     for (int i = 0; i < 2 * CRN_CLASSES_MAX; i++) { /* more than the maximum */
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "class %d", i);
         crn_palette_color(&palette, name);
     }
