@@ -1,7 +1,8 @@
 #include "src/ingest/wire.h"
 
-#include <endian.h>
 #include <string.h>
+
+#include "stages/base/little_endian.h"
 
 /* Offsets of the fields; see the table in src/ingest/wire.h. */
 enum {
@@ -72,45 +73,6 @@ const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {
     [CRN_WIRE_INTENSITY_SIZE] = "the intensity part must be height x width bytes long",
 };
 
-static uint16_t get16(const unsigned char *at)
-{
-    uint16_t value;
-    memcpy(&value, at, sizeof value);
-    return le16toh(value);
-}
-
-static uint32_t get32(const unsigned char *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return le32toh(value);
-}
-
-static uint64_t get64(const unsigned char *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return le64toh(value);
-}
-
-static void put16(unsigned char *at, uint16_t value)
-{
-    value = htole16(value);
-    memcpy(at, &value, sizeof value);
-}
-
-static void put32(unsigned char *at, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(at, &value, sizeof value);
-}
-
-static void put64(unsigned char *at, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(at, &value, sizeof value);
-}
-
 static bool all_zero(const unsigned char *at, size_t size)
 {
     unsigned char any = 0;
@@ -122,21 +84,21 @@ static bool all_zero(const unsigned char *at, size_t size)
 void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header)
 {
     *ret_header = (crn_view_header){
-        .sequence = get64(bytes + AT_SEQUENCE),
-        .epoch = get64(bytes + AT_EPOCH),
-        .fruit = get64(bytes + AT_FRUIT),
-        .captured_ns = get64(bytes + AT_CAPTURED),
-        .deadline_ns = get64(bytes + AT_DEADLINE),
-        .encoder = get64(bytes + AT_ENCODER),
-        .class_set = get64(bytes + AT_CLASS_SET),
-        .payload_bytes = get64(bytes + AT_PAYLOAD_BYTES),
-        .lane = get32(bytes + AT_LANE),
-        .flags = get16(bytes + AT_FLAGS),
-        .view = get16(bytes + AT_VIEW),
-        .views = get16(bytes + AT_VIEWS),
-        .height = get32(bytes + AT_HEIGHT),
-        .width = get32(bytes + AT_WIDTH),
-        .channels = get32(bytes + AT_CHANNELS),
+        .sequence = crn_get_le64(bytes + AT_SEQUENCE),
+        .epoch = crn_get_le64(bytes + AT_EPOCH),
+        .fruit = crn_get_le64(bytes + AT_FRUIT),
+        .captured_ns = crn_get_le64(bytes + AT_CAPTURED),
+        .deadline_ns = crn_get_le64(bytes + AT_DEADLINE),
+        .encoder = crn_get_le64(bytes + AT_ENCODER),
+        .class_set = crn_get_le64(bytes + AT_CLASS_SET),
+        .payload_bytes = crn_get_le64(bytes + AT_PAYLOAD_BYTES),
+        .lane = crn_get_le32(bytes + AT_LANE),
+        .flags = crn_get_le16(bytes + AT_FLAGS),
+        .view = crn_get_le16(bytes + AT_VIEW),
+        .views = crn_get_le16(bytes + AT_VIEWS),
+        .height = crn_get_le32(bytes + AT_HEIGHT),
+        .width = crn_get_le32(bytes + AT_WIDTH),
+        .channels = crn_get_le32(bytes + AT_CHANNELS),
         .type = (crn_type)bytes[AT_TYPE],
         .layout = (crn_layout)bytes[AT_LAYOUT],
     };
@@ -145,16 +107,17 @@ void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_he
 bool crn_wire_is_header(const void *bytes, size_t size)
 {
     return size == CRN_WIRE_HEADER_BYTES && memcmp(bytes, magic, sizeof magic) == 0 &&
-           get16((const unsigned char *)bytes + AT_HEADER_BYTES) == CRN_WIRE_HEADER_BYTES;
+           crn_get_le16((const unsigned char *)bytes + AT_HEADER_BYTES) == CRN_WIRE_HEADER_BYTES;
 }
 
 static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size)
 {
     if (size >= sizeof magic && memcmp(bytes + AT_MAGIC, magic, sizeof magic) != 0)
         return CRN_WIRE_MAGIC;
-    if (size != CRN_WIRE_HEADER_BYTES || get16(bytes + AT_HEADER_BYTES) != CRN_WIRE_HEADER_BYTES)
+    if (size != CRN_WIRE_HEADER_BYTES ||
+        crn_get_le16(bytes + AT_HEADER_BYTES) != CRN_WIRE_HEADER_BYTES)
         return CRN_WIRE_HEADER_SIZE;
-    if (get16(bytes + AT_FLAGS) & ~CRN_WIRE_FLAG_INTENSITY)
+    if (crn_get_le16(bytes + AT_FLAGS) & ~CRN_WIRE_FLAG_INTENSITY)
         return CRN_WIRE_FLAGS;
     if (!all_zero(bytes + AT_RESERVED, RESERVED_BYTES) || !all_zero(bytes + AT_TAIL, TAIL_BYTES))
         return CRN_WIRE_RESERVED;
@@ -235,22 +198,22 @@ void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_H
 {
     memset(bytes, 0, CRN_WIRE_HEADER_BYTES);
     memcpy(bytes + AT_MAGIC, magic, sizeof magic);
-    put16(bytes + AT_HEADER_BYTES, CRN_WIRE_HEADER_BYTES);
-    put16(bytes + AT_FLAGS, header->flags);
-    put64(bytes + AT_SEQUENCE, header->sequence);
-    put64(bytes + AT_EPOCH, header->epoch);
-    put64(bytes + AT_FRUIT, header->fruit);
-    put64(bytes + AT_CAPTURED, header->captured_ns);
-    put64(bytes + AT_DEADLINE, header->deadline_ns);
-    put64(bytes + AT_ENCODER, header->encoder);
-    put32(bytes + AT_LANE, header->lane);
-    put16(bytes + AT_VIEW, header->view);
-    put16(bytes + AT_VIEWS, header->views);
-    put32(bytes + AT_HEIGHT, header->height);
-    put32(bytes + AT_WIDTH, header->width);
-    put32(bytes + AT_CHANNELS, header->channels);
+    crn_put_le16(bytes + AT_HEADER_BYTES, CRN_WIRE_HEADER_BYTES);
+    crn_put_le16(bytes + AT_FLAGS, header->flags);
+    crn_put_le64(bytes + AT_SEQUENCE, header->sequence);
+    crn_put_le64(bytes + AT_EPOCH, header->epoch);
+    crn_put_le64(bytes + AT_FRUIT, header->fruit);
+    crn_put_le64(bytes + AT_CAPTURED, header->captured_ns);
+    crn_put_le64(bytes + AT_DEADLINE, header->deadline_ns);
+    crn_put_le64(bytes + AT_ENCODER, header->encoder);
+    crn_put_le32(bytes + AT_LANE, header->lane);
+    crn_put_le16(bytes + AT_VIEW, header->view);
+    crn_put_le16(bytes + AT_VIEWS, header->views);
+    crn_put_le32(bytes + AT_HEIGHT, header->height);
+    crn_put_le32(bytes + AT_WIDTH, header->width);
+    crn_put_le32(bytes + AT_CHANNELS, header->channels);
     bytes[AT_TYPE] = (unsigned char)header->type;
     bytes[AT_LAYOUT] = (unsigned char)header->layout;
-    put64(bytes + AT_CLASS_SET, header->class_set);
-    put64(bytes + AT_PAYLOAD_BYTES, header->payload_bytes);
+    crn_put_le64(bytes + AT_CLASS_SET, header->class_set);
+    crn_put_le64(bytes + AT_PAYLOAD_BYTES, header->payload_bytes);
 }

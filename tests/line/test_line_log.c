@@ -1,10 +1,10 @@
 /* A whole line with publish.log: what the grader got is in the log, byte for byte and in order. */
-#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/publish/log/reader.h"
+#include "stages/base/little_endian.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line_fixture.h"
 #include "tests/support/logged.h"
@@ -86,9 +86,8 @@ static void the_documented_reader_reads_it(void **state)
         static unsigned char bytes[4 + 3000];
         size_t size;
         const unsigned char *verdict = logged_verdict(number, &size);
-        uint32_t lane = htole32(logged_lane(number));
         assert_int_equal(fread(bytes, 1, 4 + size, read), 4 + size);
-        assert_memory_equal(bytes, &lane, 4);
+        assert_int_equal(crn_get_le32(bytes), logged_lane(number));
         assert_memory_equal(bytes + 4, verdict, size);
     }
     assert_int_equal(fgetc(read), EOF);

@@ -1,7 +1,6 @@
 #include "src/publish/log/format.h"
 
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 
 #include <zlib.h>
+
+#include "stages/base/little_endian.h"
 
 #define NAME_START "cernita-"
 #define NAME_END   ".verdicts"
@@ -110,46 +111,20 @@ void crn_verdict_log_files_done(crn_verdict_log_files *files)
 
 /* --- bytes --- */
 
-static void put32(unsigned char *at, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(at, &value, sizeof value);
-}
-
-static uint32_t get32(const unsigned char *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return le32toh(value);
-}
-
-static void put16(unsigned char *at, uint16_t value)
-{
-    value = htole16(value);
-    memcpy(at, &value, sizeof value);
-}
-
-static uint16_t get16(const unsigned char *at)
-{
-    uint16_t value;
-    memcpy(&value, at, sizeof value);
-    return le16toh(value);
-}
-
 void crn_verdict_log_pack_header(unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTES],
                                  uint64_t created_ns)
 {
-    created_ns = htole64(created_ns);
     memcpy(bytes, magic, sizeof magic);
-    put16(bytes + AT_VERSION, VERSION);
-    put16(bytes + AT_HEADER_BYTES, CRN_VERDICT_LOG_HEADER_BYTES);
-    memcpy(bytes + AT_CREATED, &created_ns, sizeof created_ns);
+    crn_put_le16(bytes + AT_VERSION, VERSION);
+    crn_put_le16(bytes + AT_HEADER_BYTES, CRN_VERDICT_LOG_HEADER_BYTES);
+    crn_put_le64(bytes + AT_CREATED, created_ns);
 }
 
 int crn_verdict_log_parse_header(const unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTES])
 {
-    uint16_t header_bytes = get16(bytes + AT_HEADER_BYTES);
-    bool known = memcmp(bytes, magic, sizeof magic) == 0 && get16(bytes + AT_VERSION) == VERSION &&
+    uint16_t header_bytes = crn_get_le16(bytes + AT_HEADER_BYTES);
+    bool known = memcmp(bytes, magic, sizeof magic) == 0 &&
+                 crn_get_le16(bytes + AT_VERSION) == VERSION &&
                  header_bytes >= CRN_VERDICT_LOG_HEADER_BYTES;
     return known ? header_bytes : -EBADMSG;
 }
@@ -163,20 +138,20 @@ static uint32_t checksum(const unsigned char *record, const void *verdict, size_
 void crn_verdict_record_pack(unsigned char record[CRN_VERDICT_RECORD_BYTES], uint32_t lane,
                              const void *verdict, size_t size)
 {
-    put32(record + AT_SIZE, (uint32_t)size);
-    put32(record + AT_LANE, lane);
-    put32(record + AT_CRC, checksum(record, verdict, size));
+    crn_put_le32(record + AT_SIZE, (uint32_t)size);
+    crn_put_le32(record + AT_LANE, lane);
+    crn_put_le32(record + AT_CRC, checksum(record, verdict, size));
 }
 
 void crn_verdict_record_parse(const unsigned char record[CRN_VERDICT_RECORD_BYTES],
                               uint32_t *ret_lane, size_t *ret_size)
 {
-    *ret_lane = get32(record + AT_LANE);
-    *ret_size = get32(record + AT_SIZE);
+    *ret_lane = crn_get_le32(record + AT_LANE);
+    *ret_size = crn_get_le32(record + AT_SIZE);
 }
 
 bool crn_verdict_record_is_whole(const unsigned char record[CRN_VERDICT_RECORD_BYTES],
                                  const void *verdict, size_t size)
 {
-    return get32(record + AT_CRC) == checksum(record, verdict, size);
+    return crn_get_le32(record + AT_CRC) == checksum(record, verdict, size);
 }
