@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
+#include "stages/base/process/thread.h"
 #include "src/engine/device_internal.h"
 
 /* Lower bound of the time limit for a batch or a call to the device, and the limit's share of the
@@ -133,7 +134,7 @@ int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number
     crn_device *device = create(config, gpu, number, memory, done_descriptor);
     if (!device)
         return crn_error_set(error, -ENOMEM, "device %d: out of memory", number);
-    int r = -pthread_create(&device->thread, NULL, crn_device_run, device);
+    int r = crn_thread_start(&device->thread, crn_device_run, device);
     if (r < 0) {
         free_device(device);
         return crn_error_set(error, r, "device %d: cannot start its thread: %s", number,

@@ -11,6 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
+#include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
 
 /* A view inside the worker; `output` is the part that the caller sees. */
@@ -162,7 +163,7 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gp
     for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0; i++)
         r = allocate_defects(config, &self->tasks[i].output.defects);
     if (r == 0)
-        r = -pthread_create(&self->thread, NULL, run_worker, self);
+        r = crn_thread_start(&self->thread, run_worker, self);
     self->started = r == 0;
     if (r < 0) {
         crn_worker_free(&self);

@@ -16,6 +16,7 @@
 #include "stages/base/log.h"
 #include "src/ingest/socket/endpoint.h"
 #include "stages/base/process/priority.h"
+#include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
 
 #define KEY "publish.viewers.bind"
@@ -217,7 +218,7 @@ static int start(crn_viewers *self, int64_t capacity)
     for (int64_t i = 0; i < capacity && r == 0; i++)
         r = crn_ring_push(&self->empty, &self->items[i]);
     if (r == 0)
-        r = -pthread_create(&self->thread, NULL, run_viewers, self);
+        r = crn_thread_start(&self->thread, run_viewers, self);
     self->started = r == 0;
     return r;
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "stages/base/process/thread.h"
 
 #define PAGE_BYTES      512 /* estimated size of a page in a recording without its pixels */
 #define QUEUE_BYTES_MIN UINT64_C(65536)
@@ -192,11 +192,7 @@ int crn_recorder_check(const char *dir, crn_error *error)
 
 static int start_thread(crn_recorder *recorder)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int r = -pthread_create(&recorder->thread, NULL, write_views, recorder);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int r = crn_thread_start(&recorder->thread, write_views, recorder);
     recorder->started = r == 0;
     return r;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "stages/base/process/thread.h"
 
 typedef struct queued_verdict {
     size_t size;
@@ -87,11 +87,7 @@ crn_verdict_log_stats crn_verdict_log_get_stats(const crn_verdict_log *log)
 
 static int start_thread(crn_verdict_log *log)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int r = -pthread_create(&log->thread, NULL, write_verdicts, log);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int r = crn_thread_start(&log->thread, write_verdicts, log);
     log->started = r == 0;
     return r;
 }
