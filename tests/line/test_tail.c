@@ -8,15 +8,7 @@
 
 #include "tests/support/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
-
-#define VERDICT                                                                                    \
-    "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"complete\","   \
-    "\"views_expected\":4,\"views_received\":4,\"views_judged\":4,\"budget_ms\":100,"              \
-    "\"published_ns\":0,\"latency_ms\":{\"queue\":0.5,\"total\":12.5},"                            \
-    "\"totals\":{\"rot\":{\"count\":2,\"area_px\":143.2}},\"defects\":[]}"
-
-#define LINE                                                                                       \
-    "    --:--:--  lane %-2d  fruit %6d  complete  views 4/4     12.5 of 100 ms  rot 2 (143 px)\n"
+#include "tests/support/tail_output.h"
 
 /* A publishing socket and the tail that is connected to it. */
 typedef struct tail_fixture {
@@ -53,11 +45,9 @@ static void start(tail_fixture *f, int type, int subscriptions, const char *argu
     size_t size = sizeof f->endpoint;
     assert_int_equal(zmq_bind(f->socket, "tcp://127.0.0.1:*"), 0);
     assert_int_equal(zmq_getsockopt(f->socket, ZMQ_LAST_ENDPOINT, f->endpoint, &size), 0);
-    char command[512];
-    snprintf(command, sizeof command, "TZ=UTC exec " CRN_BIN "/cernita-tail %s %s 2>&1", arguments,
-             f->endpoint);
-    f->out = popen(command, "r");
-    assert_non_null(f->out);
+    char all[400];
+    snprintf(all, sizeof all, "%s %s", arguments, f->endpoint);
+    f->out = tail_start(all);
     for (int i = 0; i < subscriptions; i++) {
         char topic[16];
         assert_true(zmq_recv(f->socket, topic, sizeof topic, 0) > 0);
@@ -74,31 +64,8 @@ static void send_verdict(tail_fixture *f, const char *run, int lane, int sequenc
 {
     char topic[16], text[1024];
     snprintf(topic, sizeof topic, "fruit/%d", lane);
-    snprintf(text, sizeof text, VERDICT, run, lane, sequence + 1000, sequence);
+    tail_verdict(text, sizeof text, run, lane, sequence);
     send_text(f, topic, text);
-}
-
-static void expect_line(tail_fixture *f, const char *expected)
-{
-    char line[2048];
-    assert_non_null(fgets(line, sizeof line, f->out));
-    assert_string_equal(line, expected);
-}
-
-static void expect_verdict(tail_fixture *f, int lane, int sequence)
-{
-    char expected[256];
-    snprintf(expected, sizeof expected, LINE, lane, sequence + 1000);
-    expect_line(f, expected);
-}
-
-/* Asserts no further output and this exit status. */
-static void expect_end(tail_fixture *f, int status)
-{
-    assert_int_equal(fgetc(f->out), EOF);
-    int ended = pclose(f->out);
-    assert_true(WIFEXITED(ended));
-    assert_int_equal(WEXITSTATUS(ended), status);
 }
 
 static void losses_and_a_new_run_are_told(void **state)
@@ -111,22 +78,24 @@ static void losses_and_a_new_run_are_told(void **state)
     send_verdict(f, "a", 3, 19);
     send_verdict(f, "b", 3, 0);
     send_verdict(f, "b", 0, 7);
-    expect_verdict(f, 3, 16);
-    expect_verdict(f, 0, 5);
-    expect_line(f, "lane 3: 2 verdicts lost (sequence 17, 18)\n");
-    expect_verdict(f, 3, 19);
-    expect_line(f, "lane 3: sequence 19 again or out of order\n");
-    expect_verdict(f, 3, 19);
-    expect_line(f, "the daemon was restarted (run b)\n");
-    expect_verdict(f, 3, 0);
-    expect_verdict(f, 0, 7);
-    expect_line(f, "  latency, ms          p50       p99       max p99/budget\n");
-    expect_line(f, "  queue               0.50      0.50      0.50      0.5 %\n");
-    expect_line(f, "  total              12.50     12.50     12.50     12.5 %  of 100 ms\n");
-    expect_line(f, "verdicts: 6 (6 complete, 0 partial, 0 late), 0 over budget\n");
-    expect_line(f, "sequences: 2 verdicts lost, 1 again or out of order (2 lanes, 2 runs of the "
-                   "daemon)\n");
-    expect_end(f, 0);
+    tail_expect_verdict(f->out, 3, 16);
+    tail_expect_verdict(f->out, 0, 5);
+    tail_expect_line(f->out, "lane 3: 2 verdicts lost (sequence 17, 18)\n");
+    tail_expect_verdict(f->out, 3, 19);
+    tail_expect_line(f->out, "lane 3: sequence 19 again or out of order\n");
+    tail_expect_verdict(f->out, 3, 19);
+    tail_expect_line(f->out, "the daemon was restarted (run b)\n");
+    tail_expect_verdict(f->out, 3, 0);
+    tail_expect_verdict(f->out, 0, 7);
+    tail_expect_line(f->out, "  latency, ms          p50       p99       max p99/budget\n");
+    tail_expect_line(f->out, "  queue               0.50      0.50      0.50      0.5 %\n");
+    tail_expect_line(f->out,
+                     "  total              12.50     12.50     12.50     12.5 %  of 100 ms\n");
+    tail_expect_line(f->out, "verdicts: 6 (6 complete, 0 partial, 0 late), 0 over budget\n");
+    tail_expect_line(f->out,
+                     "sequences: 2 verdicts lost, 1 again or out of order (2 lanes, 2 runs of the "
+                     "daemon)\n");
+    tail_expect_end(f->out, 0);
 }
 
 /* Views received are distinguished from views judged, with the reason. */
@@ -143,10 +112,11 @@ static void views_that_were_not_judged_are_told(void **state)
               "\"class\":\"rot\",\"count\":7},"
               "{\"view\":2,\"state\":\"lost\",\"reason\":\"no_slot\"},"
               "{\"view\":3,\"state\":\"missing\",\"reason\":\"\"}]}");
-    expect_line(f, "    --:--:--  lane 0   fruit      9  partial   views 2/4     12.5 of 100 ms  "
-                   "no defects  [3 received, view 1 not_finite in rot (7 values), view 2 lost: "
-                   "no_slot, view 3 missing]\n");
-    expect_end(f, 0);
+    tail_expect_line(f->out,
+                     "    --:--:--  lane 0   fruit      9  partial   views 2/4     12.5 of 100 ms  "
+                     "no defects  [3 received, view 1 not_finite in rot (7 values), view 2 lost: "
+                     "no_slot, view 3 missing]\n");
+    tail_expect_end(f->out, 0);
 }
 
 static void a_viewer_sees_its_lane_and_the_status(void **state)
@@ -164,14 +134,15 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     send_text(f, "status", text);
     send_text(f, "fruit/3", "{\"v\":3}");
     send_verdict(f, "a", 3, 8);
-    expect_verdict(f, 3, 6);
-    expect_line(f, "lane 3: 1 verdict lost (sequence 7)\n");
-    expect_line(f, "the daemon is degraded, no longer running\n");
-    expect_line(f, "cernita-tail: a message 'fruit/3' cannot be read: not a verdict of version 1 "
-                   "('v')\n");
-    expect_verdict(f, 3, 8);
-    expect_line(f, "cernita-tail: 1 message could not be read and was skipped\n");
-    expect_end(f, 0);
+    tail_expect_verdict(f->out, 3, 6);
+    tail_expect_line(f->out, "lane 3: 1 verdict lost (sequence 7)\n");
+    tail_expect_line(f->out, "the daemon is degraded, no longer running\n");
+    tail_expect_line(f->out,
+                     "cernita-tail: a message 'fruit/3' cannot be read: not a verdict of version 1 "
+                     "('v')\n");
+    tail_expect_verdict(f->out, 3, 8);
+    tail_expect_line(f->out, "cernita-tail: 1 message could not be read and was skipped\n");
+    tail_expect_end(f->out, 0);
 }
 
 static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, size_t size)
@@ -191,12 +162,13 @@ static void lying_messages_are_skipped_and_counted(void **state)
     send_bytes(f, "fruit/3", "", 0);
     send_text(f, "fruit/3", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[");
     send_verdict(f, "a", 3, 7);
-    expect_verdict(f, 3, 6);
-    expect_line(f, "cernita-tail: a message 'fruit/3' cannot be read: MessagePack that announces "
-                   "4294967295 values in 0 bytes\n");
-    expect_verdict(f, 3, 7);
-    expect_line(f, "cernita-tail: 4 messages could not be read and were skipped\n");
-    expect_end(f, 0);
+    tail_expect_verdict(f->out, 3, 6);
+    tail_expect_line(f->out,
+                     "cernita-tail: a message 'fruit/3' cannot be read: MessagePack that announces "
+                     "4294967295 values in 0 bytes\n");
+    tail_expect_verdict(f->out, 3, 7);
+    tail_expect_line(f->out, "cernita-tail: 4 messages could not be read and were skipped\n");
+    tail_expect_end(f->out, 0);
 }
 
 /* At the grader's socket: `alive` reveals a lost last verdict, and unknown topics of later versions
@@ -216,10 +188,10 @@ static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
     snprintf(text, sizeof text, alive, 7);
     send_text(f, "alive", text);
     send_verdict(f, "a", 3, 8);
-    expect_verdict(f, 3, 6);
-    expect_line(f, "lane 3: 1 verdict lost (sequence 7)\n");
-    expect_verdict(f, 3, 8);
-    expect_end(f, 0);
+    tail_expect_verdict(f->out, 3, 6);
+    tail_expect_line(f->out, "lane 3: 1 verdict lost (sequence 7)\n");
+    tail_expect_verdict(f->out, 3, 8);
+    tail_expect_end(f->out, 0);
 }
 
 static void json_is_a_line_a_verdict(void **state)
@@ -228,9 +200,9 @@ static void json_is_a_line_a_verdict(void **state)
     start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
     send_verdict(f, "a", 0, 5);
     char expected[1024];
-    snprintf(expected, sizeof expected, VERDICT "\n", "a", 0, 1005, 5);
-    expect_line(f, expected);
-    expect_end(f, 0);
+    strcpy(expected + tail_verdict(expected, sizeof expected - 1, "a", 0, 5), "\n");
+    tail_expect_line(f->out, expected);
+    tail_expect_end(f->out, 0);
 }
 
 /* A stage's additions to a defect are passed on and do not disturb the text. */
@@ -249,7 +221,7 @@ static void textures_pass(void **state)
     assert_non_null(fgets(line, sizeof line, f->out));
     assert_int_equal(strlen(line), strlen(text) + 1);
     assert_memory_equal(line, text, strlen(text));
-    expect_end(f, 0);
+    tail_expect_end(f->out, 0);
 }
 
 static void silence_ends_it_with_status_1(void **state)
@@ -259,7 +231,7 @@ static void silence_ends_it_with_status_1(void **state)
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
     assert_non_null(strstr(line, ": no verdict for 0.1 s (0 received before)\n"));
-    expect_end(f, 1);
+    tail_expect_end(f->out, 1);
 }
 
 static void what_is_asked_wrongly_is_said(void **state)
@@ -280,11 +252,9 @@ static void what_is_asked_wrongly_is_said(void **state)
          "cernita-tail: /dev/null: not a folder; pictures need one\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        snprintf(command, sizeof command, CRN_BIN "/cernita-tail %s 2>&1", cases[i].arguments);
-        tail_fixture f = {.out = popen(command, "r")};
-        expect_line(&f, cases[i].line);
-        expect_end(&f, cases[i].status);
+        FILE *out = tail_start(cases[i].arguments);
+        tail_expect_line(out, cases[i].line);
+        tail_expect_end(out, cases[i].status);
     }
 }
 
@@ -297,8 +267,8 @@ static crn_image draw_over(tail_fixture *f, const char *over)
     snprintf(arguments, sizeof arguments, "--grader --count 1 --draw . %s", over);
     start(f, ZMQ_PUSH, 0, arguments);
     send_verdict(f, "a", 1, 5);
-    expect_verdict(f, 1, 5);
-    expect_end(f, 0);
+    tail_expect_verdict(f->out, 1, 5);
+    tail_expect_end(f->out, 0);
     zmq_close(f->socket);
     f->socket = NULL;
     if (crn_picture_probe("fruit_1_1005.png", &picture, &error) < 0)
@@ -322,9 +292,9 @@ static void photographs_may_lie_in_a_folder(void **state)
     assert_int_equal(both.height, file.height);
     assert_int_equal(both.width, file.width);
     start(f, ZMQ_PUSH, 0, "--grader --draw . --over none");
-    expect_line(f, "cernita-tail: none: no recording (*.tif) in this folder; one that "
-                   "ends in .part must be named itself\n");
-    expect_end(f, 1);
+    tail_expect_line(f->out, "cernita-tail: none: no recording (*.tif) in this folder; one that "
+                             "ends in .part must be named itself\n");
+    tail_expect_end(f->out, 1);
     assert_int_equal(apply_teardown(NULL), 0);
 }
 
