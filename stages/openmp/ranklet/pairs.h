@@ -101,8 +101,8 @@ CRN_INLINE crn_codes crn_pairs_next(crn_codes sum, const crn_code *p, const crn_
 
 /* Computes pairs(d) of row y for all displacements, from scratch (`restart`) or from the previous
  * row. `pairs` is the row of displacement `first`. */
-static inline void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs, int32_t first,
-                                  int32_t last, int32_t down, int32_t y, bool restart)
+CRN_INLINE void crn_pairs_rows(const crn_ranklet_tile *tile, crn_code *pairs, int32_t first,
+                               int32_t last, int32_t down, int32_t y, bool restart)
 {
     const ptrdiff_t stride = tile->stride;
     const int32_t half = tile->height / 2, pixels = tile->columns + tile->width - 1;
@@ -153,7 +153,7 @@ static inline crn_code *crn_pairs_below(const crn_ranklet_tile *tile)
 }
 
 /* Computes row y of AB and stores it in its ring. */
-static inline void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool restart)
+CRN_INLINE void crn_pairs_ab(const crn_ranklet_tile *tile, int32_t y, bool restart)
 {
     crn_code *pairs = crn_pairs_beside(tile);
     crn_pair_sum *ab = crn_pairs_ring(tile, y);
@@ -193,7 +193,7 @@ static inline void crn_pairs_clear(const crn_ranklet_tile *tile)
 }
 
 /* Computes what row y depends on: CD is AB half a window further down. */
-static inline void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool restart)
+CRN_INLINE void crn_pairs_prepare(const crn_ranklet_tile *tile, int32_t y, bool restart)
 {
     const int32_t last = tile->width - 1;
     if (restart)
