@@ -145,7 +145,7 @@ static int run_columns(const crn_ops *ops, crn_context *context, const crn_image
 
 static int run_ranks(const crn_ops *ops, crn_context *context, const crn_image *in, void *results)
 {
-    return rank(ops, context, in, results, CRN_U16, (crn_ranklet_params){64, 64});
+    return rank(ops, context, in, results, CRN_U16, (crn_ranklet_params){32, 32});
 }
 
 static int run_widen(const crn_ops *ops, crn_context *context, const crn_image *in, void *results)
