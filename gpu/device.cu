@@ -64,9 +64,9 @@ static void close_state(void *owner)
 {
     crn_gpu_state *state = static_cast<crn_gpu_state *>(owner);
     crn_gpu_constants_free(&state->constants);
-    for (int32_t i = 0; i < CRN_GPU_MARKS; i++)
-        if (state->marks[i])
-            cudaEventDestroy(state->marks[i]);
+    for (int32_t i = 0; i < CRN_GPU_EVENTS; i++)
+        if (state->events[i])
+            cudaEventDestroy(state->events[i]);
     if (state->stream)
         cudaStreamDestroy(state->stream);
     cudaGetLastError();
@@ -161,8 +161,8 @@ int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_cont
         r = read_limits(device, &state->limits);
     if (r == 0)
         r = crn_gpu_errno(cudaStreamCreateWithFlags(&state->stream, cudaStreamNonBlocking));
-    for (int32_t i = 0; r == 0 && i < CRN_GPU_MARKS; i++)
-        r = crn_gpu_errno(cudaEventCreate(&state->marks[i]));
+    for (int32_t i = 0; r == 0 && i < CRN_GPU_EVENTS; i++)
+        r = crn_gpu_errno(cudaEventCreate(&state->events[i]));
     if (r == 0)
         r = crn_context_create_at(&device_allocator, state, views, &context);
     if (r < 0) {

@@ -26,7 +26,7 @@ void crn_gpu_constants_free(crn_gpu_constant_table *table);
 typedef struct crn_gpu_state {
     crn_gpu_limits limits;
     cudaStream_t stream;
-    cudaEvent_t marks[CRN_GPU_MARKS];
+    cudaEvent_t events[CRN_GPU_EVENTS];
     bool capturing;
     crn_gpu_constant_table constants;
     struct {
@@ -51,7 +51,7 @@ int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t 
 int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes);
 int crn_gpu_copy(crn_context *context, void *to, const void *from, size_t bytes);
 int crn_gpu_poll(crn_context *context);
-int crn_gpu_mark(crn_context *context, int32_t mark);
+int crn_gpu_record_event(crn_context *context, int32_t event);
 int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);
 int crn_gpu_begin_capture(crn_context *context);
 int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph);

@@ -15,8 +15,8 @@
 #include "stages/base/api.h"
 #include "stages/context.h"
 
-/** Number of timing events of a context: crn_gpu.mark and elapsed. */
-#define CRN_GPU_MARKS 32
+/** Number of timing events of a context: crn_gpu.record_event and elapsed. */
+#define CRN_GPU_EVENTS 32
 
 /** Properties of a device. */
 typedef struct crn_gpu_device {
@@ -67,20 +67,20 @@ typedef struct crn_gpu {
     /** 0 when all work is done, -EAGAIN while some is pending, else the error. Never blocks. */
     int (*poll)(crn_context *context);
 
-    /** Records timing event `mark` (0 <= mark < CRN_GPU_MARKS) on the stream. */
-    int (*mark)(crn_context *context, int32_t mark);
+    /** Records timing event `event` (0 <= event < CRN_GPU_EVENTS) on the stream. */
+    int (*record_event)(crn_context *context, int32_t event);
     /** The time between two events, in ns; both must have completed. */
     int (*elapsed)(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns);
 
     /**
-     * Stream capture: between `record` and `recorded` nothing is executed; the enqueued work,
-     * events included, becomes a graph that the caller owns. `recorded` must follow `record` even
-     * after failures. Scratch memory must exist already, from the same calls made once without
-     * capture. A graph is invalid once crn_context_generation has grown, and must not outlive its
-     * context.
+     * Stream capture: between `begin_capture` and `end_capture` nothing is executed; the enqueued
+     * work, events included, becomes a graph that the caller owns. `end_capture` must follow
+     * `begin_capture` even after failures. Scratch memory must exist already, from the same calls
+     * made once without capture. A graph is invalid once crn_context_generation has grown, and must
+     * not outlive its context.
      */
-    int (*record)(crn_context *context);
-    int (*recorded)(crn_context *context, crn_gpu_graph **ret_graph);
+    int (*begin_capture)(crn_context *context);
+    int (*end_capture)(crn_context *context, crn_gpu_graph **ret_graph);
     int (*launch)(crn_context *context, crn_gpu_graph *graph);
     void (*graph_free)(crn_gpu_graph **graph); /**< NULL is allowed */
 

@@ -18,7 +18,7 @@
 
 /* Scratch slots of the device context, and its timing events. */
 enum { SLOT_IN = 16, SLOT_OUT };
-enum { MARK_BEGIN, MARK_UPLOADED, MARK_RAN, MARK_DOWNLOADED };
+enum { EVENT_BEGIN, EVENT_UPLOADED, EVENT_RAN, EVENT_DOWNLOADED };
 
 /* Attached to the caller's context. */
 typedef struct device_state {
@@ -154,7 +154,7 @@ static int download(device_state *state, const crn_image *device_image, const cr
         r = state->gpu->download(state->device, state->rows, device, bytes);
     }
     if (r == 0)
-        r = state->gpu->mark(state->device, MARK_DOWNLOADED);
+        r = state->gpu->record_event(state->device, EVENT_DOWNLOADED);
     if (r == 0)
         r = crn_gpu_wait(state->gpu, state->device, LIMIT_NS);
     if (r == 0 && !crn_image_is_dense(out)) {
@@ -168,11 +168,12 @@ static int download(device_state *state, const crn_image *device_image, const cr
 /* Only valid when the stream is idle. */
 static int read_times(device_state *state)
 {
-    int r = state->gpu->elapsed(state->device, MARK_BEGIN, MARK_UPLOADED, &state->times.upload_ns);
+    int r =
+        state->gpu->elapsed(state->device, EVENT_BEGIN, EVENT_UPLOADED, &state->times.upload_ns);
     if (r == 0)
-        r = state->gpu->elapsed(state->device, MARK_UPLOADED, MARK_RAN, &state->times.kernel_ns);
+        r = state->gpu->elapsed(state->device, EVENT_UPLOADED, EVENT_RAN, &state->times.kernel_ns);
     if (r == 0)
-        r = state->gpu->elapsed(state->device, MARK_RAN, MARK_DOWNLOADED,
+        r = state->gpu->elapsed(state->device, EVENT_RAN, EVENT_DOWNLOADED,
                                 &state->times.download_ns);
     return r;
 }
@@ -209,17 +210,17 @@ static int run_on_images(crn_context *context, run_fn *run, const void *params, 
         return r;
     const crn_gpu *gpu = state->gpu;
     crn_image device_in = {0}, device_out;
-    r = gpu->mark(state->device, MARK_BEGIN);
+    r = gpu->record_event(state->device, EVENT_BEGIN);
     if (r == 0 && in)
         r = upload(state, SLOT_IN, in, &device_in);
     if (r == 0)
         r = reserve_result(state, out, &device_out);
     if (r == 0)
-        r = gpu->mark(state->device, MARK_UPLOADED);
+        r = gpu->record_event(state->device, EVENT_UPLOADED);
     if (r == 0)
         r = run(gpu->ops, state->device, params, &device_in, &device_out);
     if (r == 0)
-        r = gpu->mark(state->device, MARK_RAN);
+        r = gpu->record_event(state->device, EVENT_RAN);
     if (r == 0)
         r = download(state, &device_out, out);
     if (r < 0)
@@ -254,17 +255,17 @@ static int run_contours(device_state *state, const crn_contours_params *params, 
 {
     const crn_gpu *gpu = state->gpu;
     crn_image device_image;
-    int r = gpu->mark(state->device, MARK_BEGIN);
+    int r = gpu->record_event(state->device, EVENT_BEGIN);
     if (r == 0)
         r = upload(state, SLOT_IN, in, &device_image);
     if (r == 0)
-        r = gpu->mark(state->device, MARK_UPLOADED);
+        r = gpu->record_event(state->device, EVENT_UPLOADED);
     if (r == 0)
         r = gpu->ops->contours(state->device, params, &device_image, state->contours);
     if (r == 0)
-        r = gpu->mark(state->device, MARK_RAN);
+        r = gpu->record_event(state->device, EVENT_RAN);
     if (r == 0)
-        r = gpu->mark(state->device, MARK_DOWNLOADED);
+        r = gpu->record_event(state->device, EVENT_DOWNLOADED);
     int waited = crn_gpu_wait(gpu, state->device, LIMIT_NS);
     return r == 0 ? waited : r;
 }

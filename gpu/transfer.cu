@@ -57,13 +57,13 @@ int crn_gpu_poll(crn_context *context)
     return crn_gpu_errno(error);
 }
 
-int crn_gpu_mark(crn_context *context, int32_t mark)
+int crn_gpu_record_event(crn_context *context, int32_t event)
 {
     const crn_gpu_state *state = crn_gpu_state_of(context);
     /* Without the external flag, an event captured into a graph only orders
      * work and has no time. */
     unsigned flags = state->capturing ? cudaEventRecordExternal : cudaEventRecordDefault;
-    cudaEventRecordWithFlags(state->marks[mark], state->stream, flags);
+    cudaEventRecordWithFlags(state->events[event], state->stream, flags);
     return crn_gpu_launch_error();
 }
 
@@ -71,7 +71,7 @@ int crn_gpu_elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret
 {
     const crn_gpu_state *state = crn_gpu_state_of(context);
     float ms = 0;
-    cudaError_t error = cudaEventElapsedTime(&ms, state->marks[from], state->marks[to]);
+    cudaError_t error = cudaEventElapsedTime(&ms, state->events[from], state->events[to]);
     if (error != cudaSuccess) {
         cudaGetLastError(); /* clears the error */
         return crn_gpu_errno(error);

@@ -84,14 +84,14 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
         crn_image_dense(crn_context_scratch(context, CRN_DEVICE_RECEIVED, crn_shape_bytes(shape)),
                         shape->type, shape->layout, shape->channels, shape->height, shape->width);
     job->maps = job->received;
-    int r = job->received.data ? gpu->mark(context, 0) : -ENOMEM;
+    int r = job->received.data ? gpu->record_event(context, 0) : -ENOMEM;
     for (int32_t i = 0; i < config->steps && r == 0; i++) {
         const crn_step *step = &config->chain[i];
         if (!step->stage->enqueue || skipped & UINT32_C(1) << i)
             continue;
         r = step->stage->enqueue(step->settings, job);
         if (r == 0)
-            r = gpu->mark(context, i + 1);
+            r = gpu->record_event(context, i + 1);
         /* A call that returned too late: the line may have ended meanwhile. */
         if (!crn_device_is_running(device))
             r = -ENODEV;
@@ -159,12 +159,12 @@ static int capture(crn_device *device, crn_device_slot *slot, int32_t batch, con
 {
     const crn_gpu *gpu = device->gpu;
     crn_context *context = slot->context[batch];
-    int r = gpu->record(context);
+    int r = gpu->begin_capture(context);
     if (r < 0)
         return r;
     r = enqueue(device, slot, batch, shape, skipped);
     crn_gpu_graph *graph = NULL;
-    int ended = gpu->recorded(context, &graph);
+    int ended = gpu->end_capture(context, &graph);
     if (r == 0)
         r = ended;
     if (r == 0)

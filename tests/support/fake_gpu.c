@@ -27,7 +27,7 @@ typedef struct asked {
     void *to;
     const void *from;
     size_t bytes;
-    int32_t mark;
+    int32_t event;
 } asked;
 
 typedef struct asked_list {
@@ -43,8 +43,8 @@ struct crn_gpu_graph {
 typedef struct stand {
     crn_context *processor; /* executes the operators */
     asked_list stream;
-    crn_gpu_graph *recording; /* NULL: not capturing, operations go to the stream */
-    int64_t marks_ns[CRN_GPU_MARKS];
+    crn_gpu_graph *capture; /* NULL: not capturing, operations go to the stream */
+    int64_t events_ns[CRN_GPU_EVENTS];
     int failed; /* the first error is kept */
 } stand;
 
@@ -58,7 +58,7 @@ static void *_Atomic pinned_at;
 static void *take(void *owner, size_t bytes)
 {
     const stand *it = owner;
-    if (it->recording || bytes > atomic_load(&most_bytes))
+    if (it->capture || bytes > atomic_load(&most_bytes))
         return NULL;
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
@@ -90,7 +90,7 @@ static int ask(crn_context *context, const asked *it)
     stand *owner = stand_of(context);
     if (!owner)
         return -EINVAL;
-    asked_list *list = owner->recording ? &owner->recording->list : &owner->stream;
+    asked_list *list = owner->capture ? &owner->capture->list : &owner->stream;
     if (list->count == ASKED_MAX)
         return -ENOMEM;
     list->item[list->count++] = *it;
@@ -333,42 +333,42 @@ static int poll_stream(crn_context *context)
     return 0;
 }
 
-static int run_mark(crn_context *context, const asked *it)
+static int run_event(crn_context *context, const asked *it)
 {
-    stand_of(context)->marks_ns[it->mark] = crn_now_ns();
+    stand_of(context)->events_ns[it->event] = crn_now_ns();
     return 0;
 }
 
-static int mark(crn_context *context, int32_t number)
+static int record_event(crn_context *context, int32_t number)
 {
-    asked it = {.run = run_mark, .mark = number};
-    return number < CRN_GPU_MARKS ? ask(context, &it) : -EINVAL;
+    asked it = {.run = run_event, .event = number};
+    return number < CRN_GPU_EVENTS ? ask(context, &it) : -EINVAL;
 }
 
 static int elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
 {
     const stand *it = stand_of(context);
-    if (!it->marks_ns[from] || !it->marks_ns[to])
+    if (!it->events_ns[from] || !it->events_ns[to])
         return -EINVAL;
-    *ret_ns = it->marks_ns[to] - it->marks_ns[from] + atomic_load(&crn_fake_gpu_slower_ns);
+    *ret_ns = it->events_ns[to] - it->events_ns[from] + atomic_load(&crn_fake_gpu_slower_ns);
     return 0;
 }
 
-static int record(crn_context *context)
+static int begin_capture(crn_context *context)
 {
     stand *it = stand_of(context);
-    it->recording = calloc(1, sizeof *it->recording);
-    if (!it->recording)
+    it->capture = calloc(1, sizeof *it->capture);
+    if (!it->capture)
         return -ENOMEM;
     atomic_fetch_add(&crn_fake_gpu_used.graphs, 1);
     return 0;
 }
 
-static int recorded(crn_context *context, crn_gpu_graph **ret_graph)
+static int end_capture(crn_context *context, crn_gpu_graph **ret_graph)
 {
     stand *it = stand_of(context);
-    *ret_graph = it->recording;
-    it->recording = NULL;
+    *ret_graph = it->capture;
+    it->capture = NULL;
     return 0;
 }
 
@@ -418,10 +418,10 @@ static const crn_gpu table = {
     .upload = copy,
     .download = copy,
     .poll = poll_stream,
-    .mark = mark,
+    .record_event = record_event,
     .elapsed = elapsed,
-    .record = record,
-    .recorded = recorded,
+    .begin_capture = begin_capture,
+    .end_capture = end_capture,
     .launch = launch,
     .graph_free = graph_free,
     .range_begin = range_begin,

@@ -140,9 +140,9 @@ static int poll_one(crn_context *context)
     return r;
 }
 
-static int mark(crn_context *context, int32_t number)
+static int record_event(crn_context *context, int32_t number)
 {
-    FAULTY(mark(context, number));
+    FAULTY(record_event(context, number));
 }
 
 static int elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_ns)
@@ -150,18 +150,18 @@ static int elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_
     FAULTY(elapsed(context, from, to, ret_ns));
 }
 
-static int record(crn_context *context)
+static int begin_capture(crn_context *context)
 {
     uploaded = false;
-    FAULTY(record(context));
+    FAULTY(begin_capture(context));
 }
 
 /* A capture that was begun must be ended, even when an error is returned. */
-static int recorded(crn_context *context, crn_gpu_graph **ret_graph)
+static int end_capture(crn_context *context, crn_gpu_graph **ret_graph)
 {
     int r = strike();
     crn_gpu_graph *graph = NULL;
-    int ended = inner->recorded(context, &graph);
+    int ended = inner->end_capture(context, &graph);
     if (r == 0)
         r = ended;
     if (r < 0)
@@ -205,10 +205,10 @@ const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
     table.upload = upload;
     table.download = download;
     table.poll = poll_one;
-    table.mark = mark;
+    table.record_event = record_event;
     table.elapsed = elapsed;
-    table.record = record;
-    table.recorded = recorded;
+    table.begin_capture = begin_capture;
+    table.end_capture = end_capture;
     table.launch = launch;
     return &table;
 }

@@ -87,11 +87,11 @@ static void launch(device_views *v, int number)
     assert_int_equal(v->gpu->upload(v->context, d->out.data, v->out, v->views * v->out_bytes), 0);
     assert_int_equal(v->gpu->upload(v->context, d->in.data, v->in, v->views * v->in_bytes), 0);
     if (number == 1)
-        assert_int_equal(v->gpu->record(v->context), 0);
+        assert_int_equal(v->gpu->begin_capture(v->context), 0);
     if (number <= 1)
         r = crn_parity_call(v->gpu->ops, v->context, d);
     if (number == 1)
-        assert_int_equal(v->gpu->recorded(v->context, &v->graph), 0);
+        assert_int_equal(v->gpu->end_capture(v->context, &v->graph), 0);
     operators_check_result(r, d->what);
     if (number >= 1)
         assert_int_equal(v->gpu->launch(v->context, v->graph), 0);

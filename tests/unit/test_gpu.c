@@ -96,9 +96,9 @@ static void a_graph_is_void_without_its_constants(void **state)
     crn_convolve_params kernel = {weights, 4, 4, CRN_CONVOLVE_REPLICATE};
     assert_int_equal(gpu->ops->convolve(context, &kernel, &in, &out), 0);
     crn_gpu_graph *graph = NULL;
-    assert_int_equal(gpu->record(context), 0);
+    assert_int_equal(gpu->begin_capture(context), 0);
     int r = gpu->ops->convolve(context, &kernel, &in, &out);
-    assert_int_equal(gpu->recorded(context, &graph), 0);
+    assert_int_equal(gpu->end_capture(context, &graph), 0);
     assert_int_equal(r, 0);
     uint32_t moves = crn_context_generation(context);
     for (int i = 1; i <= KERNELS; i++) {

@@ -36,11 +36,11 @@ static int time_transfer(const crn_gpu *gpu, crn_context *context, const transfe
     int r = it->copy(context, it->to, it->from, SPEED_BYTES);
     for (int i = 0; r == 0 && i < SPEED_ROUNDS; i++) {
         int64_t ns = 0;
-        r = gpu->mark(context, EVENT_BEGIN);
+        r = gpu->record_event(context, EVENT_BEGIN);
         if (r == 0)
             r = it->copy(context, it->to, it->from, SPEED_BYTES);
         if (r == 0)
-            r = gpu->mark(context, EVENT_END);
+            r = gpu->record_event(context, EVENT_END);
         if (r == 0)
             r = crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
         if (r == 0)
@@ -124,11 +124,11 @@ static int time_round(timer *t, int (*round)(timer *t), double *ret_ms)
     int64_t ns = 0;
     int r = t->length > 1 ? round(t) : 0;
     if (r == 0)
-        r = t->gpu->mark(t->context, EVENT_BEGIN);
+        r = t->gpu->record_event(t->context, EVENT_BEGIN);
     if (r == 0)
         r = round(t);
     if (r == 0)
-        r = t->gpu->mark(t->context, EVENT_END);
+        r = t->gpu->record_event(t->context, EVENT_END);
     /* Also after a failure: nothing may run when the memory is freed. */
     int waited = crn_gpu_work_wait(t->work);
     if (r == 0)

@@ -172,7 +172,7 @@ int crn_gpu_work_capture(crn_gpu_work *work, int32_t i, int32_t count, bool uplo
                          crn_gpu_graph **ret_graph)
 {
     const crn_gpu *gpu = work->task.gpu;
-    int r = gpu->record(work->context);
+    int r = gpu->begin_capture(work->context);
     if (r < 0)
         return r;
     for (int32_t k = i; r == 0 && k < i + count; k++) {
@@ -180,6 +180,6 @@ int crn_gpu_work_capture(crn_gpu_work *work, int32_t i, int32_t count, bool uplo
         if (r == 0)
             r = crn_gpu_work_enqueue(work, k);
     }
-    int captured = gpu->recorded(work->context, ret_graph);
+    int captured = gpu->end_capture(work->context, ret_graph);
     return r < 0 ? r : captured;
 }
