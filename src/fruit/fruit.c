@@ -111,12 +111,25 @@ static void update_deadline(crn_fruits *fruits, crn_fruit_entry *entry)
     crn_fruit_table_update(fruits->table, entry);
 }
 
+static void close_fruit(crn_fruit_entry *entry, int64_t at_ns, crn_fruit_close by)
+{
+    entry->fruit.closed_ns = at_ns;
+    entry->fruit.closed_by = by;
+}
+
+/* Which of the two bounds of its deadline is the earlier one. */
+static crn_fruit_close cap_of(const crn_fruits *fruits, const crn_fruit_entry *entry)
+{
+    return entry->header_deadline_ns <= fruits->latest_ns ? CRN_CLOSE_DEADLINE : CRN_CLOSE_STOP;
+}
+
 /* Closes the fruit if its closing time has come; the recorded time is that one, not now. */
 static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *entry, int64_t now_ns)
 {
     int64_t closes = closes_ns(fruits, entry);
+    bool assembled = closes == entry->fruit.opened_ns + fruits->rules.assemble_ns;
     if (!is_closed(entry) && closes <= now_ns)
-        entry->fruit.closed_ns = closes;
+        close_fruit(entry, closes, assembled ? CRN_CLOSE_TIME : cap_of(fruits, entry));
 }
 
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
@@ -147,7 +160,7 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
          entry = entry->newer) {
         close_by_time(fruits, entry, now_ns);
         if (!is_closed(entry))
-            entry->fruit.closed_ns = now_ns;
+            close_fruit(entry, now_ns, CRN_CLOSE_STOP);
     }
     fruits->ended = true;
     fruits->latest_ns = min_ns(fruits->latest_ns, latest_ns);
@@ -162,8 +175,8 @@ void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns)
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
 {
     crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->table);
-    if (!is_closed(oldest))
-        oldest->fruit.closed_ns = now_ns;
+    close_fruit(oldest, is_closed(oldest) ? oldest->fruit.closed_ns : now_ns,
+                CRN_CLOSE_OPEN_FRUITS);
     oldest->forced = true;
     fruits->stats.forced++;
     update_deadline(fruits, oldest);
@@ -243,7 +256,10 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
     bool last = fruit->received == fruit->expected; /* false if the number is unknown (0) */
     bool too_late = cap_ns(fruits, entry) - fruits->rules.guard_ns <= now_ns;
     if (!is_closed(entry) && (last || too_late || fruits->ended))
-        fruit->closed_ns = now_ns;
+        close_fruit(entry, now_ns,
+                    last       ? CRN_CLOSE_VIEWS
+                    : too_late ? cap_of(fruits, entry)
+                               : CRN_CLOSE_STOP);
     update_deadline(fruits, entry);
 }
 

@@ -76,6 +76,19 @@ typedef struct crn_fruit_view {
     crn_judgement judgement; /* valid when judged */
 } crn_fruit_view;
 
+/* What closed a fruit, or forced its verdict. */
+typedef enum crn_fruit_close {
+    CRN_CLOSE_VIEWS,       /* its last expected view */
+    CRN_CLOSE_TIME,        /* assemble_ns after its first view */
+    CRN_CLOSE_DEADLINE,    /* a header deadline that leaves no more than guard_ns */
+    CRN_CLOSE_OPEN_FRUITS, /* open_fruits was reached and it was the oldest; closed before or not */
+    CRN_CLOSE_STOP,        /* crn_fruits_end */
+    CRN_CLOSES,
+} crn_fruit_close;
+
+/* "views", "time", …: as in verdicts. */
+extern const char *const crn_fruit_close_names[CRN_CLOSES];
+
 typedef struct crn_fruit {
     crn_lane *lane;
     uint64_t epoch, fruit;
@@ -86,9 +99,10 @@ typedef struct crn_fruit {
     uint16_t judged;
     uint16_t refused; /* views in state REFUSED; not counted in `received` */
     int64_t opened_ns;
-    int64_t closed_ns;   /* CRN_NEVER_NS while open; set to the time of judging if the fruit was
-                            judged before it closed */
-    int64_t deadline_ns; /* once closed: its deadline; before: the latest possible deadline */
+    int64_t closed_ns; /* CRN_NEVER_NS while open; set to the time of judging if the fruit was
+                          judged before it closed */
+    crn_fruit_close closed_by; /* valid once closed */
+    int64_t deadline_ns;       /* once closed: its deadline; before: the latest possible deadline */
     const crn_fruit_view *views; /* indexed by view, crn_fruit_rules.views entries */
 } crn_fruit;
 

@@ -13,6 +13,12 @@ const char *const crn_view_reason_names[CRN_REASONS] = {
     [CRN_REASON_MASK_VALUES] = "mask_values",
 };
 
+const char *const crn_fruit_close_names[CRN_CLOSES] = {
+    [CRN_CLOSE_VIEWS] = "views",       [CRN_CLOSE_TIME] = "time",
+    [CRN_CLOSE_DEADLINE] = "deadline", [CRN_CLOSE_OPEN_FRUITS] = "open_fruits",
+    [CRN_CLOSE_STOP] = "stop",
+};
+
 const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)

@@ -35,6 +35,8 @@
     X(m, budget_ms, REAL, "ms", "`latency.budget_ms`") \
     X(m, latency_ms, TIMES, "ms", "where the time after the fruit's close went (below): `queue`, a key per step (the " \
                                   "second of a kind is `haar_2`), `total`") \
+    X(m, assembly_ms, REAL, "ms", "from the reception of its first view to its close") \
+    X(m, closed_by, TEXT, "", "what closed it (below): `views`, `time`, `deadline`, `open_fruits` or `stop`") \
     X(m, view_states, VIEWS, "", "every expected view, or those received or refused if `views_expected` is 0") \
     X(m, totals, TOTALS, "", "sums over all views, for every class with a level") \
     X(m, defects, DEFECTS, "", "view by view; [stages/stage/README.md](../../stages/stage/README.md) defines order and values")

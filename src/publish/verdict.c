@@ -154,6 +154,14 @@ static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const 
     crn_encoder_map_end(encoder);
 }
 
+static void put_close(crn_encoder *encoder, const crn_fruit *fruit, int64_t now_ns)
+{
+    int64_t closed_ns = fruit->closed_ns < now_ns ? fruit->closed_ns : now_ns;
+    crn_encoder_pair_ms(encoder, CRN_KEY(verdict, assembly_ms), closed_ns - fruit->opened_ns);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, closed_by),
+                          crn_fruit_close_names[fruit->closed_by]);
+}
+
 /* Every class with a level has an entry, so that readers need no special case. */
 static void put_totals(const crn_classes *classes, crn_encoder *encoder, const verdict_summary *sum)
 {
@@ -284,6 +292,7 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, budget_ms),
                               (uint64_t)verdict->config->latency.budget_ms);
     put_latency(verdict, encoder, fruit, facts);
+    put_close(encoder, fruit, facts->now_ns);
     crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
     put_totals(&verdict->config->classes, encoder, &sum);
     put_defects(verdict, encoder, fruit, store, sum.defects);

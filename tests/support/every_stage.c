@@ -105,7 +105,7 @@ static bool is_of_the_run(const msgpack_object *key)
 {
     static const char *const keys[] = {"run",        "settings",    "published_ns", "deadline_ns",
                                        "latency_ms", "view_states", "sequence",     "lane",
-                                       "fruit",      "budget_ms"};
+                                       "fruit",      "budget_ms",   "assembly_ms"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (key->via.str.size == strlen(keys[i]) &&
             memcmp(key->via.str.ptr, keys[i], strlen(keys[i])) == 0)

@@ -25,6 +25,7 @@ typedef struct known {
     uint64_t epoch, fruit, order;
     uint16_t expected;
     int64_t opened_ns, closed_ns, header_ns;
+    crn_fruit_close closed_by;
     bool forced, lost;
     crn_view_state states[CRN_MODEL_VIEWS];
     uint32_t slots[CRN_MODEL_VIEWS];
@@ -82,6 +83,11 @@ static inline int64_t cap_of(const world *w, const known *k)
     return k->header_ns < w->latest_ns ? k->header_ns : w->latest_ns;
 }
 
+static inline crn_fruit_close cap_by(const world *w, const known *k)
+{
+    return k->header_ns <= w->latest_ns ? CRN_CLOSE_DEADLINE : CRN_CLOSE_STOP;
+}
+
 static inline int64_t closes_at(const world *w, const known *k)
 {
     int64_t by_rule = k->opened_ns + w->rules.assemble_ns;
@@ -128,8 +134,11 @@ static inline void let_time_close(world *w)
 {
     for (size_t i = 0; i < w->open_count; i++) {
         known *k = &w->open[i];
-        if (k->closed_ns == CRN_NEVER_NS && closes_at(w, k) <= w->now_ns)
+        if (k->closed_ns == CRN_NEVER_NS && closes_at(w, k) <= w->now_ns) {
             k->closed_ns = closes_at(w, k);
+            k->closed_by =
+                k->closed_ns == k->opened_ns + w->rules.assemble_ns ? CRN_CLOSE_TIME : cap_by(w, k);
+        }
     }
 }
 

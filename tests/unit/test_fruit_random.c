@@ -52,6 +52,7 @@ static void check_fruit(const world *w, const crn_fruit *fruit, const known *k)
 {
     assert_int_equal(fruit->opened_ns, k->opened_ns);
     assert_int_equal(fruit->closed_ns, k->closed_ns);
+    assert_int_equal(fruit->closed_by, k->closed_by);
     assert_int_equal(fruit->deadline_ns, deadline_of(w, k));
     assert_int_equal(fruit->expected, k->expected);
     assert_int_equal(fruit->received, count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST));
@@ -144,6 +145,7 @@ static void model_open(world *w, const crn_view_header *header)
         w->open[oldest].forced = true;
         if (w->open[oldest].closed_ns == CRN_NEVER_NS)
             w->open[oldest].closed_ns = w->now_ns;
+        w->open[oldest].closed_by = CRN_CLOSE_OPEN_FRUITS;
         w->stats.forced++;
     }
     w->open[w->open_count++] = (known){.lane = header->lane,
@@ -165,8 +167,10 @@ static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
     bool last =
         k->expected > 0 && count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST) == (int)k->expected;
     bool too_late = cap_of(w, k) - w->rules.guard_ns <= w->now_ns;
-    if (k->closed_ns == CRN_NEVER_NS && (last || too_late))
+    if (k->closed_ns == CRN_NEVER_NS && (last || too_late)) {
         k->closed_ns = w->now_ns;
+        k->closed_by = last ? CRN_CLOSE_VIEWS : cap_by(w, k);
+    }
 }
 
 /* Assigns a slot to the view that arrived, evicting another if necessary, or loses the view. */
@@ -332,8 +336,10 @@ static void finish(world *w)
     crn_fruits_end(w->fruits, w->now_ns, w->now_ns + 30 * CRN_MODEL_MS);
     w->latest_ns = w->now_ns + 30 * CRN_MODEL_MS;
     for (size_t i = 0; i < w->open_count; i++)
-        if (w->open[i].closed_ns == CRN_NEVER_NS)
+        if (w->open[i].closed_ns == CRN_NEVER_NS) {
             w->open[i].closed_ns = w->now_ns;
+            w->open[i].closed_by = CRN_CLOSE_STOP;
+        }
     int64_t wake_ns;
     while ((wake_ns = crn_fruits_wake_ns(w->fruits)) != CRN_NEVER_NS) {
         assert_true(wake_ns <= w->latest_ns);

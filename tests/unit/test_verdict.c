@@ -24,6 +24,8 @@ static void expect_head(const verdict_fixture *f)
                                        "truncated",
                                        "budget_ms",
                                        "latency_ms",
+                                       "assembly_ms",
+                                       "closed_by",
                                        "view_states",
                                        "totals",
                                        "defects"};
@@ -44,6 +46,8 @@ static void expect_head(const verdict_fixture *f)
     /* The fruit's deadline lies 968.75 ms after publication. */
     crn_expect_unsigned(crn_decoded_field(v, "deadline_ns"), 1763672705223456789u + 968750000);
     crn_expect_unsigned(crn_decoded_field(v, "budget_ms"), 100);
+    crn_expect_real(crn_decoded_field(v, "assembly_ms"), 1000);
+    crn_expect_text(crn_decoded_field(v, "closed_by"), "time");
 }
 
 static void expect_views(const verdict_fixture *f, const char *verdict, uint64_t received,

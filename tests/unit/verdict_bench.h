@@ -67,6 +67,7 @@ static inline int set_up(void **state)
         .expected = CRN_VERDICT_VIEWS,
         .opened_ns = 4 * CRN_NS_PER_S,
         .closed_ns = 5 * CRN_NS_PER_S,
+        .closed_by = CRN_CLOSE_TIME,
         .deadline_ns = 6 * CRN_NS_PER_S,
         .views = f->views,
     };

@@ -34,6 +34,8 @@ static const decode_field verdict_fields[] = {
     {&CRN_FIELD(verdict, views_received), offsetof(crn_decoded, views_received), false},
     {&CRN_FIELD(verdict, views_judged), offsetof(crn_decoded, views_judged), false},
     {&CRN_FIELD(verdict, budget_ms), offsetof(crn_decoded, budget_ms), false},
+    {&CRN_FIELD(verdict, assembly_ms), offsetof(crn_decoded, assembly_ms), false},
+    {&CRN_FIELD(verdict, closed_by), offsetof(crn_decoded, closed_by), false},
     {NULL, 0, false},
 };
 
@@ -366,12 +368,13 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     return r;
 }
 
-int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
+static int decode_into(const crn_messagepack_json *packed, bool defects, crn_decoded **ret_decoded,
+                       crn_error *error)
 {
     crn_decoded *decoded = calloc(1, sizeof *decoded);
     if (!decoded)
         return crn_error_set(error, -ENOMEM, "no memory for a verdict");
-    decoded->budget_ms = decoded->total_ms = NAN;
+    decoded->budget_ms = decoded->total_ms = decoded->assembly_ms = NAN;
 
     const msgpack_object *map = &packed->tree.data;
     const msgpack_object *version = crn_messagepack_json_get(map, CRN_KEY(verdict, v));
@@ -390,7 +393,7 @@ int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, cr
         r = read_skipped(map, decoded, error);
     if (!r)
         r = read_views(map, decoded, error);
-    if (!r)
+    if (!r && defects)
         r = read_defects(map, decoded, error);
     if (r < 0)
         goto fail;
@@ -400,6 +403,16 @@ int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, cr
 fail:
     crn_decoded_free(&decoded);
     return r;
+}
+
+int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
+{
+    return decode_into(packed, true, ret_decoded, error);
+}
+
+int crn_decode_head(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
+{
+    return decode_into(packed, false, ret_decoded, error);
 }
 
 const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view)

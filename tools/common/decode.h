@@ -63,7 +63,8 @@ typedef struct crn_decoded {
     bool stale, truncated;
     uint64_t captured_ns, published_ns, deadline_ns;
     uint64_t views_expected, views_received, views_judged;
-    double budget_ms, total_ms; /* NaN if missing */
+    double budget_ms, total_ms, assembly_ms; /* NaN if missing */
+    char closed_by[CRN_DECODED_TEXT_BYTES];  /* empty if missing */
     uint32_t time_count, total_count, skipped_count, view_count, defect_count, point_count;
     crn_decoded_time times[CRN_DECODED_TIMES_MAX]; /* in the message's order; "total" among them */
     crn_decoded_total totals[CRN_CLASSES_MAX];     /* in the message's order */
@@ -78,6 +79,10 @@ typedef struct crn_decoded {
  * clause in *error that names the key, or -ENOMEM.
  */
 int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error);
+
+/* The same without defects and points, which are most of a large verdict: for those who count. */
+int crn_decode_head(const crn_messagepack_json *packed, crn_decoded **ret_decoded,
+                    crn_error *error);
 
 /* The entry of that view, or NULL. */
 const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view);
