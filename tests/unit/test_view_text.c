@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/tail/view_text.h"
+#include "tools/common/view_text.h"
 
 #define HEAD                                                                                       \
     "{\"v\":1,\"run\":\"a\",\"settings\":\"00ff\",\"recipe\":\"\",\"lane\":0,\"fruit\":1,"         \

@@ -16,7 +16,7 @@
 #include "src/publish/log/reader.h"
 #include "tools/common/decode.h"
 #include "tools/tail/connection.h"
-#include "tools/tail/sequence_check.h"
+#include "tools/common/sequence_check.h"
 #include "tools/tail/latency.h"
 #include "tools/common/options.h"
 #include "tools/tail/renderer.h"

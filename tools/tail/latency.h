@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "tools/common/decode.h"
-#include "tools/tail/sequence_check.h"
+#include "tools/common/sequence_check.h"
 
 /* Percentiles cover this many latest verdicts; maximum and counts cover all. */
 #define CRN_LATENCY_KEPT 131072

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "tools/tail/view_text.h"
+#include "tools/common/view_text.h"
 
 static const char *const kind_colors[] = {
     [CRN_VERDICT_COMPLETE] = "\033[32m", /* green */

@@ -1,6 +1,6 @@
 /* The state of a fruit's views as text, for lines and pictures. */
-#ifndef CRN_TOOLS_TAIL_VIEW_TEXT_H
-#define CRN_TOOLS_TAIL_VIEW_TEXT_H
+#ifndef CRN_TOOLS_COMMON_VIEW_TEXT_H
+#define CRN_TOOLS_COMMON_VIEW_TEXT_H
 
 #include "tools/common/decode.h"
 
