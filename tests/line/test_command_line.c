@@ -14,7 +14,7 @@
 
 static const char *const programs[] = {
     "cernitad",       "cernita-apply contours", "cernita-bench line", "cernita-record",
-    "cernita-replay", "cernita-synth",          "cernita-tail",
+    "cernita-replay", "cernita-synth",          "cernita-tail",       "cernita-why",
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)
 

@@ -41,7 +41,8 @@ FLOORS = [
     ["src/monitor"],
     ["src"],
     ["tools/common"],
-    ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail"],
+    ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
+     "tools/why"],
     ["tests"],
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

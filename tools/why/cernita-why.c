@@ -1,0 +1,333 @@
+/* cernita-why: says of a fruit in a daemon's verdict log where its time went, and why it was late,
+ * partial or over budget. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/process/standard.h"
+#include "tools/common/options.h"
+#include "tools/common/progress.h"
+#include "tools/why/scan.h"
+#include "tools/why/selection.h"
+#include "tools/why/waterfall.h"
+
+#define COUNT_DEFAULT 10
+
+typedef enum why_option {
+    OPTION_LATE,
+    OPTION_PARTIAL,
+    OPTION_OVER_BUDGET,
+    OPTION_SLOWEST,
+    OPTION_LANE,
+    OPTION_LAST,
+    OPTION_SINCE,
+    OPTION_EPOCH,
+    OPTION_JSON,
+} why_option;
+
+static const crn_option options[] = {
+    [OPTION_LATE] = {"late", NULL, "fruits that were late, the last ones"},
+    [OPTION_PARTIAL] = {"partial", NULL, "fruits that were partial; with --late: or late"},
+    [OPTION_OVER_BUDGET] = {"over-budget", NULL,
+                            "fruits whose verdict left after their budget or their deadline"},
+    [OPTION_SLOWEST] = {"slowest", "N",
+                        "the N fruits (1 to 1000) with the longest time from close to verdict"},
+    [OPTION_LANE] = {"lane", "N", "only this lane's fruits"},
+    [OPTION_LAST] = {"last", "N", "the last N of them (1 to 1000; 10 by default)"},
+    [OPTION_SINCE] = {"since", "TIME",
+                      "only verdicts from this local time on: '2026-11-23 01:30', or 01:30 for\n"
+                      "the last time that clocks showed it"},
+    [OPTION_EPOCH] = {"epoch", "N", "with LANE FRUIT: the fruit of this epoch, not the last one"},
+    [OPTION_JSON] = {"json", NULL, "one line of JSON per fruit"},
+    {NULL, NULL, NULL},
+};
+
+static const crn_tool tool = {
+    .name = "cernita-why",
+    .operands = "LOGDIR [LANE FRUIT]",
+    .about =
+        "Says why a fruit was late, partial or over budget, and where its time went: one "
+        "sentence,\n"
+        "a bar per view, the sums. LOGDIR is the daemon's publish.log.dir; it may be in use. What\n"
+        "ran and waited at the time is taken from the verdicts on other fruits.",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 3,
+};
+
+typedef struct why_settings {
+    const char *dir;
+    crn_choice choice;
+    bool json;
+} why_settings;
+
+/* --- the command line --- */
+
+static uint64_t read_since(const char *text)
+{
+    static const char *const formats[] = {
+        "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d",          "%H:%M:%S",          "%H:%M"};
+    time_t now = time(NULL);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct tm when;
+        bool has_date = formats[i][1] == 'Y';
+        localtime_r(&now, &when);
+        when.tm_sec = when.tm_min = when.tm_hour = 0;
+        const char *end = strptime(text, formats[i], &when);
+        if (!end || *end)
+            continue;
+        when.tm_isdst = -1;
+        struct tm yesterday = when;
+        time_t seconds = mktime(&when);
+        if (!has_date && seconds > now) {
+            yesterday.tm_mday--;
+            seconds = mktime(&yesterday);
+        }
+        return seconds > 0 ? (uint64_t)seconds * (uint64_t)CRN_NS_PER_S : 0;
+    }
+    crn_usage_error(&tool, "--since '%s' is no time: expected 'YYYY-MM-DD HH:MM', or HH:MM", text);
+}
+
+static uint64_t read_number(const char *name, const char *text, uint64_t max)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!*text || *end || errno || *text < '0' || *text > '9' || value > max)
+        crn_usage_error(&tool, "%s '%s' is not a whole number from 0 to %" PRIu64, name, text, max);
+    return value;
+}
+
+static void read_option(why_settings *set, int option, const char *value)
+{
+    crn_choice *choice = &set->choice;
+    switch ((why_option)option) {
+    case OPTION_LATE:
+        choice->late = true;
+        break;
+    case OPTION_PARTIAL:
+        choice->partial = true;
+        break;
+    case OPTION_OVER_BUDGET:
+        choice->over_budget = true;
+        break;
+    case OPTION_SLOWEST:
+        choice->slowest = true;
+        choice->count = (uint32_t)crn_option_integer(&tool, "slowest", value, 1, CRN_CHOSEN_MAX);
+        break;
+    case OPTION_LANE:
+        choice->lane = crn_option_integer(&tool, "lane", value, 0, UINT32_MAX);
+        break;
+    case OPTION_LAST:
+        choice->count = (uint32_t)crn_option_integer(&tool, "last", value, 1, CRN_CHOSEN_MAX);
+        break;
+    case OPTION_SINCE:
+        choice->since_ns = read_since(value);
+        break;
+    case OPTION_EPOCH:
+        choice->has_epoch = true;
+        choice->epoch = read_number("--epoch", value, UINT64_MAX);
+        break;
+    case OPTION_JSON:
+        set->json = true;
+        break;
+    }
+}
+
+static void read_fruit(why_settings *set, char **operands)
+{
+    crn_choice *choice = &set->choice;
+    if (choice->late || choice->partial || choice->over_budget || choice->count ||
+        choice->lane >= 0)
+        crn_usage_error(&tool, "LANE FRUIT chooses one fruit: leave out --late, --partial, "
+                               "--over-budget, --slowest, --lane and --last");
+    choice->fruit = true;
+    choice->lane = (int64_t)read_number("LANE", operands[0], UINT32_MAX);
+    choice->number = read_number("FRUIT", operands[1], UINT64_MAX);
+    choice->count = 1;
+}
+
+static void read_options(int argc, char **argv, why_settings *ret_set)
+{
+    why_settings set = {.choice = {.lane = -1}};
+    const char *value;
+    bool last = false;
+    int option;
+    while ((option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END) {
+        last |= option == OPTION_LAST;
+        read_option(&set, option, value);
+    }
+    crn_choice *choice = &set.choice;
+    if (last && choice->slowest)
+        crn_usage_error(&tool, "--last and --slowest exclude each other");
+    int operands = argc - optind;
+    if (operands == 2)
+        crn_usage_error(&tool, "FRUIT is missing: expected LOGDIR LANE FRUIT");
+    if (operands == 3)
+        read_fruit(&set, argv + optind + 1);
+    else if (choice->has_epoch)
+        crn_usage_error(&tool, "--epoch needs LANE FRUIT");
+    else if (!choice->late && !choice->partial && !choice->over_budget && !choice->count)
+        crn_usage_error(&tool, "which fruits? name LANE FRUIT, or --late, --partial, "
+                               "--over-budget, --slowest N or --last N");
+    if (!choice->count)
+        choice->count = COUNT_DEFAULT;
+    set.dir = argv[optind];
+    *ret_set = set;
+}
+
+/* --- the log --- */
+
+static int check_folder(const char *dir, crn_error *error)
+{
+    struct stat about;
+    bool there = stat(dir, &about) == 0;
+    if (there && S_ISDIR(about.st_mode))
+        return 0;
+    return crn_error_set(error, -ENOTDIR,
+                         "%s: %s; LOGDIR is the folder that publish.log.dir names in the daemon's "
+                         "file",
+                         dir, there ? "this is no folder" : "there is no such folder");
+}
+
+/* First pass: chooses. */
+static int choose(crn_scan *scan, crn_selection *selection, crn_error *error)
+{
+    crn_progress progress;
+    crn_decoded *verdict = NULL;
+    int r, offered = 0;
+    crn_progress_begin(&progress, "verdicts", 0);
+    while (offered == 0 && (r = crn_scan_next(scan, &verdict, error)) != 0) {
+        if (r < 0) {
+            crn_tool_note(&tool, "%s", error->text);
+            continue;
+        }
+        offered = crn_selection_offer(selection, &verdict);
+        crn_decoded_free(&verdict);
+        crn_progress_update(&progress, scan->coverage.verdicts, NULL);
+    }
+    crn_progress_end(&progress);
+    return offered < 0 ? crn_error_set(error, offered, "no memory") : 0;
+}
+
+/* Second pass: what else went on. Notices were given in the first. */
+static int look_around(const char *dir, crn_selection *selection, const crn_coverage *coverage,
+                       crn_error *error)
+{
+    crn_scan scan;
+    crn_progress progress;
+    crn_decoded *verdict = NULL;
+    int r = crn_scan_open(&scan, dir, error), read;
+    crn_progress_begin(&progress, "verdicts", coverage->verdicts);
+    bool past = r < 0;
+    while (!past && (read = crn_scan_next(&scan, &verdict, error)) != 0) {
+        if (read < 0)
+            continue;
+        crn_selection_surround(selection, verdict);
+        past = crn_selection_is_past(selection, verdict, coverage->longest_ns);
+        crn_decoded_free(&verdict);
+        crn_progress_update(&progress, scan.coverage.verdicts, NULL);
+    }
+    crn_progress_end(&progress);
+    crn_scan_close(&scan);
+    return r;
+}
+
+/* --- the answer --- */
+
+static int print_all(const crn_selection *selection, bool json, crn_error *error)
+{
+    for (uint32_t i = 0; i < selection->count; i++) {
+        int r = 0;
+        if (json) {
+            r = crn_waterfall_json(selection->items[i], stdout);
+        } else {
+            if (i)
+                printf("\n%.79s\n\n", "-----------------------------------------------------------"
+                                      "--------------------");
+            crn_waterfall_print(selection->items[i], stdout);
+        }
+        if (r < 0)
+            return crn_error_set(error, r, "no memory");
+    }
+    fflush(stdout);
+    return 0;
+}
+
+static void tell_rest(const crn_selection *selection)
+{
+    const crn_choice *choice = &selection->choice;
+    uint64_t others = selection->matched - selection->count;
+    if (!others)
+        return;
+    if (choice->fruit)
+        crn_tool_note(&tool,
+                      "this is the last of %" PRIu64 " verdicts on a fruit %" PRIu64
+                      " of lane %" PRIu64 ": senders or the daemon were restarted%s",
+                      selection->matched, choice->number, (uint64_t)choice->lane,
+                      choice->has_epoch ? "" : "; --epoch N chooses another");
+    else if (!choice->slowest)
+        crn_tool_note(&tool, "these are the last %" PRIu32 " of %" PRIu64 "; --last N shows more",
+                      selection->count, selection->matched);
+}
+
+/* Nothing was chosen: says what the log covers. Returns the exit status. */
+static int tell_coverage(const why_settings *set, const crn_scan *scan)
+{
+    const crn_choice *choice = &set->choice;
+    FILE *out = choice->fruit || set->json ? stderr : stdout;
+    if (choice->fruit && choice->has_epoch)
+        crn_tool_note(
+            &tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 ", epoch %" PRIu64 " is not in this log",
+            set->dir, (uint64_t)choice->lane, choice->number, choice->epoch);
+    else if (choice->fruit)
+        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 " is not in this log", set->dir,
+                      (uint64_t)choice->lane, choice->number);
+    else
+        fprintf(out, "no such fruit\n");
+    crn_coverage_print(scan, out);
+    return choice->fruit ? CRN_EXIT_FAILED : 0;
+}
+
+static int answer(const why_settings *set, crn_scan *scan, crn_selection *selection,
+                  crn_error *error)
+{
+    int r = choose(scan, selection, error);
+    if (r < 0)
+        return r;
+    if (selection->count == 0)
+        return tell_coverage(set, scan);
+    crn_selection_diagnose(selection);
+    r = look_around(set->dir, selection, &scan->coverage, error);
+    if (r == 0)
+        r = print_all(selection, set->json, error);
+    if (r == 0)
+        tell_rest(selection);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    crn_standard_streams("cernita-why");
+    why_settings set;
+    read_options(argc, argv, &set);
+    crn_error error = {""};
+    crn_scan scan = {NULL};
+    crn_selection *selection = NULL;
+    int r = check_folder(set.dir, &error);
+    if (r == 0 && (r = crn_selection_create(&set.choice, &selection)) < 0)
+        crn_error_set(&error, r, "no memory");
+    if (r == 0)
+        r = crn_scan_open(&scan, set.dir, &error);
+    if (r == 0)
+        r = answer(&set, &scan, selection, &error);
+    crn_scan_close(&scan);
+    crn_selection_free(&selection);
+    return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : r;
+}

@@ -1,0 +1,52 @@
+#include "tools/why/surroundings.h"
+
+#include <string.h>
+
+static void add_run(crn_surroundings *around, const crn_decoded *verdict,
+                    const crn_timeline_view *view, bool own)
+{
+    double ms = crn_timeline_ms(view->ended_ns - view->waited_ns);
+    if (crn_decoded_view_is(view->said, "judged")) {
+        around->ran++;
+        around->ran_ms += ms;
+    }
+    if (ms <= around->longest_ms)
+        return;
+    around->longest_ms = ms;
+    around->longest_own = own;
+    around->longest_on_device = !strcmp(view->said->backend, "cuda");
+    around->longest_lane = verdict->lane;
+    around->longest_fruit = verdict->fruit;
+    around->longest_view = view->said->view;
+}
+
+static void add_fruit(crn_surroundings *around, const crn_decoded *verdict,
+                      const crn_timeline *timeline)
+{
+    if (timeline->published_ns >= around->from_ns && timeline->published_ns <= around->to_ns)
+        around->published++;
+    if (timeline->opened_ns > around->from_ns || timeline->published_ns < around->from_ns)
+        return;
+    around->open++;
+    around->lacking += verdict->views_received < verdict->views_expected;
+}
+
+void crn_surroundings_add(crn_surroundings *around, const crn_decoded *verdict,
+                          const crn_timeline *timeline, bool own, const crn_decoded_view *except)
+{
+    if (!own)
+        add_fruit(around, verdict, timeline);
+    for (uint32_t i = 0; i < timeline->view_count; i++) {
+        const crn_timeline_view *view = &timeline->views[i];
+        if (!view->received || (own && except && view->said->view == except->view))
+            continue;
+        if (view->received_ns <= around->from_ns && around->from_ns < view->waited_ns)
+            around->waiting++;
+        if (!view->began)
+            continue;
+        around->running += view->waited_ns <= around->from_ns && around->from_ns < view->ended_ns;
+        bool began = view->waited_ns <= around->from_ns || view->waited_ns < around->to_ns;
+        if (began && around->from_ns < view->ended_ns)
+            add_run(around, verdict, view, own);
+    }
+}
