@@ -63,7 +63,7 @@ static void refuse_waiting(int listener)
 
 int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict size, int flags)
 {
-    accepts = true;
+    accepts |= crn_peers_listens(listener);
     int connection = (int)syscall(SYS_accept4, listener, address, size, flags);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         refuse_waiting(listener);

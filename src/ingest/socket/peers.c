@@ -296,6 +296,11 @@ static peer *acquire_peer(crn_peers *peers, int64_t now_ns)
     return acquired;
 }
 
+bool crn_peers_listens(int listener)
+{
+    return listener < DESCRIPTORS_MAX && atomic_load(&listeners[listener]);
+}
+
 bool crn_peers_accepted(int listener, int connection)
 {
     crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;

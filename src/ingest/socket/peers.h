@@ -83,6 +83,8 @@ void crn_peers_free(crn_peers **peers);
 /* --- for calls.c, on any descriptor of the process --- */
 
 void crn_peers_listened(int listener);
+/* True if this is the listener of such a socket. */
+bool crn_peers_listens(int listener);
 /* False: the caller must close the new connection at once. */
 bool crn_peers_accepted(int listener, int connection);
 /* No descriptor was free for a connection. */
