@@ -198,6 +198,26 @@ static void check_log(crn_reader *reader)
                             config->publish.log.keep_mib, config->publish.log.segment_mib);
 }
 
+/* True for HOST:PORT with 0 to 65535, 0 for any free port. */
+static bool is_http_address(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    return colon && is_host(text, (size_t)(colon - text)) &&
+           (is_port(colon + 1) || strcmp(colon + 1, "0") == 0);
+}
+
+static void check_http(crn_reader *reader)
+{
+    crn_config *config = reader->config;
+    const crn_node *http = value_of(reader, "monitor", "http");
+    config->monitor.http_named = http != NULL;
+    if (is_given(reader, http) && config->monitor.http[0] && !is_http_address(config->monitor.http))
+        crn_diagnostics_add(
+            reader->faults, http->position,
+            "monitor.http: %s is no address, HOST:PORT or \"\" (none) expected",
+            crn_quote(config->monitor.http, strlen(config->monitor.http), '\'').text);
+}
+
 static void check_devices(crn_reader *reader)
 {
     const crn_numbers *devices = &reader->config->run.devices;
@@ -233,6 +253,7 @@ void crn_check_config(crn_reader *reader)
     check_numbers(reader);
     check_log(reader);
     check_endpoints(reader);
+    check_http(reader);
     check_devices(reader);
     check_stages(reader);
 }

@@ -365,6 +365,18 @@ uint32_t crn_config_textures(const crn_config *config)
     return textures;
 }
 
+void crn_config_step_name(const crn_config *config, int32_t step, char *ret_name, size_t bytes)
+{
+    int before = 0;
+    for (int32_t i = 0; i < step; i++)
+        before += config->chain[i].stage == config->chain[step].stage;
+    const char *name = config->chain[step].stage->name;
+    if (before)
+        snprintf(ret_name, bytes, "%s_%d", name, before + 1);
+    else
+        snprintf(ret_name, bytes, "%s", name);
+}
+
 void crn_config_resolve(crn_config *config, int32_t cores)
 {
     if (config->run.workers == 0)

@@ -89,6 +89,10 @@ typedef struct crn_config {
         int64_t segment_mib;
     } record;
     struct {
+        char http[CRN_TEXT_BYTES]; /**< HOST:PORT; empty: no pages */
+        bool http_named;           /**< the file gives it: it must be had */
+    } monitor;
+    struct {
         int32_t level; /**< crn_log_level */
     } log;
     uint64_t hash; /**< reported in verdicts: crn_config_hash, set by whoever starts the line */
@@ -141,6 +145,11 @@ CRN_API uint32_t crn_config_textures(const crn_config *config);
  * @param cores that the line may use
  */
 CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
+
+/** Name of a step of the chain where steps are told apart: that of its stage; the second of a kind
+ * is `contours_2`. */
+CRN_API void crn_config_step_name(const crn_config *config, int32_t step, char *ret_name,
+                                  size_t bytes);
 
 /** Prints all settings, defaults included, as a YAML file that crn_config_load() reads back to the
  * same settings. */

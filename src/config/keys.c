@@ -269,6 +269,16 @@ static const crn_param record[] = {
      .help = "size at which a recording goes on in the next file"},
     {0}};
 
+static const crn_param monitor[] = {
+    {.key = "http",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, monitor.http),
+     .fallback = "127.0.0.1:9464",
+     .help =
+         "HOST:PORT of the pages /metrics, /healthz, /readyz and /events; port 0: any free one; "
+         "empty: none. The default, if it is in use, is done without"},
+    {0}};
+
 /* Indexed by crn_log_level. */
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
@@ -294,6 +304,7 @@ const crn_section crn_sections[] = {
     {.key = "latency", .rows = latency},
     {.key = "publish", .sections = publish},
     {.key = "record", .rows = record},
+    {.key = "monitor", .rows = monitor},
     {.key = "log", .rows = logging},
     {0}};
 

@@ -34,20 +34,10 @@ struct crn_verdict {
     size_t memory_bytes;
 };
 
-/* A stage that occurs a second time in the chain gets a number, because keys are unique. */
 static void name_steps(crn_verdict *verdict)
 {
-    const crn_config *config = verdict->config;
-    for (int32_t i = 0; i < config->steps; i++) {
-        const char *name = config->chain[i].stage->name;
-        int before = 0;
-        for (int32_t j = 0; j < i; j++)
-            before += config->chain[j].stage == config->chain[i].stage;
-        if (before)
-            snprintf(verdict->step_names[i], STEP_NAME_BYTES, "%s_%d", name, before + 1);
-        else
-            snprintf(verdict->step_names[i], STEP_NAME_BYTES, "%s", name);
-    }
+    for (int32_t i = 0; i < verdict->config->steps; i++)
+        crn_config_step_name(verdict->config, i, verdict->step_names[i], STEP_NAME_BYTES);
 }
 
 int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)

@@ -31,10 +31,10 @@ static const fault_case cases[] = {
     {.bytes = "---\n...\n", .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
     {.bytes = "\n  text\n",
      .faults = "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record and log\n"},
+               "publish, record, monitor and log\n"},
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record and log\n"},
+               "publish, record, monitor and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -91,6 +91,13 @@ static const fault_case cases[] = {
      .faults = "f:1:15: record.dir: 'a\\xe2\\x80\\xae\\xc2\\x85' has a character that does not "
                "print, a line of printable text expected\n"},
     {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one expected\n"},
+    {.bytes = GOOD "monitor: {http: \"9464\"}\n",
+     .faults = "f:3:17: monitor.http: '9464' is no address, HOST:PORT or \"\" (none) expected\n"},
+    {.bytes = GOOD "monitor: {http: \"host:65536\"}\n",
+     .faults =
+         "f:3:17: monitor.http: 'host:65536' is no address, HOST:PORT or \"\" (none) expected\n"},
+    {.bytes = GOOD "monitor: {http: \"a b:1\"}\n",
+     .faults = "f:3:17: monitor.http: 'a b:1' is no address, HOST:PORT or \"\" (none) expected\n"},
     {.bytes = GOOD "limits: {view_mib: 300}\n",
      .faults = "f:3:20: limits.peer_mib: 256 is below view_mib, which is 300: views would be "
                "refused; at least as much expected\n"},
@@ -295,6 +302,8 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
     assert_int_equal(c.record.segment_mib, 16);
+    assert_string_equal(c.monitor.http, "[::1]:0");
+    assert_true(c.monitor.http_named);
     assert_int_equal(c.log.level, 3);
     crn_config_done(&c);
 }
@@ -336,6 +345,8 @@ static void test_defaults_hold_where_the_file_says_nothing(void **state)
     assert_int_equal(c.publish.log.keep_mib, 4096);
     assert_int_equal(c.limits.points, 262144);
     assert_int_equal(c.latency.budget_ms, 100);
+    assert_string_equal(c.monitor.http, "127.0.0.1:9464");
+    assert_false(c.monitor.http_named);
     assert_int_equal(c.log.level, 2);
     assert_false(c.chain[0].optional);
     assert_int_equal(((const expected_contours_settings *)c.chain[0].settings)->border, 1);
