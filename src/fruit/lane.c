@@ -260,6 +260,11 @@ uint64_t crn_lane_verdicts(const crn_lane *lane)
     return lane->verdicts;
 }
 
+int32_t crn_lane_index(const crn_lane *lane)
+{
+    return (int32_t)(lane - lane->lanes->lanes);
+}
+
 uint32_t crn_lane_number(const crn_lane *lane)
 {
     return lane->number;

@@ -92,6 +92,9 @@ uint64_t crn_lane_next_sequence(crn_lane *lane);
 /* Number of verdicts so far. */
 uint64_t crn_lane_verdicts(const crn_lane *lane);
 
+/* Its index: crn_lanes_at. */
+int32_t crn_lane_index(const crn_lane *lane);
+
 uint32_t crn_lane_number(const crn_lane *lane);
 const crn_lane_stats *crn_lane_get_stats(const crn_lane *lane);
 

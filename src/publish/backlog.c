@@ -56,6 +56,11 @@ void crn_backlog_free(crn_backlog **backlog)
     *backlog = NULL;
 }
 
+size_t crn_backlog_bytes(const crn_backlog *backlog)
+{
+    return backlog->bytes;
+}
+
 size_t crn_backlog_count(const crn_backlog *backlog)
 {
     return backlog->count;

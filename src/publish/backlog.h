@@ -33,6 +33,9 @@ void crn_backlog_free(crn_backlog **backlog);
 
 size_t crn_backlog_count(const crn_backlog *backlog);
 
+/* Bytes of the verdicts that wait. */
+size_t crn_backlog_bytes(const crn_backlog *backlog);
+
 /* Takes over the item's message and leaves an empty one. Returns how many of the oldest verdicts
  * were dropped to make room. */
 size_t crn_backlog_push(crn_backlog *backlog, crn_waiting *item);

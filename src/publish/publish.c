@@ -290,6 +290,7 @@ static void service_socket(crn_publish *publish, int64_t now_ns)
         publish->stats.peers.cut[reason] += viewers.peers.cut[reason];
     publish->stats.refused = publish->refused_graders + viewers.refused;
     publish->stats.waiting = crn_backlog_count(publish->backlog);
+    publish->stats.waiting_bytes = crn_backlog_bytes(publish->backlog);
     if (publish->log)
         publish->stats.log = crn_verdict_log_get_stats(publish->log);
 }

@@ -58,6 +58,7 @@ typedef struct crn_publish_stats {
     uint64_t failed;          /* out of memory even for a verdict without defects */
     uint64_t without_defects; /* sent without their defects, because memory was short */
     uint64_t waiting;         /* in the queue now */
+    uint64_t waiting_bytes;   /* of these */
     uint64_t graders;         /* connected now */
     uint64_t grader_connects, grader_disconnects;
     uint64_t extra_graders; /* connects while another grader was connected */

@@ -175,3 +175,8 @@ size_t crn_result_store_blocks_free(const crn_result_store *store)
 {
     return store->count - store->used;
 }
+
+size_t crn_result_store_used_bytes(const crn_result_store *store)
+{
+    return (size_t)store->used * BLOCK_BYTES;
+}

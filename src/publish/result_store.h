@@ -35,6 +35,9 @@ void crn_result_store_release(crn_result_store *store, uint32_t handle);
 
 size_t crn_result_store_blocks_free(const crn_result_store *store);
 
+/* Bytes of the blocks in use. */
+size_t crn_result_store_used_bytes(const crn_result_store *store);
+
 CRN_C_END
 
 #endif
