@@ -62,6 +62,8 @@ static void collect(crn_line *line)
         }
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
+        if (output->status == 0)
+            crn_meters_view(&line->meters, &judgement);
         if (output->status == -ETIME)
             crn_fruits_give_up(line->fruits, output->took_ns);
         crn_view *view = output->view;
@@ -116,6 +118,7 @@ static void judge_due(crn_line *line)
     int64_t now_ns = crn_now_ns();
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
+        crn_meters_fruit(&line->meters, fruit, now_ns);
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
         release_fruit(line, fruit);
         crn_fruits_judge(line->fruits, fruit);
@@ -150,13 +153,6 @@ static int receive_round(crn_line *line, bool *ret_more)
     return 0;
 }
 
-static const char *state_word(const crn_line *line)
-{
-    if (line->stopping)
-        return "stopping";
-    return crn_engine_get_stats(line->engine)->lost ? "degraded" : "running";
-}
-
 static int watch(crn_line *line, int64_t now_ns, crn_error *error)
 {
     if (now_ns < line->watch_ns)
@@ -166,6 +162,7 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
     if (now_ns - line->watch_ns > WATCH_NS)
         line->stopped_ns = now_ns;
     line->watch_ns = now_ns + WATCH_NS;
+    crn_line_snapshot(line, now_ns);
     if (now_ns >= line->report_ns) {
         line->report_ns = now_ns + REPORT_NS;
         crn_metrics metrics = crn_line_metrics(line);
@@ -224,6 +221,7 @@ static void read_requests(crn_line *line)
     crn_fruits_end(line->fruits, now_ns, now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
     crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
             crn_fruits_open(line->fruits));
+    crn_line_snapshot(line, now_ns);
 }
 
 static bool is_over(const crn_line *line)
@@ -234,7 +232,9 @@ static bool is_over(const crn_line *line)
 int crn_line_run(crn_line *line, crn_error *error)
 {
     crn_priority_raise();
-    crn_notice_ready(line->config, line->ingest, line->publish, line->engine);
+    crn_notice_ready(line->config, line->ingest, line->publish, line->engine,
+                     crn_http_address(line->http));
+    crn_line_snapshot(line, crn_now_ns());
     line->watch_ns = crn_now_ns() + WATCH_NS;
     line->report_ns = crn_now_ns() + REPORT_NS;
     while (!is_over(line)) {
@@ -247,7 +247,7 @@ int crn_line_run(crn_line *line, crn_error *error)
         read_requests(line);
         run_pending(line);
         more |= crn_ingest_service(line->ingest);
-        crn_publish_service(line->publish, state_word(line), crn_now_ns());
+        crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());
         int r = watch(line, crn_now_ns(), error);
         if (r < 0)
@@ -255,24 +255,6 @@ int crn_line_run(crn_line *line, crn_error *error)
         if (!more && !is_over(line))
             wait_for_work(line);
     }
+    crn_line_snapshot(line, crn_now_ns());
     return 0;
-}
-
-crn_metrics crn_line_metrics(const crn_line *line)
-{
-    crn_metrics metrics = {
-        .ingest = *crn_ingest_get_stats(line->ingest),
-        .fruits = *crn_fruits_get_stats(line->fruits),
-        .engine = *crn_engine_get_stats(line->engine),
-        .publish = *crn_publish_get_stats(line->publish),
-        .lanes = crn_lanes_sum(line->lanes),
-        .values = line->values.stats,
-        .lane_count = crn_lanes_count(line->lanes),
-        .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
-        .deadlines_ignored = line->deadlines_ignored,
-        .results_full = line->results_full,
-    };
-    if (line->recorder)
-        metrics.recorder = crn_recorder_get_stats(line->recorder);
-    return metrics;
 }

@@ -45,6 +45,9 @@ bool crn_line_close(crn_line **line);
 /* All counters as of now; for the thread that runs the line, or after it returned. */
 crn_metrics crn_line_metrics(const crn_line *line);
 
+/* The address of the line's pages (monitor.http) as bound; "" if it has none. */
+const char *crn_line_http(const crn_line *line);
+
 /* Bytes that the line reserves under the limits, mostly address space until used. */
 size_t crn_line_bytes(const crn_config *config);
 

@@ -1,4 +1,4 @@
-/* Shared by line.c, line_open.c and line_arrival.c only. */
+/* Shared by line.c, line_open.c, line_arrival.c and line_snapshot.c only. */
 #ifndef CRN_SRC_LINE_INTERNAL_H
 #define CRN_SRC_LINE_INTERNAL_H
 
@@ -9,7 +9,10 @@
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/line.h"
+#include "src/monitor/http/server.h"
+#include "src/monitor/meters.h"
 #include "src/monitor/notice.h"
+#include "src/monitor/snapshot.h"
 #include "src/ingest/pool.h"
 #include "src/publish/publish.h"
 #include "src/recording/recorder.h"
@@ -28,7 +31,11 @@ struct crn_line {
     crn_publish *publish;
     crn_recorder *recorder; /* NULL: no recording */
     crn_values values;
-    int stop_descriptor; /* readable: stop_wanted or hung_up was set */
+    crn_meters meters;
+    crn_snapshots *snapshots; /* NULL, as http: without monitor.http */
+    crn_http *http;
+    uint64_t snapshot_number; /* of the last one */
+    int stop_descriptor;      /* readable: stop_wanted or hung_up was set */
     atomic_bool stop_wanted, hung_up;
     bool stopping;
     int64_t watch_ns, report_ns; /* when to check the workers, and to log the counters, next */
@@ -40,5 +47,11 @@ struct crn_line {
 
 /* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. */
 void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+
+/* Passes all numbers to the HTTP thread; no effect without one. */
+void crn_line_snapshot(crn_line *line, int64_t now_ns);
+
+/* The state to report. */
+crn_state crn_line_state(const crn_line *line);
 
 #endif

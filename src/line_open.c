@@ -50,12 +50,25 @@ static int open_logic(crn_line *line, crn_error *error)
     if (r == 0)
         r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
     if (r == 0)
+        r = crn_meters_init(config, &line->meters);
+    if (r == 0)
         r = crn_fruits_create(&rules, line->lanes, &line->fruits);
     if (r < 0)
         return crn_error_set(
             error, r, "limits: cannot reserve %zu MiB: %s; lower limits.slots or limits.view_mib",
             crn_line_bytes(config) >> 20, strerror(-r));
     return 0;
+}
+
+/* Early, so that a service manager can watch the start. */
+static int open_http(crn_line *line, crn_error *error)
+{
+    if (!line->config->monitor.http[0])
+        return 0;
+    if (crn_snapshots_create((int32_t)line->config->limits.lanes, &line->snapshots) < 0)
+        return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
+    return crn_http_open(line->config, crn_publish_run(line->publish), &line->meters,
+                         line->snapshots, &line->http, error);
 }
 
 /* Needs the slots' memory, which devices read. */
@@ -90,6 +103,8 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
         r = open_logic(line, error);
     if (r == 0)
         r = crn_publish_open(line->zmq, config, line->lanes, &line->publish, error);
+    if (r == 0)
+        r = open_http(line, error);
     if (r == 0 && config->record.dir[0])
         r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
                               RECORD_QUEUE_BYTES, &line->recorder, error);
@@ -107,6 +122,11 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     return 0;
 }
 
+const char *crn_line_http(const crn_line *line)
+{
+    return crn_http_address(line->http);
+}
+
 bool crn_line_close(crn_line **line)
 {
     if (!*line)
@@ -117,6 +137,9 @@ bool crn_line_close(crn_line **line)
         crn_pool_abandon(&(*line)->pool);
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
+    crn_http_close(&(*line)->http);
+    crn_snapshots_free(&(*line)->snapshots);
+    crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);
     crn_lanes_free(&(*line)->lanes);
     crn_result_store_free(&(*line)->store);

@@ -21,6 +21,7 @@
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
+#include "src/monitor/http/address.h"
 #include "src/publish/log/format.h"
 #include "src/publish/log/writer.h"
 #include "src/recording/recorder.h"
@@ -366,6 +367,23 @@ static void check_endpoint(preflight *check, const char *key, const char *endpoi
         check_ipc(check, key, endpoint);
 }
 
+static void check_http(preflight *check)
+{
+    const char *at = check->config->monitor.http;
+    crn_error error;
+    int r = at[0] ? crn_http_try(at, &error) : 0;
+    if (r == 0)
+        return;
+    if (!check->config->monitor.http_named)
+        note(check, "monitor.http", "%s; the line runs without metrics", error.text);
+    else if (r == -EADDRINUSE)
+        note(check, "monitor.http",
+             "%s is in use, perhaps by this line's running daemon; a second one cannot have it",
+             at);
+    else
+        fail(check, "monitor.http", "%s", error.text);
+}
+
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
 {
     preflight check = {.config = config, .faults = faults, .notes = notes};
@@ -373,6 +391,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
         check_endpoint(&check, "ingest.bind", config->ingest.bind.item[i]);
     check_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
     check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
+    check_http(&check);
     check_log(&check);
     check_recording(&check);
     check_memory(&check);

@@ -10,7 +10,7 @@
 #include "stages/base/process/priority.h"
 
 void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
-                      const crn_publish *publish, const crn_engine *engine)
+                      const crn_publish *publish, const crn_engine *engine, const char *http)
 {
     char views[700] = "";
     const char *endpoint;
@@ -19,11 +19,12 @@ void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
         snprintf(views + used, sizeof views - used, "%s%s", i ? ", " : "", endpoint);
     }
     crn_log(CRN_LOG_INFO,
-            "ready: cernitad " CRN_VERSION "%s%s; views at %s, grader at %s, viewers at %s; %d "
+            "ready: cernitad " CRN_VERSION "%s%s; views at %s, grader at %s, viewers at %s%s%s; %d "
             "class%s, %d stage%s; %s%s",
             config->file ? ", " : "", config->file ? config->file : "", views,
             crn_publish_endpoint(publish, CRN_OUTLET_GRADER),
-            crn_publish_endpoint(publish, CRN_OUTLET_VIEWERS), config->classes.count,
+            crn_publish_endpoint(publish, CRN_OUTLET_VIEWERS),
+            http[0] ? ", metrics at http://" : "", http, config->classes.count,
             config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
             crn_engine_describe(engine),
             crn_priority_is_real_time()

@@ -24,9 +24,10 @@ typedef struct crn_notices {
     int64_t grader_ns; /* time of the next warning about an absent grader; 0: it is not absent */
 } crn_notices;
 
-/* At the start: version, file, endpoints as bound, classes, backend. */
+/* At the start: version, file, endpoints as bound, classes, backend. `http`: the address of the
+ * pages, "" for none. */
 void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
-                      const crn_publish *publish, const crn_engine *engine);
+                      const crn_publish *publish, const crn_engine *engine, const char *http);
 
 /* A fruit was judged: the reasons if its verdict is not complete. `views` is limits.views. */
 void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns);

@@ -26,7 +26,8 @@ static char folder[64];
 
 static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
                             "chain: [contours: {}]\n"
-                            "run: {workers: 1, threads: 1, backend: openmp}\n";
+                            "run: {workers: 1, threads: 1, backend: openmp}\n"
+                            "monitor: {http: ''}\n";
 
 /* Runs the daemon with this file; returns its exit status. */
 static int run(daemon_process *daemon, const char *yaml, const char *option, void (*prepare)(void))

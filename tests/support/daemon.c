@@ -30,7 +30,8 @@ void daemon_config_with(const char *folder, const char *backend, char ret_path[1
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
-             "run: {backend: %s, workers: 1, threads: 1}\n",
+             "run: {backend: %s, workers: 1, threads: 1}\n"
+             "monitor: {http: ''}\n", /* the default is one port for the whole machine */
              folder, folder, folder, backend);
     daemon_write_config(folder, "line.yaml", yaml, ret_path);
 }

@@ -56,6 +56,8 @@ void line_configure(line_fixture *fixture, const char *yaml)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(crn_config_load(path, stderr, &fixture->config), 0);
     assert_int_equal(crn_config_hash(&fixture->config, &fixture->config.hash, NULL), 0);
+    if (!fixture->config.monitor.http_named)
+        fixture->config.monitor.http[0] = '\0'; /* the default is one port for the whole machine */
     crn_config_resolve(&fixture->config, 2);
     crn_log_set_level((crn_log_level)fixture->config.log.level);
 }

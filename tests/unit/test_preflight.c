@@ -22,7 +22,8 @@ static int check(const char *backend)
              "  viewers: {bind: 'ipc:///tmp/cernita-test-viewers'}\n"
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
-             "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n",
+             "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n"
+             "monitor: {http: ''}\n",
              backend);
     crn_config config = {.file = "line.yaml"};
     assert_int_equal(crn_config_parse("line.yaml", yaml, strlen(yaml), stderr, &config), 0);

@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 FUNCTION_LINES_MAX = 80
 ARGUMENTS_MAX = 7
+# Functions whose arguments a library prescribes.
+CALLBACKS = {"src/monitor/http/server.c: handle"}
 SOURCES = (".c", ".h", ".cu", ".cuh", ".cpp")
 HEADERS = (".h", ".cuh")
 
@@ -38,7 +40,7 @@ FLOORS = [
     ["src/publish/log"],
     ["src/publish"],
     ["src/recording"],
-    ["src/monitor"],
+    ["src/monitor", "src/monitor/http"],
     ["src"],
     ["tools/common"],
     ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
@@ -158,7 +160,7 @@ def check_functions(paths):
         count = arguments(found.get("signature", "()"))
         if length > FUNCTION_LINES_MAX:
             yield f"{where} has {length} lines; {FUNCTION_LINES_MAX} is the limit: split it"
-        if count > ARGUMENTS_MAX:
+        if count > ARGUMENTS_MAX and f"{found['path']}: {found['name']}" not in CALLBACKS:
             yield f"{where} takes {count} arguments; {ARGUMENTS_MAX} is the limit: take a struct"
 
 

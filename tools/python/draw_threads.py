@@ -98,7 +98,7 @@ STEPS = [
 ]
 STEP_WIDTH, STEP_GAP = 172, 25
 LINE_TOP, LINE_BOTTOM = 156, 380
-LOWER_TOP, LOWER_HEIGHT = 456, 148
+LOWER_TOP, LOWER_HEIGHT, LOWER_WIDTH = 456, 148, 184
 
 
 def draw_top(d):
@@ -149,40 +149,45 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Writers, workers, devices, viewers."""
-    lower_thread(d, 24, 204, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
+    """Writers, workers, devices, viewers, HTTP."""
+    writers, workers, devices, viewers, http = (MARGIN + 202 * i for i in range(5))
+    lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
                  "copies; what does not fit", "is dropped and counted", copies=2)
-    d.arrow((48, LINE_BOTTOM), (48, LOWER_TOP))
-    queue_label(d, 140, "byte rings: copies of", "views, of verdicts")
+    d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
+    queue_label(d, writers + 108, "byte rings: copies of", "views, of verdicts")
 
-    lower_thread(d, 268, 220, "workers", "the chain on the CPU", "scratch memory, outputs",
+    lower_thread(d, workers, LOWER_WIDTH, "workers", "the chain on the CPU", "scratch, outputs",
                  "read maps in their slots", "and a device's results", copies=3)
-    lower_thread(d, 528, 220, "device threads", "every call to their GPU", "graphs, pinned results",
-                 "batches of up to 16 views,", "uploaded from their slots", copies=2)
-    for x in (268, 528):
-        d.arrow((x + 30, LINE_BOTTOM), (x + 30, LOWER_TOP))
-        d.arrow((x + 190, LOWER_TOP), (x + 190, LINE_BOTTOM))
-        queue_label(d, x + 110, "rings: views in,", "results out, eventfd")
+    lower_thread(d, devices, LOWER_WIDTH, "device threads", "every call to their GPU", "graphs, pinned results",
+                 "batches of up to 16,", "uploaded from the slots", copies=2)
+    for x in (workers, devices):
+        d.arrow((x + 20, LINE_BOTTOM), (x + 20, LOWER_TOP))
+        d.arrow((x + LOWER_WIDTH - 20, LOWER_TOP), (x + LOWER_WIDTH - 20, LINE_BOTTOM))
+        queue_label(d, x + LOWER_WIDTH / 2, "rings: views in,", "results out, eventfd")
 
-    lower_thread(d, 796, 220, "viewers' thread", "XPUB, own ZeroMQ context", "ring of messages",
+    lower_thread(d, viewers, LOWER_WIDTH, "viewers' thread", "XPUB, own ZeroMQ context", "ring of messages",
                  "when it is full,", "viewers lose some")
-    d.arrow((820, LINE_BOTTOM), (820, LOWER_TOP))
-    queue_label(d, 918, "ring: verdicts, status")
+    d.arrow((viewers + 24, LINE_BOTTOM), (viewers + 24, LOWER_TOP))
+    queue_label(d, viewers + 108, "ring: verdicts, status")
 
-    d.labelled("outside", 24, 664, 204, 62, "disk", "recordings, verdict log")
-    d.arrow((126, LOWER_TOP + LOWER_HEIGHT + 5), (126, 664))
-    d.labelled("outside", 528, 664, 220, 62, "GPU", "four batches in flight")
-    d.arrow((638, LOWER_TOP + LOWER_HEIGHT + 5), (638, 664))
-    d.labelled("outside", 796, 664, 220, 62, "viewers", "SUB, any number")
-    d.arrow((906, LOWER_TOP + LOWER_HEIGHT), (906, 664))
-    d.text(896, 639, "its own I/O thread", "soft small", "end")
+    lower_thread(d, http, LOWER_WIDTH, "HTTP thread", "nice 15, only reads", "pages, event streams",
+                 "rendered from", "the last snapshot")
+    d.arrow((http + 24, LINE_BOTTOM), (http + 24, LOWER_TOP))
+    queue_label(d, http + 108, "three buffers: a", "snapshot a second")
+
+    middle = LOWER_WIDTH / 2
+    for x, stack, title, what in ((writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
+                                  (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers")):
+        d.labelled("outside", x, 664, LOWER_WIDTH, 62, title, what)
+        d.arrow((x + middle, LOWER_TOP + LOWER_HEIGHT + stack), (x + middle, 664))
+    d.text(viewers + middle - 10, 639, "own I/O thread", "soft small", "end")
 
 
 def draw_legend(d):
-    for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that the thread owns"),
+    for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that it owns"),
                                       ("outside", "outside the daemon"))):
-        d.box(kind, 268, 668 + 22 * i, 22, 14, 3)
-        d.text(298, 680 + 22 * i, text, "ink small", "start")
+        d.box(kind, 226, 668 + 22 * i, 22, 14, 3)
+        d.text(256, 680 + 22 * i, text, "ink small", "start")
 
 
 def main():

@@ -76,6 +76,7 @@ int crn_peer_start_daemon(crn_peer *peer, const crn_config *config)
     snprintf(own->ingest.bind.item[0], CRN_TEXT_BYTES, "%s", peer->in);
     snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
     snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/viewers", peer->folder);
+    own->monitor.http[0] = '\0';
     char path[128];
     snprintf(path, sizeof path, "%s/line.yaml", peer->folder);
     FILE *file = fopen(path, "w");

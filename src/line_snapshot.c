@@ -1,0 +1,73 @@
+/* The line as the monitor sees it: its state and all numbers. */
+#include "src/line_internal.h"
+
+crn_metrics crn_line_metrics(const crn_line *line)
+{
+    crn_metrics metrics = {
+        .ingest = *crn_ingest_get_stats(line->ingest),
+        .fruits = *crn_fruits_get_stats(line->fruits),
+        .engine = *crn_engine_get_stats(line->engine),
+        .publish = *crn_publish_get_stats(line->publish),
+        .lanes = crn_lanes_sum(line->lanes),
+        .values = line->values.stats,
+        .lane_count = crn_lanes_count(line->lanes),
+        .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
+        .deadlines_ignored = line->deadlines_ignored,
+        .results_full = line->results_full,
+    };
+    if (line->recorder)
+        metrics.recorder = crn_recorder_get_stats(line->recorder);
+    return metrics;
+}
+
+crn_state crn_line_state(const crn_line *line)
+{
+    if (line->stopping)
+        return CRN_STATE_STOPPING;
+    if (crn_engine_get_stats(line->engine)->lost > 0)
+        return CRN_STATE_DEGRADED;
+    return crn_lanes_count(line->lanes) > 0 ? CRN_STATE_RUNNING : CRN_STATE_READY;
+}
+
+static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics)
+{
+    return (crn_levels){
+        .senders = metrics->ingest.connected - metrics->ingest.disconnected,
+        .lanes = (uint64_t)metrics->lane_count,
+        .fruits_open = (uint64_t)crn_fruits_open(line->fruits),
+        .slots_free = crn_pool_free_slots(line->pool),
+        .result_bytes = crn_result_store_used_bytes(line->store),
+        .backlog_bytes = metrics->publish.waiting_bytes,
+        .devices = (uint64_t)metrics->engine.devices,
+        .devices_lost = (uint64_t)metrics->engine.lost,
+    };
+}
+
+/* A lane's `missing` falls when a reordered view arrives after all; a counter must not. */
+static uint64_t highest(uint64_t before, uint64_t now)
+{
+    return now > before ? now : before;
+}
+
+void crn_line_snapshot(crn_line *line, int64_t now_ns)
+{
+    if (!line->http)
+        return;
+    crn_snapshot *snapshot = crn_snapshots_begin(line->snapshots);
+    snapshot->number = ++line->snapshot_number;
+    snapshot->taken_ns = now_ns;
+    snapshot->state = crn_line_state(line);
+    snapshot->metrics = crn_line_metrics(line);
+    snapshot->levels = levels_of(line, &snapshot->metrics);
+    snapshot->views = line->meters.views;
+    snapshot->lane_count = snapshot->metrics.lane_count;
+    for (int32_t i = 0; i < snapshot->lane_count; i++) {
+        const crn_lane *lane = crn_lanes_at(line->lanes, i);
+        crn_lane_meters *meters = &line->meters.lanes[i];
+        const crn_lane_stats *stats = crn_lane_get_stats(lane);
+        meters->gaps = highest(meters->gaps, stats->missing);
+        snapshot->lanes[i] = (crn_lane_snapshot){
+            .number = crn_lane_number(lane), .stats = *stats, .meters = *meters};
+    }
+    crn_snapshots_publish(line->snapshots);
+}

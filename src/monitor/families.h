@@ -1,0 +1,93 @@
+/*
+ * The metric families of /metrics: one table from which the exposition (Prometheus' text format
+ * 0.0.4) and the reference in README.md are printed. Names follow Prometheus' rules: base units,
+ * `_total` for counters; no label has values without bound.
+ */
+#ifndef CRN_SRC_MONITOR_FAMILIES_H
+#define CRN_SRC_MONITOR_FAMILIES_H
+
+#include <stdio.h>
+
+#include "src/monitor/http/machine.h"
+#include "src/monitor/snapshot.h"
+
+CRN_C_BEGIN
+
+typedef enum crn_family_type {
+    CRN_FAMILY_COUNTER,
+    CRN_FAMILY_GAUGE,
+    CRN_FAMILY_HISTOGRAM,
+} crn_family_type;
+
+/* Facts of this start. */
+typedef struct crn_monitor_facts {
+    const crn_config *config; /* resolved */
+    const char *processor;    /* the processor's operators: "serial" or "openmp"; static */
+    char run[24];             /* id of the start, as in verdicts */
+    int64_t started_ns;       /* CLOCK_REALTIME */
+} crn_monitor_facts;
+
+/* Status codes that the server answers with. */
+typedef enum crn_http_code {
+    CRN_HTTP_OK,
+    CRN_HTTP_NOT_FOUND,
+    CRN_HTTP_METHOD,
+    CRN_HTTP_HOST,
+    CRN_HTTP_UNAVAILABLE,
+    CRN_HTTP_CODES,
+} crn_http_code;
+
+extern const char *const crn_http_codes[CRN_HTTP_CODES]; /* "200", "404", … */
+
+/* Counters of the HTTP thread itself. */
+typedef struct crn_http_stats {
+    uint64_t responses[CRN_HTTP_CODES];
+    uint64_t connections, streams; /* open now */
+    uint64_t connections_dropped;  /* closed because they were idle or slow */
+    uint64_t streams_dropped;      /* ended because they were not read */
+} crn_http_stats;
+
+/* All that a page is made of. */
+typedef struct crn_observation {
+    const crn_monitor_facts *facts;
+    const crn_histogram_edges *edges; /* CRN_SCALES of them */
+    const crn_snapshot *snapshot;
+    crn_machine machine;
+    crn_http_stats http;
+    int64_t now_ns;
+} crn_observation;
+
+typedef struct crn_family crn_family;
+
+/* Prints the samples of a family; none if it does not apply. */
+typedef void crn_family_samples(const crn_family *family, const crn_observation *observation,
+                                FILE *out);
+
+/* A label's value and where its number lies. */
+typedef struct crn_family_row {
+    const char *value; /* NULL ends a list */
+    size_t offset;     /* of a uint64_t */
+} crn_family_row;
+
+struct crn_family {
+    const char *name; /* NULL ends the table */
+    crn_family_type type;
+    const char *labels; /* as the reference names them; "" for none */
+    const char *help;
+    crn_family_samples *samples;
+    size_t offset;              /* of the value, for the functions that need one */
+    const char *label;          /* of `rows` */
+    const crn_family_row *rows; /* offsets in the snapshot */
+};
+
+extern const crn_family crn_families[];
+
+/* Prints HELP, TYPE and samples of every family. */
+void crn_families_print(const crn_observation *observation, FILE *out);
+
+/* Prints the table of README.md. */
+void crn_families_print_reference(FILE *out);
+
+CRN_C_END
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * The HTTP thread: /metrics, /healthz, /readyz and /events of monitor.http, for Prometheus, service
+ * managers and people. It only reads snapshots (snapshot.h), so that nothing a client does takes
+ * time of the line; it runs at a raised nice value, and all that clients may use is bounded.
+ */
+#ifndef CRN_SRC_MONITOR_HTTP_SERVER_H
+#define CRN_SRC_MONITOR_HTTP_SERVER_H
+
+#include "src/monitor/meters.h"
+#include "src/monitor/snapshot.h"
+#include "stages/base/error.h"
+
+CRN_C_BEGIN
+
+/* Connections at once; one more waits in the kernel until another ends. */
+#define CRN_HTTP_CLIENTS_MAX 64
+
+/* Of these from one address; one more is closed at once. */
+#define CRN_HTTP_CLIENTS_PER_ADDRESS 32
+
+/* Memory for a request's line and headers, and for what is sent at once; longer headers are
+ * refused. */
+#define CRN_HTTP_CLIENT_BYTES 16384
+
+/* A connection is closed when it transfers nothing for so long, */
+#define CRN_HTTP_IDLE_S 20
+/* or has not completed a request since its start, or since its last one, for so long. */
+#define CRN_HTTP_REQUEST_S 60
+
+typedef struct crn_http crn_http;
+
+/*
+ * Binds config->monitor.http and starts the thread. `run` identifies the start. All pointers are
+ * the caller's and must outlive the server, `run` excepted. Returns 0 or a negative errno with the
+ * address and a hint in *error.
+ *
+ * An address that the file does not name (monitor.http_named false) is a default that another
+ * daemon of this machine may have: if it cannot be bound a warning is logged, and 0 is returned
+ * with *ret_http NULL.
+ */
+int crn_http_open(const crn_config *config, const char *run, const crn_meters *meters,
+                  crn_snapshots *snapshots, crn_http **ret_http, crn_error *error);
+
+/* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */
+void crn_http_close(crn_http **http);
+
+/* The address as bound, with its actual port; "" if http is NULL. */
+const char *crn_http_address(const crn_http *http);
+
+CRN_C_END
+
+#endif

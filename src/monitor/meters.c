@@ -1,0 +1,61 @@
+#include "src/monitor/meters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stages/base/clock.h"
+
+int crn_meters_init(const crn_config *config, crn_meters *ret_meters)
+{
+    crn_meters meters = {.config = config};
+    for (crn_histogram_scale scale = 0; scale < CRN_SCALES; scale++)
+        meters.edges[scale] =
+            crn_histogram_edges_of(scale, config->latency.budget_ms * CRN_NS_PER_MS);
+    meters.lanes = calloc((size_t)config->limits.lanes, sizeof *meters.lanes);
+    if (!meters.lanes)
+        return -ENOMEM;
+    *ret_meters = meters;
+    return 0;
+}
+
+void crn_meters_done(crn_meters *meters)
+{
+    free(meters->lanes);
+    meters->lanes = NULL;
+}
+
+void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
+                        int64_t realtime_ns)
+{
+    crn_lane_meters *own = &meters->lanes[crn_lane_index(lane)];
+    own->last_view_ns = (uint64_t)realtime_ns;
+    if (header->captured_ns == 0)
+        return;
+    /* A capture time that does not even fit the clock's type is as wrong as one in the future. */
+    bool later = header->captured_ns > (uint64_t)realtime_ns;
+    own->captured_later += later;
+    crn_histogram_add(&own->lateness, &meters->edges[CRN_SCALE_SENDER],
+                      later ? 0 : realtime_ns - (int64_t)header->captured_ns);
+}
+
+void crn_meters_view(crn_meters *meters, const crn_judgement *judgement)
+{
+    crn_side side = judgement->on_device ? CRN_SIDE_DEVICE : CRN_SIDE_PROCESSOR;
+    const crn_histogram_edges *edges = &meters->edges[CRN_SCALE_VIEW];
+    crn_view_meters *views = &meters->views;
+    crn_histogram_add(&views->queue, edges, judgement->queue_ns);
+    crn_histogram_add(&views->run[side], edges, judgement->run_ns);
+    for (int32_t step = 0; step < meters->config->steps; step++)
+        if (!(judgement->skipped >> step & 1))
+            crn_histogram_add(&views->stage[side][step], edges, judgement->stage_ns[step]);
+    views->busy_ns[side] += judgement->cost_ns > 0 ? (uint64_t)judgement->cost_ns : 0;
+}
+
+void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns)
+{
+    crn_lane_meters *own = &meters->lanes[crn_lane_index(fruit->lane)];
+    int64_t latency_ns = now_ns - fruit->closed_ns;
+    own->verdicts[crn_fruit_verdict(fruit)]++;
+    own->over_budget += latency_ns > meters->config->latency.budget_ms * CRN_NS_PER_MS;
+    crn_histogram_add(&own->latency, &meters->edges[CRN_SCALE_FRUIT], latency_ns);
+}

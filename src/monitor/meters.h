@@ -1,0 +1,63 @@
+/*
+ * What the line's thread measures for the monitor beside its counters: histograms of durations, and
+ * figures of each lane. All memory is reserved at the start; used by one thread.
+ */
+#ifndef CRN_SRC_MONITOR_METERS_H
+#define CRN_SRC_MONITOR_METERS_H
+
+#include "src/config/config.h"
+#include "src/fruit/fruit.h"
+#include "src/fruit/lane.h"
+#include "src/monitor/histogram.h"
+
+CRN_C_BEGIN
+
+/* Where a view's enqueue halves ran. */
+typedef enum crn_side {
+    CRN_SIDE_PROCESSOR,
+    CRN_SIDE_DEVICE,
+    CRN_SIDES,
+} crn_side;
+
+typedef struct crn_lane_meters {
+    crn_histogram latency;  /* of fruits, from close to publication */
+    crn_histogram lateness; /* of views, from captured_ns to reception */
+    uint64_t verdicts[CRN_VERDICT_LATE + 1];
+    uint64_t over_budget;    /* verdicts published later than latency.budget_ms after the close */
+    uint64_t captured_later; /* views whose captured_ns lies after their reception */
+    uint64_t gaps;           /* highest value of the lane's `missing` so far */
+    uint64_t last_view_ns;   /* CLOCK_REALTIME of the last valid view's reception */
+} crn_lane_meters;
+
+/* Of views that the chain finished. */
+typedef struct crn_view_meters {
+    crn_histogram queue;
+    crn_histogram run[CRN_SIDES];
+    crn_histogram stage[CRN_SIDES][CRN_STAGES_MAX]; /* without views that skipped the step */
+    uint64_t busy_ns[CRN_SIDES];                    /* machine time */
+} crn_view_meters;
+
+typedef struct crn_meters {
+    const crn_config *config;
+    crn_histogram_edges edges[CRN_SCALES];
+    crn_view_meters views;
+    crn_lane_meters *lanes; /* limits.lanes entries, in order of first sight */
+} crn_meters;
+
+/* `config` must outlive it. Returns 0 or -ENOMEM. */
+int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
+void crn_meters_done(crn_meters *meters);
+
+/* A valid message arrived, whatever became of its view. */
+void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
+                        int64_t realtime_ns);
+
+/* The chain finished a view. */
+void crn_meters_view(crn_meters *meters, const crn_judgement *judgement);
+
+/* A fruit's verdict was published at now_ns. */
+void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns);
+
+CRN_C_END
+
+#endif

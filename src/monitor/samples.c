@@ -1,0 +1,347 @@
+#include "src/monitor/samples.h"
+
+#include <inttypes.h>
+
+#include "stages/base/clock.h"
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / (double)CRN_NS_PER_S;
+}
+
+static uint64_t number_at(const void *object, size_t offset)
+{
+    return *(const uint64_t *)((const char *)object + offset);
+}
+
+static uint64_t refusals_sum(const crn_refusals *refusals)
+{
+    uint64_t sum = 0;
+    for (int why = 0; why < CRN_REFUSALS; why++)
+        sum += refusals->count[why];
+    return sum;
+}
+
+/* --- one number, a list, lanes --- */
+
+void crn_samples_value(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s %" PRIu64 "\n", family->name,
+            number_at(observation->snapshot, family->offset));
+}
+
+void crn_samples_rows(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (const crn_family_row *row = family->rows; row->value; row++)
+        fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", family->name, family->label, row->value,
+                number_at(observation->snapshot, row->offset));
+}
+
+void crn_samples_lane(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        fprintf(out, "%s{lane=\"%" PRIu32 "\"} %" PRIu64 "\n", family->name,
+                snapshot->lanes[i].number, number_at(&snapshot->lanes[i], family->offset));
+}
+
+void crn_samples_lane_time(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++) {
+        uint64_t ns = number_at(&snapshot->lanes[i], family->offset);
+        if (ns > 0)
+            fprintf(out, "%s{lane=\"%" PRIu32 "\"} %.3f\n", family->name, snapshot->lanes[i].number,
+                    seconds((int64_t)ns));
+    }
+}
+
+/* --- histograms --- */
+
+/* `labels` are those of the family, with a comma behind each. */
+static void print_histogram(const char *name, const char *labels, const crn_histogram *histogram,
+                            const crn_histogram_edges *edges, FILE *out)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < CRN_HISTOGRAM_EDGES; i++) {
+        count += histogram->count[i];
+        fprintf(out, "%s_bucket{%sle=\"%.9g\"} %" PRIu64 "\n", name, labels, seconds(edges->ns[i]),
+                count);
+    }
+    count += histogram->count[CRN_HISTOGRAM_EDGES];
+    fprintf(out, "%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, count);
+    int length = 0;
+    while (labels[length] && labels[length + 1])
+        length++;
+    const char *open = length ? "{" : "", *close = length ? "}" : "";
+    fprintf(out, "%s_sum%s%.*s%s %.9f\n", name, open, length, labels, close,
+            seconds((int64_t)histogram->sum_ns));
+    fprintf(out, "%s_count%s%.*s%s %" PRIu64 "\n", name, open, length, labels, close, count);
+}
+
+static void print_lanes(const crn_family *family, const crn_observation *observation,
+                        crn_histogram_scale scale, FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++) {
+        const crn_lane_snapshot *lane = &snapshot->lanes[i];
+        char labels[32];
+        snprintf(labels, sizeof labels, "lane=\"%" PRIu32 "\",", lane->number);
+        print_histogram(family->name, labels,
+                        (const crn_histogram *)((const char *)lane + family->offset),
+                        &observation->edges[scale], out);
+    }
+}
+
+void crn_samples_lane_latency(const crn_family *family, const crn_observation *observation,
+                              FILE *out)
+{
+    print_lanes(family, observation, CRN_SCALE_FRUIT, out);
+}
+
+void crn_samples_lane_lateness(const crn_family *family, const crn_observation *observation,
+                               FILE *out)
+{
+    print_lanes(family, observation, CRN_SCALE_SENDER, out);
+}
+
+/* Label for what ran a view: the processor's operators or the device's; NULL if there is no such.
+ */
+static const char *backend_of(const crn_observation *observation, crn_side side)
+{
+    bool devices = observation->snapshot->levels.devices > 0;
+    if (side == CRN_SIDE_DEVICE)
+        return devices ? "cuda" : NULL;
+    return observation->facts->processor;
+}
+
+void crn_samples_queue(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_histogram(family->name, "", &observation->snapshot->views.queue,
+                    &observation->edges[CRN_SCALE_VIEW], out);
+}
+
+void crn_samples_run(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (crn_side side = 0; side < CRN_SIDES; side++) {
+        const char *backend = backend_of(observation, side);
+        char labels[40];
+        if (!backend)
+            continue;
+        snprintf(labels, sizeof labels, "backend=\"%s\",", backend);
+        print_histogram(family->name, labels, &observation->snapshot->views.run[side],
+                        &observation->edges[CRN_SCALE_VIEW], out);
+    }
+}
+
+void crn_samples_stages(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_config *config = observation->facts->config;
+    for (crn_side side = 0; side < CRN_SIDES; side++) {
+        const char *backend = backend_of(observation, side);
+        for (int32_t step = 0; backend && step < config->steps; step++) {
+            char labels[128], name[64];
+            crn_config_step_name(config, step, name, sizeof name);
+            snprintf(labels, sizeof labels, "stage=\"%s\",backend=\"%s\",", name, backend);
+            print_histogram(family->name, labels, &observation->snapshot->views.stage[side][step],
+                            &observation->edges[CRN_SCALE_VIEW], out);
+        }
+    }
+}
+
+void crn_samples_busy(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (crn_side side = 0; side < CRN_SIDES; side++) {
+        const char *backend = backend_of(observation, side);
+        if (backend)
+            fprintf(out, "%s{backend=\"%s\"} %.9f\n", family->name, backend,
+                    seconds((int64_t)observation->snapshot->views.busy_ns[side]));
+    }
+}
+
+void crn_samples_ended(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_engine_stats *engine = &observation->snapshot->metrics.engine;
+    const uint64_t ended[] = {
+        [CRN_SIDE_PROCESSOR] = engine->processor, [CRN_SIDE_DEVICE] = engine->device};
+    for (crn_side side = 0; side < CRN_SIDES; side++) {
+        const char *backend = backend_of(observation, side);
+        if (backend)
+            fprintf(out, "%s{backend=\"%s\"} %" PRIu64 "\n", family->name, backend, ended[side]);
+    }
+}
+
+/* --- lists with names of their own --- */
+
+void crn_samples_rejected(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_metrics *metrics = &observation->snapshot->metrics;
+    for (int why = 1; why < CRN_REFUSALS; why++)
+        fprintf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", family->name,
+                crn_refusal_name((crn_refusal)why),
+                metrics->lanes.refused.count[why] + metrics->refused_elsewhere.count[why]);
+}
+
+void crn_samples_lane_rejected(const crn_family *family, const crn_observation *observation,
+                               FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        fprintf(out, "%s{lane=\"%" PRIu32 "\"} %" PRIu64 "\n", family->name,
+                snapshot->lanes[i].number, refusals_sum(&snapshot->lanes[i].stats.refused));
+    fprintf(out, "%s{lane=\"other\"} %" PRIu64 "\n", family->name,
+            refusals_sum(&snapshot->metrics.refused_elsewhere));
+}
+
+void crn_samples_values(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (int reason = CRN_REASON_NOT_FINITE; reason <= CRN_REASON_MASK_VALUES; reason++)
+        fprintf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", family->name, crn_view_reason_names[reason],
+                observation->snapshot->metrics.values.faulty[reason]);
+}
+
+void crn_samples_verdicts(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
+            fprintf(out, "%s{lane=\"%" PRIu32 "\",kind=\"%s\"} %" PRIu64 "\n", family->name,
+                    snapshot->lanes[i].number, crn_verdict_kind_names[kind],
+                    snapshot->lanes[i].meters.verdicts[kind]);
+}
+
+void crn_samples_cut(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    static const char *const sockets[] = {"ingest", "publish"};
+    const crn_metrics *metrics = &observation->snapshot->metrics;
+    const crn_peers_stats *peers[] = {&metrics->ingest.peers, &metrics->publish.peers};
+    for (size_t i = 0; i < sizeof sockets / sizeof sockets[0]; i++)
+        for (int reason = 0; reason < CRN_CUTS; reason++)
+            fprintf(out, "%s{socket=\"%s\",reason=\"%s\"} %" PRIu64 "\n", family->name, sockets[i],
+                    crn_peers_cut_names[reason], peers[i]->cut[reason]);
+}
+
+/* --- the daemon and its machine --- */
+
+void crn_samples_build(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s{version=\"" CRN_VERSION "\",backend=\"%s\"} 1\n", family->name,
+            observation->snapshot->levels.devices > 0 ? "cuda" : observation->facts->processor);
+}
+
+void crn_samples_started(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s %.3f\n", family->name, seconds(observation->facts->started_ns));
+}
+
+void crn_samples_state(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (int state = 0; state < CRN_STATES; state++)
+        fprintf(out, "%s{state=\"%s\"} %d\n", family->name, crn_state_names[state],
+                observation->snapshot->state == (crn_state)state);
+}
+
+void crn_samples_age(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    if (observation->snapshot->number > 0)
+        fprintf(out, "%s %.3f\n", family->name,
+                seconds(observation->now_ns - observation->snapshot->taken_ns));
+}
+
+void crn_samples_budget(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s %.9g\n", family->name,
+            (double)observation->facts->config->latency.budget_ms / 1e3);
+}
+
+void crn_samples_limits(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_config *config = observation->facts->config;
+    const struct {
+        const char *key;
+        int64_t value;
+    } limits[] = {
+        {"lanes", config->limits.lanes},
+        {"peers", config->limits.peers},
+        {"slots", config->limits.slots},
+        {"open_fruits", config->limits.open_fruits},
+        {"backlog", config->publish.grader.high_water_mark},
+        {"workers", config->run.workers},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        fprintf(out, "%s{key=\"%s\"} %" PRId64 "\n", family->name, limits[i].key, limits[i].value);
+}
+
+void crn_samples_memory(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_levels *levels = &observation->snapshot->levels;
+    const crn_config *config = observation->facts->config;
+    uint64_t taken = (uint64_t)config->limits.slots - levels->slots_free;
+    fprintf(out, "%s{part=\"slots\"} %" PRIu64 "\n", family->name,
+            taken * ((uint64_t)config->limits.view_mib << 20));
+    fprintf(out, "%s{part=\"results\"} %" PRIu64 "\n", family->name, levels->result_bytes);
+    fprintf(out, "%s{part=\"backlog\"} %" PRIu64 "\n", family->name, levels->backlog_bytes);
+}
+
+static void print_disks(const crn_family *family, const crn_machine *machine, size_t offset,
+                        FILE *out)
+{
+    if (machine->record.size_bytes > 0)
+        fprintf(out, "%s{use=\"record\"} %" PRIu64 "\n", family->name,
+                number_at(&machine->record, offset));
+    if (machine->log.size_bytes > 0)
+        fprintf(out, "%s{use=\"log\"} %" PRIu64 "\n", family->name,
+                number_at(&machine->log, offset));
+}
+
+void crn_samples_disk_free(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_disks(family, &observation->machine, offsetof(crn_machine_disk, free_bytes), out);
+}
+
+void crn_samples_disk_size(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_disks(family, &observation->machine, offsetof(crn_machine_disk, size_bytes), out);
+}
+
+void crn_samples_resident(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s %" PRIu64 "\n", family->name, observation->machine.resident_bytes);
+}
+
+void crn_samples_cpu(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    fprintf(out, "%s %.6f\n", family->name, observation->machine.cpu_s);
+}
+
+void crn_samples_descriptors(const crn_family *family, const crn_observation *observation,
+                             FILE *out)
+{
+    fprintf(out, "%s %" PRIu64 "\n", family->name, observation->machine.descriptors);
+}
+
+void crn_samples_http_responses(const crn_family *family, const crn_observation *observation,
+                                FILE *out)
+{
+    for (int code = 0; code < CRN_HTTP_CODES; code++)
+        fprintf(out, "%s{code=\"%s\"} %" PRIu64 "\n", family->name, crn_http_codes[code],
+                observation->http.responses[code]);
+}
+
+static void print_kinds(const crn_family *family, uint64_t connections, uint64_t streams, FILE *out)
+{
+    fprintf(out, "%s{kind=\"connection\"} %" PRIu64 "\n", family->name, connections);
+    fprintf(out, "%s{kind=\"stream\"} %" PRIu64 "\n", family->name, streams);
+}
+
+void crn_samples_clients(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_kinds(family, observation->http.connections, observation->http.streams, out);
+}
+
+void crn_samples_clients_dropped(const crn_family *family, const crn_observation *observation,
+                                 FILE *out)
+{
+    print_kinds(family, observation->http.connections_dropped, observation->http.streams_dropped,
+                out);
+}

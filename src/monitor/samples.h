@@ -1,0 +1,28 @@
+/* How families print their samples. Private to families.c. */
+#ifndef CRN_SRC_MONITOR_SAMPLES_H
+#define CRN_SRC_MONITOR_SAMPLES_H
+
+#include "src/monitor/families.h"
+
+/* A uint64_t at `offset` of the snapshot, of each lane's, or one for each of `rows`. */
+crn_family_samples crn_samples_value, crn_samples_lane, crn_samples_rows;
+
+/* A crn_histogram at `offset` of each lane's snapshot. */
+crn_family_samples crn_samples_lane_latency, crn_samples_lane_lateness;
+
+/* Nanoseconds of CLOCK_REALTIME at `offset` of each lane's snapshot, as seconds; no sample for 0.
+ */
+crn_family_samples crn_samples_lane_time;
+
+crn_family_samples crn_samples_build, crn_samples_state, crn_samples_started, crn_samples_age,
+    crn_samples_budget;
+crn_family_samples crn_samples_rejected, crn_samples_lane_rejected, crn_samples_values,
+    crn_samples_verdicts;
+crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_samples_busy,
+    crn_samples_ended;
+crn_family_samples crn_samples_cut, crn_samples_limits, crn_samples_memory;
+crn_family_samples crn_samples_disk_free, crn_samples_disk_size;
+crn_family_samples crn_samples_http_responses, crn_samples_clients, crn_samples_clients_dropped;
+crn_family_samples crn_samples_resident, crn_samples_cpu, crn_samples_descriptors;
+
+#endif
