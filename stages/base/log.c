@@ -2,32 +2,58 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
 
 static crn_log_level loudest = CRN_LOG_INFO;
+static bool to_journal;
 
 void crn_log_set_level(crn_log_level level)
 {
     loudest = level;
 }
 
-void crn_log(crn_log_level level, const char *format, ...)
+void crn_log_find_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat status;
+    to_journal = false;
+    if (!stream || fstat(STDERR_FILENO, &status) < 0)
+        return;
+    char ours[64];
+    snprintf(ours, sizeof ours, "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    to_journal = strcmp(stream, ours) == 0;
+}
+
+/* Writes what precedes the text of a line; returns its length. */
+static int begin_line(crn_log_level level, char *line, size_t size)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
-    if (level > loudest)
-        return;
+    static const char priorities[] = {'3', '4', '6', '7'}; /* as in sd-daemon(3) */
+    if (to_journal)
+        return snprintf(line, size, "<%c>", priorities[level]);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     struct tm utc;
     gmtime_r(&now.tv_sec, &utc);
+    int used = (int)strftime(line, size, "%Y-%m-%dT%H:%M:%S", &utc);
+    return used + snprintf(line + used, size - (size_t)used, ".%03ldZ %s ", now.tv_nsec / 1000000,
+                           names[level]);
+}
+
+void crn_log(crn_log_level level, const char *format, ...)
+{
+    if (level > loudest)
+        return;
     char line[1400];
-    int used = (int)strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
-    used += snprintf(line + used, sizeof line - (size_t)used, ".%03ldZ %s ", now.tv_nsec / 1000000,
-                     names[level]);
+    int used = begin_line(level, line, sizeof line);
     va_list arguments;
     va_start(arguments, format);
     int text = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);

@@ -1,7 +1,7 @@
 /**
  * @file
- * Logging: one line per event on stderr, `2026-11-20T21:05:00.123Z level text`. Nothing is logged
- * once per view.
+ * Logging: one line per event on stderr, `2026-11-20T21:05:00.123Z level text`, or `<4>text` if
+ * that is the systemd journal, which stores time and level itself. Nothing is logged once per view.
  */
 #ifndef CRN_STAGES_BASE_LOG_H
 #define CRN_STAGES_BASE_LOG_H
@@ -20,6 +20,13 @@ typedef enum crn_log_level {
 
 /** Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
 CRN_API void crn_log_set_level(crn_log_level level);
+
+/**
+ * Checks whether stderr is connected to the systemd journal, as systemd.exec(5) describes
+ * JOURNAL_STREAM. Lines then begin with a priority prefix of sd-daemon(3), `<3>` error, `<4>`
+ * warning, `<6>` info or `<7>` debug, instead of time and level. Call it before threads start.
+ */
+CRN_API void crn_log_find_journal(void);
 
 /** Logs one line; thread-safe. */
 CRN_API __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +182,35 @@ static int remove_folder(void **state)
     return daemon_remove_folder(folder);
 }
 
+/* As systemd does for a service. */
+static void name_stderr_as_journal(void)
+{
+    struct stat status;
+    char stream[64];
+    fstat(STDERR_FILENO, &status);
+    snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    setenv("JOURNAL_STREAM", stream, 1);
+}
+
+static void under_the_journal_every_line_has_its_priority(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    char path[128];
+    daemon_good_config(folder, path);
+    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, name_stderr_as_journal);
+    daemon_read_until(&daemon, "ready: ");
+    kill(daemon.pid, SIGHUP);
+    daemon_read_until(&daemon, "SIGHUP ignored");
+    kill(daemon.pid, SIGTERM);
+    assert_int_equal(daemon_end(&daemon), 0);
+    assert_non_null(strstr(daemon.text, "<6>ready: "));
+    assert_non_null(strstr(daemon.text, "\n<4>SIGHUP ignored"));
+    for (const char *line = daemon.text; line[0]; line = strchr(line, '\n') + 1)
+        assert_int_equal(line[0], '<');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +218,7 @@ int main(void)
         cmocka_unit_test(asked_again_when_it_has_stopped_it_ends_with_0),
         cmocka_unit_test(a_worker_that_crashes_takes_it_down_with_a_message),
         cmocka_unit_test(a_second_daemon_cannot_steal_the_endpoint),
+        cmocka_unit_test(under_the_journal_every_line_has_its_priority),
         cmocka_unit_test(bad_configuration_ends_with_78),
         cmocka_unit_test(a_wrong_command_line_is_one_line_with_78),
         cmocka_unit_test(check_and_print_config_agree),

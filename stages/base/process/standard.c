@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/base/log.h"
+
 static const char *name;
 
 static void check_output(void)
@@ -30,6 +32,7 @@ void crn_standard_streams(const char *program)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)
             _exit(1); /* no /dev/null, and no way to report it */
+    crn_log_find_journal();
     name = program;
     atexit(check_output);
 }
