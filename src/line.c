@@ -119,6 +119,7 @@ static void judge_due(crn_line *line)
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
         crn_meters_fruit(&line->meters, fruit, now_ns);
+        crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
         release_fruit(line, fruit);
         crn_fruits_judge(line->fruits, fruit);
@@ -166,7 +167,7 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
     if (now_ns >= line->report_ns) {
         line->report_ns = now_ns + REPORT_NS;
         crn_metrics metrics = crn_line_metrics(line);
-        crn_metrics_log(&metrics);
+        crn_report_log(&line->report, &metrics, now_ns);
     }
     bool long_enough = now_ns - line->stopped_ns > WORKER_LIMIT_NS;
     return crn_engine_check(line->engine, now_ns, long_enough ? WORKER_LIMIT_NS : CRN_NEVER_NS,
@@ -236,6 +237,8 @@ int crn_line_run(crn_line *line, crn_error *error)
                      crn_http_address(line->http));
     crn_line_snapshot(line, crn_now_ns());
     line->watch_ns = crn_now_ns() + WATCH_NS;
+    crn_metrics metrics = crn_line_metrics(line);
+    crn_report_begin(&line->report, &metrics, crn_now_ns());
     line->report_ns = crn_now_ns() + REPORT_NS;
     while (!is_over(line)) {
         bool more = false;

@@ -12,6 +12,7 @@
 #include "src/monitor/http/server.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/notice.h"
+#include "src/monitor/report.h"
 #include "src/monitor/snapshot.h"
 #include "src/ingest/pool.h"
 #include "src/publish/publish.h"
@@ -38,11 +39,13 @@ struct crn_line {
     int stop_descriptor;      /* readable: stop_wanted or hung_up was set */
     atomic_bool stop_wanted, hung_up;
     bool stopping;
-    int64_t watch_ns, report_ns; /* when to check the workers, and to log the counters, next */
+    int64_t watch_ns, report_ns; /* when to check the workers, and to report, next */
     int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
                            never */
     uint64_t deadlines_ignored, results_full;
+    crn_quantiles latency; /* of fruits, from close to verdict */
     crn_notices notices;
+    crn_report report;
 };
 
 /* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. */

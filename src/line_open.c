@@ -92,6 +92,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (!line)
         return crn_error_set(error, -ENOMEM, "out of memory");
     line->config = config;
+    line->latency.reference_ns = config->latency.budget_ms * CRN_NS_PER_MS;
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = line->stop_descriptor < 0 ? -errno : 0;

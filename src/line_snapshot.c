@@ -14,6 +14,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
+        .latency = line->latency,
     };
     if (line->recorder)
         metrics.recorder = crn_recorder_get_stats(line->recorder);

@@ -15,6 +15,7 @@
 #include "src/config/config.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
+#include "src/monitor/report.h"
 #include "stages/base/process/malloc_tuning.h"
 #include "src/preflight.h"
 #include "stages/backend.h"
@@ -214,7 +215,7 @@ static int run(const crn_config *config, const crn_gpu *gpu)
     set_up_signals();
     r = crn_line_run(running_line, &error);
     crn_metrics metrics = crn_line_metrics(running_line);
-    crn_metrics_log(&metrics);
+    crn_report_log_totals(&metrics);
     if (r < 0) {
         /* A worker may never return, so no thread is joined: only what
          * libzmq has accepted is still sent. */

@@ -220,6 +220,9 @@ const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
 
+/* From the fruit's close to its verdict at now_ns; 0 if it is judged before it closed. */
+int64_t crn_fruit_latency_ns(const crn_fruit *fruit, int64_t now_ns);
+
 /*
  * Why a view would not be judged, or not completely, if its fruit were judged now: one that still
  * waits or runs is then lost. NONE also if only a limit truncated it, steps were skipped, or no

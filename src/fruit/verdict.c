@@ -38,6 +38,11 @@ crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
     return CRN_VERDICT_COMPLETE;
 }
 
+int64_t crn_fruit_latency_ns(const crn_fruit *fruit, int64_t now_ns)
+{
+    return fruit->closed_ns < now_ns ? now_ns - fruit->closed_ns : 0;
+}
+
 crn_view_reason crn_fruit_view_reason(const crn_fruit_view *view)
 {
     switch (view->state) {

@@ -1,4 +1,4 @@
-/* All counters of the line: what it did, and why anything was dropped. */
+/* All counters of the line: what it did, and why anything was lost. */
 #ifndef CRN_SRC_MONITOR_METRICS_H
 #define CRN_SRC_MONITOR_METRICS_H
 
@@ -6,6 +6,7 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
+#include "src/monitor/quantiles.h"
 #include "src/publish/publish.h"
 #include "src/recording/recorder.h"
 #include "src/fruit/values.h"
@@ -22,9 +23,7 @@ typedef struct crn_metrics {
     crn_recorder_stats recorder;
     uint64_t deadlines_ignored; /* header deadlines more than 10 s away */
     uint64_t results_full; /* views whose defects the result store had no room for: truncated */
+    crn_quantiles latency; /* of fruits, from close to verdict; its reference is the budget */
 } crn_metrics;
-
-/* Logs one to three lines at level info with all counters that are not zero. */
-void crn_metrics_log(const crn_metrics *metrics);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/monitor/losses.h"
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
 
@@ -41,16 +42,7 @@ enum cause {
     CAUSES,
 };
 
-#define TOO_MUCH "more views arrive than this machine can process in time"
-#define VALUES   "the sender's maps are no probabilities"
-
 static const char *const hints[CAUSES] = {
-    [CRN_REASON_NO_SLOT] = TOO_MUCH " (limits.slots, run.workers)",
-    [CRN_REASON_DISCARDED] = TOO_MUCH " (latency.budget_ms, run.workers)",
-    [CRN_REASON_UNFINISHED] = TOO_MUCH " (latency.budget_ms, run.workers)",
-    [CRN_REASON_NOT_FINITE] = VALUES,
-    [CRN_REASON_OUT_OF_RANGE] = VALUES,
-    [CRN_REASON_MASK_VALUES] = "in u8 maps 255 is certainty, not 1",
     [CAUSE_REFUSED] = "the log says of each refused message what is wrong with it",
     [CAUSE_MISSING] = "see whether the sender sends every view, and within latency.assemble_ms",
     [CAUSE_SKIPPED] = "optional stages are skipped when time is short (latency.budget_ms)",
@@ -106,7 +98,8 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
                      count[cause], cause_name(cause), count[cause] > 1 ? "first " : "",
                      first[cause]);
     }
-    const char *hint = hints[main_cause];
+    const char *hint = main_cause < CRN_REASONS ? crn_losses_view_hint((crn_view_reason)main_cause)
+                                                : hints[main_cause];
     char expected[32] = "";
     if (fruit->expected > 0)
         snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);

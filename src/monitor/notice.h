@@ -1,7 +1,7 @@
 /*
  * Immediate log messages of the line's thread about fruits, senders and the grader, each with a
- * hint. At most one a second of each kind, with the number of those suppressed. metrics.h logs the
- * counters every minute.
+ * hint. At most one a second of each kind, with the number of those suppressed. report.h logs
+ * rates and losses every minute.
  */
 #ifndef CRN_SRC_MONITOR_NOTICE_H
 #define CRN_SRC_MONITOR_NOTICE_H

@@ -35,9 +35,7 @@ static const crn_fruit_view *last_judged(const crn_config *config, const crn_fru
 void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int64_t now_ns,
                           crn_latency_parts *ret_parts)
 {
-    crn_latency_parts parts = {.queue_ns = 0};
-    /* A fruit that is judged before it closed closes now. */
-    parts.total_ns = fruit->closed_ns < now_ns ? now_ns - fruit->closed_ns : 0;
+    crn_latency_parts parts = {.total_ns = crn_fruit_latency_ns(fruit, now_ns)};
     const crn_fruit_view *last = last_judged(config, fruit);
     if (last) {
         const crn_judgement *judgement = &last->judgement;

@@ -56,6 +56,9 @@ static void it_ends_with_0_on_sigterm_and_sigint(void **state)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
         assert_non_null(strstr(daemon.text, "stopped"));
+        assert_non_null(strstr(daemon.text, " info since the start: 0 messages on 0 lanes, 0 "
+                                            "fruits: 0 complete, 0 partial, 0 late; 0 verdicts to "
+                                            "the grader\n"));
     }
 }
 

@@ -1,5 +1,6 @@
 /* The whole line over its sockets: views in, exactly one verdict per fruit out. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void every_fruit_gets_its_verdict(void **state)
     for (uint64_t fruit = 0; fruit < 25; fruit++)
         for (uint16_t view = 0; view < 4; view++)
             line_send(&line, line_header(&line, fruit, view, 4, HEIGHT, WIDTH), maps, NULL);
+    crn_quantiles latency = {.reference_ns = 20000 * CRN_NS_PER_MS};
     for (uint64_t fruit = 0; fruit < 25; fruit++) {
         seen_verdict verdict;
         assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
@@ -46,11 +48,14 @@ static void every_fruit_gets_its_verdict(void **state)
         assert_int_equal(verdict.views_judged, 4);
         assert_int_equal(verdict.defects, 8); /* one disc in each of two classes, four views */
         assert_false(verdict.stale);
+        crn_quantiles_add(&latency, llround(verdict.total_ms * CRN_NS_PER_MS));
     }
     line_stop(&line);
     assert_int_equal(line.metrics.fruits.complete, 25);
     assert_int_equal(line.metrics.ingest.messages, 100);
     assert_int_equal(line.metrics.lanes.missing, 0);
+    assert_int_equal(crn_quantiles_count(&line.metrics.latency), 25);
+    assert_memory_equal(&line.metrics.latency, &latency, sizeof latency);
     free(maps);
 }
 
