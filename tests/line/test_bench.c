@@ -63,6 +63,21 @@ static void operators_are_timed(void **state)
     assert_null(strstr(apply_output, "openmp"));
 }
 
+static void check_verdict(yajl_val line)
+{
+    assert_true(number_of(line, "defects") == 40 && number_of(line, "points") == 5);
+    assert_true(number_of(line, "bytes") > 40 * (5 * 2 * sizeof(float)));
+    assert_true(number_of(line, "store_us") > 0);
+    assert_true(number_of(line, "pack_us") > 0 && number_of(line, "copy_us") >= 0);
+}
+
+static void packing_is_timed(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("verdict --defects 40 --points 5 --json"), 0);
+    assert_int_equal(check_lines(check_verdict), 2);
+}
+
 static void check_phases(yajl_val line)
 {
     double sum = number_of(line, "first_ms") + number_of(line, "second_ms");
@@ -316,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operators_are_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(packing_is_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(the_check_of_values_is_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said, apply_setup, apply_teardown),

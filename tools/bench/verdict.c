@@ -1,0 +1,217 @@
+/*
+ * cernita-bench verdict: what a verdict costs the line's thread, by its number of defects. Storing
+ * the results of its views, packing it in each format, and copying it into a message, each alone.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/publish/verdict.h"
+#include "stages/base/clock.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/time.h"
+
+enum { VIEWS = 4 };
+
+enum { OPTION_DEFECTS, OPTION_POINTS, OPTION_JSON };
+
+static const crn_tool tool = {
+    .name = "cernita-bench verdict",
+    .operands = "",
+    .about = "Times what the line's thread does for the verdict of a fruit of 4 views: storing\n"
+             "their results, packing in each format, copying the message.",
+    .options =
+        (const crn_option[]){
+            {"defects", "N", "defects of the fruit; default: 16, 160, 1600, 2600 and 16000"},
+            {"points", "N", "points of each defect; default 16"},
+            {"json", NULL, "one JSON object per line instead of the table"},
+            {NULL, NULL, NULL}},
+    .operands_min = 0,
+    .operands_max = 0,
+};
+
+static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOURS};
+
+typedef struct verdict_trial {
+    crn_config config;
+    crn_defects defects; /* of each view */
+    crn_result_store *store;
+    crn_verdict *packer;
+    crn_encoder *encoders[CRN_FORMAT_JSON + 1];
+    crn_fruit_view views[VIEWS];
+    crn_fruit fruit;
+    crn_format format; /* to pack */
+    crn_verdict_bytes packed;
+    unsigned char *message;
+} verdict_trial;
+
+static int store_views(void *argument)
+{
+    verdict_trial *t = argument;
+    int r = 0;
+    for (int view = 0; view < VIEWS && r == 0; view++) {
+        crn_judgement *judgement = &t->views[view].judgement;
+        crn_result_store_release(t->store, judgement->result);
+        judgement->result = CRN_RESULT_NONE;
+        r = crn_result_store_put(t->store, &t->defects, &judgement->result);
+    }
+    return r;
+}
+
+static int pack_verdict(void *argument)
+{
+    verdict_trial *t = argument;
+    crn_verdict_facts facts = {.run = "18a1b2c3d4e5f607", .now_ns = CRN_NS_PER_S};
+    return crn_verdict_pack(t->packer, t->encoders[t->format], &t->fruit, &facts, t->store,
+                            &t->packed);
+}
+
+static int copy_message(void *argument)
+{
+    verdict_trial *t = argument;
+    memcpy(t->message, t->packed.bytes, t->packed.size);
+    return 0;
+}
+
+/* Rings with a hole each, of coordinates as contours have them. */
+static void draw_defects(crn_defects *defects, uint32_t count, uint32_t points)
+{
+    defects->defect_count = count;
+    defects->point_count = count * points;
+    for (uint32_t i = 0; i < count * points * 2; i++)
+        defects->xy[i] = (float)(i % 511) + (float)(i % 97) / 97.0f;
+    for (uint32_t i = 0; i < count; i++)
+        defects->defects[i] = (crn_defect){
+            .channel = 1,
+            .parent = i % 2 ? (int32_t)i - 1 : -1,
+            .closed = true,
+            .hole = i % 2,
+            .first_point = i * points,
+            .point_count = points,
+            .area_px = 12.5 + i / 7.0,
+            .perimeter_px = 14.1 + i / 11.0,
+            .x0 = i % 500,
+            .y0 = i % 90 + 0.25,
+            .x1 = i % 500 + 4.5,
+            .y1 = i % 90 + 5.125,
+            .centroid_x = i % 500 + 2.2,
+            .centroid_y = i % 90 + 2.7,
+            .mean_probability = 0.5 + (i % 100) / 201.0,
+        };
+}
+
+static int set_up(verdict_trial *t, uint32_t defects, uint32_t points)
+{
+    uint32_t of_a_view = (defects + VIEWS - 1) / VIEWS;
+    crn_config *config = &t->config;
+    config->limits.views = VIEWS;
+    config->limits.defects = of_a_view;
+    config->limits.points = (int64_t)of_a_view * points;
+    config->latency.budget_ms = 100;
+    config->classes = (crn_classes){.count = 2, .name = {"ground", "rot"}, .level = {NAN, 0.5}};
+    config->steps = 1;
+    config->chain[0].stage = &outlines;
+    t->defects.defects = calloc(of_a_view, sizeof *t->defects.defects);
+    t->defects.xy = calloc((size_t)of_a_view * points * 2, sizeof *t->defects.xy);
+    if (!t->defects.defects || !t->defects.xy)
+        return -ENOMEM;
+    draw_defects(&t->defects, of_a_view, points);
+    for (int view = 0; view < VIEWS; view++) {
+        t->views[view].state = CRN_VIEW_JUDGED;
+        t->views[view].judgement.result = CRN_RESULT_NONE;
+    }
+    t->fruit =
+        (crn_fruit){.expected = VIEWS, .received = VIEWS, .judged = VIEWS, .views = t->views};
+    size_t bytes = (size_t)of_a_view * (sizeof(crn_defect) + points * 2 * sizeof(float) + 64);
+    int r = crn_result_store_create(VIEWS * (bytes + 8192), &t->store);
+    if (r == 0)
+        r = crn_verdict_create(config, &t->packer);
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON && r == 0; format++)
+        r = crn_encoder_create(format, &t->encoders[format]);
+    return r;
+}
+
+static void tear_down(verdict_trial *t)
+{
+    free(t->defects.defects);
+    free(t->defects.xy);
+    free(t->message);
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
+        crn_encoder_free(&t->encoders[format]);
+    crn_verdict_free(&t->packer);
+    crn_result_store_free(&t->store);
+}
+
+typedef struct verdict_times {
+    double store_us, pack_us, copy_us;
+    size_t bytes;
+} verdict_times;
+
+static int time_format(verdict_trial *t, crn_format format, verdict_times *times)
+{
+    crn_timing timing;
+    t->format = format;
+    int r = crn_bench_time(store_views, t, CRN_BENCH_SECONDS, &timing);
+    times->store_us = timing.median_ms * 1e3;
+    if (r == 0)
+        r = crn_bench_time(pack_verdict, t, CRN_BENCH_SECONDS, &timing);
+    times->pack_us = timing.median_ms * 1e3;
+    times->bytes = t->packed.size;
+    free(t->message);
+    t->message = r == 0 ? malloc(times->bytes) : NULL;
+    if (r == 0 && !t->message)
+        r = -ENOMEM;
+    if (r == 0)
+        r = crn_bench_time(copy_message, t, CRN_BENCH_SECONDS, &timing);
+    times->copy_us = timing.median_ms * 1e3;
+    return r;
+}
+
+static int bench_defects(uint32_t defects, uint32_t points, bool json)
+{
+    static const char *const names[] = {"msgpack", "json"};
+    verdict_trial *t = calloc(1, sizeof *t);
+    if (!t)
+        return -ENOMEM;
+    int r = set_up(t, defects, points);
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON && r == 0; format++) {
+        verdict_times times;
+        r = time_format(t, format, &times);
+        if (r < 0)
+            break;
+        printf(json ? "{\"defects\":%u,\"points\":%u,\"format\":\"%s\",\"bytes\":%zu,"
+                      "\"store_us\":%.1f,\"pack_us\":%.1f,\"copy_us\":%.1f}\n"
+                    : "%8u %7u  %-8s %9zu %10.1f %10.1f %10.1f\n",
+               defects, points, names[format], times.bytes, times.store_us, times.pack_us,
+               times.copy_us);
+        fflush(stdout);
+    }
+    tear_down(t);
+    free(t);
+    return r;
+}
+
+int crn_bench_verdict(int argc, char **argv)
+{
+    static const uint32_t sizes[] = {16, 160, 1600, 2600, 16000};
+    bool json = false;
+    const char *value;
+    uint32_t defects = 0, points = 16;
+    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
+        if (option == OPTION_DEFECTS)
+            defects = (uint32_t)crn_option_integer(&tool, "defects", value, 1, 1000000);
+        else if (option == OPTION_POINTS)
+            points = (uint32_t)crn_option_integer(&tool, "points", value, 2, 1000);
+        else
+            json = true;
+    }
+    if (!json)
+        printf("%8s %7s  %-8s %9s %10s %10s %10s\n", "defects", "points", "format", "bytes",
+               "store us", "pack us", "copy us");
+    int r = defects ? bench_defects(defects, points, json) : 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !defects && r == 0; i++)
+        r = bench_defects(sizes[i], points, json);
+    return r == 0 ? 0 : crn_tool_fail(&tool, "%s", strerror(-r));
+}
