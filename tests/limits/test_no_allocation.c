@@ -145,6 +145,7 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     snprintf(text, sizeof text, yaml, backend);
     line_configure(&line, text);
     snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", line.folder);
+    snprintf(line.config.monitor.http, CRN_TEXT_BYTES, "127.0.0.1:0");
     line_run(&line, gpu);
     float *maps = line_discs(95, 511, 3);
     for (size_t i = 0; i < sizeof photograph; i++)

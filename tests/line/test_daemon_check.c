@@ -183,6 +183,36 @@ static void what_a_running_daemon_has_is_a_note(void **state)
     close(listener);
 }
 
+static void the_pages_address_is_tested(void **state)
+{
+    (void)state;
+    int listener;
+    char yaml[1024], said[512];
+    static const char file[] =
+        "ingest: {bind: ['ipc://%s/in']}\n"
+        "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+        "classes: [{name: rot, level: 0.5}]\n"
+        "chain: [contours: {}]\n"
+        "run: {workers: 1, threads: 1, backend: openmp}\n"
+        "monitor: {http: '%s'}\n";
+    snprintf(yaml, sizeof yaml, file, folder, folder, folder, STRANGE_ADDRESS ":9464");
+    expect_fault(yaml,
+                 "monitor.http: cannot bind " STRANGE_ADDRESS ":9464: this machine has no such "
+                 "address: see `ip address`, or give *:PORT",
+                 NULL);
+    char at[32];
+    daemon_process daemon;
+    snprintf(at, sizeof at, "127.0.0.1:%d", bind_any_port(&listener));
+    snprintf(yaml, sizeof yaml, file, folder, folder, folder, at);
+    assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
+    snprintf(said, sizeof said, "note: monitor.http: %s is in use, perhaps by this line's", at);
+    assert_non_null(strstr(daemon.text, said));
+    assert_int_equal(run(&daemon, yaml, NULL, NULL), 1);
+    snprintf(said, sizeof said, "error monitor.http: cannot bind %s: the port is in use: ", at);
+    assert_non_null(strstr(daemon.text, said));
+    close(listener);
+}
+
 static void folders_must_be_there(void **state)
 {
     (void)state;
@@ -364,6 +394,7 @@ int main(void)
         cmocka_unit_test(addresses_must_be_this_machine_s),
         cmocka_unit_test(interfaces_must_be_listed_for_an_address),
         cmocka_unit_test(what_a_running_daemon_has_is_a_note),
+        cmocka_unit_test(the_pages_address_is_tested),
         cmocka_unit_test(folders_must_be_there),
         cmocka_unit_test(a_log_is_counted_and_not_begun),
         cmocka_unit_test(check_leaves_no_trace),

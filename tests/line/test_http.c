@@ -289,6 +289,28 @@ static void a_thousand_connections_do_not_matter(void **state)
     }
 }
 
+/* Suspended connections must not keep the server from stopping. */
+static void streams_end_with_the_line(void **state)
+{
+    http_fixture *f = *state;
+    int streams[3];
+    char text[4096];
+    for (int i = 0; i < 3; i++) {
+        streams[i] = open_stream(f);
+        assert_true(http_read_until(streams[i], "event: snapshot", text, sizeof text));
+    }
+    line_stop(&f->line);
+    f->line.line = NULL;
+    for (int i = 0; i < 3; i++) {
+        char *rest = http_read_all(streams[i]);
+        size_t length = strlen(rest);
+        assert_true(length >= 5);
+        assert_string_equal(rest + length - 5, "0\r\n\r\n"); /* the last chunk */
+        free(rest);
+        close(streams[i]);
+    }
+}
+
 /* --- with and without ------------------------------------------------------------------------- */
 
 static int count_threads(const char *name)
@@ -366,6 +388,7 @@ int main(void)
         TEST(long_headers_are_refused),
         TEST(event_streams_are_bounded),
         TEST(a_thousand_connections_do_not_matter),
+        TEST(streams_end_with_the_line),
         TEST(without_an_address_there_is_no_thread),
         TEST(a_taken_address_matters_only_if_it_was_named),
     };

@@ -35,6 +35,9 @@
 /* How long one rendering of /metrics is served. */
 #define RENDERING_NS (1 * CRN_NS_PER_S)
 
+/* Rounds that libmicrohttpd takes to resume the streams, and to send their ends. */
+#define LAST_RUNS 3
+
 /* A peer that takes nothing for so long is gone. */
 #define UNSENT_MS (1000 * CRN_HTTP_IDLE_S)
 
@@ -42,9 +45,11 @@
 #define SEND_BYTES 65536
 
 typedef struct client {
-    bool used, streaming;
+    bool used;
+    bool requested, streaming; /* a whole request came; it was for /events */
+    bool dropped;
     int descriptor;
-    int64_t since_ns; /* start, or end of the last request */
+    int64_t since_ns;
 } client;
 
 struct crn_http {
@@ -84,6 +89,13 @@ static void observe(crn_http *http, bool machine, crn_observation *ret_observati
     };
     if (machine)
         crn_machine_read(http->facts.config, &ret_observation->machine);
+}
+
+static client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -183,13 +195,6 @@ static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *conn
                         "application/json", bytes, size);
 }
 
-static client *client_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
 /* Sends the latest snapshot to the event streams. */
 static void send_event(crn_http *http, int64_t now_ns)
 {
@@ -239,6 +244,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)upload;
     (void)upload_size;
     (void)request;
+    client *entry = client_of(connection);
+    if (entry)
+        entry->requested = true;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer_text(http, connection, CRN_HTTP_METHOD, "only GET and HEAD\n");
     const char *host =
@@ -305,21 +313,32 @@ static void request_ended(void *context, struct MHD_Connection *connection, void
         else
             http->stats.connections_dropped++;
     }
-    entry->streaming = false;
-    entry->since_ns = crn_now_ns();
 }
 
-/* Closes connections that keep within the time-out, byte by byte, but never complete a request. */
-static void drop_slow_clients(crn_http *http, int64_t now_ns)
+/* True if the peer sends no more and all that it sent has been read. */
+static bool has_left(const client *entry)
+{
+    char byte;
+    ssize_t got = recv(entry->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/*
+ * Closes connections whose peer has left without a request, and those that transfer now and then
+ * but never complete one. libmicrohttpd sees the latter as active, and misses the former when the
+ * end of the stream arrives together with bytes: epoll signals both once, and it reads once.
+ */
+static void drop_clients(crn_http *http, int64_t now_ns)
 {
     for (int i = 0; i < CRN_HTTP_CLIENTS_MAX; i++) {
         client *entry = &http->clients[i];
-        if (!entry->used || entry->streaming ||
-            now_ns - entry->since_ns < CRN_HTTP_REQUEST_S * CRN_NS_PER_S)
+        if (!entry->used || entry->streaming || entry->dropped)
             continue;
-        entry->since_ns = now_ns;
-        http->stats.connections_dropped++;
-        shutdown(entry->descriptor, SHUT_RDWR);
+        bool slow = now_ns - entry->since_ns >= CRN_HTTP_REQUEST_S * CRN_NS_PER_S;
+        entry->dropped = slow || (!entry->requested && has_left(entry));
+        http->stats.connections_dropped += slow;
+        if (entry->dropped)
+            shutdown(entry->descriptor, SHUT_RDWR);
     }
 }
 
@@ -357,10 +376,12 @@ static void *serve(void *argument)
     while (wait_for_clients(http, epoll)) {
         int64_t now_ns = crn_now_ns();
         update_streams(http, now_ns);
-        drop_slow_clients(http, now_ns);
+        drop_clients(http, now_ns);
         MHD_run(http->daemon);
     }
     crn_streams_end(http->streams);
+    for (int i = 0; i < LAST_RUNS; i++)
+        MHD_run(http->daemon);
     return NULL;
 }
 

@@ -24,7 +24,7 @@ CRN_C_BEGIN
 
 /* A connection is closed when it transfers nothing for so long, */
 #define CRN_HTTP_IDLE_S 20
-/* or has not completed a request since its start, or since its last one, for so long. */
+/* or has existed for so long, event streams excepted. It carries one request. */
 #define CRN_HTTP_REQUEST_S 60
 
 typedef struct crn_http crn_http;
