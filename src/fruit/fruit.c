@@ -117,19 +117,13 @@ static void close_fruit(crn_fruit_entry *entry, int64_t at_ns, crn_fruit_close b
     entry->fruit.closed_by = by;
 }
 
-/* Which of the two bounds of its deadline is the earlier one. */
-static crn_fruit_close cap_of(const crn_fruits *fruits, const crn_fruit_entry *entry)
-{
-    return entry->header_deadline_ns <= fruits->latest_ns ? CRN_CLOSE_DEADLINE : CRN_CLOSE_STOP;
-}
-
 /* Closes the fruit if its closing time has come; the recorded time is that one, not now. */
 static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *entry, int64_t now_ns)
 {
     int64_t closes = closes_ns(fruits, entry);
     bool assembled = closes == entry->fruit.opened_ns + fruits->rules.assemble_ns;
     if (!is_closed(entry) && closes <= now_ns)
-        close_fruit(entry, closes, assembled ? CRN_CLOSE_TIME : cap_of(fruits, entry));
+        close_fruit(entry, closes, assembled ? CRN_CLOSE_TIME : CRN_CLOSE_DEADLINE);
 }
 
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns)
@@ -257,9 +251,9 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
     bool too_late = cap_ns(fruits, entry) - fruits->rules.guard_ns <= now_ns;
     if (!is_closed(entry) && (last || too_late || fruits->ended))
         close_fruit(entry, now_ns,
-                    last       ? CRN_CLOSE_VIEWS
-                    : too_late ? cap_of(fruits, entry)
-                               : CRN_CLOSE_STOP);
+                    last            ? CRN_CLOSE_VIEWS
+                    : fruits->ended ? CRN_CLOSE_STOP
+                                    : CRN_CLOSE_DEADLINE);
     update_deadline(fruits, entry);
 }
 

@@ -83,11 +83,6 @@ static inline int64_t cap_of(const world *w, const known *k)
     return k->header_ns < w->latest_ns ? k->header_ns : w->latest_ns;
 }
 
-static inline crn_fruit_close cap_by(const world *w, const known *k)
-{
-    return k->header_ns <= w->latest_ns ? CRN_CLOSE_DEADLINE : CRN_CLOSE_STOP;
-}
-
 static inline int64_t closes_at(const world *w, const known *k)
 {
     int64_t by_rule = k->opened_ns + w->rules.assemble_ns;
@@ -136,8 +131,8 @@ static inline void let_time_close(world *w)
         known *k = &w->open[i];
         if (k->closed_ns == CRN_NEVER_NS && closes_at(w, k) <= w->now_ns) {
             k->closed_ns = closes_at(w, k);
-            k->closed_by =
-                k->closed_ns == k->opened_ns + w->rules.assemble_ns ? CRN_CLOSE_TIME : cap_by(w, k);
+            k->closed_by = k->closed_ns == k->opened_ns + w->rules.assemble_ns ? CRN_CLOSE_TIME
+                                                                               : CRN_CLOSE_DEADLINE;
         }
     }
 }

@@ -169,7 +169,7 @@ static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
     bool too_late = cap_of(w, k) - w->rules.guard_ns <= w->now_ns;
     if (k->closed_ns == CRN_NEVER_NS && (last || too_late)) {
         k->closed_ns = w->now_ns;
-        k->closed_by = last ? CRN_CLOSE_VIEWS : cap_by(w, k);
+        k->closed_by = last ? CRN_CLOSE_VIEWS : CRN_CLOSE_DEADLINE;
     }
 }
 

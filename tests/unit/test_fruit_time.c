@@ -369,6 +369,7 @@ static void test_end_closes_all_and_caps_deadlines(void **state)
     now_ns += 10 * CRN_FRUIT_MS;
     crn_fruits_end(fruits, now_ns, now_ns + 50 * CRN_FRUIT_MS);
     assert_int_equal(expect_due(2)->closed_ns, now_ns);
+    assert_int_equal(expect_due(2)->closed_by, CRN_CLOSE_STOP);
     judge(2, CRN_VERDICT_PARTIAL);
     wake_at(CRN_FRUIT_START + 70 * CRN_FRUIT_MS - CRN_FRUIT_GUARD);
     assert_int_equal(expect_due(1)->closed_ns, CRN_FRUIT_START);
@@ -381,6 +382,7 @@ static void test_end_closes_all_and_caps_deadlines(void **state)
     now_ns = CRN_FRUIT_START + 30 * CRN_FRUIT_MS;
     arrive(4, 0, 4, CRN_FRUIT_NEVER); /* was in flight: closes at once */
     run_all();
+    assert_int_equal(expect_due(4)->closed_by, CRN_CLOSE_STOP);
     judge(4, CRN_VERDICT_PARTIAL);
 }
 
