@@ -69,6 +69,13 @@ static const struct {
      "partial: no free slot for view 2; the device spent 3 ms on its view 1"},
     {{PARTIAL, ONE(NO_SLOT), .around = {.waiting = 2}},
      "partial: no free slot for view 2; 2 views were waiting"},
+    {{PARTIAL, ONE(NO_SLOT),
+      .around = {.waiting = 34, .ran = 12, .ran_ms = 72, .longest_ms = 24, .to_ns = 100000000}},
+     "partial: no free slot for view 2; 34 views were waiting, the 12 views that ran took 6 ms "
+     "each"},
+    {{PARTIAL, ONE(NO_SLOT),
+      .around = {.ran = 12, .ran_ms = 72, .longest_ms = 26, .to_ns = 100000000}},
+     "partial: no free slot for view 2; the worker spent 26 ms on fruit 0"},
     {{PARTIAL, ONE(NO_SLOT)}, "partial: no free slot for view 2" QUIET},
     {{PARTIAL, ONE(EVICTED), .waited_ms = 40, CROWD},
      "partial: view 2 lost its slot to views of higher priority after waiting 40 ms; 34 views were "
@@ -234,6 +241,13 @@ static const struct {
       ONE(FAILED)},
      "partial: the chain failed on view 2: the daemon's log has the error; the verdict left 140 ms "
      "after the close, of 100 ms"},
+    /* The line always wakes up a little after the time it asked for. */
+    {{.kind = CRN_VERDICT_PARTIAL,
+      .latency_ms = 100.4,
+      .budget_ms = 100,
+      .left_ms = 100,
+      ONE(FAILED)},
+     "partial: the chain failed on view 2: the daemon's log has the error"},
     {{PARTIAL, CAUSE(PART)}, "partial: the verdict does not say why"},
 };
 

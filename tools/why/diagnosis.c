@@ -7,6 +7,7 @@
 #include "stages/base/clock.h"
 
 #define TOLERANCE_MS 0.5 /* less than this below the budget, a deadline is the budget's */
+#define BUDGET_MAX   60000.0
 #define NO_VIEW      UINT32_MAX
 
 const char *const crn_cause_names[CRN_CAUSES] = {
@@ -275,6 +276,9 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     for (uint32_t i = 0; i < timeline->view_count; i++)
         if (timeline->views[i].said == crn_diagnosis_view(verdict, diagnosis))
             view = &timeline->views[i];
+    /* What filled the slots was running before they were full. */
+    double budget_ms = isfinite(diagnosis->budget_ms) ? fmin(diagnosis->budget_ms, BUDGET_MAX) : 0;
+    int64_t before_ns = 0;
     bool waiting = diagnosis->waited_ms >= diagnosis->ran_ms;
     switch (diagnosis->cause) {
     case CRN_CAUSE_OPEN_FRUITS:
@@ -282,8 +286,10 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
         break;
     case CRN_CAUSE_NO_SLOT:
     case CRN_CAUSE_EVICTED:
-        if (view)
+        if (view) {
             around->from_ns = around->to_ns = view->waited_ns;
+            before_ns = llround(budget_ms * (double)CRN_NS_PER_MS);
+        }
         break;
     case CRN_CAUSE_UNFINISHED:
     case CRN_CAUSE_DISCARDED:
@@ -304,6 +310,7 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     default:
         break;
     }
+    around->ran_from_ns = around->from_ns - before_ns;
 }
 
 const crn_decoded_view *crn_diagnosis_view(const crn_decoded *verdict,

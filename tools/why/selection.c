@@ -122,7 +122,7 @@ void crn_selection_surround(crn_selection *selection, const crn_decoded *verdict
         crn_surroundings *around = &item->diagnosis.around;
         bool own = is_same(verdict, item->verdict);
         item->seen |= own;
-        if (timeline.opened_ns > around->to_ns || timeline.published_ns < around->from_ns ||
+        if (timeline.opened_ns > around->to_ns || timeline.published_ns < around->ran_from_ns ||
             strcmp(verdict->run, item->verdict->run) != 0)
             continue;
         crn_surroundings_add(around, verdict, &timeline, own,
@@ -137,7 +137,7 @@ bool crn_selection_is_past(const crn_selection *selection, const crn_decoded *ve
         const crn_chosen *item = selection->items[i];
         int64_t to_ns = item->diagnosis.around.to_ns;
         bool other_run = strcmp(verdict->run, item->verdict->run) != 0;
-        bool past = other_run || (int64_t)verdict->published_ns - longest_ns > to_ns;
+        bool past = other_run || (int64_t)(verdict->published_ns - (uint64_t)longest_ns) > to_ns;
         if (!item->seen || !past)
             return false;
     }

@@ -71,6 +71,9 @@ void crn_view_list(uint64_t views, char text[CRN_VIEW_LIST_BYTES])
 
 /* --- what else went on --- */
 
+/* Why a view waited for a worker although no view ran. */
+#define IDLE ": did another process have the cores?"
+
 /* "; 34 views were waiting, the worker spent 61 ms on fruit 4711" */
 static void say_surroundings(sentence *s, const char *hint)
 {
@@ -83,8 +86,14 @@ static void say_surroundings(sentence *s, const char *hint)
     if (around->waiting)
         say(s, "%u view%s %s waiting", around->waiting, plural(around->waiting),
             around->waiting == 1 ? "was" : "were");
+    double usual_ms = crn_surroundings_usual_ms(around);
     if (!(around->longest_ms > 0))
         return;
+    if (usual_ms > 0) {
+        say(s, "%sthe %u views that ran took %s ms each", around->waiting ? ", " : "", around->ran,
+            MS(usual_ms));
+        return;
+    }
     say(s, "%s%s spent %s ms on ", around->waiting ? ", " : "",
         around->longest_on_device ? "the device"
         : around->running > 1     ? "one of the workers"
@@ -157,7 +166,7 @@ static void say_unfinished(sentence *s)
         say(s, ", when its time was up");
     say_limit(s);
     if (waited)
-        say_surroundings(s, " (latency.budget_ms, run.workers)");
+        say_surroundings(s, IDLE);
     else
         say_average(s);
 }
@@ -168,7 +177,7 @@ static void say_discarded(sentence *s)
         s->views, s->many ? "were" : "was", s->many ? ", the last" : "", MS(s->of->waited_ms),
         s->many ? "they" : "it");
     say_limit(s);
-    say_surroundings(s, " (latency.budget_ms, run.workers)");
+    say_surroundings(s, IDLE);
 }
 
 static void say_missing(sentence *s)
@@ -275,7 +284,7 @@ static void say_part(sentence *s)
     case CRN_PART_QUEUE:
         say(s, "view %u waited %s of %s ms for a worker", d->view, MS(d->part_ms),
             MS(d->budget_ms));
-        say_surroundings(s, "");
+        say_surroundings(s, IDLE);
         break;
     case CRN_PART_WAITS:
         say(s, "view %u waited %s of %s ms between its steps, for a device or a worker", d->view,
@@ -310,8 +319,8 @@ static void say_complete(sentence *s)
     else
         say(s, "%s", parts[d->part]);
     say(s, " (%s ms)", MS(d->part_ms));
-    if (d->part == CRN_PART_QUEUE && d->part_ms >= 1 && d->around.longest_ms > 0)
-        say_surroundings(s, "");
+    if (d->part == CRN_PART_QUEUE && d->part_ms >= 1)
+        say_surroundings(s, IDLE);
 }
 
 /* --- the whole --- */
@@ -417,7 +426,9 @@ void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
     say(&s, "%s: ", kind);
     say_cause(&s);
     say_others(&s);
-    if (diagnosis->kind != CRN_VERDICT_COMPLETE && is_late)
+    /* The line always wakes up a little after the time it asked for. */
+    bool by_far = diagnosis->latency_ms >= diagnosis->budget_ms + 1;
+    if (diagnosis->kind != CRN_VERDICT_COMPLETE && by_far)
         say(&s, "; the verdict left %s ms after the close, of %s ms", MS(diagnosis->latency_ms),
             MS(diagnosis->budget_ms));
 }

@@ -7,15 +7,16 @@
 /* Zero but for the times and the lane, then filled verdict by verdict. */
 typedef struct crn_surroundings {
     int64_t from_ns, to_ns; /* CLOCK_REALTIME */
+    int64_t ran_from_ns;    /* runs count from this time to to_ns; at most from_ns */
     uint64_t lane;          /* of the fruit in question */
     uint32_t waiting;       /* views that waited at from_ns */
     uint32_t running;       /* views that ran at from_ns */
     uint32_t open;          /* fruits that were open at from_ns */
     uint32_t lacking;       /* of these, fruits that lacked views when judged */
     uint32_t published;     /* verdicts from from_ns to to_ns */
-    uint32_t ran;           /* views judged that ran between from_ns and to_ns */
+    uint32_t ran;           /* views judged that ran between ran_from_ns and to_ns */
     double ran_ms;          /* sum of their whole runs */
-    double longest_ms;      /* longest run between from_ns and to_ns, whole; 0: none */
+    double longest_ms;      /* longest of all runs, whole; 0: none */
     bool longest_own;       /* it was a view of the fruit itself */
     bool longest_on_device;
     uint64_t longest_lane, longest_fruit, longest_view;
@@ -25,5 +26,9 @@ typedef struct crn_surroundings {
  * none) does not count. */
 void crn_surroundings_add(crn_surroundings *around, const crn_decoded *verdict,
                           const crn_timeline *timeline, bool own, const crn_decoded_view *except);
+
+/* Mean run of the views judged, if the longest of all runs is too short to explain a wait; else 0.
+ */
+double crn_surroundings_usual_ms(const crn_surroundings *around);
 
 #endif

@@ -9,6 +9,7 @@
 #include "tools/why/sentence.h"
 
 #define STATE_COLUMNS 28
+#define SHOWN_MS      0.005 /* what prints as more than 0.00 */
 
 /* The column that a time falls into; times outside fall into the first or the last. */
 static int column(const crn_timeline *timeline, int64_t ns)
@@ -96,21 +97,31 @@ static void print_part(const char *name, double ms, const crn_parts *parts, bool
     fputc('\n', out);
 }
 
-static void print_parts(const crn_decoded *verdict, const crn_parts *parts, FILE *out)
+/* What the time after the last judged view's end, or after the close, was spent on. */
+static const char *end_name(const crn_timeline *timeline)
 {
-    static const char *const names[] = {
-        [CRN_PART_ASSEMBLY] = "assembly: first view to close",
-        [CRN_PART_QUEUE] = "queue: waiting for a worker or device",
-        [CRN_PART_WAITS] = "waits between the steps",
-        [CRN_PART_END] = "last judged view's end to publication",
-    };
+    const crn_timeline_view *last = crn_timeline_last_judged(timeline);
+    if (!last)
+        return "no view was judged";
+    for (uint32_t i = 0; i < timeline->view_count; i++)
+        if (timeline->views[i].received && timeline->views[i].ended_ns > last->ended_ns)
+            return "waiting for views that were not judged";
+    return "handing over and publishing";
+}
+
+/* Parts that took no time are left out. */
+static void print_parts(const crn_timeline *timeline, const crn_parts *parts, FILE *out)
+{
     fprintf(out, "%58s%9s\n", "of all", "latency");
     for (uint32_t i = 0; i < parts->count; i++) {
         const crn_part *part = &parts->part[i];
-        const char *name = part->kind == CRN_PART_STEP ? part->name : names[part->kind];
-        if (part->kind == CRN_PART_END && !verdict->views_judged)
-            name = "close to publication: no view was judged";
-        print_part(name, part->ms, parts, part->kind != CRN_PART_ASSEMBLY, out);
+        const char *name = part->kind == CRN_PART_ASSEMBLY ? "assembly: first view to close"
+                           : part->kind == CRN_PART_QUEUE  ? "queue: waiting for a worker or device"
+                           : part->kind == CRN_PART_WAITS  ? "waits between the steps"
+                           : part->kind == CRN_PART_END    ? end_name(timeline)
+                                                           : part->name;
+        if (part->ms >= SHOWN_MS || part->kind == CRN_PART_ASSEMBLY)
+            print_part(name, part->ms, parts, part->kind != CRN_PART_ASSEMBLY, out);
     }
     print_part("total: first view to publication", parts->total_ms, parts, false, out);
     print_part("latency: close to publication", parts->latency_ms, parts, true, out);
@@ -129,7 +140,7 @@ void crn_waterfall_print(const crn_chosen *fruit, FILE *out)
     fprintf(out, "%s\n\n", sentence);
     print_views(&fruit->timeline, out);
     fputc('\n', out);
-    print_parts(verdict, &fruit->parts, out);
+    print_parts(&fruit->timeline, &fruit->parts, out);
     if (!fruit->timeline.exact)
         fprintf(out, "the verdict has no assembly_ms: the time of its first view is the latest "
                      "possible one\n");
