@@ -151,6 +151,22 @@ static void a_long_wait_is_explained_by_who_ran(void **state)
         "view was waiting, the worker spent 75 ms on fruit 8");
 }
 
+static void a_long_run_is_compared_with_others(void **state)
+{
+    (void)state;
+    crn_decoded *ran = make(7, CRN_VERDICT_LATE, 0);
+    add(ran, "lost", "unfinished", 0, 2, 96);
+    crn_decoded *verdicts[] = {ran, neighbour(8, 0, 1, 10), neighbour(9, 0, 1, 20),
+                               neighbour(10, 0, 1, 900)};
+    verdicts[1]->published_ns = in_ms(-900);
+    verdicts[2]->published_ns = in_ms(900);
+    verdicts[3]->published_ns = in_ms(2500);
+    expect(
+        verdicts, 4,
+        "late: view 0 had run for 96 ms, after waiting 2 ms, when its time was up; 2 other views "
+        "around that time ran for 15 ms on average");
+}
+
 /* --- little time --- */
 
 static void fruits_open_when_one_was_forced(void **state)
@@ -318,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_crowd_at_another_time_does_not),
         cmocka_unit_test(a_slot_that_was_taken_away_is_told_apart),
         cmocka_unit_test(a_long_wait_is_explained_by_who_ran),
+        cmocka_unit_test(a_long_run_is_compared_with_others),
         cmocka_unit_test(fruits_open_when_one_was_forced),
         cmocka_unit_test(a_late_arrival_is_told_from_an_early_deadline),
         cmocka_unit_test(a_view_long_after_the_close_is_a_late_arrival),

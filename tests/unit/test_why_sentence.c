@@ -68,7 +68,8 @@ static const struct {
           {.longest_ms = 3, .longest_on_device = true, .longest_own = true, .longest_view = 1}},
      "partial: no free slot for view 2; the device spent 3 ms on its view 1"},
     {{PARTIAL, ONE(NO_SLOT), .around = {.waiting = 2}},
-     "partial: no free slot for view 2; 2 views were waiting"},
+     "partial: no free slot for view 2; 2 views were waiting, and the log shows none that "
+     "ran (limits.slots, run.workers)"},
     {{PARTIAL, ONE(NO_SLOT),
       .around = {.waiting = 34, .ran = 12, .ran_ms = 72, .longest_ms = 24, .to_ns = 100000000}},
      "partial: no free slot for view 2; 34 views were waiting, the 12 views that ran took 6 ms "
@@ -85,7 +86,7 @@ static const struct {
      "ms" QUIET},
     {{PARTIAL, ONE(UNFINISHED), .waited_ms = 3, .ran_ms = 95, .around = {.ran = 4, .ran_ms = 48}},
      "partial: view 2 had run for 95 ms, after waiting 3 ms, when its time was up; 4 other views "
-     "ran meanwhile, for 12 ms on average"},
+     "around that time ran for 12 ms on average"},
     {{.kind = CRN_VERDICT_PARTIAL, LEFT(80), ONE(UNFINISHED), .waited_ms = 3, .ran_ms = 75},
      "partial: view 2 had run for 75 ms, after waiting 3 ms, when its time was up (the deadline in "
      "a header left 80 of 100 ms) (latency.budget_ms, run.workers, or a lighter chain)"},
@@ -134,11 +135,17 @@ static const struct {
      "after its first view (CNN or camera, or too early a deadline)"},
     /* the sender's values */
     {{PARTIAL, ONE(NOT_FINITE), .name = "rot", .count = 7},
-     "partial: view 2 holds 7 values in rot that are NaN or infinite: look at the CNN's last "
-     "layer"},
+     "partial: view 2 holds 7 values in rot that are NaN or infinite: look at the CNN's weights "
+     "and input"},
     {{PARTIAL, ONE(OUT_OF_RANGE), .name = "rot", .count = 1},
-     "partial: view 2 holds 1 value in rot outside 0 to 1: does the CNN send logits rather than "
+     "partial: view 2 holds 1 value in rot that is outside 0 to 1: does the CNN send logits rather "
+     "than "
      "probabilities?"},
+    {{PARTIAL, TWO(OUT_OF_RANGE), .name = "rot", .count = 3000},
+     "partial: views 1, 2 hold values (view 1: 3000 in rot) that are outside 0 to 1: does the CNN "
+     "send logits rather than probabilities?"},
+    {{PARTIAL, TWO(MASK_VALUES), .count = 48},
+     "partial: views 1, 2 hold nothing but 0 and 1: in u8 maps 255 is certainty, not 1"},
     {{PARTIAL, ONE(MASK_VALUES), .count = 48},
      "partial: view 2 holds nothing but 0 and 1: in u8 maps 255 is certainty, not 1"},
     /* limits */

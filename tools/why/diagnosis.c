@@ -8,6 +8,7 @@
 
 #define TOLERANCE_MS 0.5 /* less than this below the budget, a deadline is the budget's */
 #define BUDGET_MAX   60000.0
+#define AROUND_NS    CRN_NS_PER_S /* in which other views tell how long one takes */
 #define NO_VIEW      UINT32_MAX
 
 const char *const crn_cause_names[CRN_CAUSES] = {
@@ -293,9 +294,13 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
         break;
     case CRN_CAUSE_UNFINISHED:
     case CRN_CAUSE_DISCARDED:
-        if (view) {
-            around->from_ns = waiting ? view->received_ns : view->waited_ns;
-            around->to_ns = waiting ? view->waited_ns : view->ended_ns;
+        if (view && waiting) {
+            around->from_ns = view->received_ns;
+            around->to_ns = view->waited_ns;
+        } else if (view) {
+            around->from_ns = view->waited_ns;
+            around->to_ns = view->ended_ns + AROUND_NS;
+            before_ns = AROUND_NS;
         }
         break;
     case CRN_CAUSE_PART:

@@ -87,8 +87,10 @@ static void say_surroundings(sentence *s, const char *hint)
         say(s, "%u view%s %s waiting", around->waiting, plural(around->waiting),
             around->waiting == 1 ? "was" : "were");
     double usual_ms = crn_surroundings_usual_ms(around);
-    if (!(around->longest_ms > 0))
+    if (!(around->longest_ms > 0)) {
+        say(s, ", and the log shows none that ran%s", hint);
         return;
+    }
     if (usual_ms > 0) {
         say(s, "%sthe %u views that ran took %s ms each", around->waiting ? ", " : "", around->ran,
             MS(usual_ms));
@@ -107,11 +109,12 @@ static void say_surroundings(sentence *s, const char *hint)
         say(s, " of lane %" PRIu64, around->longest_lane);
 }
 
+/* Did this view take long, or do all? */
 static void say_average(sentence *s)
 {
     const crn_surroundings *around = &s->of->around;
     if (around->ran)
-        say(s, "; %u other view%s ran meanwhile, for %s ms on average", around->ran,
+        say(s, "; %u other view%s around that time ran for %s ms on average", around->ran,
             plural(around->ran), MS(around->ran_ms / around->ran));
     else
         say(s, " (latency.budget_ms, run.workers, or a lighter chain)");
@@ -199,14 +202,17 @@ static void say_missing(sentence *s)
 static void say_values(sentence *s)
 {
     const crn_diagnosis *d = s->of;
-    say(s, "view %u holds %" PRIu64 " value%s ", d->view, d->count, plural(d->count));
-    if (*d->name)
-        say(s, "in %s ", d->name);
-    if (d->cause == CRN_CAUSE_NOT_FINITE)
-        say(s, "that %s NaN or infinite: look at the CNN's last layer",
-            d->count == 1 ? "is" : "are");
+    const char *values = d->cause == CRN_CAUSE_NOT_FINITE ? "NaN or infinite" : "outside 0 to 1";
+    bool one = d->count == 1 && !s->many;
+    if (s->many)
+        say(s, "%s hold values (view %u: %" PRIu64 "%s%s)", s->views, d->view, d->count,
+            *d->name ? " in " : "", d->name);
     else
-        say(s, "outside 0 to 1: does the CNN send logits rather than probabilities?");
+        say(s, "%s holds %" PRIu64 " value%s%s%s", s->views, d->count, plural(d->count),
+            *d->name ? " in " : "", d->name);
+    say(s, " that %s %s: %s", one ? "is" : "are", values,
+        d->cause == CRN_CAUSE_NOT_FINITE ? "look at the CNN's weights and input"
+                                         : "does the CNN send logits rather than probabilities?");
 }
 
 static void say_skipped(sentence *s)
@@ -377,8 +383,8 @@ static void say_cause(sentence *s)
         say_values(s);
         break;
     case CRN_CAUSE_MASK_VALUES:
-        say(s, "view %u holds nothing but 0 and 1: in u8 maps 255 is certainty, not 1",
-            s->of->view);
+        say(s, "%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
+            s->many ? "" : "s");
         break;
     case CRN_CAUSE_TRUNCATED:
         say_truncated(s);
