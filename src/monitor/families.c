@@ -127,6 +127,9 @@ const crn_family crn_families[] = {
     BY_ROW("cernita_views_lost_total", COUNTER, "reason", views_lost,
            "views that were valid and not judged: no_slot, discarded, unfinished (too many for "
            "this machine), failed, straggler (came after the verdict), no_place"),
+    BY_LANE("cernita_views_missing_total", meters.missing,
+            "views that a fruit lacked at its verdict, but for refused ones: they came too late, "
+            "or never"),
     VALUE("cernita_views_duplicate_total", COUNTER, metrics.fruits.duplicates,
           "views that a fruit had already"),
     VALUE("cernita_views_truncated_total", COUNTER, metrics.results_full,

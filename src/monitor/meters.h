@@ -24,6 +24,7 @@ typedef struct crn_lane_meters {
     crn_histogram lateness; /* of views, from captured_ns to reception */
     uint64_t verdicts[CRN_VERDICT_LATE + 1];
     uint64_t over_budget;    /* verdicts published later than latency.budget_ms after the close */
+    uint64_t missing;        /* announced views that their fruit lacked at its verdict */
     uint64_t captured_later; /* views whose captured_ns lies after their reception */
     uint64_t gaps;           /* highest value of the lane's `missing` so far */
     uint64_t last_view_ns;   /* CLOCK_REALTIME of the last valid view's reception */

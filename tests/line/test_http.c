@@ -157,6 +157,27 @@ static void lateness_is_counted_from_the_capture(void **state)
     free(text);
 }
 
+static void views_that_never_come_are_counted(void **state)
+{
+    http_fixture *f = *state;
+    int code;
+    crn_view_header header = line_header(&f->line, 99, 0, 3, 40, 60);
+    seen_verdict verdict;
+    header.deadline_ns = (uint64_t)crn_realtime_ns(); /* its fruit is due at once */
+    line_send(&f->line, header, f->maps, NULL);
+    assert_true(line_receive(&f->line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    assert_int_equal(verdict.views_received, 1);
+    header = line_header(&f->line, 100, 0, 0, 40, 60); /* nobody knows how many it has */
+    header.deadline_ns = (uint64_t)crn_realtime_ns();
+    line_send(&f->line, header, f->maps, NULL);
+    assert_true(line_receive(&f->line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    judge(f, 1);
+    wait_for_verdicts(f);
+    char *text = http_get(f->address, "/metrics", &code);
+    SAME("cernita_views_missing_total{lane=\"0\"}", 2);
+    free(text);
+}
+
 static void health_says_the_state_and_why(void **state)
 {
     http_fixture *f = *state;
@@ -382,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(metrics_are_the_lines_own),
         TEST(lateness_is_counted_from_the_capture),
+        TEST(views_that_never_come_are_counted),
         TEST(health_says_the_state_and_why),
         TEST(events_are_whole_snapshots),
         TEST(only_own_names_pages_and_methods_are_served),
