@@ -64,6 +64,7 @@ static int set_up(void **state)
     if (daemon_make_folder(folder) < 0)
         return -1;
     write_program("id", "echo 0");
+    write_program("systemctl", "echo \"systemctl $*\" >> $FAKES/asked");
     write_program("sleep", "echo slept >> $FAKES/slept");
     write_program("dpkg-query", "[[ \" $INSTALLED \" = *\" ${@: -1} \"* ]] && echo -n installed");
     write_program("apt-get", "echo \"$* \" >> $FAKES/asked\n"
@@ -109,6 +110,7 @@ static void it_asks_for_what_the_mode_needs(void **state)
             assert_false(asked_for(others[i]));
     }
     assert_int_equal(setup("--study --peers", ""), 0);
+    assert_null(strstr(asked, "systemctl"));
     for (size_t i = 0; i < 4; i++)
         assert_true(asked_for(others[i]));
     assert_false(asked_for("clang"));
@@ -116,6 +118,17 @@ static void it_asks_for_what_the_mode_needs(void **state)
     assert_string_equal(said, "tools/setup: unknown option '--chek'; --test, --check, --study or "
                               "--peers\n");
     assert_string_equal(asked, "");
+}
+
+static void the_service_of_prometheus_is_masked_before_it_is_there(void **state)
+{
+    (void)state;
+    assert_int_equal(setup("--check", ""), 0);
+    const char *masked = strstr(asked, "systemctl mask prometheus.service\n");
+    assert_non_null(masked);
+    assert_true(masked < strstr(asked, " install "));
+    assert_int_equal(setup("--check", "prometheus"), 0);
+    assert_null(strstr(asked, "systemctl"));
 }
 
 static void it_asks_for_nothing_that_is_there(void **state)
@@ -198,6 +211,7 @@ int main(void)
 #define WITH_FAKES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_FAKES(it_asks_for_what_the_mode_needs),
+        WITH_FAKES(the_service_of_prometheus_is_masked_before_it_is_there),
         WITH_FAKES(it_asks_for_nothing_that_is_there),
         WITH_FAKES(help_is_its_own_head),
         WITH_FAKES(it_waits_for_a_locked_package_database),
