@@ -7,6 +7,7 @@
  * log_dropped, log_failed}; the counts from `verdicts` on are those of crn_publish_stats, the last
  * two those of its verdict log.
  *
+ * - `state`: ready (no view has arrived yet), running, degraded (a device is lost), stopping
  * - `lanes`: [{lane, sequence, refused}]: sequence of the last verdict, null before the first;
  *   refused {reason: count} of the lane's messages since the start
  * - `refused`: {reason: count} of all messages, of any lane

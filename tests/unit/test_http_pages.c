@@ -1,0 +1,187 @@
+/* Health and its reasons in every state; the rates of events. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/monitor/http/pages.h"
+#include "stages/base/clock.h"
+#include "tests/support/cmocka_prelude.h"
+
+static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
+                           "chain: [contours]\n"
+                           "run: {workers: 1, threads: 1}\n";
+
+typedef struct pages_fixture {
+    crn_config config;
+    crn_monitor_facts facts;
+    crn_histogram_edges edges[CRN_SCALES];
+    crn_snapshot *snapshot;
+    crn_observation observation;
+    crn_encoder *encoder;
+} pages_fixture;
+
+/* A running line with its grader, nothing out of the ordinary. */
+static int set_up(void **state)
+{
+    pages_fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    assert_int_equal(crn_config_parse("f", yaml, strlen(yaml), stderr, &f->config), 0);
+    crn_config_resolve(&f->config, 2);
+    assert_int_equal(crn_encoder_create(CRN_FORMAT_JSON, &f->encoder), 0);
+    for (crn_histogram_scale scale = 0; scale < CRN_SCALES; scale++)
+        f->edges[scale] = crn_histogram_edges_of(scale, 100 * CRN_NS_PER_MS);
+    f->snapshot = calloc(1, sizeof *f->snapshot + sizeof f->snapshot->lanes[0]);
+    assert_non_null(f->snapshot);
+    f->snapshot->number = 7;
+    f->snapshot->taken_ns = 100 * CRN_NS_PER_S;
+    f->snapshot->state = CRN_STATE_RUNNING;
+    f->snapshot->metrics.publish.graders = 1;
+    f->facts = (crn_monitor_facts){.config = &f->config, .processor = "openmp", .run = "00ff"};
+    f->observation = (crn_observation){
+        .facts = &f->facts,
+        .edges = f->edges,
+        .snapshot = f->snapshot,
+        .now_ns = f->snapshot->taken_ns + CRN_NS_PER_S,
+    };
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    pages_fixture *f = *state;
+    crn_encoder_free(&f->encoder);
+    crn_config_done(&f->config);
+    free(f->snapshot);
+    free(f);
+    return 0;
+}
+
+/* The page must say this, and be good or not as /healthz and /readyz. */
+static void expect(pages_fixture *f, const char *said, bool healthy, bool ready)
+{
+    const unsigned char *bytes;
+    size_t size;
+    char text[2048], flags[64];
+    crn_pages_health(&f->observation, f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    if (!strstr(text, said))
+        fail_msg("not '%s', but: %s", said, text);
+    snprintf(flags, sizeof flags, "\"healthy\":%s,\"ready\":%s,", healthy ? "true" : "false",
+             ready ? "true" : "false");
+    assert_non_null(strstr(text, flags));
+    assert_int_equal(crn_pages_is_healthy(&f->observation), healthy);
+    assert_int_equal(crn_pages_is_ready(&f->observation), ready);
+}
+
+static void a_sound_line_has_no_reasons(void **state)
+{
+    pages_fixture *f = *state;
+    expect(f, "{\"state\":\"running\",", true, true);
+    expect(f, "\"reasons\":[],\"version\":\"" CRN_VERSION "\",\"run\":\"00ff\",\"uptime_s\":", true,
+           true);
+}
+
+static void each_state_says_why(void **state)
+{
+    pages_fixture *f = *state;
+    f->snapshot->state = CRN_STATE_READY;
+    expect(f, "\"reasons\":[\"no view has arrived yet\"]", true, true);
+    f->snapshot->state = CRN_STATE_STOPPING;
+    f->snapshot->levels.fruits_open = 3;
+    expect(f, "\"reasons\":[\"no more views are read, 3 open fruits are judged\"]", true, false);
+    f->snapshot->state = CRN_STATE_DEGRADED;
+    f->snapshot->levels.devices = 2;
+    f->snapshot->levels.devices_lost = 1;
+    expect(f, "\"reasons\":[\"1 of 2 devices lost: ", true, true);
+    f->snapshot->levels.devices_lost = 0;
+    f->snapshot->number = 0; /* the line's thread does not run yet */
+    f->snapshot->taken_ns = 0;
+    f->snapshot->state = CRN_STATE_STARTING;
+    expect(f, "\"reasons\":[\"memory is being reserved, devices are being prepared\"]", true,
+           false);
+}
+
+static void graders_are_counted(void **state)
+{
+    pages_fixture *f = *state;
+    f->snapshot->metrics.publish.graders = 0;
+    f->snapshot->metrics.publish.waiting = 5;
+    expect(f, "[\"no grader is connected, 5 verdicts wait for it, 0 were dropped\"]", true, true);
+    f->snapshot->metrics.publish.graders = 2;
+    expect(f, "[\"2 graders are connected, each gets a part of the verdicts: stop all but one\"]",
+           true, true);
+}
+
+static void a_line_that_hangs_is_not_healthy(void **state)
+{
+    pages_fixture *f = *state;
+    f->observation.now_ns = f->snapshot->taken_ns + CRN_PAGES_SILENCE_NS - 1;
+    expect(f, "\"reasons\":[]", true, true);
+    f->observation.now_ns++;
+    expect(f, "\"reasons\":[\"the line's thread has not answered for 5 s\"]", false, false);
+}
+
+static void rates_follow_from_the_last_event(void **state)
+{
+    pages_fixture *f = *state;
+    crn_pages_rates rates = {.taken_ns = 0};
+    const unsigned char *bytes;
+    size_t size;
+    f->snapshot->metrics.lanes.views = 1000;
+    f->snapshot->metrics.publish.verdicts = 250;
+    crn_pages_event(&f->observation, &rates, f->encoder);
+    assert_true(rates.views_per_s == 0);
+    f->snapshot->taken_ns += 2 * CRN_NS_PER_S;
+    f->snapshot->metrics.lanes.views += 80;
+    f->snapshot->metrics.publish.verdicts += 21;
+    crn_pages_event(&f->observation, &rates, f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    char text[4096];
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    assert_non_null(strstr(text, "\"views_per_s\":40,\"verdicts_per_s\":10.5,\"budget_ms\":100,"));
+    crn_pages_event(&f->observation, &rates, f->encoder); /* the same snapshot again */
+    assert_true(rates.views_per_s == 40);
+}
+
+static void events_show_shares_and_quantiles(void **state)
+{
+    pages_fixture *f = *state;
+    crn_pages_rates rates = {.taken_ns = 0};
+    const unsigned char *bytes;
+    size_t size;
+    crn_lane_meters *lane = &f->snapshot->lanes[0].meters;
+    f->snapshot->lane_count = 1;
+    f->snapshot->lanes[0].number = 4;
+    for (int i = 0; i < 3; i++)
+        crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 90 * CRN_NS_PER_MS);
+    crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 110 * CRN_NS_PER_MS);
+    lane->over_budget = 1;
+    crn_pages_event(&f->observation, &rates, f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    char text[4096];
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    /* Two thirds of 62.5 to 100 ms; 96 % of 100 to 160 ms. */
+    static const char figures[] =
+        "\"latency_ms\":{\"p50\":87.5,\"p99\":157.6,\"within_budget\":0.75}";
+    char *all = strstr(text, figures);
+    assert_non_null(all);
+    assert_non_null(strstr(all, "\"lanes\":[{\"lane\":4,"));
+    assert_non_null(strstr(all + 1, figures));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_sound_line_has_no_reasons),
+        TEST(each_state_says_why),
+        TEST(graders_are_counted),
+        TEST(a_line_that_hangs_is_not_healthy),
+        TEST(rates_follow_from_the_last_event),
+        TEST(events_show_shares_and_quantiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
