@@ -18,6 +18,7 @@
 #include "tests/support/random.h"
 
 #define BATCH         100
+#define PATIENCE_NS   (60 * CRN_NS_PER_S)
 #define REQUEST_BYTES 40000
 
 static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
@@ -167,7 +168,10 @@ static void attack(crn_random *random, const char *address, const text_buffer *t
  * others left. */
 static char *get_at_last(const char *address, const char *path)
 {
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
     for (;;) {
+        if (crn_now_ns() > until_ns)
+            fail_msg("%s is not served any more", path);
         char request[128];
         int connection = http_connect(address);
         snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
@@ -218,7 +222,10 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
             free(get_at_last(address, "/healthz"));
     }
     double streams = 1, connections = 2;
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
     while (streams > 0 || connections > 1) { /* its own */
+        if (crn_now_ns() > until_ns)
+            fail_msg("left: %.0f connections, %.0f streams", connections, streams);
         char *metrics = get_at_last(address, "/metrics");
         streams = http_sample(metrics, "cernita_http_clients{kind=\"stream\"}");
         connections = http_sample(metrics, "cernita_http_clients{kind=\"connection\"}");
