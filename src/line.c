@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/publish/packed_defects.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/priority.h"
@@ -54,7 +55,7 @@ static void collect(crn_line *line)
         crn_judgement judgement = output->judgement;
         judgement.on_device = output->on_device;
         if (output->status == 0 &&
-            crn_result_store_put(line->store, &output->defects, &judgement.result) < 0) {
+            crn_packed_defects_put(output->extra, line->store, &judgement.result) < 0) {
             judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;

@@ -9,25 +9,57 @@
 #include <zmq.h>
 
 #include "src/ingest/socket/endpoint.h"
+#include "src/publish/packed_defects.h"
 
 #define LINGER_MS 500
 
 /* Size of the queue of copies that wait for the disk. */
 #define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
 
-/* Reserved per fruit for results, on average; one view may take as much as the limits allow. */
-#define RESULT_BYTES_PER_FRUIT 65536
+/* Reserved per fruit for results, on average, in MessagePack and in JSON; one view may take as much
+ * as the limits allow. */
+#define RESULT_BYTES_PER_FRUIT      131072
+#define JSON_RESULT_BYTES_PER_FRUIT 262144
 
 static size_t store_bytes(const crn_config *config)
 {
-    return (size_t)config->limits.open_fruits * RESULT_BYTES_PER_FRUIT +
-           4 * crn_chain_view_bytes(config);
+    bool json = config->publish.grader.format == CRN_FORMAT_JSON ||
+                config->publish.viewers.format == CRN_FORMAT_JSON;
+    return (size_t)config->limits.open_fruits *
+               (RESULT_BYTES_PER_FRUIT + (json ? JSON_RESULT_BYTES_PER_FRUIT : 0)) +
+           4 * crn_defects_packer_bytes(config);
 }
+
+/* Workers pack the defects of what they judge. */
+static int create_packer(const crn_config *config, void **ret_packer)
+{
+    crn_defects_packer *packer;
+    int r = crn_defects_packer_create(config, &packer);
+    if (r == 0)
+        *ret_packer = packer;
+    return r;
+}
+
+static void free_packer(void *packer)
+{
+    crn_defects_packer *freed = packer;
+    crn_defects_packer_free(&freed);
+}
+
+static int pack_output(const crn_output *output)
+{
+    return crn_defects_pack(output->extra, &output->defects, output->view->header.view,
+                            output->judgement.skipped, output->view);
+}
+
+static const crn_output_hook pack_defects = {
+    .create = create_packer, .free = free_packer, .run = pack_output};
 
 size_t crn_line_bytes(const crn_config *config)
 {
     return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
            crn_engine_bytes(config) + store_bytes(config) +
+           (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0);
 }
@@ -76,7 +108,7 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_device_memory memory;
     memory.start = crn_pool_memory(line->pool, &memory.bytes);
-    return crn_engine_open(line->config, gpu, memory, &line->engine, error);
+    return crn_engine_open(line->config, gpu, memory, &pack_defects, &line->engine, error);
 }
 
 /* Callback for messages that ingest refused. */

@@ -69,7 +69,8 @@ static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     return r;
 }
 
-static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu)
+static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu,
+                        const crn_output_hook *hook)
 {
     const crn_config *config = engine->config;
     engine->worker = calloc((size_t)engine->workers, sizeof *engine->worker);
@@ -78,7 +79,7 @@ static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     if (!engine->worker || !engine->ready)
         return -ENOMEM;
     for (int32_t i = 0; i < engine->workers; i++) {
-        int r = crn_worker_create(config, ops, engine->devices.count > 0 ? gpu : NULL, i,
+        int r = crn_worker_create(config, ops, engine->devices.count > 0 ? gpu : NULL, hook, i,
                                   engine->done_descriptor, &engine->worker[i]);
         if (r < 0)
             return r;
@@ -87,7 +88,7 @@ static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
 }
 
 int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_memory memory,
-                    crn_engine **ret_engine, crn_error *error)
+                    const crn_output_hook *hook, crn_engine **ret_engine, crn_error *error)
 {
     const char *why = "";
     bool cuda = config->run.backend == CRN_BACKEND_CUDA;
@@ -111,7 +112,7 @@ int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_mem
         crn_engine_close(&engine);
         return r;
     }
-    r = open_workers(engine, ops, gpu);
+    r = open_workers(engine, ops, gpu, hook);
     if (r < 0) {
         crn_error_set(error, r,
                       "engine: cannot start %d workers: %s; lower run.workers or limits.points",

@@ -27,10 +27,10 @@ typedef struct crn_engine_stats {
 /*
  * Starts devices and workers and returns when all are ready. `config` is resolved and must outlive
  * the engine. `gpu` NULL: no devices (backend cuda is then refused). `memory` is the memory of the
- * views' maps; devices that are used pin it.
+ * views' maps; devices that are used pin it. `hook` (NULL: none) is static.
  */
 int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_memory memory,
-                    crn_engine **ret_engine, crn_error *error);
+                    const crn_output_hook *hook, crn_engine **ret_engine, crn_error *error);
 
 /*
  * Waits for the views that run, joins workers and devices, frees the engine and sets *engine to
@@ -73,7 +73,7 @@ const crn_engine_stats *crn_engine_get_stats(const crn_engine *engine);
  * in flight, then openmp, ...". */
 const char *crn_engine_describe(const crn_engine *engine);
 
-/* Bytes that the engine reserves; part of the memory that --check reports. */
+/* Bytes that the engine reserves, without its hook's; part of the memory that --check reports. */
 size_t crn_engine_bytes(const crn_config *config);
 
 #endif

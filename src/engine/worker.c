@@ -23,6 +23,7 @@ typedef struct task {
 struct crn_worker {
     int32_t number;
     const crn_gpu *gpu;
+    const crn_output_hook *hook; /* NULL: none */
     int done_descriptor;
     pthread_t thread;
     bool started;
@@ -56,6 +57,17 @@ static int run_chain(crn_worker *self, task *it)
     return r;
 }
 
+/* Runs the hook on a judged view and adds its time to the view's. */
+static int run_hook(const crn_worker *self, crn_output *output)
+{
+    int64_t start_ns = crn_now_ns();
+    int r = self->hook->run(output);
+    int64_t took_ns = crn_now_ns() - start_ns;
+    output->judgement.run_ns += took_ns;
+    output->judgement.cost_ns += took_ns;
+    return r;
+}
+
 static void run_task(crn_worker *self, task *it)
 {
     const crn_view *view = it->output.view;
@@ -79,7 +91,10 @@ static void run_task(crn_worker *self, task *it)
     }
     if (it->from && it->from->status == 0)
         since_ns = it->from->enqueued.submitted_ns;
-    it->output.status = run_chain(self, it);
+    int r = run_chain(self, it);
+    if (r == 0 && self->hook)
+        r = run_hook(self, &it->output);
+    it->output.status = r;
     it->output.took_ns = crn_now_ns() - since_ns;
     if (self->gpu)
         self->gpu->range_end();
@@ -144,7 +159,8 @@ static int allocate_defects(const crn_config *config, crn_defects *defects)
 }
 
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                      int32_t number, int done_descriptor, crn_worker **ret_worker)
+                      const crn_output_hook *hook, int32_t number, int done_descriptor,
+                      crn_worker **ret_worker)
 {
     crn_worker *self = aligned_alloc(_Alignof(crn_worker), sizeof *self);
     if (!self)
@@ -152,6 +168,7 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gp
     memset(self, 0, sizeof *self);
     self->number = number;
     self->gpu = gpu;
+    self->hook = hook;
     self->done_descriptor = done_descriptor;
     sem_init(&self->ready, 0, 0);
     sem_init(&self->work, 0, 0);
@@ -162,6 +179,8 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gp
         r = crn_chain_create(config, ops, &self->chain);
     for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0; i++)
         r = allocate_defects(config, &self->tasks[i].output.defects);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0 && hook; i++)
+        r = hook->create(config, &self->tasks[i].output.extra);
     if (r == 0)
         r = crn_thread_start(&self->thread, run_worker, self);
     self->started = r == 0;
@@ -198,6 +217,8 @@ void crn_worker_free(crn_worker **worker)
         free(self->tasks[i].output.defects.defects);
         free(self->tasks[i].output.defects.xy);
         free(self->tasks[i].output.defects.textures);
+        if (self->hook)
+            self->hook->free(self->tasks[i].output.extra);
     }
     free(self);
     *worker = NULL;

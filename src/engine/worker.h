@@ -25,17 +25,29 @@ typedef struct crn_output {
     int64_t took_ns; /* since the view began; a lower bound of its cost if it did not finish */
     crn_judgement judgement; /* valid when status is 0 */
     crn_defects defects;     /* valid when status is 0; the worker's memory */
+    void *extra;             /* the hook's; NULL without one */
 } crn_output;
+
+/* What else to do with a judged view on the worker's thread. Its time is part of the view's cost.
+ */
+typedef struct crn_output_hook {
+    /* Called for each output at the start; 0 or a negative errno. */
+    int (*create)(const crn_config *config, void **ret_extra);
+    void (*free)(void *extra); /* NULL is allowed */
+    /* `output` is valid but for its status, which becomes the result: 0 or a negative errno. */
+    int (*run)(const crn_output *output);
+} crn_output_hook;
 
 typedef struct crn_worker crn_worker;
 
 /*
  * Returns when the thread is ready. `ops` are the processor's operators; `gpu` (NULL: none) is used
- * for a profiler's ranges only. `done_descriptor` is an eventfd that is signalled for every
- * finished view. Returns 0 or a negative errno.
+ * for a profiler's ranges only; `hook` may be NULL. `done_descriptor` is an eventfd that is
+ * signalled for every finished view. Returns 0 or a negative errno.
  */
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                      int32_t number, int done_descriptor, crn_worker **ret_worker);
+                      const crn_output_hook *hook, int32_t number, int done_descriptor,
+                      crn_worker **ret_worker);
 
 /* Cancels the views that wait, joins once the running one has ended,
  * frees and sets *worker to NULL; NULL is allowed. */
@@ -59,7 +71,7 @@ bool crn_worker_release(crn_worker *worker, crn_output *output, crn_device_view 
  * this cannot be recovered. Returns 0, or -EIO with the worker and its view in *error. */
 int crn_worker_check(const crn_worker *worker, int64_t now_ns, int64_t limit_ns, crn_error *error);
 
-/* Bytes that one worker reserves. */
+/* Bytes that one worker reserves, without its hook's. */
 size_t crn_worker_bytes(const crn_config *config);
 
 #endif

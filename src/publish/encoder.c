@@ -287,3 +287,52 @@ void crn_encoder_set_bool(crn_format format, unsigned char *at, bool value)
     else
         *at = value ? 0xc3 : 0xc2;
 }
+
+size_t crn_encoder_gap(crn_encoder *encoder)
+{
+    if (encoder->json) {
+        /* Written, because yajl counts values, and taken back. */
+        yajl_gen_integer(encoder->json, 0);
+        encoder->size -= !encoder->failed;
+    }
+    return encoder->size;
+}
+
+unsigned char *crn_encoder_piece(crn_encoder *encoder, size_t size)
+{
+    if (encoder->failed || !grow(encoder, size)) {
+        encoder->failed = true;
+        return NULL;
+    }
+    encoder->size += size;
+    return encoder->bytes + encoder->size - size;
+}
+
+void crn_encoder_fill_gap(crn_encoder *encoder, int64_t value)
+{
+    if (!encoder->json) {
+        msgpack_pack_int64(&encoder->packer, value);
+        return;
+    }
+    /* snprintf would take half of the time of joining a verdict. */
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        digits[--at] = '-';
+    append(encoder, digits + at, sizeof digits - at);
+}
+
+void crn_encoder_separate(crn_encoder *encoder)
+{
+    if (encoder->json)
+        append(encoder, ",", 1);
+}
+
+size_t crn_encoder_array_begin_bytes(crn_format format, uint32_t items)
+{
+    return format == CRN_FORMAT_JSON || items < 16 ? 1 : items <= UINT16_MAX ? 3 : 5;
+}

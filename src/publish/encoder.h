@@ -66,6 +66,27 @@ void crn_encoder_points(crn_encoder *encoder, const float *xy, uint32_t count);
 size_t crn_encoder_later_bool(crn_encoder *encoder);
 void crn_encoder_set_bool(crn_format format, unsigned char *at, bool value);
 
+/*
+ * Messages from pieces: items of an array that another encoder of the same format wrote are copied
+ * into this one's array, whose begin and end are written as usual. An integer that the other
+ * encoder did not know yet is a gap: nothing is there.
+ */
+
+/* Leaves a gap in the place of an integer; returns its offset in the message. */
+size_t crn_encoder_gap(crn_encoder *encoder);
+
+/* Adds `size` bytes, which the caller writes before the next call; NULL if there is no memory. */
+unsigned char *crn_encoder_piece(crn_encoder *encoder, size_t size);
+
+/* Fills a gap between two pieces. */
+void crn_encoder_fill_gap(crn_encoder *encoder, int64_t value);
+
+/* Separates pieces that are whole items. */
+void crn_encoder_separate(crn_encoder *encoder);
+
+/* Bytes that begin an array of so many items; in JSON it ends with 1 byte, else with none. */
+size_t crn_encoder_array_begin_bytes(crn_format format, uint32_t items);
+
 CRN_C_END
 
 #endif

@@ -7,33 +7,16 @@
 
 #define BLOCK_BYTES 4096
 
-/* A view's results are a byte stream over its blocks: this preamble, the
- * defects, the points, the textures. */
-typedef struct preamble {
-    uint32_t defect_count, point_count, texture_count;
-    bool truncated;
-} preamble;
-
-typedef struct block {
-    uint32_t next; /* next block of the same view, or of the free list; CRN_RESULT_NONE ends both */
-    unsigned char bytes[BLOCK_BYTES - sizeof(uint32_t)];
-} block;
-
-_Static_assert(sizeof(block) == BLOCK_BYTES, "blocks are whole pages");
-
 struct crn_result_store {
-    block *blocks;
+    unsigned char *blocks;
+    /* Next block of the same view, or of the free list; CRN_RESULT_NONE ends both. Apart from the
+     * blocks, because words at the start of pages compete for a few lines of the cache. */
+    uint32_t *next;
     uint32_t count;
     uint32_t fresh;     /* blocks from here on were never used, so their memory is untouched */
     uint32_t free_head; /* head of the free list; LIFO, the last one freed is warm in the cache */
     uint32_t used;
 };
-
-/* Read or write position within a view's blocks. */
-typedef struct store_position {
-    block *at;
-    size_t offset;
-} store_position;
 
 int crn_result_store_create(size_t bytes, crn_result_store **ret_store)
 {
@@ -45,10 +28,12 @@ int crn_result_store_create(size_t bytes, crn_result_store **ret_store)
         return -ENOMEM;
     store->count = (uint32_t)count;
     store->free_head = CRN_RESULT_NONE;
+    store->next = calloc(count, sizeof *store->next);
     store->blocks = mmap(NULL, count * BLOCK_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (store->blocks == MAP_FAILED) {
+    if (store->blocks == MAP_FAILED)
         store->blocks = NULL;
+    if (!store->blocks || !store->next) {
         crn_result_store_free(&store);
         return -ENOMEM;
     }
@@ -62,15 +47,21 @@ void crn_result_store_free(crn_result_store **store)
         return;
     if ((*store)->blocks)
         munmap((*store)->blocks, (size_t)(*store)->count * BLOCK_BYTES);
+    free((*store)->next);
     free(*store);
     *store = NULL;
+}
+
+static unsigned char *block_at(const crn_result_store *store, uint32_t index)
+{
+    return store->blocks + (size_t)index * BLOCK_BYTES;
 }
 
 static uint32_t acquire_block(crn_result_store *store)
 {
     uint32_t index = store->free_head;
     if (index != CRN_RESULT_NONE)
-        store->free_head = store->blocks[index].next;
+        store->free_head = store->next[index];
     else
         index = store->fresh++;
     store->used++;
@@ -83,88 +74,79 @@ static uint32_t acquire_chain(crn_result_store *store, size_t count)
     uint32_t first = CRN_RESULT_NONE;
     for (size_t i = 0; i < count; i++) {
         uint32_t index = acquire_block(store);
-        store->blocks[index].next = first;
+        store->next[index] = first;
         first = index;
     }
     return first;
 }
 
-/* Copies `size` bytes between memory and a view's blocks: into them, or out of them with `out`. */
-static void move(const crn_result_store *store, store_position *cursor, void *memory, size_t size,
-                 bool out)
+/* Copies a part in at the position, and moves that on. */
+static void write_part(crn_result_store *store, uint32_t *at, size_t *offset,
+                       const crn_result_part *part)
 {
-    unsigned char *bytes = memory;
-    while (size > 0) {
-        if (cursor->offset == sizeof cursor->at->bytes) {
-            cursor->at = &store->blocks[cursor->at->next];
-            cursor->offset = 0;
+    const unsigned char *from = part->bytes;
+    size_t left = part->size;
+    while (left > 0) {
+        if (*offset == BLOCK_BYTES) {
+            *at = store->next[*at];
+            *offset = 0;
         }
-        size_t room = sizeof cursor->at->bytes - cursor->offset;
-        size_t part = size < room ? size : room;
-        unsigned char *inside = cursor->at->bytes + cursor->offset;
-        memcpy(out ? bytes : inside, out ? inside : bytes, part);
-        cursor->offset += part;
-        bytes += part;
-        size -= part;
+        size_t room = BLOCK_BYTES - *offset;
+        size_t piece = left < room ? left : room;
+        memcpy(block_at(store, *at) + *offset, from, piece);
+        *offset += piece;
+        from += piece;
+        left -= piece;
     }
 }
 
-int crn_result_store_put(crn_result_store *store, const crn_defects *defects, uint32_t *ret_handle)
+int crn_result_store_put(crn_result_store *store, const crn_result_part *parts, int count,
+                         uint32_t *ret_handle)
 {
-    if (defects->defect_count == 0 && !defects->truncated) {
-        *ret_handle = CRN_RESULT_NONE;
-        return 0;
-    }
-    preamble head = {defects->defect_count, defects->point_count, defects->texture_count,
-                     defects->truncated};
-    size_t defect_bytes = (size_t)head.defect_count * sizeof *defects->defects;
-    size_t point_bytes = (size_t)head.point_count * 2 * sizeof *defects->xy;
-    size_t texture_bytes = (size_t)head.texture_count * sizeof *defects->textures;
-    size_t bytes = sizeof head + defect_bytes + point_bytes + texture_bytes;
-    size_t payload = sizeof store->blocks->bytes;
-    size_t blocks = (bytes + payload - 1) / payload;
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += parts[i].size;
+    size_t blocks = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0 || bytes == 0);
     if (blocks > crn_result_store_blocks_free(store))
         return -ENOBUFS;
     uint32_t first = acquire_chain(store, blocks);
-    store_position cursor = {&store->blocks[first], 0};
-    move(store, &cursor, &head, sizeof head, false);
-    move(store, &cursor, defects->defects, defect_bytes, false);
-    move(store, &cursor, defects->xy, point_bytes, false);
-    move(store, &cursor, defects->textures, texture_bytes, false);
+    uint32_t at = first;
+    size_t offset = 0;
+    for (int i = 0; i < count; i++)
+        write_part(store, &at, &offset, &parts[i]);
     *ret_handle = first;
     return 0;
 }
 
-void crn_result_store_read(const crn_result_store *store, uint32_t handle, crn_defects *into)
+crn_result_reader crn_result_store_open(const crn_result_store *store, uint32_t handle)
 {
-    into->defect_count = 0;
-    into->point_count = 0;
-    into->texture_count = 0;
-    into->truncated = false;
-    if (handle == CRN_RESULT_NONE)
-        return;
-    preamble head;
-    store_position cursor = {&store->blocks[handle], 0};
-    move(store, &cursor, &head, sizeof head, true);
-    into->truncated = head.truncated;
-    if (head.defect_count > into->defect_capacity || head.point_count > into->point_capacity ||
-        head.texture_count > into->texture_capacity) {
-        into->truncated = true;
-        return;
+    return (crn_result_reader){.store = store, .block = handle};
+}
+
+void crn_result_read(crn_result_reader *reader, void *to, size_t size)
+{
+    unsigned char *at = to;
+    while (size > 0) {
+        if (reader->offset == BLOCK_BYTES) {
+            reader->block = reader->store->next[reader->block];
+            reader->offset = 0;
+        }
+        size_t room = BLOCK_BYTES - reader->offset;
+        size_t piece = size < room ? size : room;
+        if (at) {
+            memcpy(at, block_at(reader->store, reader->block) + reader->offset, piece);
+            at += piece;
+        }
+        reader->offset += piece;
+        size -= piece;
     }
-    into->defect_count = head.defect_count;
-    into->point_count = head.point_count;
-    into->texture_count = head.texture_count;
-    move(store, &cursor, into->defects, head.defect_count * sizeof *into->defects, true);
-    move(store, &cursor, into->xy, (size_t)head.point_count * 2 * sizeof *into->xy, true);
-    move(store, &cursor, into->textures, head.texture_count * sizeof *into->textures, true);
 }
 
 void crn_result_store_release(crn_result_store *store, uint32_t handle)
 {
     while (handle != CRN_RESULT_NONE) {
-        uint32_t next = store->blocks[handle].next;
-        store->blocks[handle].next = store->free_head;
+        uint32_t next = store->next[handle];
+        store->next[handle] = store->free_head;
         store->free_head = handle;
         store->used--;
         handle = next;

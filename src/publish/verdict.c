@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "src/publish/fields.h"
+#include "src/publish/packed_defects.h"
 #include "src/publish/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
@@ -29,9 +29,7 @@ struct crn_verdict {
     const crn_config *config;
     char settings[17]; /* config->hash, in hex */
     char step_names[CRN_STAGES_MAX][STEP_NAME_BYTES];
-    crn_defects view; /* one view's defects, read from the store */
-    void *memory;     /* of `view` */
-    size_t memory_bytes;
+    crn_packed_defects view; /* one view's defects, in the store */
 };
 
 static void name_steps(crn_verdict *verdict)
@@ -48,24 +46,6 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
     verdict->config = config;
     name_steps(verdict);
     snprintf(verdict->settings, sizeof verdict->settings, "%016" PRIx64, config->hash);
-    verdict->view.defect_capacity = (uint32_t)config->limits.defects;
-    verdict->view.point_capacity = (uint32_t)config->limits.points;
-    size_t defect_bytes = verdict->view.defect_capacity * sizeof(crn_defect);
-    size_t point_bytes = verdict->view.point_capacity * 2 * sizeof(float);
-    verdict->view.texture_capacity = verdict->view.defect_capacity * crn_config_textures(config);
-    /* Mapped, so that pages that no verdict needs are never touched. */
-    verdict->memory_bytes =
-        defect_bytes + point_bytes + verdict->view.texture_capacity * sizeof(crn_texture);
-    verdict->memory = mmap(NULL, verdict->memory_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (verdict->memory == MAP_FAILED) {
-        verdict->memory = NULL;
-        crn_verdict_free(&verdict);
-        return -ENOMEM;
-    }
-    verdict->view.defects = verdict->memory;
-    verdict->view.xy = (float *)((unsigned char *)verdict->memory + defect_bytes);
-    verdict->view.textures = (crn_texture *)(verdict->view.xy + verdict->view.point_capacity * 2);
     *ret_verdict = verdict;
     return 0;
 }
@@ -74,21 +54,18 @@ void crn_verdict_free(crn_verdict **verdict)
 {
     if (!verdict || !*verdict)
         return;
-    if ((*verdict)->memory)
-        munmap((*verdict)->memory, (*verdict)->memory_bytes);
     free(*verdict);
     *verdict = NULL;
 }
 
-static void sum_defects(const crn_defects *view, verdict_summary *sum)
+static void add_view(const crn_packed_defects *view, verdict_summary *sum)
 {
     sum->truncated |= view->truncated;
-    sum->defects += view->defect_count;
-    for (uint32_t i = 0; i < view->defect_count; i++) {
-        const crn_defect *defect = &view->defects[i];
-        class_total *total = &sum->totals[defect->channel];
-        total->count += !defect->hole;
-        total->area_px += defect->hole ? -defect->area_px : defect->area_px;
+    sum->defects += view->count;
+    for (uint32_t i = 0; i < view->total_count; i++) {
+        class_total *total = &sum->totals[view->totals[i].class_index];
+        total->count += view->totals[i].count;
+        total->area_px += view->totals[i].area_px;
     }
 }
 
@@ -104,19 +81,10 @@ static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_ve
         sum.truncated |= view->judgement.truncated;
         if (facts->without_defects)
             continue;
-        crn_result_store_read(store, view->judgement.result, &verdict->view);
-        sum_defects(&verdict->view, &sum);
+        crn_packed_defects_open(store, view->judgement.result, &verdict->view);
+        add_view(&verdict->view, &sum);
     }
     *ret_sum = sum;
-}
-
-static void put_reals(crn_encoder *encoder, const char *key, const double *values, uint32_t count)
-{
-    crn_encoder_text(encoder, key);
-    crn_encoder_array(encoder, count);
-    for (uint32_t i = 0; i < count; i++)
-        crn_encoder_real(encoder, values[i]);
-    crn_encoder_array_end(encoder);
 }
 
 static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped)
@@ -172,78 +140,18 @@ static void put_totals(const crn_classes *classes, crn_encoder *encoder, const v
     crn_encoder_map_end(encoder);
 }
 
-static void put_textures(crn_encoder *encoder, const crn_defects *view, const crn_defect *defect)
-{
-    crn_encoder_text(encoder, CRN_KEY(defect, ranklet));
-    crn_encoder_array(encoder, defect->texture_count);
-    for (uint32_t i = 0; i < defect->texture_count; i++) {
-        const crn_texture *texture = &view->textures[defect->first_texture + i];
-        crn_encoder_map(encoder, CRN_KEYS_texture);
-        crn_encoder_text(encoder, CRN_KEY(texture, window));
-        crn_encoder_array(encoder, 2);
-        crn_encoder_integer(encoder, texture->width);
-        crn_encoder_integer(encoder, texture->height);
-        crn_encoder_array_end(encoder);
-        crn_encoder_pair_real(encoder, CRN_KEY(texture, vertical), texture->vertical);
-        crn_encoder_pair_real(encoder, CRN_KEY(texture, horizontal), texture->horizontal);
-        crn_encoder_pair_real(encoder, CRN_KEY(texture, diagonal), texture->diagonal);
-        crn_encoder_map_end(encoder);
-    }
-    crn_encoder_array_end(encoder);
-}
-
-/* True if a step computed textures for that view: its defects then have the key, even if empty. */
-static bool has_textures(const crn_config *config, const crn_judgement *judgement)
-{
-    for (int32_t step = 0; step < config->steps; step++)
-        if (config->chain[step].stage->textures && !(judgement->skipped >> step & 1))
-            return true;
-    return false;
-}
-
-/* `before`: number of defects of earlier views; `parent` counts from the verdict's first defect. */
-static void put_defect(const crn_classes *classes, crn_encoder *encoder, const crn_defects *view,
-                       const crn_defect *defect, uint32_t view_index, uint64_t before,
-                       bool textures)
-{
-    const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
-    const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_encoder_map(encoder, textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
-    crn_encoder_pair_unsigned(encoder, CRN_KEY(defect, view), view_index);
-    crn_encoder_pair_text(encoder, CRN_KEY(defect, class), classes->name[defect->channel]);
-    crn_encoder_pair_real(encoder, CRN_KEY(defect, level), classes->level[defect->channel]);
-    crn_encoder_pair_bool(encoder, CRN_KEY(defect, closed), defect->closed);
-    crn_encoder_pair_bool(encoder, CRN_KEY(defect, hole), defect->hole);
-    crn_encoder_text(encoder, CRN_KEY(defect, parent));
-    crn_encoder_integer(encoder, defect->parent < 0 ? -1 : defect->parent + (int64_t)before);
-    crn_encoder_pair_real(encoder, CRN_KEY(defect, area_px), defect->area_px);
-    crn_encoder_pair_real(encoder, CRN_KEY(defect, perimeter_px), defect->perimeter_px);
-    put_reals(encoder, CRN_KEY(defect, bbox), bbox, 4);
-    put_reals(encoder, CRN_KEY(defect, centroid), centroid, 2);
-    crn_encoder_pair_real(encoder, CRN_KEY(defect, mean_probability), defect->mean_probability);
-    crn_encoder_text(encoder, CRN_KEY(defect, xy));
-    crn_encoder_points(encoder, view->xy + (size_t)defect->first_point * 2, defect->point_count);
-    if (textures)
-        put_textures(encoder, view, defect);
-    crn_encoder_map_end(encoder);
-}
-
 static void put_defects(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                         const crn_result_store *store, uint64_t count)
 {
-    const crn_classes *classes = &verdict->config->classes;
     uint64_t written = 0;
     crn_encoder_text(encoder, CRN_KEY(verdict, defects));
     crn_encoder_array(encoder, (uint32_t)count);
     for (uint32_t v = 0; written < count; v++) {
         if (fruit->views[v].state != CRN_VIEW_JUDGED)
             continue;
-        crn_result_store_read(store, fruit->views[v].judgement.result, &verdict->view);
-        bool textures = has_textures(verdict->config, &fruit->views[v].judgement);
-        for (uint32_t i = 0; i < verdict->view.defect_count; i++)
-            put_defect(classes, encoder, &verdict->view, &verdict->view.defects[i], v, written,
-                       textures);
-        written += verdict->view.defect_count;
+        crn_packed_defects_open(store, fruit->views[v].judgement.result, &verdict->view);
+        crn_packed_defects_join(&verdict->view, written, encoder);
+        written += verdict->view.count;
     }
     crn_encoder_array_end(encoder);
 }

@@ -5,8 +5,8 @@
  * Every message on the sockets has two parts: the topic `fruit/<lane>` and one map (MessagePack, or
  * JSON if configured). README.md documents its keys, which are those of fields.h.
  *
- * All memory for packing is reserved when the packer is created; a verdict allocates nothing once
- * the encoder's buffer has grown to the largest one.
+ * The defects are packed before (packed_defects.h) and only copied. A verdict allocates nothing
+ * once the encoder's buffer has grown to the largest one.
  *
  * Prints the verdict on a fruit, as JSON:
  *
@@ -77,7 +77,7 @@ void crn_verdict_free(crn_verdict **verdict);
 /**
  * Packs one verdict.
  *
- * @param encoder in the format of the message
+ * @param encoder in the format of the message, which an outlet of the configuration has
  * @param fruit its `views` has config->limits.views entries
  * @param store holds the results of the fruit's views
  * @return 0 or -ENOMEM

@@ -63,20 +63,21 @@ static void it_says_what_the_line_takes(void **state)
     snprintf(yaml, sizeof yaml,
              "ingest: {bind: ['ipc://%s/in']}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "monitor: {http: ''}\n"
              "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
              "chain: [convolve: {}, contours: {}]\n"
              "run: {workers: 1, threads: 1, backend: openmp}\n",
              folder, folder, folder);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     assert_string_equal(daemon.text,
-                        "OK: 2 classes, 2 stages, at most 356 MiB, used as views arrive\n");
+                        "OK: 2 classes, 2 stages, at most 383 MiB, used as views arrive\n");
     strcpy(strstr(yaml, "classes:"), "classes: [{name: rot, level: 0.5}]\n"
                                      "chain: [contours: {}]\n"
                                      "limits: {slots: 2, view_mib: 1}\n"
                                      "run: {workers: 1, threads: 1, backend: openmp}\n");
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     assert_string_equal(daemon.text,
-                        "OK: 1 class, 1 stage, at most 38 MiB, used as views arrive\n");
+                        "OK: 1 class, 1 stage, at most 65 MiB, used as views arrive\n");
 }
 
 static void addresses_must_be_this_machine_s(void **state)
@@ -322,7 +323,7 @@ static void the_reservation_must_fit_into_memory(void **state)
     ipc_yaml(yaml, "limits: {slots: 4096, view_mib: 1024, peer_mib: 1024}\n");
     snprintf(
         said, sizeof said,
-        "limits: they reserve 4194340 MiB, 4096 slots of 1024 MiB among them, and this machine "
+        "limits: they reserve 4194367 MiB, 4096 slots of 1024 MiB among them, and this machine "
         "has %llu MiB of memory; lower limits.slots or limits.view_mib",
         (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE) >>
             20);

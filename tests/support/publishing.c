@@ -5,6 +5,7 @@
 
 #include <zmq.h>
 
+#include "tests/support/stored.h"
 #include "tests/support/peer.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/publishing.h"
@@ -75,7 +76,7 @@ void crn_publishing_give(crn_publishing *f)
                       .defect_count = 1,
                       .point_count = f->points};
     f->view = (crn_fruit_view){.state = CRN_VIEW_JUDGED, .judgement = {.defect_count = 1}};
-    assert_int_equal(crn_result_store_put(f->store, &in, &f->view.judgement.result), 0);
+    f->view.judgement.result = crn_store_defects(&f->config, f->store, &in, 0, 0);
     crn_lane *lane = crn_lanes_find(f->lanes, CRN_PUBLISHING_LANE);
     crn_fruit fruit = {
         .lane = lane,

@@ -44,7 +44,7 @@ static inline void start_with(bench *it, const char *chain, const char *rest, co
     assert_int_equal(crn_config_parse("test", yaml, strlen(yaml), stderr, &it->config), 0);
     crn_config_resolve(&it->config, 2);
     crn_error error;
-    if (crn_engine_open(&it->config, gpu, memory, &it->engine, &error) < 0)
+    if (crn_engine_open(&it->config, gpu, memory, NULL, &it->engine, &error) < 0)
         fail_msg("%s", error.text);
 }
 

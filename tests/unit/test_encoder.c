@@ -157,6 +157,40 @@ static void test_json_is_plain(void **state)
     crn_encoder_free(NULL);
 }
 
+/* Every number of digits, and both ends. */
+static void test_gaps_are_filled_as_if_known(void **state)
+{
+    (void)state;
+    static const int64_t values[] = {0, 9, 10, 127, 128, -1, -33, 65536, INT64_MAX, INT64_MIN};
+    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++) {
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            written known, gap, joined;
+            begin(&known, format);
+            crn_encoder_array(known.encoder, 2);
+            crn_encoder_integer(known.encoder, values[i]);
+            crn_encoder_text(known.encoder, "next");
+            crn_encoder_array_end(known.encoder);
+            end(&known);
+            begin(&gap, format);
+            crn_encoder_array(gap.encoder, 2);
+            size_t at = crn_encoder_gap(gap.encoder);
+            crn_encoder_text(gap.encoder, "next");
+            crn_encoder_array_end(gap.encoder);
+            end(&gap);
+            begin(&joined, format);
+            memcpy(crn_encoder_piece(joined.encoder, at), gap.bytes, at);
+            crn_encoder_fill_gap(joined.encoder, values[i]);
+            memcpy(crn_encoder_piece(joined.encoder, gap.size - at), gap.bytes + at, gap.size - at);
+            end(&joined);
+            assert_int_equal(joined.size, known.size);
+            assert_memory_equal(joined.bytes, known.bytes, known.size);
+            crn_encoder_free(&known.encoder);
+            crn_encoder_free(&gap.encoder);
+            crn_encoder_free(&joined.encoder);
+        }
+    }
+}
+
 #if COUNTS_ALLOCATIONS
 static void test_nothing_is_allocated_once_warm(void **state)
 {
@@ -187,6 +221,7 @@ static void test_nothing_is_allocated_once_warm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gaps_are_filled_as_if_known),
         cmocka_unit_test(test_extremes_come_back),
         cmocka_unit_test(test_json_is_plain),
 #if COUNTS_ALLOCATIONS

@@ -55,6 +55,38 @@ static const crn_stage stage_textures = {
     .name = "textures", .finish = finish_textures, .textures = three};
 static const crn_stage stage_leaving = {.name = "leaving", .enqueue = enqueue_leaving};
 
+/* Counts its extras and calls; fails for fruit 1. */
+static int extras, hooked;
+static pthread_t hooked_on;
+
+static int create_extra(const crn_config *of, void **ret_extra)
+{
+    (void)of;
+    extras++;
+    *ret_extra = &extras;
+    return 0;
+}
+
+static void free_extra(void *extra)
+{
+    extras -= extra != NULL;
+}
+
+static int run_extra(const crn_output *output)
+{
+    assert_ptr_equal(output->extra, &extras);
+    hooked++;
+    hooked_on = pthread_self();
+    int64_t until_ns = crn_now_ns() + 1000;
+    while (crn_now_ns() < until_ns)
+        continue;
+    return output->view->header.fruit == 1 ? -ENOMEM : 0;
+}
+
+static const crn_output_hook counting_hook = {
+    .create = create_extra, .free = free_extra, .run = run_extra};
+static const crn_output_hook *hook; /* of the next engine */
+
 static crn_config config;
 static float map_good = 1, map_bad = -1;
 static crn_view views[8];
@@ -81,7 +113,8 @@ static crn_engine *engine_with(const crn_stage *stage, int64_t workers)
     crn_error error;
     crn_engine *engine = NULL;
     assert_int_equal(
-        crn_engine_open(&config, NULL, (crn_device_memory){.start = NULL}, &engine, &error), 0);
+        crn_engine_open(&config, NULL, (crn_device_memory){.start = NULL}, hook, &engine, &error),
+        0);
     return engine;
 }
 
@@ -142,6 +175,32 @@ static void a_failing_view_says_why_and_the_next_one_runs(void **state)
     assert_int_equal(output->status, 0);
     crn_engine_release(engine, output);
     crn_engine_close(&engine);
+}
+
+static void the_hook_runs_with_the_view_on_its_worker(void **state)
+{
+    (void)state;
+    hook = &counting_hook;
+    hooked = 0;
+    crn_engine *engine = engine_with(&stage_gated, 1);
+    hook = NULL;
+    assert_int_equal(extras, CRN_WORKER_DEPTH);
+    views[2].maps = (unsigned char *)&map_bad;
+    static const int statuses[] = {0, -ENOMEM, -EDOM};
+    open_gate(3);
+    for (int i = 0; i < 3; i++) {
+        crn_engine_submit(engine, &views[i]);
+        crn_output *output = wait_for_one(engine);
+        assert_int_equal(output->status, statuses[i]);
+        if (i == 0) {
+            assert_false(pthread_equal(hooked_on, pthread_self()));
+            assert_true(output->judgement.run_ns >= 1000 && output->judgement.cost_ns >= 1000);
+        }
+        crn_engine_release(engine, output);
+    }
+    assert_int_equal(hooked, 2); /* not for the view that failed */
+    crn_engine_close(&engine);
+    assert_int_equal(extras, 0);
 }
 
 static void a_cancelled_view_is_not_begun(void **state)
@@ -242,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_comes_back_once),
         cmocka_unit_test(a_failing_view_says_why_and_the_next_one_runs),
+        cmocka_unit_test(the_hook_runs_with_the_view_on_its_worker),
         cmocka_unit_test(a_cancelled_view_is_not_begun),
         cmocka_unit_test(there_is_room_for_the_textures_of_all_defects),
         cmocka_unit_test(closing_leaves_what_waits),

@@ -320,15 +320,16 @@ static void cuda_without_a_device_is_refused(void **state)
     crn_config_resolve(&it.config, 2);
     crn_device_memory none = {.start = NULL};
     crn_error error;
-    assert_int_equal(crn_engine_open(&it.config, NULL, none, &it.engine, &error), -ENOTSUP);
+    assert_int_equal(crn_engine_open(&it.config, NULL, none, NULL, &it.engine, &error), -ENOTSUP);
     assert_non_null(strstr(error.text, "run.backend cuda: "));
-    assert_int_equal(crn_engine_open(&it.config, crn_fake_gpu(2, false), none, &it.engine, &error),
-                     -ENODEV);
+    assert_int_equal(
+        crn_engine_open(&it.config, crn_fake_gpu(2, false), none, NULL, &it.engine, &error),
+        -ENODEV);
     assert_string_equal(error.text, "run.devices: there is no device 2; this machine has 2, "
                                     "numbered from 0");
     const crn_gpu *failing = crn_faulty_gpu(crn_fake_gpu(3, false));
     crn_faulty_gpu_set(CRN_GPU_FAILS, 100);
-    assert_int_equal(crn_engine_open(&it.config, failing, none, &it.engine, &error), -EIO);
+    assert_int_equal(crn_engine_open(&it.config, failing, none, NULL, &it.engine, &error), -EIO);
     assert_non_null(strstr(error.text, "device 0: cannot run the chain: "));
     assert_null(it.engine);
     crn_config_done(&it.config);

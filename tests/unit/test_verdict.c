@@ -205,7 +205,7 @@ static void test_what_is_not_finite_is_null(void **state)
                       .defect_count = 1,
                       .point_count = 2};
     f->views[0].state = CRN_VIEW_JUDGED;
-    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[0].judgement.result), 0);
+    f->views[0].judgement.result = crn_store_defects(&f->config, f->store, &in, 0, 0);
     pack(f);
     const msgpack_object *d = crn_decoded_item(crn_decoded_field(&f->unpacked.data, "defects"), 0);
     assert_int_equal(crn_decoded_field(d, "mean_probability")->type, MSGPACK_OBJECT_NIL);

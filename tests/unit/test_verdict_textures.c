@@ -8,6 +8,7 @@
 #include "src/publish/verdict.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
+#include "tests/support/stored.h"
 
 static uint32_t two(const void *settings)
 {
@@ -35,6 +36,7 @@ static int set_up(void **state)
     f->config.limits.views = 3;
     f->config.limits.defects = 8;
     f->config.limits.points = 16;
+    f->config.publish.viewers.format = CRN_FORMAT_JSON;
     f->config.classes = (crn_classes){.count = 1, .name = {"rot"}, .level = {0.5}};
     f->config.steps = 2;
     f->config.chain[0].stage = &outlines;
@@ -83,7 +85,8 @@ static void judge(verdict_textures_fixture *f, uint32_t view, const uint32_t *co
     }
     in.defect_count = in.point_count = defects;
     f->views[view].state = CRN_VIEW_JUDGED;
-    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[view].judgement.result), 0);
+    f->views[view].judgement.result =
+        crn_store_defects(&f->config, f->store, &in, view, f->views[view].judgement.skipped);
     f->fruit.received++;
     f->fruit.judged++;
 }
@@ -164,10 +167,10 @@ static void test_a_stage_that_ran_leaves_a_list(void **state)
 static void test_a_skipped_stage_leaves_none(void **state)
 {
     verdict_textures_fixture *f = *state;
-    judge(f, 0, (uint32_t[]){0}, 1, 0);
-    judge(f, 1, (uint32_t[]){2}, 1, 1);
     f->views[0].judgement.skipped = 1u << 1;
     f->views[1].judgement.skipped = 1u << 0; /* another stage */
+    judge(f, 0, (uint32_t[]){0}, 1, 0);
+    judge(f, 1, (uint32_t[]){2}, 1, 1);
     pack(f);
     crn_expect_keys(crn_decoded_item(f->defects, 0), keys, 12);
     expect_textures(f, 1, 2, 1);

@@ -19,6 +19,7 @@
 #include "stages/backend.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/decode.h"
+#include "tests/support/stored.h"
 
 #define CRN_VERDICT_VIEWS 4
 
@@ -45,6 +46,7 @@ static inline int set_up(void **state)
     f->config.limits.defects = 16;
     f->config.limits.points = 100000;
     f->config.latency.budget_ms = 100;
+    f->config.publish.viewers.format = CRN_FORMAT_JSON;
     f->config.run.backend = CRN_BACKEND_SERIAL;
     f->config.hash = 0xfeedc0ffee12;
     f->config.classes = (crn_classes){.count = 4,
@@ -135,7 +137,8 @@ static inline void judge(verdict_fixture *f, uint32_t view, crn_defect *defects,
                       .point_count = count * points};
     f->views[view].state = CRN_VIEW_JUDGED;
     f->views[view].judgement.defect_count = count;
-    assert_int_equal(crn_result_store_put(f->store, &in, &f->views[view].judgement.result), 0);
+    f->views[view].judgement.result =
+        crn_store_defects(&f->config, f->store, &in, view, f->views[view].judgement.skipped);
     free(xy);
     f->fruit.received++;
     f->fruit.judged++;

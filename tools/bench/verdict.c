@@ -1,6 +1,6 @@
 /*
- * cernita-bench verdict: what a verdict costs the line's thread, by its number of defects. Storing
- * the results of its views, packing it in each format, and copying it into a message, each alone.
+ * cernita-bench verdict: what a verdict costs, by its number of defects and format: the workers
+ * (pack), and the line's thread (storing the views' results, joining them, copying the message).
  */
 #include <errno.h>
 #include <math.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/publish/packed_defects.h"
 #include "src/publish/verdict.h"
 #include "stages/base/clock.h"
 #include "tools/bench/bench.h"
@@ -20,8 +21,9 @@ enum { OPTION_DEFECTS, OPTION_POINTS, OPTION_JSON };
 static const crn_tool tool = {
     .name = "cernita-bench verdict",
     .operands = "",
-    .about = "Times what the line's thread does for the verdict of a fruit of 4 views: storing\n"
-             "their results, packing in each format, copying the message.",
+    .about = "Times the verdict of a fruit of 4 views in each format: packing its defects, which\n"
+             "workers do, and what the line's thread does: storing them, joining them, copying\n"
+             "the message.",
     .options =
         (const crn_option[]){
             {"defects", "N", "defects of the fruit; default: 16, 160, 1600, 2600 and 16000"},
@@ -37,15 +39,25 @@ static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOUR
 typedef struct verdict_trial {
     crn_config config;
     crn_defects defects; /* of each view */
+    crn_defects_packer *packers[VIEWS];
     crn_result_store *store;
     crn_verdict *packer;
-    crn_encoder *encoders[CRN_FORMAT_JSON + 1];
+    crn_encoder *encoder;
     crn_fruit_view views[VIEWS];
     crn_fruit fruit;
-    crn_format format; /* to pack */
     crn_verdict_bytes packed;
     unsigned char *message;
 } verdict_trial;
+
+/* What workers do. */
+static int pack_views(void *argument)
+{
+    verdict_trial *t = argument;
+    int r = 0;
+    for (uint32_t view = 0; view < VIEWS && r == 0; view++)
+        r = crn_defects_pack(t->packers[view], &t->defects, view, 0, NULL);
+    return r;
+}
 
 static int store_views(void *argument)
 {
@@ -55,17 +67,16 @@ static int store_views(void *argument)
         crn_judgement *judgement = &t->views[view].judgement;
         crn_result_store_release(t->store, judgement->result);
         judgement->result = CRN_RESULT_NONE;
-        r = crn_result_store_put(t->store, &t->defects, &judgement->result);
+        r = crn_packed_defects_put(t->packers[view], t->store, &judgement->result);
     }
     return r;
 }
 
-static int pack_verdict(void *argument)
+static int join_verdict(void *argument)
 {
     verdict_trial *t = argument;
     crn_verdict_facts facts = {.run = "18a1b2c3d4e5f607", .now_ns = CRN_NS_PER_S};
-    return crn_verdict_pack(t->packer, t->encoders[t->format], &t->fruit, &facts, t->store,
-                            &t->packed);
+    return crn_verdict_pack(t->packer, t->encoder, &t->fruit, &facts, t->store, &t->packed);
 }
 
 static int copy_message(void *argument)
@@ -102,7 +113,8 @@ static void draw_defects(crn_defects *defects, uint32_t count, uint32_t points)
         };
 }
 
-static int set_up(verdict_trial *t, uint32_t defects, uint32_t points)
+/* The packing of one format alone is timed: both outlets have it. */
+static int set_up(verdict_trial *t, uint32_t defects, uint32_t points, crn_format format)
 {
     uint32_t of_a_view = (defects + VIEWS - 1) / VIEWS;
     crn_config *config = &t->config;
@@ -111,6 +123,7 @@ static int set_up(verdict_trial *t, uint32_t defects, uint32_t points)
     config->limits.points = (int64_t)of_a_view * points;
     config->latency.budget_ms = 100;
     config->classes = (crn_classes){.count = 2, .name = {"ground", "rot"}, .level = {NAN, 0.5}};
+    config->publish.grader.format = config->publish.viewers.format = (int32_t)format;
     config->steps = 1;
     config->chain[0].stage = &outlines;
     t->defects.defects = calloc(of_a_view, sizeof *t->defects.defects);
@@ -124,13 +137,12 @@ static int set_up(verdict_trial *t, uint32_t defects, uint32_t points)
     }
     t->fruit =
         (crn_fruit){.expected = VIEWS, .received = VIEWS, .judged = VIEWS, .views = t->views};
-    size_t bytes = (size_t)of_a_view * (sizeof(crn_defect) + points * 2 * sizeof(float) + 64);
-    int r = crn_result_store_create(VIEWS * (bytes + 8192), &t->store);
+    int r = crn_result_store_create(VIEWS * crn_defects_packer_bytes(config) + 65536, &t->store);
     if (r == 0)
         r = crn_verdict_create(config, &t->packer);
-    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON && r == 0; format++)
-        r = crn_encoder_create(format, &t->encoders[format]);
-    return r;
+    for (int view = 0; view < VIEWS && r == 0; view++)
+        r = crn_defects_packer_create(config, &t->packers[view]);
+    return r == 0 ? crn_encoder_create(format, &t->encoder) : r;
 }
 
 static void tear_down(verdict_trial *t)
@@ -138,59 +150,61 @@ static void tear_down(verdict_trial *t)
     free(t->defects.defects);
     free(t->defects.xy);
     free(t->message);
-    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON; format++)
-        crn_encoder_free(&t->encoders[format]);
+    for (int view = 0; view < VIEWS; view++)
+        crn_defects_packer_free(&t->packers[view]);
+    crn_encoder_free(&t->encoder);
     crn_verdict_free(&t->packer);
     crn_result_store_free(&t->store);
 }
 
 typedef struct verdict_times {
-    double store_us, pack_us, copy_us;
+    double pack_us, store_us, join_us, copy_us;
     size_t bytes;
 } verdict_times;
 
-static int time_format(verdict_trial *t, crn_format format, verdict_times *times)
+static int time_all(verdict_trial *t, verdict_times *times)
 {
-    crn_timing timing;
-    t->format = format;
-    int r = crn_bench_time(store_views, t, CRN_BENCH_SECONDS, &timing);
-    times->store_us = timing.median_ms * 1e3;
-    if (r == 0)
-        r = crn_bench_time(pack_verdict, t, CRN_BENCH_SECONDS, &timing);
-    times->pack_us = timing.median_ms * 1e3;
-    times->bytes = t->packed.size;
-    free(t->message);
-    t->message = r == 0 ? malloc(times->bytes) : NULL;
-    if (r == 0 && !t->message)
-        r = -ENOMEM;
-    if (r == 0)
-        r = crn_bench_time(copy_message, t, CRN_BENCH_SECONDS, &timing);
-    times->copy_us = timing.median_ms * 1e3;
-    return r;
+    static int (*const steps[])(void *) = {pack_views, store_views, join_verdict, copy_message};
+    double us[4];
+    for (int i = 0; i < 4; i++) {
+        crn_timing timing;
+        if (steps[i] == copy_message && !(t->message = malloc(t->packed.size)))
+            return -ENOMEM;
+        int r = crn_bench_time(steps[i], t, CRN_BENCH_SECONDS, &timing);
+        if (r < 0)
+            return r;
+        us[i] = timing.median_ms * 1e3;
+    }
+    *times = (verdict_times){us[0], us[1], us[2], us[3], t->packed.size};
+    return 0;
 }
 
-static int bench_defects(uint32_t defects, uint32_t points, bool json)
+static int bench_format(crn_format format, uint32_t defects, uint32_t points, bool json)
 {
     static const char *const names[] = {"msgpack", "json"};
     verdict_trial *t = calloc(1, sizeof *t);
     if (!t)
         return -ENOMEM;
-    int r = set_up(t, defects, points);
-    for (crn_format format = CRN_FORMAT_MSGPACK; format <= CRN_FORMAT_JSON && r == 0; format++) {
-        verdict_times times;
-        r = time_format(t, format, &times);
-        if (r < 0)
-            break;
+    verdict_times times;
+    int r = set_up(t, defects, points, format);
+    if (r == 0)
+        r = time_all(t, &times);
+    if (r == 0)
         printf(json ? "{\"defects\":%u,\"points\":%u,\"format\":\"%s\",\"bytes\":%zu,"
-                      "\"store_us\":%.1f,\"pack_us\":%.1f,\"copy_us\":%.1f}\n"
-                    : "%8u %7u  %-8s %9zu %10.1f %10.1f %10.1f\n",
-               defects, points, names[format], times.bytes, times.store_us, times.pack_us,
-               times.copy_us);
-        fflush(stdout);
-    }
+                      "\"pack_us\":%.1f,\"store_us\":%.1f,\"join_us\":%.1f,\"copy_us\":%.1f}\n"
+                    : "%8u %7u  %-8s %9zu %10.1f %10.1f %10.1f %10.1f\n",
+               defects, points, names[format], times.bytes, times.pack_us, times.store_us,
+               times.join_us, times.copy_us);
+    fflush(stdout);
     tear_down(t);
     free(t);
     return r;
+}
+
+static int bench_defects(uint32_t defects, uint32_t points, bool json)
+{
+    int r = bench_format(CRN_FORMAT_MSGPACK, defects, points, json);
+    return r == 0 ? bench_format(CRN_FORMAT_JSON, defects, points, json) : r;
 }
 
 int crn_bench_verdict(int argc, char **argv)
@@ -208,8 +222,8 @@ int crn_bench_verdict(int argc, char **argv)
             json = true;
     }
     if (!json)
-        printf("%8s %7s  %-8s %9s %10s %10s %10s\n", "defects", "points", "format", "bytes",
-               "store us", "pack us", "copy us");
+        printf("%8s %7s  %-8s %9s %10s %10s %10s %10s\n", "defects", "points", "format", "bytes",
+               "pack us", "store us", "join us", "copy us");
     int r = defects ? bench_defects(defects, points, json) : 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !defects && r == 0; i++)
         r = bench_defects(sizes[i], points, json);
