@@ -182,9 +182,17 @@ def test_of(case, alerts):
             "promql_expr_test": wanted}
 
 
+def test_of_real_run():
+    run = json.loads((pathlib.Path(__file__).parent / "real_run.json").read_text())
+    return {"interval": "5s",
+            "input_series": [{"series": name, "values": values} for name, values in run["series"].items()],
+            "promql_expr_test": [{"expr": 'group by (alertname) (ALERTS{alertstate="firing"}) # real run', "eval_time": at,
+                                  "exp_samples": samples(names)} for at, names in run["fired"].items()]}
+
+
 def check_alerts_fire(alerts, folder):
     tests = {"rule_files": [str(FOLDER / "rules.yml"), str(FOLDER / "alerts.yml")], "evaluation_interval": "5s",
-             "tests": [test_of(case, alerts) for case in CASES]}
+             "tests": [test_of_real_run()] + [test_of(case, alerts) for case in CASES]}
     (folder / "tests.yml").write_text(json.dumps(tests))
     if (fault := promtool("test", "rules", folder / "tests.yml")):
         yield fault
