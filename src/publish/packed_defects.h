@@ -14,8 +14,6 @@
 #include "src/publish/result_store.h"
 #include "stages/result.h"
 
-CRN_C_BEGIN
-
 /* Formats of verdicts; arrays of them are indexed by crn_format. */
 #define CRN_FORMATS (CRN_FORMAT_JSON + 1)
 
@@ -67,7 +65,5 @@ void crn_packed_defects_open(const crn_result_store *store, uint32_t handle,
  * encoder's format is one that the packer had. */
 void crn_packed_defects_join(const crn_packed_defects *packed, uint64_t before,
                              crn_encoder *encoder);
-
-CRN_C_END
 
 #endif
