@@ -88,10 +88,11 @@ static void what_cannot_be_read_is_a_notice(void **state)
     assert_int_equal(truncate(logged_path(1), 500), 0);
     FILE *out = start("");
     tail_expect_verdict(out, 3, 0);
-    snprintf(expected, sizeof expected,
-             "cernita-tail: %s: no whole verdict in its last %zu bytes: the daemon was killed while "
-             "it wrote, or they are damaged\n",
-             logged_path(1), 500 - 16 - 12 - last_size);
+    snprintf(
+        expected, sizeof expected,
+        "cernita-tail: %s: no whole verdict in its last %zu bytes: the daemon was killed while "
+        "it wrote, or they are damaged\n",
+        logged_path(1), 500 - 16 - 12 - last_size);
     tail_expect_line(out, expected);
     tail_expect_line(out, "lane 3: 1 verdict lost (sequence 1)\n");
     tail_expect_verdict(out, 3, 2);
