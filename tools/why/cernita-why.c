@@ -317,7 +317,7 @@ int main(int argc, char **argv)
     why_settings set;
     read_options(argc, argv, &set);
     crn_error error = {""};
-    crn_scan scan = {NULL};
+    crn_scan scan = {.reader = NULL};
     crn_selection *selection = NULL;
     int r = check_folder(set.dir, &error);
     if (r == 0 && (r = crn_selection_create(&set.choice, &selection)) < 0)
