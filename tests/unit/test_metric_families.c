@@ -8,6 +8,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/http.h"
+#include "tests/support/readme_reference.h"
 
 static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
                            "chain: [convolve, convolve, contours]\n"
@@ -217,31 +218,11 @@ static void promtool_accepts_it(void **state)
     assert_int_equal(pclose(promtool), 0);
 }
 
-/* On a difference the generated table is written beside the programs. */
 static void the_readme_has_the_reference(void **state)
 {
     (void)state;
-    static char readme[1 << 16];
-    FILE *file = fopen(CRN_TEST_DATA "/../src/monitor/README.md", "r");
-    assert_non_null(file);
-    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
-    fclose(file);
-    char *fresh = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&fresh, &bytes);
-    assert_non_null(out);
-    crn_families_print_reference(out);
-    fclose(out);
-    bool same = strstr(readme, fresh) != NULL;
-    out = same ? NULL : fopen(CRN_BIN "/metrics_reference.md", "w");
-    if (out) {
-        fputs(fresh, out);
-        fclose(out);
-    }
-    free(fresh);
-    if (!same)
-        fail_msg("src/monitor/README.md is behind the families: put the table of %s there",
-                 CRN_BIN "/metrics_reference.md");
+    readme_expect_reference("src/monitor/README.md", "metrics_reference.md",
+                            crn_families_print_reference);
 }
 
 int main(void)

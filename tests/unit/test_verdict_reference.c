@@ -6,6 +6,7 @@
 
 #include "src/publish/fields.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/readme_reference.h"
 
 static const char *const type_names[] = {
     [CRN_FIELD_BOOL] = "boolean",
@@ -72,32 +73,16 @@ static void the_tables_are_whole(void **state)
     expect_table(crn_verdict_fields);
 }
 
-/* On a difference the generated table is written beside the programs. */
+static void print_reference(FILE *out)
+{
+    fputs("| Key | Type | Unit | Meaning |\n|---|---|---|---|\n", out);
+    print_fields("", crn_verdict_fields, out);
+}
+
 static void the_readme_has_the_reference(void **state)
 {
     (void)state;
-    static char readme[1 << 16];
-    FILE *file = fopen(CRN_TEST_DATA "/../src/publish/README.md", "r");
-    assert_non_null(file);
-    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
-    fclose(file);
-    char *fresh = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&fresh, &bytes);
-    assert_non_null(out);
-    fputs("| Key | Type | Unit | Meaning |\n|---|---|---|---|\n", out);
-    print_fields("", crn_verdict_fields, out);
-    fclose(out);
-    bool same = strstr(readme, fresh) != NULL;
-    out = same ? NULL : fopen(CRN_BIN "/verdict_reference.md", "w");
-    if (out) {
-        fputs(fresh, out);
-        fclose(out);
-    }
-    free(fresh);
-    if (!same)
-        fail_msg("src/publish/README.md is behind the keys: put the table of %s there",
-                 CRN_BIN "/verdict_reference.md");
+    readme_expect_reference("src/publish/README.md", "verdict_reference.md", print_reference);
 }
 
 int main(void)
