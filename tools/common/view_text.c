@@ -5,16 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text that does not fit is truncated. */
+#include "tools/common/append_text.h"
+
 __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used,
                                                          const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(text + *used, size - *used, format, arguments);
+    crn_append_text(text, size, used, format, arguments);
     va_end(arguments);
-    if (written > 0)
-        *used = (size_t)written < size - *used ? *used + (size_t)written : size - 1;
 }
 
 bool crn_view_text(const crn_decoded_view *view, char text[CRN_VIEW_TEXT_BYTES])

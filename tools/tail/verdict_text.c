@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
+#include "tools/common/append_text.h"
 #include "tools/common/view_text.h"
 
 static const char *const kind_colors[] = {
@@ -26,11 +27,8 @@ __attribute__((format(printf, 2, 3))) static void append(line_end *line, const c
 {
     va_list arguments;
     va_start(arguments, format);
-    size_t space = CRN_LINE_BYTES - line->used;
-    int written = vsnprintf(line->text + line->used, space, format, arguments);
+    crn_append_text(line->text, CRN_LINE_BYTES, &line->used, format, arguments);
     va_end(arguments);
-    if (written > 0)
-        line->used += (size_t)written < space ? (size_t)written : space - 1;
 }
 
 static void append_clock(line_end *line, uint64_t realtime_ns)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/ingest/refusal.h"
+#include "tools/common/append_text.h"
 
 /* The sentence under construction; text that does not fit is cut. */
 typedef struct sentence {
@@ -21,11 +22,8 @@ __attribute__((format(printf, 2, 3))) static void say(sentence *s, const char *f
 {
     va_list arguments;
     va_start(arguments, format);
-    size_t space = CRN_SENTENCE_BYTES - s->used;
-    int written = vsnprintf(s->text + s->used, space, format, arguments);
+    crn_append_text(s->text, CRN_SENTENCE_BYTES, &s->used, format, arguments);
     va_end(arguments);
-    if (written > 0)
-        s->used += (size_t)written < space ? (size_t)written : space - 1;
 }
 
 typedef struct rounded {
