@@ -144,10 +144,23 @@ static bool read_events(crn_viewers *self)
     return true;
 }
 
+/* Makes libzmq process what its I/O thread queued for the socket. Returns true if something can be
+ * read. */
+static bool process_commands(crn_viewers *self)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    zmq_getsockopt(self->socket, ZMQ_EVENTS, &events, &size);
+    return events & ZMQ_POLLIN;
+}
+
 static void send_queued(crn_viewers *self)
 {
     queued *item;
     while ((item = crn_ring_pop(&self->full))) {
+        /* zmq_send() looks only once a millisecond how much a viewer has read, so a burst would
+         * be dropped for one that keeps up. */
+        process_commands(self);
         if (zmq_send(self->socket, item->topic, strlen(item->topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >=
             0)
             zmq_msg_send(&item->body, self->socket, ZMQ_DONTWAIT);
@@ -171,12 +184,8 @@ static bool serve(crn_viewers *self)
     atomic_store_explicit(&self->seen_now, self->seen, memory_order_release);
     send_queued(self);
     crn_endpoint_report(self->endpoint);
-    /* Makes libzmq process what its I/O thread queued for the socket; otherwise the edge-triggered
-     * descriptor would not signal it. */
-    int events = 0;
-    size_t size = sizeof events;
-    zmq_getsockopt(self->socket, ZMQ_EVENTS, &events, &size);
-    return more || events & ZMQ_POLLIN;
+    /* The edge-triggered descriptor signals nothing that is still queued. */
+    return process_commands(self) || more;
 }
 
 static void *run_viewers(void *argument)

@@ -183,7 +183,7 @@ void every_stage_start(line_fixture *line, const every_stage_settings *settings)
     char text[2048];
     snprintf(text, sizeof text, yaml, path, settings->backend, settings->workers, settings->threads,
              settings->devices ? settings->devices : "[0]",
-             settings->budget_ms ? settings->budget_ms : 20000);
+             settings->budget_ms ? settings->budget_ms : 60000);
     line_start_on(line, text, settings->gpu);
     unlink(path); /* it was read */
 }
