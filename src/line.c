@@ -113,12 +113,22 @@ static void release_fruit(crn_line *line, const crn_fruit *fruit)
     }
 }
 
+/* Gives the verdict just published to the flight recorder. */
+static void remember(crn_line *line, const crn_fruit *fruit)
+{
+    size_t bytes;
+    const crn_verdict_facts *facts = crn_publish_last(line->publish, &bytes);
+    if (line->http)
+        crn_flight_offer(line->flight, fruit, facts, bytes, line->store);
+}
+
 static void judge_due(crn_line *line)
 {
     const crn_fruit *fruit;
     int64_t now_ns = crn_now_ns();
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
+        remember(line, fruit);
         crn_meters_fruit(&line->meters, fruit, now_ns);
         crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);

@@ -9,6 +9,7 @@
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/line.h"
+#include "src/monitor/flight.h"
 #include "src/monitor/http/server.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/notice.h"
@@ -33,7 +34,8 @@ struct crn_line {
     crn_recorder *recorder; /* NULL: no recording */
     crn_values values;
     crn_meters meters;
-    crn_snapshots *snapshots; /* NULL, as http: without monitor.http */
+    crn_snapshots *snapshots; /* NULL without monitor.http, as flight and http */
+    crn_flight *flight;
     crn_http *http;
     uint64_t snapshot_number; /* of the last one */
     int stop_descriptor;      /* readable: stop_wanted or hung_up was set */

@@ -61,7 +61,8 @@ size_t crn_line_bytes(const crn_config *config)
            crn_engine_bytes(config) + store_bytes(config) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
-           (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0);
+           (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
+           (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0);
 }
 
 static int open_logic(crn_line *line, crn_error *error)
@@ -97,10 +98,11 @@ static int open_http(crn_line *line, crn_error *error)
 {
     if (!line->config->monitor.http[0])
         return 0;
-    if (crn_snapshots_create((int32_t)line->config->limits.lanes, &line->snapshots) < 0)
+    if (crn_snapshots_create((int32_t)line->config->limits.lanes, &line->snapshots) < 0 ||
+        crn_flight_create(line->config, &line->flight) < 0)
         return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
     return crn_http_open(line->config, crn_publish_run(line->publish), &line->meters,
-                         line->snapshots, &line->http, error);
+                         line->snapshots, line->flight, &line->http, error);
 }
 
 /* Needs the slots' memory, which devices read. */
@@ -171,6 +173,7 @@ bool crn_line_close(crn_line **line)
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
     crn_http_close(&(*line)->http);
+    crn_flight_free(&(*line)->flight);
     crn_snapshots_free(&(*line)->snapshots);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

@@ -16,6 +16,8 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .results_full = line->results_full,
         .latency = line->latency,
     };
+    if (line->flight)
+        metrics.flight_dropped = crn_flight_dropped(line->flight);
     if (line->recorder)
         metrics.recorder = crn_recorder_get_stats(line->recorder);
     return metrics;

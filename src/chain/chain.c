@@ -181,6 +181,7 @@ static int run_finishes(crn_chain *chain, const crn_chain_input *input, bool her
         }
         int r = step->stage->finish ? step->stage->finish(step->settings, job) : 0;
         int64_t end_ns = crn_now_ns();
+        judgement->stage_finish_ns[i] = end_ns - now_ns;
         judgement->stage_ns[i] += end_ns - now_ns;
         now_ns = end_ns;
         if (r < 0) {
@@ -204,6 +205,7 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
     judgement.queue_ns = start_ns - input->received_ns;
     crn_context_limit(chain->context, is_over, input);
     int r = run_enqueues(chain, input, &job, &judgement);
+    judgement.finish_ns = crn_now_ns() - start_ns;
     if (r == 0)
         r = run_finishes(chain, input, true, &job, &judgement);
     crn_context_limit(chain->context, NULL, NULL);
@@ -269,6 +271,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
         return -EOVERFLOW;
     crn_judgement judgement = {.result = CRN_RESULT_NONE,
                                .queue_ns = done->begun_ns - input->received_ns,
+                               .finish_ns = crn_now_ns() - done->begun_ns,
                                .skipped = done->skipped};
     memcpy(judgement.stage_ns, done->stage_ns, sizeof judgement.stage_ns);
     crn_context_limit(chain->context, is_over, input);

@@ -15,18 +15,30 @@ CRN_C_BEGIN
 
 #define CRN_RESULT_NONE UINT32_MAX /**< handle that stands for no defects */
 
+/** Where a view ran. */
+typedef struct crn_run_place {
+    int16_t worker; /**< that ran it, or its finish halves */
+    int16_t device; /**< that ran its enqueue halves; only if on_device, as what follows */
+    int16_t stream; /**< of that device */
+    int16_t batch;  /**< number of views that ran with it */
+    int16_t index;  /**< its place in that batch */
+} crn_run_place;
+
 /** Outcome of a view that the chain finished. */
 typedef struct crn_judgement {
     int64_t queue_ns; /**< from reception to its start */
     int64_t run_ns;   /**< from its start to its end, waits between the halves included */
     int64_t cost_ns;  /**< machine time it took; a device runs several views at once */
     int64_t stage_ns[CRN_STAGES_MAX]; /**< per step of the chain; 0 for a skipped one */
-    uint32_t skipped;                 /**< bit per step of the chain */
+    int64_t finish_ns; /**< from its start to its finish halves, which follow the enqueue halves */
+    int64_t stage_finish_ns[CRN_STAGES_MAX]; /**< of stage_ns, the finish half */
+    uint32_t skipped;                        /**< bit per step of the chain */
     uint32_t defect_count;
     uint32_t result; /**< handle in the result store (src/publish), released by whoever publishes
                         the fruit; the chain leaves it at CRN_RESULT_NONE */
     bool truncated;
     bool on_device; /**< its enqueue halves ran on a device */
+    crn_run_place place;
 } crn_judgement;
 
 CRN_C_END

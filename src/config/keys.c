@@ -274,9 +274,8 @@ static const crn_param monitor[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(crn_config, monitor.http),
      .fallback = "127.0.0.1:9464",
-     .help =
-         "HOST:PORT of the pages /metrics, /healthz, /readyz and /events; port 0: any free one; "
-         "empty: none. The default, if it is in use, is done without"},
+     .help = "HOST:PORT of the pages /metrics, /healthz, /readyz, /events, /verdicts and /trace; "
+             "port 0: any free one; empty: none. The default, if it is in use, is done without"},
     {0}};
 
 /* Indexed by crn_log_level. */

@@ -52,6 +52,7 @@ typedef struct crn_device_view {
      * run this shape at all (the reason is in the log); the view must run whole on a worker. */
     int status;
     crn_device_result enqueued;
+    crn_run_place place; /* if status is 0; `worker` is unset */
     /* Private to the device. Copies, because a lost device may still read them after the slot has
      * been reused for another view. */
     crn_device *device;

@@ -107,6 +107,10 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         memcpy(done->stage_ns, stage_ns, sizeof stage_ns);
         crn_device_result_find(done, view->shape.channels);
         view->slot = slot;
+        view->place = (crn_run_place){.device = (int16_t)self->number,
+                                      .stream = (int16_t)(slot - self->slots),
+                                      .batch = (int16_t)slot->count,
+                                      .index = (int16_t)i};
     }
     /* Finishing the first view renumbers planes, so all are found before any is returned. */
     for (int32_t i = 0; i < slot->count; i++)

@@ -49,11 +49,14 @@ static int run_chain(crn_worker *self, task *it)
     if (it->from && it->from->status == 0)
         r = crn_chain_finish(self->chain, &input, &it->from->enqueued, &output->defects,
                              &output->judgement);
+    if (r == 0)
+        output->judgement.place = it->from->place;
     if (it->from)
         crn_device_finished(it->from);
     output->on_device = r != -EOVERFLOW;
     if (r == -EOVERFLOW)
         r = crn_chain_run(self->chain, &input, &output->defects, &output->judgement);
+    output->judgement.place.worker = (int16_t)self->number;
     return r;
 }
 

@@ -189,6 +189,8 @@ const crn_family crn_families[] = {
           "verdicts sent to a grader shortly before it left"),
     VALUE("cernita_verdicts_without_defects_total", COUNTER, metrics.publish.without_defects,
           "verdicts sent without their defects, as memory was short"),
+    VALUE("cernita_flight_verdicts_lost_total", COUNTER, metrics.flight_dropped,
+          "verdicts that the flight recorder (/verdicts) left out as its thread did not take them"),
     VALUE("cernita_viewers", GAUGE, metrics.publish.viewers, "viewers connected"),
     VALUE("cernita_viewer_messages_lost_total", COUNTER, metrics.publish.viewers_dropped,
           "messages to viewers that were dropped because their queue was full"),

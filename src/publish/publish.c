@@ -48,6 +48,8 @@ struct crn_publish {
     crn_log_gate dropped, came, extra, left, without_defects, refused;
     uint64_t refused_graders;
     crn_publish_stats stats;
+    crn_verdict_facts last; /* of the last verdict, */
+    size_t last_bytes;      /* and its size */
 };
 
 static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
@@ -357,6 +359,8 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
 
     if (facts.without_defects)
         log_without_defects(publish, now_ns);
+    publish->last = facts;
+    publish->last_bytes = packed[to_grader].size;
 
     zmq_msg_t body;
     if (crn_viewers_wanted(publish->viewers) &&
@@ -432,6 +436,12 @@ int64_t crn_publish_wake_ns(const crn_publish *publish)
     int64_t alive_ns = publish->config->publish.grader.alive_ms * CRN_NS_PER_MS;
     int64_t next_alive_ns = alive_ns ? publish->heard_ns + alive_ns : CRN_NEVER_NS;
     return next_alive_ns < publish->next_status_ns ? next_alive_ns : publish->next_status_ns;
+}
+
+const crn_verdict_facts *crn_publish_last(const crn_publish *publish, size_t *ret_bytes)
+{
+    *ret_bytes = publish->last_bytes;
+    return &publish->last;
 }
 
 const crn_publish_stats *crn_publish_get_stats(const crn_publish *publish)

@@ -35,6 +35,7 @@
 #include "src/ingest/socket/peers.h"
 #include "src/publish/log/log.h"
 #include "src/publish/result_store.h"
+#include "src/publish/verdict.h"
 
 #define CRN_PUBLISH_QUEUE_BYTES (256u << 20)
 
@@ -96,6 +97,9 @@ void crn_publish_close(crn_publish **publish, int linger_ms);
  */
 void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
                          const crn_result_store *store, int64_t now_ns);
+
+/* What crn_publish_verdict() last said, and the size of that verdict for the grader. */
+const crn_verdict_facts *crn_publish_last(const crn_publish *publish, size_t *ret_bytes);
 
 /*
  * Work between verdicts, without waiting: queued verdicts to a grader that connected, connection

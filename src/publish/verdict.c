@@ -193,7 +193,7 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     put_close(encoder, fruit, facts->now_ns);
     crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
     put_totals(&verdict->config->classes, encoder, &sum);
-    put_defects(verdict, encoder, fruit, store, sum.defects);
+    put_defects(verdict, encoder, fruit, store, facts->totals_only ? 0 : sum.defects);
     crn_encoder_map_end(encoder);
     int r = crn_encoder_end(encoder, &ret_bytes->bytes, &ret_bytes->size);
     if (r == 0)

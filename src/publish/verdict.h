@@ -52,6 +52,8 @@ typedef struct crn_verdict_facts {
     /** Omits all defects and says so (truncated; complete becomes partial): for when memory for a
      * whole verdict is not available. */
     bool without_defects;
+    /** Lists no defects; totals and all else are as in the whole verdict. */
+    bool totals_only;
 } crn_verdict_facts;
 
 /** A packed verdict; the bytes belong to the encoder until its next begin. */

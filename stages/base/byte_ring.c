@@ -65,13 +65,12 @@ void crn_byte_ring_end(crn_byte_ring *ring)
     sem_post(&ring->entries);
 }
 
-void *crn_byte_ring_wait(crn_byte_ring *ring)
+/* The next block after a post, or NULL: a post without a block means the end. */
+static void *next_block(crn_byte_ring *ring)
 {
-    while (sem_wait(&ring->entries) < 0)
-        continue; /* EINTR */
     uint64_t freed = atomic_load_explicit(&ring->freed, memory_order_relaxed);
     if (freed == atomic_load_explicit(&ring->filled, memory_order_acquire))
-        return NULL; /* a post without an entry means the end */
+        return NULL;
     entry *at = (entry *)(ring->bytes + freed % ring->size);
     if (!at->bytes) {
         freed += ring->size - freed % ring->size;
@@ -79,6 +78,18 @@ void *crn_byte_ring_wait(crn_byte_ring *ring)
     }
     ring->popped = freed + at->bytes;
     return at + 1;
+}
+
+void *crn_byte_ring_wait(crn_byte_ring *ring)
+{
+    while (sem_wait(&ring->entries) < 0)
+        continue; /* EINTR */
+    return next_block(ring);
+}
+
+void *crn_byte_ring_poll(crn_byte_ring *ring)
+{
+    return sem_trywait(&ring->entries) == 0 ? next_block(ring) : NULL;
 }
 
 void crn_byte_ring_pop(crn_byte_ring *ring)

@@ -56,6 +56,13 @@ CRN_API void crn_byte_ring_end(crn_byte_ring *ring);
  */
 CRN_API void *crn_byte_ring_wait(crn_byte_ring *ring);
 
+/**
+ * The next block, for a consumer that does not wait.
+ *
+ * @return the block, valid until crn_byte_ring_pop(), or NULL if none is there
+ */
+CRN_API void *crn_byte_ring_poll(crn_byte_ring *ring);
+
 /** Frees the block that was waited for, for the consumer. */
 CRN_API void crn_byte_ring_pop(crn_byte_ring *ring);
 

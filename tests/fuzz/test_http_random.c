@@ -94,6 +94,8 @@ static void append_request(crn_random *random, text_buffer *text)
                                         "/healthz",
                                         "/readyz",
                                         "/events",
+                                        "/verdicts",
+                                        "/trace",
                                         "/",
                                         "*",
                                         "//",
@@ -205,6 +207,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     crn_config config;
     crn_meters meters;
     crn_snapshots *snapshots;
+    crn_flight *flight;
     crn_http *http;
     crn_error error;
     assert_int_equal(crn_config_parse("f", yaml, strlen(yaml), stderr, &config), 0);
@@ -212,7 +215,8 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(crn_meters_init(&config, &meters), 0);
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
     int descriptors = count_descriptors();
-    assert_int_equal(crn_http_open(&config, "run", &meters, snapshots, &http, &error), 0);
+    assert_int_equal(crn_flight_create(&config, &flight), 0);
+    assert_int_equal(crn_http_open(&config, "run", &meters, snapshots, flight, &http, &error), 0);
     const char *address = crn_http_address(http);
     for (uint32_t i = 0; i < cases; i++) {
         crn_random random = {seed + i};
@@ -233,6 +237,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     }
     crn_http_close(&http);
     assert_int_equal(count_descriptors(), descriptors);
+    crn_flight_free(&flight);
     crn_snapshots_free(&snapshots);
     crn_meters_done(&meters);
     crn_config_done(&config);

@@ -127,11 +127,11 @@ static void wait_ms(int64_t ms)
 
 /* --- the program --- */
 
-static int run_why(const char *arguments)
+static int run_why_on(const char *source, const char *arguments)
 {
     char command[512];
-    snprintf(command, sizeof command, "TZ=UTC exec " CRN_BIN "/cernita-why '%s' %s 2>&1",
-             logged_folder, arguments);
+    snprintf(command, sizeof command, "TZ=UTC exec " CRN_BIN "/cernita-why '%s' %s 2>&1", source,
+             arguments);
     FILE *out = popen(command, "r");
     assert_non_null(out);
     size_t size = fread(output, 1, sizeof output - 1, out);
@@ -139,6 +139,11 @@ static int run_why(const char *arguments)
     int status = pclose(out);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
+}
+
+static int run_why(const char *arguments)
+{
+    return run_why_on(logged_folder, arguments);
 }
 
 /* Asserts that the output has this line, an extended regular expression. */
@@ -341,6 +346,38 @@ static void selections_and_what_is_not_there(void **state)
     expect_line("no such fruit");
 }
 
+/* What the running daemon tells is what its log says afterwards. */
+static void a_running_daemon(void **state)
+{
+    (void)state;
+    static const char arguments[] = "--last 3";
+    char live[sizeof output];
+    start(LINE PATIENT "monitor: {http: '127.0.0.1:0'}\n", NULL);
+    const char *address = crn_line_http(line.line);
+    assert_int_equal(run_why_on(address, "--late"), 0);
+    expect_line("no such fruit");
+    send_view(1, 0, 1);
+    receive(1, "complete");
+    send_due(2, 0, 2);
+    receive(2, "late");
+    assert_int_equal(run_why_on(address, arguments), 0);
+    expect_line("lane 3  fruit 1  complete  .*");
+    expect_line("lane 3  fruit 2  late  .*");
+    strcpy(live, output);
+    char trace[128], sought[256];
+    snprintf(trace, sizeof trace, "--trace '%s/trace.json'", logged_folder);
+    assert_int_equal(run_why_on(address, trace), 0);
+    assert_string_equal(output, "");
+    snprintf(sought, sizeof sought, "grep -q '\"lane 3 fruit 1 view 0\"' '%s/trace.json'",
+             logged_folder);
+    assert_int_equal(WEXITSTATUS(system(sought)), 0);
+    assert_int_equal(run_why_on(address, "3 9"), 1);
+    expect_line("cernita-why: 127.0.0.1:[0-9]+: lane 3, fruit 9 is not in this log");
+    stop();
+    assert_int_equal(run_why(arguments), 0);
+    assert_string_equal(live, output);
+}
+
 static void wrong_uses_are_named(void **state)
 {
     (void)state;
@@ -352,7 +389,7 @@ static void wrong_uses_are_named(void **state)
          "which fruits\\? name LANE FRUIT, or --late, --partial, --over-budget, --slowest N or "
          "--last N",
          2},
-        {"3", "FRUIT is missing: expected LOGDIR LANE FRUIT", 2},
+        {"3", "FRUIT is missing: expected LOGDIR\\|ENDPOINT LANE FRUIT", 2},
         {"3 x", "FRUIT 'x' is not a whole number from 0 to 18446744073709551615", 2},
         {"3 -1", ".*", 2},
         {"3 4 --late", "LANE FRUIT chooses one fruit: leave out --late, .*", 2},
@@ -371,15 +408,12 @@ static void wrong_uses_are_named(void **state)
                         ? "cernita-why: .*"
                         : expected);
     }
-    char command[256];
-    snprintf(command, sizeof command, CRN_BIN "/cernita-why 127.0.0.1:9464 3 4 2>'%s/said'",
-             logged_folder);
-    assert_int_equal(WEXITSTATUS(system(command)), 1);
-    snprintf(command, sizeof command,
-             "grep -q '^cernita-why: 127.0.0.1:9464: there is no such folder; LOGDIR is the folder "
-             "that publish.log.dir names' '%s/said'",
-             logged_folder);
-    assert_int_equal(WEXITSTATUS(system(command)), 0);
+    assert_int_equal(run_why_on("/no/such", "--late"), 1);
+    expect_line("cernita-why: /no/such: there is no such folder; expected the folder that "
+                "publish.log.dir names in the daemon's file, or HOST:PORT of its monitor.http");
+    assert_int_equal(run_why_on("127.0.0.1:1", "--late"), 1);
+    expect_line("cernita-why: 127.0.0.1:1: .*[Cc]onnect.*; expected the address of monitor.http in "
+                "the daemon's file, which its log names at the start");
 }
 
 #define ON_LOG(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -396,6 +430,7 @@ int main(void)
         ON_LOG(too_many_open_fruits),
         ON_LOG(a_daemon_that_is_stopped),
         ON_LOG(selections_and_what_is_not_there),
+        ON_LOG(a_running_daemon),
         ON_LOG(wrong_uses_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

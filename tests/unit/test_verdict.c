@@ -233,6 +233,21 @@ static void test_a_verdict_without_memory_for_its_defects(void **state)
     expect_views(f, "late", 1, 1);
 }
 
+static void test_a_verdict_of_totals_only(void **state)
+{
+    verdict_fixture *f = *state;
+    crn_defect only[] = {make_defect(1, -1, true, false, 12)};
+    judge(f, 0, only, 1, 2);
+    f->facts.kind = CRN_VERDICT_PARTIAL;
+    f->facts.totals_only = true;
+    pack(f);
+    expect_views(f, "partial", 1, 1);
+    crn_expect_bool(crn_decoded_field(&f->unpacked.data, "truncated"), false);
+    crn_expect_items(crn_decoded_field(&f->unpacked.data, "defects"), 0);
+    expect_total(f, "rot", 1, 12);
+    crn_expect_same(&f->unpacked.data, f->tree);
+}
+
 /* `stale` is changed in place in a copy of the bytes:
  * nothing else changes, and it can be changed back. */
 static void test_stale_is_turned_in_place(void **state)
@@ -271,6 +286,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_not_finite_is_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_verdict_without_memory_for_its_defects, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_verdict_of_totals_only, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stale_is_turned_in_place, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

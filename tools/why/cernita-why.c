@@ -1,5 +1,5 @@
-/* cernita-why: says of a fruit in a daemon's verdict log where its time went, and why it was late,
- * partial or over budget. */
+/* cernita-why: says of a fruit in a daemon's verdict log or flight recorder where its time went,
+ * and why it was late, partial or over budget. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "stages/base/process/standard.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
+#include "tools/why/download.h"
 #include "tools/why/scan.h"
 #include "tools/why/selection.h"
 #include "tools/why/waterfall.h"
@@ -28,6 +29,7 @@ typedef enum why_option {
     OPTION_SINCE,
     OPTION_EPOCH,
     OPTION_JSON,
+    OPTION_TRACE,
 } why_option;
 
 static const crn_option options[] = {
@@ -43,26 +45,32 @@ static const crn_option options[] = {
                       "the last time that clocks showed it"},
     [OPTION_EPOCH] = {"epoch", "N", "with LANE FRUIT: the fruit of this epoch, not the last one"},
     [OPTION_JSON] = {"json", NULL, "one line of JSON per fruit"},
+    [OPTION_TRACE] = {"trace", "FILE",
+                      "of ENDPOINT: writes its last five seconds as a trace for\n"
+                      "ui.perfetto.dev, and explains nothing"},
     {NULL, NULL, NULL},
 };
 
 static const crn_tool tool = {
     .name = "cernita-why",
-    .operands = "LOGDIR [LANE FRUIT]",
+    .operands = "LOGDIR|ENDPOINT [LANE FRUIT]",
     .about =
         "Says why a fruit was late, partial or over budget, and where its time went: one "
         "sentence,\n"
-        "a bar per view, the sums. LOGDIR is the daemon's publish.log.dir; it may be in use. What\n"
-        "ran and waited at the time is taken from the verdicts on other fruits.",
+        "a bar per view, the sums. LOGDIR is the daemon's publish.log.dir; it may be in use.\n"
+        "ENDPOINT is the monitor.http of a running daemon, HOST:PORT, whose last fruits it keeps.\n"
+        "What ran and waited at the time is taken from the verdicts on other fruits.",
     .options = options,
     .operands_min = 1,
     .operands_max = 3,
 };
 
 typedef struct why_settings {
-    const char *dir;
+    const char *source; /* as named: a folder or an endpoint */
+    const char *dir;    /* of the log */
     crn_choice choice;
     bool json;
+    const char *trace; /* file to write; NULL: none */
 } why_settings;
 
 /* --- the command line --- */
@@ -136,6 +144,9 @@ static void read_option(why_settings *set, int option, const char *value)
     case OPTION_JSON:
         set->json = true;
         break;
+    case OPTION_TRACE:
+        set->trace = value;
+        break;
     }
 }
 
@@ -163,11 +174,17 @@ static void read_options(int argc, char **argv, why_settings *ret_set)
         read_option(&set, option, value);
     }
     crn_choice *choice = &set.choice;
+    set.source = set.dir = argv[optind];
+    *ret_set = set;
+    if (set.trace && !crn_download_is_endpoint(set.source))
+        crn_usage_error(&tool, "--trace needs ENDPOINT: a log does not say where views ran");
+    if (set.trace)
+        return;
     if (last && choice->slowest)
         crn_usage_error(&tool, "--last and --slowest exclude each other");
     int operands = argc - optind;
     if (operands == 2)
-        crn_usage_error(&tool, "FRUIT is missing: expected LOGDIR LANE FRUIT");
+        crn_usage_error(&tool, "FRUIT is missing: expected LOGDIR|ENDPOINT LANE FRUIT");
     if (operands == 3)
         read_fruit(&set, argv + optind + 1);
     else if (choice->has_epoch)
@@ -177,7 +194,6 @@ static void read_options(int argc, char **argv, why_settings *ret_set)
                                "--over-budget, --slowest N or --last N");
     if (!choice->count)
         choice->count = COUNT_DEFAULT;
-    set.dir = argv[optind];
     *ret_set = set;
 }
 
@@ -190,9 +206,19 @@ static int check_folder(const char *dir, crn_error *error)
     if (there && S_ISDIR(about.st_mode))
         return 0;
     return crn_error_set(error, -ENOTDIR,
-                         "%s: %s; LOGDIR is the folder that publish.log.dir names in the daemon's "
-                         "file",
+                         "%s: %s; expected the folder that publish.log.dir names in the daemon's "
+                         "file, or HOST:PORT of its monitor.http",
                          dir, there ? "this is no folder" : "there is no such folder");
+}
+
+/* A folder as it is; an endpoint's verdicts in a folder of their own. */
+static int open_source(why_settings *set, crn_download *download, crn_error *error)
+{
+    if (access(set->source, F_OK) == 0 || !crn_download_is_endpoint(set->source))
+        return check_folder(set->dir, error);
+    int r = crn_download_verdicts(set->source, download, error);
+    set->dir = download->dir;
+    return r;
 }
 
 /* First pass: chooses. */
@@ -284,10 +310,10 @@ static int tell_coverage(const why_settings *set, const crn_scan *scan)
     if (choice->fruit && choice->has_epoch)
         crn_tool_note(
             &tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 ", epoch %" PRIu64 " is not in this log",
-            set->dir, (uint64_t)choice->lane, choice->number, choice->epoch);
+            set->source, (uint64_t)choice->lane, choice->number, choice->epoch);
     else if (choice->fruit)
-        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 " is not in this log", set->dir,
-                      (uint64_t)choice->lane, choice->number);
+        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 " is not in this log",
+                      set->source, (uint64_t)choice->lane, choice->number);
     else
         fprintf(out, "no such fruit\n");
     crn_coverage_print(scan, out);
@@ -317,9 +343,14 @@ int main(int argc, char **argv)
     why_settings set;
     read_options(argc, argv, &set);
     crn_error error = {""};
+    if (set.trace)
+        return crn_download_trace(set.source, set.trace, &error) < 0
+                   ? crn_tool_fail(&tool, "%s", error.text)
+                   : 0;
     crn_scan scan = {.reader = NULL};
     crn_selection *selection = NULL;
-    int r = check_folder(set.dir, &error);
+    crn_download download = {""};
+    int r = open_source(&set, &download, &error);
     if (r == 0 && (r = crn_selection_create(&set.choice, &selection)) < 0)
         crn_error_set(&error, r, "no memory");
     if (r == 0)
@@ -328,5 +359,6 @@ int main(int argc, char **argv)
         r = answer(&set, &scan, selection, &error);
     crn_scan_close(&scan);
     crn_selection_free(&selection);
+    crn_download_remove(&download);
     return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : r;
 }

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,12 +10,14 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "src/monitor/http/address.h"
+#include "src/monitor/http/clients.h"
 #include "src/monitor/http/pages.h"
 #include "src/monitor/http/streams.h"
+#include "src/monitor/http/verdicts.h"
+#include "src/monitor/trace.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -29,6 +29,12 @@
 /* While clients are connected: how often slow ones are looked for, and new snapshots sent. */
 #define TICK_NS (200 * CRN_NS_PER_MS)
 
+/* Traces may be large: so many are read at once. */
+#define TRACES_MAX 2
+
+/* How often the flight recorder's queue is emptied at least. */
+#define TAKE_NS (1 * CRN_NS_PER_S)
+
 /* Without a new snapshot the last one is sent again, so that clients see its age grow. */
 #define REPEAT_NS (2 * CRN_NS_PER_S)
 
@@ -38,24 +44,11 @@
 /* Rounds that libmicrohttpd takes to resume the streams, and to send their ends. */
 #define LAST_RUNS 3
 
-/* A peer that takes nothing for so long is gone. */
-#define UNSENT_MS (1000 * CRN_HTTP_IDLE_S)
-
-/* Bytes that the kernel may hold for a client that does not read. */
-#define SEND_BYTES 65536
-
-typedef struct client {
-    bool used;
-    bool requested, streaming; /* a whole request came; it was for /events */
-    bool dropped;
-    int descriptor;
-    int64_t since_ns;
-} client;
-
 struct crn_http {
     crn_monitor_facts facts;
     const crn_meters *meters;
     crn_snapshots *snapshots;
+    crn_flight *flight;
     struct MHD_Daemon *daemon;
     int wake_descriptor; /* readable: stop */
     pthread_t thread;
@@ -71,7 +64,8 @@ struct crn_http {
     struct MHD_Response *metrics; /* the last rendering of /metrics */
     uint64_t metrics_number;
     int64_t metrics_ns;
-    client clients[CRN_HTTP_CLIENTS_MAX];
+    int traces; /* being read */
+    crn_clients clients;
     crn_http_stats stats;
 };
 
@@ -89,13 +83,6 @@ static void observe(crn_http *http, bool machine, crn_observation *ret_observati
     };
     if (machine)
         crn_machine_read(http->facts.config, &ret_observation->machine);
-}
-
-static client *client_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -226,9 +213,61 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
         return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                            "too many event streams are open: close one, or try again later\n");
     add_headers(response, "text/event-stream");
-    client *reader = client_of(connection);
+    crn_client *reader = crn_clients_find(connection);
     if (reader)
         reader->streaming = true;
+    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection)
+{
+    crn_flight_take(http->flight);
+    struct MHD_Response *response = crn_verdicts_open(http->flight);
+    if (!response)
+        return MHD_NO;
+    add_headers(response, CRN_VERDICTS_TYPE);
+    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+typedef struct trace_copy {
+    int *open;
+    char bytes[];
+} trace_copy;
+
+static void free_trace(void *context)
+{
+    trace_copy *copy = context;
+    --*copy->open;
+    free(copy);
+}
+
+static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *connection)
+{
+    const unsigned char *bytes;
+    size_t size;
+    if (http->traces == TRACES_MAX)
+        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
+                           "others are reading a trace: try again later\n");
+    crn_flight_take(http->flight);
+    crn_encoder_begin(http->encoder);
+    crn_trace_emit(http->facts.config, http->flight, http->encoder);
+    trace_copy *copy = NULL;
+    if (crn_encoder_end(http->encoder, &bytes, &size) < 0 || !(copy = malloc(sizeof *copy + size)))
+        return MHD_NO;
+    memcpy(copy->bytes, bytes, size);
+    copy->open = &http->traces;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback_cls(size, copy->bytes, free_trace, copy);
+    if (!response) {
+        free(copy);
+        return MHD_NO;
+    }
+    http->traces++;
+    add_headers(response, "application/json");
     enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
     MHD_destroy_response(response);
     return r;
@@ -244,7 +283,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)upload;
     (void)upload_size;
     (void)request;
-    client *entry = client_of(connection);
+    crn_client *entry = crn_clients_find(connection);
     if (entry)
         entry->requested = true;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
@@ -263,83 +302,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return answer_health(http, connection, crn_pages_is_ready);
     if (strcmp(path, "/events") == 0)
         return answer_events(http, connection);
+    if (strcmp(path, "/verdicts") == 0)
+        return answer_verdicts(http, connection);
+    if (strcmp(path, "/trace") == 0)
+        return answer_trace(http, connection);
     return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                       "no such page; there are /metrics, /healthz, /readyz and /events\n");
-}
-
-/* --- clients ---------------------------------------------------------------------------------- */
-
-static void accept_client(crn_http *http, struct MHD_Connection *connection, void **socket_context)
-{
-    client *entry = http->clients;
-    while (entry < http->clients + CRN_HTTP_CLIENTS_MAX && entry->used)
-        entry++;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (entry == http->clients + CRN_HTTP_CLIENTS_MAX || !info)
-        return;
-    *entry = (client){.used = true, .descriptor = info->connect_fd, .since_ns = crn_now_ns()};
-    int unsent_ms = UNSENT_MS, bytes = SEND_BYTES;
-    setsockopt(entry->descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &unsent_ms, sizeof unsent_ms);
-    setsockopt(entry->descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    *socket_context = entry;
-    http->stats.connections++;
-}
-
-static void connection_changed(void *context, struct MHD_Connection *connection,
-                               void **socket_context, enum MHD_ConnectionNotificationCode change)
-{
-    crn_http *http = context;
-    client *entry = *socket_context;
-    if (change == MHD_CONNECTION_NOTIFY_STARTED) {
-        accept_client(http, connection, socket_context);
-    } else if (entry) {
-        entry->used = false;
-        http->stats.connections--;
-    }
-}
-
-static void request_ended(void *context, struct MHD_Connection *connection, void **request,
-                          enum MHD_RequestTerminationCode how)
-{
-    crn_http *http = context;
-    client *entry = client_of(connection);
-    (void)request;
-    if (!entry)
-        return;
-    if (how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED) {
-        if (entry->streaming)
-            http->stats.streams_dropped++;
-        else
-            http->stats.connections_dropped++;
-    }
-}
-
-/* True if the peer sends no more and all that it sent has been read. */
-static bool has_left(const client *entry)
-{
-    char byte;
-    ssize_t got = recv(entry->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-/*
- * Closes connections whose peer has left without a request, and those that transfer now and then
- * but never complete one. libmicrohttpd sees the latter as active, and misses the former when the
- * end of the stream arrives together with bytes: epoll signals both once, and it reads once.
- */
-static void drop_clients(crn_http *http, int64_t now_ns)
-{
-    for (int i = 0; i < CRN_HTTP_CLIENTS_MAX; i++) {
-        client *entry = &http->clients[i];
-        if (!entry->used || entry->streaming || entry->dropped)
-            continue;
-        bool slow = now_ns - entry->since_ns >= CRN_HTTP_REQUEST_S * CRN_NS_PER_S;
-        entry->dropped = slow || (!entry->requested && has_left(entry));
-        http->stats.connections_dropped += slow;
-        if (entry->dropped)
-            shutdown(entry->descriptor, SHUT_RDWR);
-    }
+                       "no such page; there are /metrics, /healthz, /readyz, /events, "
+                       "/verdicts and /trace\n");
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -353,15 +322,15 @@ static void update_streams(crn_http *http, int64_t now_ns)
         send_event(http, now_ns);
 }
 
-/* Waits for clients, for the next tick if there are any, or until the server is stopped (false). */
+/* Waits for clients, for the next tick, or until the server is stopped (false). */
 static bool wait_for_clients(crn_http *http, int epoll)
 {
     struct pollfd polled[] = {{.fd = epoll, .events = POLLIN},
                               {.fd = http->wake_descriptor, .events = POLLIN}};
     MHD_UNSIGNED_LONG_LONG wanted_ms;
-    int wait_ms = http->stats.connections > 0 ? (int)(TICK_NS / CRN_NS_PER_MS) : -1;
+    int wait_ms = (int)((http->stats.connections > 0 ? TICK_NS : TAKE_NS) / CRN_NS_PER_MS);
     if (MHD_get_timeout(http->daemon, &wanted_ms) == MHD_YES &&
-        (wait_ms < 0 || wanted_ms < (MHD_UNSIGNED_LONG_LONG)wait_ms))
+        wanted_ms < (MHD_UNSIGNED_LONG_LONG)wait_ms)
         wait_ms = (int)wanted_ms;
     (void)poll(polled, 2, wait_ms);
     return !(polled[1].revents & POLLIN);
@@ -375,8 +344,9 @@ static void *serve(void *argument)
     int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     while (wait_for_clients(http, epoll)) {
         int64_t now_ns = crn_now_ns();
+        crn_flight_take(http->flight);
         update_streams(http, now_ns);
-        drop_clients(http, now_ns);
+        crn_clients_drop(&http->clients, now_ns);
         MHD_run(http->daemon);
     }
     crn_streams_end(http->streams);
@@ -395,9 +365,9 @@ static int start_daemon(crn_http *http, int listener)
         (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
         (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)CRN_HTTP_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, http,
-        MHD_OPTION_NOTIFY_COMPLETED, request_ended, http, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, crn_clients_changed,
+        &http->clients, MHD_OPTION_NOTIFY_COMPLETED, crn_clients_request_ended, &http->clients,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     return http->daemon ? 0 : -ENOMEM;
 }
 
@@ -429,7 +399,8 @@ static int start(crn_http *http, crn_error *error)
 }
 
 int crn_http_open(const crn_config *config, const char *run, const crn_meters *meters,
-                  crn_snapshots *snapshots, crn_http **ret_http, crn_error *error)
+                  crn_snapshots *snapshots, crn_flight *flight, crn_http **ret_http,
+                  crn_error *error)
 {
     const char *why;
     crn_backend backend = (crn_backend)config->run.backend;
@@ -444,6 +415,8 @@ int crn_http_open(const crn_config *config, const char *run, const crn_meters *m
     snprintf(http->facts.run, sizeof http->facts.run, "%s", run);
     http->meters = meters;
     http->snapshots = snapshots;
+    http->flight = flight;
+    http->clients.stats = &http->stats;
     http->wake_descriptor = -1;
     crn_error fault;
     int r = start(http, &fault);

@@ -1,31 +1,22 @@
 /*
- * The HTTP thread: /metrics, /healthz, /readyz and /events of monitor.http, for Prometheus, service
- * managers and people. It only reads snapshots (snapshot.h), so that nothing a client does takes
- * time of the line; it runs at a raised nice value, and all that clients may use is bounded.
+ * The HTTP thread: the pages of monitor.http, for Prometheus, service managers and people. It only
+ * reads snapshots (snapshot.h) and keeps the flight recorder's verdicts (flight.h), so that nothing
+ * a client does takes time of the line; it runs at a raised nice value, and all that clients may
+ * use is bounded (clients.h).
  */
 #ifndef CRN_SRC_MONITOR_HTTP_SERVER_H
 #define CRN_SRC_MONITOR_HTTP_SERVER_H
 
+#include "src/monitor/flight.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/snapshot.h"
 #include "stages/base/error.h"
 
 CRN_C_BEGIN
 
-/* Connections at once; one more waits in the kernel until another ends. */
-#define CRN_HTTP_CLIENTS_MAX 64
-
-/* Of these from one address; one more is closed at once. */
-#define CRN_HTTP_CLIENTS_PER_ADDRESS 32
-
 /* Memory for a request's line and headers, and for what is sent at once; longer headers are
  * refused. */
 #define CRN_HTTP_CLIENT_BYTES 16384
-
-/* A connection is closed when it transfers nothing for so long, */
-#define CRN_HTTP_IDLE_S 20
-/* or has existed for so long, event streams excepted. It carries one request. */
-#define CRN_HTTP_REQUEST_S 60
 
 typedef struct crn_http crn_http;
 
@@ -39,7 +30,8 @@ typedef struct crn_http crn_http;
  * with *ret_http NULL.
  */
 int crn_http_open(const crn_config *config, const char *run, const crn_meters *meters,
-                  crn_snapshots *snapshots, crn_http **ret_http, crn_error *error);
+                  crn_snapshots *snapshots, crn_flight *flight, crn_http **ret_http,
+                  crn_error *error);
 
 /* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */
 void crn_http_close(crn_http **http);

@@ -1,0 +1,215 @@
+#include "src/monitor/trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "src/engine/device.h"
+#include "stages/backend.h"
+#include "stages/base/clock.h"
+
+/* Numbers of the rows ("threads" of one process). */
+enum row {
+    ROW_LINE = 1,
+    ROW_WORKERS = 100,
+    ROW_DEVICES = 1000,
+};
+
+#define PROCESS    1
+#define TEXT_BYTES 96
+
+typedef struct trace {
+    const crn_config *config;
+    crn_encoder *encoder;
+} trace;
+
+static int64_t row_of_worker(int64_t worker)
+{
+    return ROW_WORKERS + worker;
+}
+
+static int64_t row_of_stream(const crn_run_place *place)
+{
+    return ROW_DEVICES + place->device * CRN_DEVICE_SLOTS + place->stream;
+}
+
+/* --- events --- */
+
+/* Begins an event of `extra` further keys; the format counts microseconds. */
+static void begin(trace *self, const char *kind, const char *name, int64_t row, int64_t at_ns,
+                  uint32_t extra)
+{
+    crn_encoder_map(self->encoder, 5 + extra);
+    crn_encoder_pair_text(self->encoder, "ph", kind);
+    crn_encoder_pair_text(self->encoder, "name", name);
+    crn_encoder_pair_unsigned(self->encoder, "pid", PROCESS);
+    crn_encoder_pair_unsigned(self->encoder, "tid", (uint64_t)row);
+    crn_encoder_pair_real(self->encoder, "ts", (double)at_ns / 1e3);
+}
+
+static void span(trace *self, const char *name, int64_t row, int64_t from_ns, int64_t to_ns)
+{
+    begin(self, "X", name, row, from_ns, 1);
+    crn_encoder_pair_real(self->encoder, "dur",
+                          (double)(to_ns > from_ns ? to_ns - from_ns : 0) / 1e3);
+    crn_encoder_map_end(self->encoder);
+}
+
+static void name_row(trace *self, int64_t row, const char *name)
+{
+    begin(self, "M", "thread_name", row, 0, 1);
+    crn_encoder_text(self->encoder, "args");
+    crn_encoder_map(self->encoder, 1);
+    crn_encoder_pair_text(self->encoder, "name", name);
+    crn_encoder_map_end(self->encoder);
+    crn_encoder_map_end(self->encoder);
+}
+
+/* One end of an asynchronous span (kind b or e), or of an arrow (s, t or f). */
+static void link_event(trace *self, const char *kind, const char *category, const char *name,
+                       int64_t row, int64_t at_ns, uint64_t id)
+{
+    char text[24];
+    bool last = *kind == 'f';
+    snprintf(text, sizeof text, "%" PRIu64, id);
+    begin(self, kind, name, row, at_ns, last ? 3 : 2);
+    crn_encoder_pair_text(self->encoder, "cat", category);
+    crn_encoder_pair_text(self->encoder, "id", text);
+    if (last)
+        crn_encoder_pair_text(self->encoder, "bp", "e"); /* ends at the span around it */
+    crn_encoder_map_end(self->encoder);
+}
+
+/* --- views --- */
+
+/* The halves of the steps, one after the other, as they ran. */
+static void put_steps(trace *self, const crn_judgement *judgement, bool finish, int64_t row,
+                      int64_t at_ns)
+{
+    for (int32_t step = 0; step < self->config->steps; step++) {
+        char name[TEXT_BYTES];
+        int64_t finish_ns = judgement->stage_finish_ns[step];
+        int64_t took_ns = finish ? finish_ns : judgement->stage_ns[step] - finish_ns;
+        if (took_ns <= 0)
+            continue;
+        crn_config_step_name(self->config, step, name, sizeof name);
+        span(self, name, row, at_ns, at_ns + took_ns);
+        at_ns += took_ns;
+    }
+}
+
+static int64_t enqueues_ns(const trace *self, const crn_judgement *judgement)
+{
+    int64_t sum_ns = 0;
+    for (int32_t step = 0; step < self->config->steps; step++)
+        sum_ns += judgement->stage_ns[step] - judgement->stage_finish_ns[step];
+    return sum_ns;
+}
+
+/* The batch that the view ran in, once for all its views. */
+static void put_batch(trace *self, const crn_flight_view *view)
+{
+    const crn_judgement *judgement = &view->judgement;
+    if (judgement->place.index > 0)
+        return;
+    char name[TEXT_BYTES];
+    int64_t row = row_of_stream(&judgement->place);
+    snprintf(name, sizeof name, "batch of %d", judgement->place.batch);
+    span(self, name, row, view->begun_ns, view->begun_ns + enqueues_ns(self, judgement));
+    put_steps(self, judgement, false, row, view->begun_ns);
+}
+
+/* Returns when and on which row it ran: for the arrow. */
+static int64_t put_view(trace *self, const crn_flight_fruit *fruit, const crn_flight_view *view,
+                        int64_t *ret_row)
+{
+    char name[TEXT_BYTES];
+    const crn_judgement *judgement = &view->judgement;
+    int64_t finish_ns = view->begun_ns + judgement->finish_ns, row = ROW_LINE;
+    snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %d%s", fruit->lane,
+             fruit->fruit, view->number, view->state == CRN_VIEW_JUDGED ? "" : ": not judged");
+    int64_t from_ns = view->received_ns;
+    if (view->state == CRN_VIEW_JUDGED) {
+        row = row_of_worker(judgement->place.worker);
+        from_ns = judgement->on_device ? finish_ns : view->begun_ns;
+        span(self, name, row, from_ns, view->ended_ns);
+        if (judgement->on_device)
+            put_batch(self, view);
+        else
+            put_steps(self, judgement, false, row, view->begun_ns);
+        put_steps(self, judgement, true, row, finish_ns);
+    } else {
+        span(self, name, row, from_ns, from_ns);
+    }
+    *ret_row = row;
+    return from_ns;
+}
+
+/* `id` tells apart the fruits of a trace. */
+static void put_fruit(trace *self, const crn_flight_fruit *fruit, uint64_t id)
+{
+    char name[TEXT_BYTES];
+    snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " %s", fruit->lane, fruit->fruit,
+             crn_verdict_kind_names[fruit->kind]);
+    link_event(self, "b", "fruit", name, ROW_LINE, fruit->opened_ns, id);
+    for (uint32_t i = 0; i < fruit->view_count; i++) {
+        int64_t row, at_ns = put_view(self, fruit, &fruit->views[i], &row);
+        link_event(self, i == 0 ? "s" : "t", "views", "fruit", row, at_ns, id);
+    }
+    span(self, name, ROW_LINE, fruit->published_ns, fruit->published_ns);
+    if (fruit->view_count)
+        link_event(self, "f", "views", "fruit", ROW_LINE, fruit->published_ns, id);
+    link_event(self, "e", "fruit", name, ROW_LINE, fruit->published_ns, id);
+}
+
+/* --- the trace --- */
+
+static void name_rows(trace *self)
+{
+    char name[TEXT_BYTES];
+    name_row(self, ROW_LINE, "line: verdicts, and views that were not judged");
+    for (int64_t worker = 0; worker < self->config->run.workers; worker++) {
+        snprintf(name, sizeof name, "worker %" PRId64, worker);
+        name_row(self, row_of_worker(worker), name);
+    }
+    if (self->config->run.backend != CRN_BACKEND_CUDA)
+        return;
+    for (int32_t i = 0; i < self->config->run.devices.count; i++)
+        for (int16_t stream = 0; stream < CRN_DEVICE_SLOTS; stream++) {
+            int16_t device = (int16_t)self->config->run.devices.item[i];
+            snprintf(name, sizeof name, "device %d stream %d", device, stream);
+            name_row(self, row_of_stream(&(crn_run_place){.device = device, .stream = stream}),
+                     name);
+        }
+}
+
+/* Number of the oldest fruit to show. */
+static uint64_t first_of(const crn_flight *flight, crn_flight_range kept)
+{
+    uint64_t views = 0, first = kept.end;
+    if (kept.first == kept.end)
+        return first;
+    int64_t from_ns = crn_flight_at(flight, kept.end - 1)->published_ns - CRN_TRACE_NS;
+    while (first > kept.first) {
+        const crn_flight_fruit *fruit = crn_flight_at(flight, first - 1);
+        views += fruit->view_count;
+        if (views > CRN_TRACE_VIEWS || fruit->published_ns < from_ns)
+            break;
+        first--;
+    }
+    return first;
+}
+
+void crn_trace_emit(const crn_config *config, const crn_flight *flight, crn_encoder *encoder)
+{
+    trace self = {.config = config, .encoder = encoder};
+    crn_flight_range kept = crn_flight_kept(flight);
+    crn_encoder_map(encoder, 2);
+    crn_encoder_pair_text(encoder, "displayTimeUnit", "ms");
+    crn_encoder_text(encoder, "traceEvents");
+    crn_encoder_array(encoder, 0); /* JSON counts nothing */
+    name_rows(&self);
+    for (uint64_t number = first_of(flight, kept); number < kept.end; number++)
+        put_fruit(&self, crn_flight_at(flight, number), number);
+    crn_encoder_array_end(encoder);
+    crn_encoder_map_end(encoder);
+}
