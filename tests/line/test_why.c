@@ -354,7 +354,10 @@ static void a_running_daemon(void **state)
     char live[sizeof output];
     start(LINE PATIENT "monitor: {http: '127.0.0.1:0'}\n", NULL);
     const char *address = crn_line_http(line.line);
-    assert_int_equal(run_why_on(address, "--late"), 0);
+    if (run_why_on(address, "--late") && strstr(output, ": this build cannot ask a daemon")) {
+        stop();
+        skip();
+    }
     expect_line("no such fruit");
     send_view(1, 0, 1);
     receive(1, "complete");
@@ -412,8 +415,9 @@ static void wrong_uses_are_named(void **state)
     expect_line("cernita-why: /no/such: there is no such folder; expected the folder that "
                 "publish.log.dir names in the daemon's file, or HOST:PORT of its monitor.http");
     assert_int_equal(run_why_on("127.0.0.1:1", "--late"), 1);
-    expect_line("cernita-why: 127.0.0.1:1: .*[Cc]onnect.*; expected the address of monitor.http in "
-                "the daemon's file, which its log names at the start");
+    expect_line(
+        "cernita-why: 127.0.0.1:1: (.*[Cc]onnect.*; expected the address of monitor.http in "
+        "the daemon's file, which its log names at the start|this build cannot .*)");
 }
 
 #define ON_LOG(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
