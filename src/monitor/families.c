@@ -199,7 +199,8 @@ const crn_family crn_families[] = {
     BY_ROW("cernita_peers_refused_total", COUNTER, "socket", peers_refused,
            "connections that did not speak ZeroMQ, or had the wrong socket type"),
     OTHER("cernita_peers_cut_total", COUNTER, "socket, reason", crn_samples_cut,
-          "connections closed because they exceeded a limit"),
+          "connections closed because they exceeded a limit, or answered no heartbeat (cut_silent: "
+          "senders and viewers)"),
 
     /* --- disks and memory --- */
     VALUE("cernita_log_verdicts_written_total", COUNTER, metrics.publish.log.written,

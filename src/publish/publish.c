@@ -290,6 +290,8 @@ static void service_socket(crn_publish *publish, int64_t now_ns)
     crn_endpoint_get_cut(publish->grader, &publish->stats.peers);
     for (int reason = 0; reason < CRN_CUTS; reason++)
         publish->stats.peers.cut[reason] += viewers.peers.cut[reason];
+    /* A grader's leaving is counted by itself, whatever the reason. */
+    publish->stats.peers.cut[CRN_CUT_SILENT] = viewers.peers.cut[CRN_CUT_SILENT];
     publish->stats.refused = publish->refused_graders + viewers.refused;
     publish->stats.waiting = crn_backlog_count(publish->backlog);
     publish->stats.waiting_bytes = crn_backlog_bytes(publish->backlog);

@@ -72,7 +72,8 @@ typedef struct crn_publish_stats {
     uint64_t viewers; /* connected now */
     uint64_t refused; /* connections to either socket that failed the handshake, or have the wrong
                          socket type */
-    crn_peers_stats peers;         /* of either socket, cut because they exceeded a limit */
+    crn_peers_stats peers; /* of either socket, cut because they exceeded a limit; CRN_CUT_SILENT:
+                              viewers only, as graders that leave are counted above */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
     uint64_t viewers_dropped;      /* messages dropped: the queue to the viewers' thread was full */
     crn_verdict_log_stats log;     /* zeros without publish.log */

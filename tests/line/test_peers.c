@@ -361,6 +361,27 @@ static void a_sender_that_goes_while_nobody_reads_takes_nothing_along(void **sta
     assert_int_equal(daemon_remove_folder(folder), 0);
 }
 
+/* Beside one that answers. */
+static void a_viewer_that_answers_no_heartbeat_is_counted(void **state)
+{
+    (void)state;
+    line_fixture f;
+    start(&f);
+    char endpoint[128];
+    write_endpoint(&f, "viewers", endpoint);
+    void *viewer = crn_peer_connect(f.zmq, ZMQ_SUB, false, endpoint);
+    assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0), 0);
+    int silent = crn_zmtp_connect_as(endpoint, "SUB");
+    assert_true(silent >= 0);
+    assert_int_equal(crn_zmtp_wait_closed(silent, CRN_FIXTURE_PATIENCE_MS), 0);
+    close(silent);
+    pass_fruits(&f, 3);
+    zmq_close(viewer);
+    line_stop(&f);
+    assert_int_equal(f.metrics.publish.peers.cut[CRN_CUT_SILENT], 1);
+    assert_int_equal(f.metrics.ingest.peers.cut[CRN_CUT_SILENT], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_process_of_few_descriptors_outlives_a_flood_of_connections),
         cmocka_unit_test(unfinished_views_of_all_have_a_bound_together),
         cmocka_unit_test(a_sender_that_goes_while_nobody_reads_takes_nothing_along),
+        cmocka_unit_test(a_viewer_that_answers_no_heartbeat_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

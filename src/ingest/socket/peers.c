@@ -32,6 +32,10 @@
 /* A socket whose thread has worked for this long gets no new connections until it has caught up. */
 #define BUSY_NS (100 * CRN_NS_PER_MS)
 
+/* libzmq closes a connection by itself if a heartbeat gets no answer (endpoint.c: every second, for
+ * 5 s). Peers that answer are never silent for this long. */
+#define UNANSWERED_NS (4 * CRN_NS_PER_S)
+
 #define NAME_BYTES 96
 
 typedef struct peer {
@@ -39,7 +43,8 @@ typedef struct peer {
     struct peer *next; /* of the free list */
     int descriptor;    /* -1: unused */
     bool cut;
-    int64_t accepted_ns, begun_ns; /* begun: start of the incomplete message */
+    int64_t accepted_ns, received_ns; /* received: last bytes */
+    int64_t begun_ns;                 /* start of the incomplete message */
     crn_frames frames;
 } peer;
 
@@ -75,6 +80,7 @@ const char *const crn_peers_cut_names[CRN_CUTS] = {
     [CRN_CUT_GREETING] = "cut_greeting", [CRN_CUT_COMMAND] = "cut_command_size",
     [CRN_CUT_SHARE] = "cut_unfinished",  [CRN_CUT_CONNECTIONS] = "cut_connections",
     [CRN_CUT_BUSY] = "cut_busy",         [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
+    [CRN_CUT_SILENT] = "cut_silent",
 };
 
 static const char *const hints[CRN_CUTS] = {
@@ -98,6 +104,8 @@ static const char *const hints[CRN_CUTS] = {
                      "them in: find the program that opens them and stop it",
     [CRN_CUT_DESCRIPTORS] = "the process has no descriptor left: raise its limit (LimitNOFILE=, "
                             "ulimit -n), or lower limits.peers",
+    [CRN_CUT_SILENT] = "it answered no heartbeat for 5 s: its program is stopped or does not read, "
+                       "or its machine or the network is down",
 };
 
 /* By descriptor: libzmq's listeners and its connections. */
@@ -315,7 +323,7 @@ bool crn_peers_accepted(int listener, int connection)
         peers->connections++;
         it->descriptor = connection;
         it->cut = false;
-        it->accepted_ns = now_ns;
+        it->accepted_ns = it->received_ns = now_ns;
         crn_frames_begin(&it->frames);
         atomic_fetch_add(&peers->uses, 1);
     } else {
@@ -384,12 +392,14 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     };
     if (it->cut)
         return 0;
+    int64_t now_ns = crn_now_ns();
+    it->received_ns = now_ns;
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
     uint64_t kept_before = it->frames.total;
     bool introduced = it->frames.introduced;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
     if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
-        it->begun_ns = crn_now_ns();
+        it->begun_ns = now_ns;
     peers->unfinished += it->frames.held_bytes - before;
     peers->kept += it->frames.total - kept_before;
     if (it->frames.introduced && !introduced)
@@ -400,7 +410,7 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
         return peers->rules.frames.parts > 0 ? it->frames.whole_bytes : 0;
     }
     if (peers->unfinished > peers->rules.unfinished_bytes)
-        cut_largest(peers, crn_now_ns());
+        cut_largest(peers, now_ns);
     if (peers->rules.kept_bytes > 0 && it->frames.total > kept_before)
         limit_kept(peers, it);
     return it->cut ? 0 : size;
@@ -423,6 +433,8 @@ static void end_connection(peer *it)
 {
     crn_peers *peers = it->peers;
     pthread_mutex_lock(&peers->lock);
+    if (it->frames.introduced && !it->cut && crn_now_ns() - it->received_ns > UNANSWERED_NS)
+        count_cut(peers, CRN_CUT_SILENT, it->descriptor);
     peers->connections--;
     peers->cut_connections -= it->cut;
     subtract_bytes(it);

@@ -42,6 +42,7 @@ typedef enum crn_peers_cut {
     CRN_CUT_CONNECTIONS, /* too many connections */
     CRN_CUT_BUSY,        /* the socket's thread cannot keep up with connects and disconnects */
     CRN_CUT_DESCRIPTORS, /* the process has no free descriptor */
+    CRN_CUT_SILENT,      /* it answered no heartbeat; libzmq closed the connection */
     CRN_CUTS,
 } crn_peers_cut;
 
