@@ -11,6 +11,8 @@
 #include "stages/base/clock.h"
 #include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/fake_gpu.h"
+#include "tests/support/faulty_gpu.h"
 #include "tests/support/line_fixture.h"
 #include "tests/support/logged.h"
 
@@ -18,11 +20,13 @@
 #define WIDTH  64
 #define LANE   3
 
-#define LINE                                                                                       \
+#define LINE_WITH(backend)                                                                         \
     "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"               \
     "chain: [contours: {border: closed}]\n"                                                        \
-    "run: {backend: serial, workers: 1, threads: 1}\n"                                             \
+    "run: {backend: " backend ", workers: 1, threads: 1}\n"                                        \
     "log: {level: error}\n"
+
+#define LINE LINE_WITH("serial")
 
 /* No deadline expires while a test waits for something else. */
 #define PATIENT "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
@@ -74,7 +78,6 @@ static int tear_down(void **state)
 
 static void start(const char *yaml, const crn_stage *stage)
 {
-    memset(&line, 0, sizeof line);
     line_configure(&line, yaml);
     snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", logged_folder);
     if (stage)
@@ -229,6 +232,59 @@ static void a_view_that_never_comes(void **state)
     expect_why(1, "partial: views 0, 2 did not come in the 30 ms from the fruit's first view until "
                   "it closed \\(CNN, camera, or a message that was lost\\)");
     expect_line("  assembly: first view to close +30.00 ms +" MS " %");
+}
+
+/* The sender comes back after a fruit that it did not finish. */
+static void a_sender_that_is_restarted(void **state)
+{
+    (void)state;
+    start(LINE "latency: {budget_ms: 60000, assemble_ms: 30}\n", NULL);
+    send_view(1, 0, 2);
+    receive(1, "partial");
+    crn_view_header header = header_of(2, 0, 1);
+    header.epoch++;
+    line.sequence = 0;
+    line_send(&line, header, maps, NULL);
+    receive(2, "complete");
+    stop();
+    expect_why(1, "partial: view 1 did not come in the 30 ms from the fruit's first view until it "
+                  "closed \\(the sender was restarted: fruits after it have another epoch\\)");
+}
+
+static void a_device_that_is_lost(void **state)
+{
+    (void)state;
+    line_configure(&line, LINE_WITH("cuda") PATIENT);
+    snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", logged_folder);
+    line_run(&line, crn_faulty_gpu(crn_fake_gpu(1, false)));
+    uint64_t fruit = 0;
+    while (crn_faulty_gpu_batches() < 2) {
+        send_view(++fruit, 0, 1);
+        receive(fruit, "complete");
+    }
+    crn_faulty_gpu_set(CRN_GPU_VANISHES, 0);
+    while (!crn_faulty_gpu_struck()) {
+        send_view(++fruit, 0, 1);
+        receive(fruit, "complete");
+    }
+    send_view(++fruit, 0, 1);
+    receive(fruit, "complete");
+    stop();
+    expect_why(fruit, "complete: .*; it ran on the processor, [0-9]+ views? of the 30 s before it "
+                      "on a device");
+}
+
+static void a_sender_whose_clock_is_wrong(void **state)
+{
+    (void)state;
+    start(LINE PATIENT, NULL);
+    crn_view_header header = header_of(1, 0, 1);
+    header.captured_ns = (uint64_t)(crn_realtime_ns() - 3600 * CRN_NS_PER_S);
+    line_send(&line, header, maps, NULL);
+    receive(1, "complete");
+    stop();
+    expect_why(1, "complete: .*; view 0 is dated 36000[0-9]{2} ms before its reception: its "
+                  "sender's clock and this one disagree");
 }
 
 static void no_slot_while_another_fruit_runs(void **state)
@@ -428,6 +484,9 @@ int main(void)
         ON_LOG(a_fruit_in_time),
         ON_LOG(a_slow_sender),
         ON_LOG(a_view_that_never_comes),
+        ON_LOG(a_sender_that_is_restarted),
+        ON_LOG(a_device_that_is_lost),
+        ON_LOG(a_sender_whose_clock_is_wrong),
         ON_LOG(no_slot_while_another_fruit_runs),
         ON_LOG(a_refused_class_set),
         ON_LOG(a_step_that_takes_too_long),

@@ -133,6 +133,29 @@ static const struct {
       .views = {[CRN_CAUSE_MISSING] = VIEW(1) | VIEW(2) | VIEW(3) | VIEW(5)}},
      "partial: views 1 to 3, 5 had not come when the deadline in a header closed the fruit, 88 ms "
      "after its first view (CNN or camera, or too early a deadline)"},
+    {{PARTIAL, ONE(MISSING), .open_ms = 400, .closed_by = "time", .has_dated = true, .dated = 1,
+      .age_ms = 612},
+     "partial: view 2 did not come in the 400 ms from the fruit's first view until it closed (the "
+     "CNN, or the way from it); view 1, the last that came, was exposed 612 ms before"},
+    {{PARTIAL, ONE(MISSING), .open_ms = 400, .closed_by = "time", .has_dated = true, .age_ms = 30},
+     "partial: view 2 did not come in the 400 ms from the fruit's first view until it closed (CNN, "
+     "camera, or a message that was lost)"},
+    {{PARTIAL, ONE(MISSING), .open_ms = 400, .closed_by = "time", .around = {.restarted = true}},
+     "partial: view 2 did not come in the 400 ms from the fruit's first view until it closed (the "
+     "sender was restarted: fruits after it have another epoch)"},
+    {{PARTIAL, ONE(MISSING), .open_ms = 400, .closed_by = "time", .has_dated = true, .dated = 1,
+      .age_ms = 3.6e6},
+     "partial: view 2 did not come in the 400 ms from the fruit's first view until it closed (CNN, "
+     "camera, or a message that was lost); view 1 is dated 3600000 ms before its reception: its "
+     "sender's clock and this one disagree"},
+    {{PARTIAL, ONE(FAILED), .on_processor = true, .around = {.on_device = 120}},
+     "partial: the chain failed on view 2: the daemon's log has the error; it ran on the "
+     "processor, 120 views of the 30 s before it on a device"},
+    {{PARTIAL, ONE(FAILED), .on_processor = true},
+     "partial: the chain failed on view 2: the daemon's log has the error"},
+    {{PARTIAL, ONE(FAILED), .has_dated = true, .dated = 2, .age_ms = -80},
+     "partial: the chain failed on view 2: the daemon's log has the error; view 2 is dated 80 ms "
+     "after its reception: its sender's clock and this one disagree"},
     /* the sender's values */
     {{PARTIAL, ONE(NOT_FINITE), .name = "rot", .count = 7},
      "partial: view 2 holds 7 values in rot that are NaN or infinite: look at the CNN's weights "

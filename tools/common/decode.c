@@ -428,6 +428,11 @@ bool crn_decoded_view_is(const crn_decoded_view *view, const char *state)
     return strcmp(view->state, state) == 0;
 }
 
+bool crn_decoded_on_device(const crn_decoded_view *view)
+{
+    return strcmp(view->backend, "cuda") == 0;
+}
+
 void crn_decoded_free(crn_decoded **decoded)
 {
     if (!*decoded)

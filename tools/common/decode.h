@@ -88,6 +88,7 @@ int crn_decode_head(const crn_messagepack_json *packed, crn_decoded **ret_decode
 const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view);
 
 bool crn_decoded_view_is(const crn_decoded_view *view, const char *state);
+bool crn_decoded_on_device(const crn_decoded_view *view);
 
 /* Frees *decoded and sets it to NULL; NULL is fine. */
 void crn_decoded_free(crn_decoded **decoded);

@@ -10,6 +10,8 @@
 #define BUDGET_MAX   60000.0
 #define AROUND_NS    CRN_NS_PER_S /* in which other views tell how long one takes */
 #define NO_VIEW      UINT32_MAX
+/* After a fruit that lacks views, so long may its sender take to come back with a new epoch. */
+#define RESTART_NS (30 * CRN_NS_PER_S)
 
 const char *const crn_cause_names[CRN_CAUSES] = {
     [CRN_CAUSE_OPEN_FRUITS] = "open_fruits",
@@ -181,6 +183,28 @@ static bool blame_arrival(const crn_timeline *timeline, crn_diagnosis *diagnosis
     return true;
 }
 
+/* How old the last view was on its arrival. */
+static void describe_age(const crn_timeline *timeline, crn_diagnosis *diagnosis)
+{
+    const crn_timeline_view *last = last_received(timeline);
+    diagnosis->has_dated = last && is_index(last->said->view) && last->said->captured_ns;
+    if (!diagnosis->has_dated)
+        return;
+    diagnosis->dated = (uint32_t)last->said->view;
+    diagnosis->age_ms = exposed_after_ms((uint64_t)last->received_ns, last->said->captured_ns);
+}
+
+static bool ran_on_processor(const crn_timeline *timeline)
+{
+    bool judged = false, device = false;
+    for (uint32_t i = 0; i < timeline->view_count; i++) {
+        const crn_decoded_view *said = timeline->views[i].said;
+        judged |= crn_decoded_view_is(said, "judged");
+        device |= crn_decoded_view_is(said, "judged") && crn_decoded_on_device(said);
+    }
+    return judged && !device;
+}
+
 /* Causes that time pressure explains may have an earlier one: what left so little time. */
 static void look_behind(const crn_timeline *timeline, crn_diagnosis *diagnosis)
 {
@@ -316,6 +340,8 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
         break;
     }
     around->ran_from_ns = around->from_ns - before_ns;
+    if (diagnosis->cause == CRN_CAUSE_MISSING)
+        around->restart_to_ns = timeline->published_ns + RESTART_NS;
 }
 
 const crn_decoded_view *crn_diagnosis_view(const crn_decoded *verdict,
@@ -348,6 +374,8 @@ void crn_diagnose(const crn_decoded *verdict, const crn_timeline *timeline, cons
         diagnosis.open_ms = crn_timeline_ms(timeline->published_ns - timeline->opened_ns);
     describe_view(verdict, timeline, &diagnosis);
     describe_part(parts, &diagnosis);
+    describe_age(timeline, &diagnosis);
+    diagnosis.on_processor = ran_on_processor(timeline);
     set_times(verdict, timeline, &diagnosis);
     *ret_diagnosis = diagnosis;
 }

@@ -8,6 +8,9 @@
 #include "tools/why/surroundings.h"
 #include "tools/why/timeline.h"
 
+/* Views on a device in so long before a fruit tell that it could have run there, too. */
+#define CRN_DEVICE_BEFORE_S 30
+
 /* Of several that apply the first explains the verdict; the order is from what only a person can
  * mend to what time pressure explains. */
 typedef enum crn_cause {
@@ -53,6 +56,10 @@ typedef struct crn_diagnosis {
     double gap_ms;     /* ARRIVAL: time between the two receptions; alone: since its exposure */
     double exposed_ms; /* ARRIVAL: time between their exposures; NaN: unknown */
     double arrival_left_ms;  /* ARRIVAL: from its reception to the deadline */
+    bool on_processor;       /* no view was judged on a device */
+    bool has_dated;          /* a view was received that says when it was exposed: */
+    uint32_t dated;          /* the last one, */
+    double age_ms;           /* and from its exposure to its reception */
     crn_part_kind part;      /* PART: which, */
     double part_ms;          /* and how long */
     crn_surroundings around; /* at the time of the cause */

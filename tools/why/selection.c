@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages/base/clock.h"
+
 int crn_selection_create(const crn_choice *choice, crn_selection **ret_selection)
 {
     crn_selection *selection = calloc(1, sizeof *selection);
@@ -113,6 +115,27 @@ static bool is_same(const crn_decoded *a, const crn_decoded *b)
     return a->lane == b->lane && a->sequence == b->sequence && !strcmp(a->run, b->run);
 }
 
+/* Was the sender restarted after that fruit? */
+static void note_restart(crn_chosen *item, const crn_decoded *verdict, const crn_timeline *timeline)
+{
+    crn_surroundings *around = &item->diagnosis.around;
+    bool another = verdict->lane == item->verdict->lane && verdict->epoch != item->verdict->epoch &&
+                   !strcmp(verdict->run, item->verdict->run);
+    around->restarted |= another && timeline->opened_ns > item->timeline.opened_ns &&
+                         timeline->opened_ns <= around->restart_to_ns;
+}
+
+/* What ran on a device shortly before that fruit. */
+static void note_devices(crn_chosen *item, const crn_decoded *verdict, const crn_timeline *timeline)
+{
+    int64_t before_ns = item->timeline.opened_ns - timeline->published_ns;
+    if (before_ns < 0 || before_ns > CRN_DEVICE_BEFORE_S * CRN_NS_PER_S ||
+        strcmp(verdict->run, item->verdict->run) != 0)
+        return;
+    for (uint32_t i = 0; i < verdict->view_count; i++)
+        item->diagnosis.around.on_device += crn_decoded_on_device(&verdict->views[i]);
+}
+
 void crn_selection_surround(crn_selection *selection, const crn_decoded *verdict)
 {
     crn_timeline timeline;
@@ -122,6 +145,8 @@ void crn_selection_surround(crn_selection *selection, const crn_decoded *verdict
         crn_surroundings *around = &item->diagnosis.around;
         bool own = is_same(verdict, item->verdict);
         item->seen |= own;
+        note_restart(item, verdict, &timeline);
+        note_devices(item, verdict, &timeline);
         if (timeline.opened_ns > around->to_ns || timeline.published_ns < around->ran_from_ns ||
             strcmp(verdict->run, item->verdict->run) != 0)
             continue;
@@ -135,7 +160,9 @@ bool crn_selection_is_past(const crn_selection *selection, const crn_decoded *ve
 {
     for (uint32_t i = 0; i < selection->count; i++) {
         const crn_chosen *item = selection->items[i];
-        int64_t to_ns = item->diagnosis.around.to_ns;
+        const crn_surroundings *around = &item->diagnosis.around;
+        int64_t to_ns =
+            around->restart_to_ns > around->to_ns ? around->restart_to_ns : around->to_ns;
         bool other_run = strcmp(verdict->run, item->verdict->run) != 0;
         bool past = other_run || (int64_t)(verdict->published_ns - (uint64_t)longest_ns) > to_ns;
         if (!item->seen || !past)

@@ -9,6 +9,11 @@
 #include "src/ingest/refusal.h"
 #include "tools/common/append_text.h"
 
+/* A view dated after its reception, or so long before it, was dated by another clock than the
+ * daemon's. The alert CernitaClocksApart has the same limit. */
+#define AHEAD_MS  10
+#define BEHIND_MS 10000
+
 /* The sentence under construction; text that does not fit is cut. */
 typedef struct sentence {
     char *text;
@@ -181,6 +186,17 @@ static void say_discarded(sentence *s)
     say_surroundings(s, IDLE);
 }
 
+static bool clocks_disagree(const crn_diagnosis *d)
+{
+    return d->has_dated && (d->age_ms < -AHEAD_MS || d->age_ms > BEHIND_MS);
+}
+
+/* The views that came were old already: so are those that did not, by the time they come. */
+static bool is_late_by_itself(const crn_diagnosis *d)
+{
+    return d->has_dated && d->age_ms >= d->open_ms / 2 && !clocks_disagree(d);
+}
+
 static void say_missing(sentence *s)
 {
     const crn_diagnosis *d = s->of;
@@ -190,11 +206,13 @@ static void say_missing(sentence *s)
             "view (CNN or camera, or too early a deadline)",
             s->views, MS(d->open_ms));
     else
-        say(s,
-            "%s did not come in the %s ms from the fruit's first view until it closed (CNN, "
-            "camera, "
-            "or a message that was lost)",
-            s->views, MS(d->open_ms));
+        say(s, "%s did not come in the %s ms from the fruit's first view until it closed (%s)",
+            s->views, MS(d->open_ms),
+            d->around.restarted    ? "the sender was restarted: fruits after it have another epoch"
+            : is_late_by_itself(d) ? "the CNN, or the way from it"
+                                   : "CNN, camera, or a message that was lost");
+    if (is_late_by_itself(d))
+        say(s, "; view %u, the last that came, was exposed %s ms before", d->dated, MS(d->age_ms));
 }
 
 static void say_values(sentence *s)
@@ -435,4 +453,13 @@ void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
     if (diagnosis->kind != CRN_VERDICT_COMPLETE && by_far)
         say(&s, "; the verdict left %s ms after the close, of %s ms", MS(diagnosis->latency_ms),
             MS(diagnosis->budget_ms));
+    if (diagnosis->on_processor && diagnosis->around.on_device)
+        say(&s, "; it ran on the processor, %u view%s of the %d s before it on a device",
+            diagnosis->around.on_device, plural(diagnosis->around.on_device), CRN_DEVICE_BEFORE_S);
+    if (clocks_disagree(diagnosis))
+        say(&s,
+            "; view %u is dated %s ms %s its reception: its sender's clock and this one "
+            "disagree",
+            diagnosis->dated, MS(fabs(diagnosis->age_ms)),
+            diagnosis->age_ms < 0 ? "after" : "before");
 }

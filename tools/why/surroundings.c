@@ -16,7 +16,7 @@ static void add_run(crn_surroundings *around, const crn_decoded *verdict,
         return;
     around->longest_ms = ms;
     around->longest_own = own;
-    around->longest_on_device = !strcmp(view->said->backend, "cuda");
+    around->longest_on_device = crn_decoded_on_device(view->said);
     around->longest_lane = verdict->lane;
     around->longest_fruit = verdict->fruit;
     around->longest_view = view->said->view;

@@ -14,6 +14,9 @@ typedef struct crn_surroundings {
     uint32_t open;          /* fruits that were open at from_ns */
     uint32_t lacking;       /* of these, fruits that lacked views when judged */
     uint32_t published;     /* verdicts from from_ns to to_ns */
+    int64_t restart_to_ns;  /* a restart of the sender matters until then; 0: not at all */
+    bool restarted;         /* a later fruit of the lane has another epoch */
+    uint32_t on_device;     /* views that ran on a device, of verdicts shortly before the fruit */
     uint32_t ran;           /* views judged that ran between ran_from_ns and to_ns */
     double ran_ms;          /* sum of their whole runs */
     double longest_ms;      /* longest of all runs, whole; 0: none */
