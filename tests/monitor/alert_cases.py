@@ -63,7 +63,7 @@ def healthy():
         for kind in ("complete", "partial", "late"):
             series[lane("cernita_verdicts_total", number, kind=kind)] = growing(10 if kind == "complete" else 0)
         for counter in ("verdicts_over_budget", "views_missing", "sequence_gaps", "sender_restarts", "epochs_reused",
-                        "views_captured_later"):
+                        "views_captured_later", "lane_views_rejected"):
             series[lane(f"cernita_{counter}_total", number)] = constant(0)
         series.update(lateness(number, 0.04))
         series.update(histogram("cernita_fruit_latency_seconds", 10, 0.02, 0.01, ("0.01", "0.1"), number=number))
@@ -78,7 +78,8 @@ def healthy():
             series[line(f"cernita_{counter}_total", reason=reason)] = constant(0)
     for socket in ("ingest", "publish"):
         series[line("cernita_peers_refused_total", socket=socket)] = constant(0)
-        series[line("cernita_peers_cut_total", reason="cut_bytes", socket=socket)] = constant(0)
+        for reason in ("cut_bytes", "cut_silent"):
+            series[line("cernita_peers_cut_total", reason=reason, socket=socket)] = constant(0)
     for use in ("log", "record"):
         series[line("cernita_disk_free_bytes", use=use)] = constant(5e11)
     return series
@@ -133,6 +134,9 @@ CASES = [
     *event("CernitaSequenceGaps", lane("cernita_sequence_gaps_total", 0)),
     Case("CernitaSequenceGaps", "and so missing", {lane("cernita_views_missing_total", 1): growing(1),
                                                    lane("cernita_sequence_gaps_total", 1): growing(1)}, "2m"),
+    Case("CernitaWrongClassSet", "and so gaps",
+         {lane("cernita_sequence_gaps_total", 1): growing(1), lane("cernita_lane_views_rejected_total", 1): growing(1),
+          line("cernita_views_rejected_total", reason="class_set"): growing(1)}, "2m"),
     *event("CernitaWrongClassSet", line("cernita_views_rejected_total", reason="class_set")),
     *event("CernitaMessagesRejected", line("cernita_views_rejected_total", reason="parts")),
     *event("CernitaSenderRestarted", lane("cernita_sender_restarts_total", 0), "7m"),
@@ -143,6 +147,8 @@ CASES = [
     *event("CernitaNoProbabilities", line("cernita_views_faulty_total", reason="out_of_range")),
     *event("CernitaCnnHangs", line("cernita_views_frozen_total")),
     *event("CernitaSenderCut", line("cernita_peers_cut_total", reason="cut_bytes", socket="ingest")),
+    Case(None, "a sender without a heartbeat",
+         {line("cernita_peers_cut_total", reason="cut_silent", socket="ingest"): burst(6)}, "1m30s"),
     *event("CernitaStrangers", line("cernita_peers_refused_total", socket="ingest"), "7m"),
     *event("CernitaOverload", line(LOST, reason="discarded")),
     Case("CernitaOverload", "and what it brings about",
@@ -161,6 +167,10 @@ CASES = [
     Case(None, "1 % late", misses(100), "6m"),
     Case(None, "2 % late, for five minutes", misses(200), "4m30s"),
     Case("CernitaGraderAbsent", "none", {line("cernita_graders"): from_minute(1, 0)}, "1m30s"),
+    Case("CernitaGraderAbsent", "left with verdicts on their way",
+         {line("cernita_graders"): from_minute(1, 0), line("cernita_verdicts_possibly_lost_total"): burst(6)}, "1m30s"),
+    Case("CernitaVerdictsPossiblyLost", "the grader is back",
+         {line("cernita_graders"): "1x12 0 1x187", line("cernita_verdicts_possibly_lost_total"): burst(6)}, "1m30s"),
     Case(None, "none, and no verdicts", {line("cernita_graders"): constant(0)} | {
         lane("cernita_verdicts_total", number, kind="complete"): constant(9) for number in (0, 1)}, "3m"),
     Case("CernitaGraderNotReading", "backlog", {line("cernita_verdicts_waiting"): "0x12 0+100x300"}, "1m45s"),
@@ -171,6 +181,7 @@ CASES = [
     *event("CernitaVerdictsWithoutDefects", line("cernita_verdicts_without_defects_total"), "7m"),
     *event("CernitaViewerStuck", line("cernita_viewer_messages_lost_total")),
     *event("CernitaViewerStuck", line("cernita_peers_cut_total", reason="cut_bytes", socket="publish")),
+    *event("CernitaViewerStuck", line("cernita_peers_cut_total", reason="cut_silent", socket="publish")),
     *event("CernitaDiskRefuses", line("cernita_log_verdicts_lost_total", reason="disk")),
     *event("CernitaDiskRefuses", line("cernita_record_views_lost_total", reason="disk")),
     Case("CernitaDiskRefuses", "full",
