@@ -1,0 +1,146 @@
+"""The faults that inject_faults.py injects: what is done, and which alert is its own."""
+import ctypes
+import dataclasses
+import os
+import pathlib
+import signal
+import threading
+import time
+import typing
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WALL = 0x40000000 # waitpid: of any thread
+
+# Views that take time, 16 ms each.
+BROAD = (48, 256)
+SLOW = {"run": {"backend": "serial"}, "latency": {"budget_ms": 400},
+        "chain": [{"convolve": {"kernel": "gaussian", "size": 7}}, "contours"]}
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    alert: str # its own; None: nothing may fire
+    how: str
+    inject: typing.Callable = lambda line: None # of a Line
+    changes: dict = dataclasses.field(default_factory=dict) # of the machine's file
+    size: tuple = (48, 64)
+    rate: float = 5
+    program: str = "cernitad"
+    alone: bool = False # it takes the whole machine
+    small_disk: bool = False # its log lies on a disk of 2 MiB
+    prepare: typing.Callable = lambda line: None # before the belt moves
+
+
+def slow_cnn(line):
+    line.belt.cnn_s = lambda view: 0.3 * (view + 1)
+
+
+def silent_camera(line):
+    line.belt.silent = {3}
+
+
+def hold_thread(thread, seconds):
+    """Stops one thread of another process by ptrace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes, libc.ptrace.restype = [ctypes.c_long] * 4, ctypes.c_long
+    if libc.ptrace(PTRACE_SEIZE, thread, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"ptrace of thread {thread}")
+    libc.ptrace(PTRACE_INTERRUPT, thread, 0, 0)
+    os.waitpid(thread, WALL)
+    time.sleep(seconds)
+    libc.ptrace(PTRACE_DETACH, thread, 0, 0)
+
+
+def find_thread(line, name):
+    for thread in pathlib.Path(f"/proc/{line.process.pid}/task").iterdir():
+        if (thread / "comm").read_text().strip() == name:
+            return int(thread.name)
+    raise LookupError(f"{line.name}: no thread '{name}'")
+
+
+def stalled_worker(line):
+    thread = find_thread(line, "worker 0")
+
+    def hold_again_and_again():
+        while not line.ended.wait(2):
+            hold_thread(thread, 1)
+    threading.Thread(target=hold_again_and_again, daemon=True).start()
+
+
+def lost_device(line):
+    line.process.send_signal(signal.SIGUSR1)
+
+
+def absent_grader(line):
+    line.grader.close()
+
+
+def full_disk(line):
+    """Fills it to the last byte, as another program would."""
+    with open(line.log_folder / "of another program", "wb", buffering=0) as file:
+        for size in (65536, 512, 1):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError:
+                continue
+
+
+def overload(line):
+    line.belt.rate = 20
+
+
+def sender_restart(line):
+    line.belt.restart.set()
+
+
+def wrong_class_set(line):
+    line.belt.other_classes = {3}
+
+
+def use_deadlines(line):
+    line.belt.deadline_ms = 900
+
+
+def clock_step(line):
+    line.belt.clock_ns = -3600 * 10**9
+
+
+def connect_viewer(line):
+    line.viewer = line.connect_viewer()
+
+
+def stuck_viewer(line):
+    line.viewer.send_signal(signal.SIGSTOP)
+
+
+def no_free_slot(line):
+    line.belt.at_once = 4
+
+
+FAULTS = [
+    Fault("none", None, "nothing", size=BROAD, rate=2, changes=SLOW),
+    Fault("slow CNN", "CernitaViewsLate", "each view leaves the CNN 0.3 s after the one before it", slow_cnn),
+    Fault("silent camera", "CernitaViewsMissing", "view 3 is never sent", silent_camera),
+    Fault("stalled worker", "CernitaViewsUnfinished",
+          "one of two workers is stopped (ptrace) for one of three seconds", stalled_worker,
+          changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}),
+    Fault("lost device", "CernitaDegraded",
+          "a simulated device vanishes, in the program `device_daemon` of the tests", lost_device,
+          program="device_daemon", changes={"run": {"backend": "cuda"}}),
+    Fault("absent grader", "CernitaGraderAbsent", "the grader closes its socket", absent_grader),
+    Fault("full disk", "CernitaDiskRefuses", "another file fills the log's disk, a tmpfs of 2 MiB", full_disk,
+          small_disk=True),
+    Fault("overload", "CernitaOverload", "ten times as many fruits a second, of a chain that takes some 16 ms a view",
+          overload, size=BROAD, rate=2, changes=SLOW, alone=True),
+    Fault("sender restart", "CernitaSenderRestarted", "the sender ends within a fruit and begins a new epoch",
+          sender_restart),
+    Fault("wrong class set", "CernitaWrongClassSet", "view 3 comes from a CNN with its classes in another order",
+          wrong_class_set),
+    Fault("clock step", "CernitaClocksApart", "the sender's clock, by which it sets deadlines, goes back by an hour",
+          clock_step, prepare=use_deadlines),
+    Fault("stuck viewer", "CernitaViewerStuck", "SIGSTOP to a viewer", stuck_viewer, prepare=connect_viewer),
+    Fault("no free slot", "CernitaNoFreeSlot", "four fruits at once, where there are slots for six views", no_free_slot,
+          size=BROAD, rate=2, changes=SLOW | {"limits": {"slots": 6}, "latency": {"budget_ms": 4000}}),
+]

@@ -1,0 +1,184 @@
+"""A cernitad with a sender and a grader of its own, whose behaviour a test may change while it runs."""
+import heapq
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import yaml
+import zmq
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/python"))
+from sender import Sender, make_view  # noqa: E402
+
+CLASSES = ["background", "rot", "stem"]
+OTHER_CLASSES = ["background", "stem", "rot"]
+VIEWS = 4
+EXPOSURE_S = 0.02 # between the views of a fruit
+
+
+def settings(folder, changes):
+    """A machine's file as a dict; `changes` replaces or adds keys of its sections."""
+    config = {
+        "ingest": {"bind": f"ipc://{folder}/views"},
+        "classes": [{"name": name} | ({"level": 0.5} if name != "background" else {}) for name in CLASSES],
+        "chain": ["contours"],
+        "run": {"backend": "openmp", "workers": 1, "threads": 1},
+        "latency": {"budget_ms": 1000, "assemble_ms": 400},
+        "limits": {"view_mib": 2, "slots": 32},
+        "publish": {"grader": {"bind": f"ipc://{folder}/grader"}, "viewers": {"bind": f"ipc://{folder}/viewers"},
+                    "log": {"dir": f"{folder}/log", "segment_mib": 1, "keep_mib": 64}},
+        "monitor": {"http": "127.0.0.1:0"}}
+    for section, keys in changes.items():
+        if isinstance(keys, dict):
+            config[section] = config.get(section, {}) | keys
+        else:
+            config[section] = keys
+    return config
+
+
+class Belt(threading.Thread):
+    """Camera, CNN and sender of lane 0: exposes fruits at a rate, and sends each view when its CNN is done with it."""
+
+    def __init__(self, endpoint, size=(48, 64), rate=5):
+        super().__init__(daemon=True)
+        self.endpoint, self.rate = endpoint, rate
+        self.at_once = 1 # fruits that are exposed together
+        self.cnn_s = lambda view: 0.005
+        self.silent = set() # views whose camera is silent
+        self.other_classes = set() # views whose CNN has another set of classes
+        self.clock_ns = 0 # by which its clock is wrong
+        self.deadline_ms = 0 # from exposure; 0: none
+        self.restart, self.ended = threading.Event(), threading.Event()
+        rng = np.random.default_rng(1)
+        self.pool = [make_view(rng, len(CLASSES), *size)[0] for _ in range(2 * VIEWS + 1)]
+        self.epoch, self.sequence, self.sent_fruit = time.time_ns(), 0, -1
+
+    def expose(self, fruit, now_s, now_ns):
+        """The views of a fruit: (when its CNN is done, what it sends)."""
+        for view in sorted(set(range(VIEWS)) - self.silent):
+            later_s = view * EXPOSURE_S
+            yield now_s + later_s + self.cnn_s(view), fruit, view, now_ns + int(1e9 * later_s)
+
+    def send(self, sender, fruit, view, captured_ns):
+        classes = OTHER_CLASSES if view in self.other_classes else CLASSES
+        captured_ns += self.clock_ns
+        sender.send_view(
+            self.pool[self.sequence % len(self.pool)], lane=0, epoch=self.epoch, sequence=self.sequence, fruit=fruit,
+            view=view, views=VIEWS, classes=classes, captured_ns=captured_ns,
+            deadline_ns=captured_ns + self.deadline_ms * 1000000 if self.deadline_ms else 0)
+        self.sequence += 1
+        self.sent_fruit = fruit
+
+    def run(self):
+        sender = Sender(self.endpoint)
+        sender.look(10)
+        waiting, fruit, next_s = [], 0, time.monotonic()
+        while not self.ended.is_set():
+            now_ns, now_s = time.time_ns(), time.monotonic() # in this order: no view is sent before its exposure
+            if self.restart.is_set() and 0 < len(waiting) < VIEWS: # within a fruit
+                self.restart.clear()
+                waiting.clear()
+                self.epoch, self.sequence = time.time_ns(), 0
+            if now_s >= next_s:
+                for _ in range(self.at_once):
+                    for item in self.expose(fruit, now_s, now_ns):
+                        heapq.heappush(waiting, item)
+                    fruit += 1
+                next_s = max(next_s, now_s - 1) + self.at_once / self.rate
+            while waiting and waiting[0][0] <= time.monotonic():
+                self.send(sender, *heapq.heappop(waiting)[1:])
+            self.ended.wait(max(0.0, min([next_s] + [item[0] for item in waiting[:1]]) - time.monotonic()))
+        sender.close(1)
+
+
+class Grader(threading.Thread):
+    """Reads verdicts until it is closed."""
+
+    def __init__(self, endpoint):
+        super().__init__(daemon=True)
+        self.endpoint, self.ended = endpoint, threading.Event()
+
+    def run(self):
+        context = zmq.Context()
+        socket = context.socket(zmq.PULL)
+        socket.connect(self.endpoint)
+        while not self.ended.is_set():
+            if socket.poll(100):
+                socket.recv_multipart()
+        socket.close(0)
+        context.term()
+
+    def close(self):
+        self.ended.set()
+        self.join()
+
+
+class Line:
+    """The daemon, in a folder of its own, with what is connected to it."""
+
+    def __init__(self, name, folder, program, tools, changes=None, size=(48, 64), rate=5):
+        self.name, self.folder, self.tools, self.peers = name, pathlib.Path(folder), tools, []
+        self.log_folder, self.log = self.folder / "log", self.folder / "stderr.txt"
+        self.log_folder.mkdir(exist_ok=True)
+        (self.folder / "line.yaml").write_text(yaml.safe_dump(settings(folder, changes or {})))
+        self.ended = threading.Event()
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([program, "--config", self.folder / "line.yaml"], stderr=log)
+        self.target = self.await_ready()
+        self.grader = Grader(self.endpoint("grader"))
+        self.belt = Belt(self.endpoint("views"), size, rate)
+
+    def endpoint(self, name):
+        return f"ipc://{self.folder}/{name}"
+
+    def await_ready(self):
+        """HOST:PORT of its /metrics."""
+        while True:
+            text = self.log.read_text()
+            found = re.search(r"metrics at http://([\w.:]+)", text)
+            if found and " ready: " in text:
+                return found.group(1)
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.name}: the daemon ended: {text}")
+            time.sleep(0.05)
+
+    def start(self, grader=True):
+        if grader:
+            self.grader.start()
+        self.belt.start()
+
+    def connect_viewer(self):
+        """A viewer as a process of its own."""
+        viewer = subprocess.Popen(
+            ["/usr/bin/python3", ROOT / "tools/python/subscriber.py", "--viewer", "--from", self.endpoint("viewers")],
+            stdout=subprocess.DEVNULL)
+        self.peers.append(viewer)
+        return viewer
+
+    def why(self, *arguments):
+        """cernita-why on its log: status and output."""
+        done = subprocess.run([self.tools / "cernita-why", self.log_folder, *map(str, arguments)], capture_output=True,
+                              text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def stop(self):
+        self.ended.set()
+        self.belt.ended.set()
+        for thread in (self.belt, self.grader):
+            if thread.is_alive():
+                getattr(thread, "ended").set()
+                thread.join(10)
+        for peer in self.peers:
+            peer.kill()
+            peer.wait()
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
