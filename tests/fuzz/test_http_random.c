@@ -14,7 +14,7 @@
 #include "src/monitor/http/server.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/http.h"
+#include "tests/support/peers/http.h"
 #include "tests/support/random.h"
 
 #define BATCH         100

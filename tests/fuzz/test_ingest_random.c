@@ -10,9 +10,9 @@
 
 #include "stages/base/log.h"
 #include "src/ingest/ingest.h"
-#include "tests/support/bad_messages.h"
+#include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/receiving.h"
+#include "tests/support/line/receiving.h"
 
 #define BATCH 10 /* messages sent before they are read */
 

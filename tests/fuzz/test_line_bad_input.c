@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/support/bad_messages.h"
+#include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/line/line_fixture.h"
 
 /* Lane of the valid fruits; random messages never use it. */
 #define GOOD_LANE UINT32_C(0x900d900d)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/ingest/wire.h"
-#include "tests/support/bad_messages.h"
+#include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
 
 static const crn_wire_rules rules = {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/contours_buffer.h"
-#include "tests/support/golden_file.h"
+#include "tests/support/operators/compare.h"
+#include "tests/support/operators/contours_buffer.h"
+#include "tests/support/operators/golden_file.h"
 
 #define PLANES_MAX 64
 

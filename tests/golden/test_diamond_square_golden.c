@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/golden_file.h"
+#include "tests/support/operators/golden_file.h"
 
 #define ELEMENTS_MAX 100000
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/golden_file.h"
-#include "tests/support/images.h"
+#include "tests/support/operators/golden_file.h"
+#include "tests/support/operators/images.h"
 
 /* One case of the file; owns its arrays. */
 typedef struct haar_golden_case {

@@ -4,8 +4,8 @@
 
 #include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/golden_file.h"
+#include "tests/support/operators/compare.h"
+#include "tests/support/operators/golden_file.h"
 
 /* One case of the file; owns copies of the arrays. */
 typedef struct morphology_golden_case {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/golden_file.h"
+#include "tests/support/operators/compare.h"
+#include "tests/support/operators/golden_file.h"
 
 /* One case of the file; owns copies of the arrays. */
 typedef struct ranklet_golden_case {

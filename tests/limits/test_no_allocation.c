@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/faulty_gpu.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/gpu/faulty_gpu.h"
+#include "tests/support/line/line_fixture.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/daemon.h"
+#include "tests/support/line/daemon.h"
 
 static char folder[64];
 

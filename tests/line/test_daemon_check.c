@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/daemon.h"
+#include "tests/support/line/daemon.h"
 
 /* An address of no machine: reserved for documentation (RFC 5737). */
 #define STRANGE_ADDRESS "192.0.2.1"

@@ -11,8 +11,8 @@
 #include "src/monitor/http/streams.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/http.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/peers/http.h"
+#include "tests/support/line/line_fixture.h"
 
 static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
                            "chain: [contours]\n"

@@ -6,9 +6,9 @@
 
 #include "stages/base/clock.h"
 #include "stages/stage/stage.h"
-#include "tests/support/log_capture.h"
+#include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/line/line_fixture.h"
 
 #define HEIGHT 48
 #define WIDTH  64

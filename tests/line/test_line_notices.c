@@ -6,8 +6,8 @@
 
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line_fixture.h"
-#include "tests/support/log_capture.h"
+#include "tests/support/line/line_fixture.h"
+#include "tests/support/line/log_capture.h"
 
 #define HEIGHT 16
 #define WIDTH  16

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/cuda.h"
-#include "tests/support/every_stage.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/faulty_gpu.h"
+#include "tests/support/operators/cuda.h"
+#include "tests/support/line/every_stage.h"
+#include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/gpu/faulty_gpu.h"
 
 #define FRUITS CRN_EVERY_STAGE_SHOWN
 

@@ -7,10 +7,10 @@
 #include "stages/base/clock.h"
 #include "stages/context.h"
 #include "stages/stage/stage.h"
-#include "tests/support/log_capture.h"
+#include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/decode.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/peers/decode.h"
+#include "tests/support/line/line_fixture.h"
 
 enum { HEIGHT = 48, WIDTH = 64, SIDE = 1180 }; /* 3 maps of SIDE are a view of 16 MiB */
 

@@ -9,11 +9,11 @@
 
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/cuda.h"
-#include "tests/support/decode.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/line_fixture.h"
-#include "tests/support/log_capture.h"
+#include "tests/support/operators/cuda.h"
+#include "tests/support/peers/decode.h"
+#include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/line/line_fixture.h"
+#include "tests/support/line/log_capture.h"
 #include "tests/support/random.h"
 
 enum { HEIGHT = 24, WIDTH = 37, CLASSES = 4, ELEMENTS = HEIGHT * WIDTH * CLASSES };

@@ -13,11 +13,11 @@
 
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/daemon.h"
-#include "tests/support/line_fixture.h"
-#include "tests/support/peer.h"
-#include "tests/support/receiving.h"
-#include "tests/support/zmtp.h"
+#include "tests/support/line/daemon.h"
+#include "tests/support/line/line_fixture.h"
+#include "tests/support/peers/peer.h"
+#include "tests/support/line/receiving.h"
+#include "tests/support/peers/zmtp.h"
 
 #define PEERS      8
 #define CLOSING_MS 20000

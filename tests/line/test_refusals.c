@@ -6,9 +6,9 @@
 #include <zmq.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/decode.h"
-#include "tests/support/line_fixture.h"
-#include "tests/support/peer.h"
+#include "tests/support/peers/decode.h"
+#include "tests/support/line/line_fixture.h"
+#include "tests/support/peers/peer.h"
 
 #define HEIGHT 48
 #define WIDTH  64

@@ -9,9 +9,9 @@
 #include "stages/base/clock.h"
 #include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/decode.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/line_fixture.h"
+#include "tests/support/peers/decode.h"
+#include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/line/line_fixture.h"
 #include "tools/common/decode.h"
 
 #define HEIGHT 48

@@ -9,8 +9,8 @@
 #include "stages/base/log.h"
 #include "src/config/config.h"
 #include "src/line.h"
-#include "tests/support/fake_gpu.h"
-#include "tests/support/faulty_gpu.h"
+#include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/gpu/faulty_gpu.h"
 
 #define CORES 2
 

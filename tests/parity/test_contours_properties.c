@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/contours_buffer.h"
-#include "tests/support/parity.h"
+#include "tests/support/operators/compare.h"
+#include "tests/support/operators/contours_buffer.h"
+#include "tests/support/operators/parity.h"
 
 #define SIDE_MAX     70
 #define POINTS_MAX   (1u << 16)

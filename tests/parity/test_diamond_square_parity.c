@@ -4,8 +4,8 @@
 
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/cuda.h"
-#include "tests/support/parity.h"
+#include "tests/support/operators/cuda.h"
+#include "tests/support/operators/parity.h"
 
 static double pick_roughness(crn_random *random)
 {

@@ -5,7 +5,7 @@
 
 #include "stages/philox.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operator_tests.h"
+#include "tests/support/operators/operator_tests.h"
 
 static crn_diamond_square_fn *const operators[] = {crn_diamond_square_serial,
                                                    crn_diamond_square_openmp};

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/compare.h"
-#include "tests/support/cuda.h"
-#include "tests/support/images.h"
-#include "tests/support/parity.h"
+#include "tests/support/operators/compare.h"
+#include "tests/support/operators/cuda.h"
+#include "tests/support/operators/images.h"
+#include "tests/support/operators/parity.h"
 #include "tools/bench/idc.h"
 
 /* Integers at equal distances, with slopes and noise, so that ties are common and halves differ. */

@@ -1,0 +1,355 @@
+/* The benchmarks and bindings as programs: they run and print the requested results. The bindings
+ * are skipped where Debian's Python has no numpy, scipy or scikit-image. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <yajl/yajl_tree.h>
+
+#include "tests/support/programs/apply_program.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/operators/cuda.h"
+#include "tools/bench/npy.h"
+
+#define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
+
+static double number_of(yajl_val line, const char *key)
+{
+    const char *path[] = {key, NULL};
+    yajl_val value = yajl_tree_get(line, path, yajl_t_number);
+    assert_non_null(value);
+    return YAJL_GET_DOUBLE(value);
+}
+
+/* Calls `check` on every printed line; returns their number. */
+static int check_lines(void check(yajl_val line))
+{
+    int lines = 0;
+    for (char *text = strtok(apply_output, "\n"); text; text = strtok(NULL, "\n"), lines++) {
+        char fault[128];
+        yajl_val line = yajl_tree_parse(text, fault, sizeof fault);
+        if (!line)
+            fail_msg("%s: %s", text, fault);
+        check(line);
+        yajl_tree_free(line);
+    }
+    return lines;
+}
+
+static void check_timing(yajl_val line)
+{
+    double median = number_of(line, "median_ms");
+    assert_true(number_of(line, "min_ms") > 0);
+    assert_true(number_of(line, "min_ms") <= median && median <= number_of(line, "max_ms"));
+    assert_true(number_of(line, "runs") >= 1);
+    assert_true(number_of(line, "mpx_per_s") > 0 && number_of(line, "copies") > 0);
+    assert_true(number_of(line, "threads") == 1);
+}
+
+static void operators_are_timed(void **state)
+{
+    (void)state;
+    const char *some =
+        "operators --operator diamond-square --threads 1 --backend openmp --seconds 1e-3 --json";
+    assert_int_equal(bench("%s", some), 0);
+    assert_int_equal(check_lines(check_timing), 2);
+    assert_int_equal(bench("operators --operator haar --backend serial --seconds 1e-3"), 0);
+    assert_non_null(strstr(apply_output, "median ms"));
+    assert_non_null(strstr(apply_output, "denoise 2"));
+    assert_null(strstr(apply_output, "openmp"));
+}
+
+static void check_verdict(yajl_val line)
+{
+    assert_true(number_of(line, "defects") == 40 && number_of(line, "points") == 5);
+    assert_true(number_of(line, "bytes") > 40 * (5 * 2 * sizeof(float)));
+    assert_true(number_of(line, "pack_us") > 0 && number_of(line, "store_us") > 0);
+    assert_true(number_of(line, "join_us") > 0 && number_of(line, "copy_us") >= 0);
+}
+
+static void packing_is_timed(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("verdict --defects 40 --points 5 --json"), 0);
+    assert_int_equal(check_lines(check_verdict), 2);
+}
+
+static void check_phases(yajl_val line)
+{
+    double sum = number_of(line, "first_ms") + number_of(line, "second_ms");
+    double all = number_of(line, "all_ms");
+    assert_true(all > 0 && sum >= all * 0.999);
+}
+
+static void phases_add_up(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("phases --seconds 1e-3 --json"), 0);
+    assert_int_equal(check_lines(check_phases), 14);
+}
+
+static void check_values(yajl_val line)
+{
+    assert_true(number_of(line, "memcpy_us") > 0);
+    assert_true(number_of(line, "memcpy_us") + number_of(line, "plain_us") > 0);
+    assert_true(number_of(line, "memcpy_us") + number_of(line, "line_us") > 0);
+}
+
+static void the_check_of_values_is_timed(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("values --rounds 3 --json"), 0);
+    assert_int_equal(check_lines(check_values), 12);
+    assert_int_equal(bench("values --frame none.npy"), 1);
+    assert_non_null(strstr(apply_output, "none.npy"));
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("operators --operator harr"), 2);
+    assert_non_null(strstr(apply_output, "harr"));
+    assert_int_equal(bench("operaters"), 2);
+    assert_non_null(strstr(apply_output, "operaters"));
+    assert_int_equal(bench("gpu --only nothing"), 2);
+    assert_non_null(strstr(apply_output, "nothing"));
+    assert_int_equal(bench("operators --threads 0"), 2);
+    assert_non_null(strstr(apply_output, "threads"));
+}
+
+static void check_device_row(yajl_val line)
+{
+    const char *device[] = {"device", NULL}, *missing[] = {"error", NULL};
+    assert_null(yajl_tree_get(line, missing, yajl_t_string));
+    if (yajl_tree_get(line, device, yajl_t_string)) {
+        assert_true(number_of(line, "copy_gb_per_s") > 0);
+        assert_true(number_of(line, "upload_gb_per_s") > 0);
+        return;
+    }
+    assert_true(number_of(line, "ms") > 0 && number_of(line, "floor_ms") > 0);
+    assert_true(number_of(line, "stream_ms") > 0 && number_of(line, "graph_ms") > 0);
+    assert_true(number_of(line, "at_most_ms") > 0);
+    assert_true(number_of(line, "copies") *
+                    (number_of(line, "in_bytes") + number_of(line, "out_bytes")) >
+                120e6);
+}
+
+static void a_device_is_timed_against_targets(void **state)
+{
+    (void)state;
+    crn_test_cuda();
+    assert_int_equal(
+        bench("gpu --seconds 1e-3 --check --json --only 'opening u8 RGB 1920x2560, rect'"), 0);
+    assert_int_equal(check_lines(check_device_row), 4);
+    assert_int_equal(bench("gpu --seconds 1e-3 --check --json --only 'contours frame'"), 0);
+    assert_int_equal(check_lines(check_device_row), 5);
+}
+
+static void check_parts(yajl_val line)
+{
+    check_timing(line);
+    double parts = number_of(line, "kernel_ms") + number_of(line, "upload_ms");
+    assert_true(parts > 0 && number_of(line, "download_ms") > 0);
+}
+
+static void operators_on_a_device_have_parts(void **state)
+{
+    (void)state;
+    crn_test_cuda();
+    assert_int_equal(bench("operators --operator haar --backend cuda --seconds 1e-3 --json"), 0);
+    assert_int_equal(check_lines(check_parts), 4);
+}
+
+static void without_a_device_it_is_said(void **state)
+{
+    (void)state;
+    const char *why;
+    if (crn_gpu_get(&why))
+        skip();
+    assert_int_equal(bench("gpu"), 1);
+    assert_non_null(strstr(apply_output, why));
+    assert_int_equal(bench("operators --backend cuda"), 1);
+    assert_non_null(strstr(apply_output, why));
+    assert_int_equal(bench("line --recording none.tif --backend cuda --config " CRN_TEST_DATA
+                           "/../config/line.yaml"),
+                     1);
+    assert_non_null(strstr(apply_output, why));
+}
+
+static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
+{
+    (void)state;
+    apply_write_text("unable.yaml", "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                                    "chain: [contours: {border: closed}]\n"
+                                    "record: {dir: /nowhere/at/all}\n");
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
+        0);
+    assert_int_equal(bench("line --recording one.tif --config unable.yaml --seconds 1"), 1);
+    assert_non_null(strstr(apply_output, "ended before it had all views"));
+}
+
+/* Path of the folder that the program `pid` gave to its receiver; empty if there is none yet. */
+static void find_peer_folder(pid_t pid, char folder[64])
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    FILE *file = fopen(path, "r");
+    int child = 0, found = file ? fscanf(file, "%d", &child) : 0;
+    if (file)
+        fclose(file);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", child);
+    file = found == 1 ? fopen(path, "r") : NULL;
+    size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    if (file)
+        fclose(file);
+    char *at = memmem(line, length, "/tmp/cernita-bench-", strlen("/tmp/cernita-bench-"));
+    snprintf(folder, 64, "%.25s", at ? at : "");
+}
+
+static void an_interrupted_benchmark_removes_its_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
+        0);
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            execl(CRN_BIN "/cernita-bench", "cernita-bench", "line", "--recording", "one.tif",
+                  "--config", CRN_TEST_DATA "/../config/line.yaml", NULL);
+            _exit(127);
+        }
+        char folder[64] = "";
+        while (!folder[0] && waitpid(pid, NULL, WNOHANG) == 0)
+            find_peer_folder(pid, folder);
+        assert_int_equal(access(folder, F_OK), 0);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        assert_int_equal(access(folder, F_OK), -1);
+    }
+}
+
+/* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
+static void write_npy(const char *header, size_t count)
+{
+    FILE *file = fopen("maps.npy", "wb");
+    assert_non_null(file);
+    size_t length = strlen(header);
+    fwrite("\x93NUMPY\1\0", 1, 8, file);
+    fputc((int)(length & 255), file);
+    fputc((int)(length >> 8), file);
+    fwrite(header, 1, length, file);
+    for (size_t i = 0; i < count; i++)
+        fwrite(&(float){(float)i}, sizeof(float), 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_frame_is_read_from_npy(void **state)
+{
+    (void)state;
+    crn_error error = {0};
+    crn_image frame;
+    write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2), }  \n", 30);
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_true(frame.type == CRN_F32 && frame.planes == 2 && frame.height == 3);
+    assert_int_equal(frame.width, 5);
+    assert_true(crn_image_at(&frame, 1, 2, 3) == 27 && crn_image_at(&frame, 0, 0, 1) == 2);
+    free(frame.data);
+    write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", 12);
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_true(frame.planes == 1 && crn_image_at(&frame, 0, 3, 2) == 11);
+    free(frame.data);
+}
+
+static void other_files_are_no_frames(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 5, 2), }",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 5, 2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (30,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2, 1), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, -5, 2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 3), }", /* more than follow */
+        "",
+    };
+    crn_image frame;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        crn_error error = {0};
+        write_npy(headers[i], 30);
+        assert_int_equal(crn_npy_read("maps.npy", &frame, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "maps.npy: "));
+    }
+    apply_write_text("maps.npy", "no numbers");
+    assert_int_equal(crn_npy_read("maps.npy", &frame, &(crn_error){0}), -EINVAL);
+    assert_int_equal(bench("gpu --frame maps.npy"), 1);
+    assert_non_null(strstr(apply_output, "numpy.save"));
+    assert_int_equal(bench("gpu --frame none.npy"), 1);
+    assert_non_null(strstr(apply_output, "none.npy"));
+}
+
+/* A library built with a sanitizer cannot be loaded into a program without it. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define BINDINGS_LOAD 1
+
+static void bindings_pass_arguments_on(void **state)
+{
+    (void)state;
+    if (system("/usr/bin/python3 -c 'import numpy, scipy, skimage' 2>/dev/null"))
+        skip();
+    int status = apply_run_program(
+        "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/line/programs/check_bindings.py",
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, "all as meant\n");
+    assert_int_equal(status, 0);
+}
+
+static void bindings_name_wrong_arguments(void **state)
+{
+    (void)state;
+    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
+        skip();
+    int status = apply_run_program(
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_binding_faults.py",
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, "all named\n");
+    assert_int_equal(status, 0);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(operators_are_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(packing_is_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(the_check_of_values_is_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(what_is_wrong_is_said, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_device_is_timed_against_targets, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(operators_on_a_device_have_parts, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(without_a_device_it_is_said, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(an_interrupted_benchmark_removes_its_folder, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
+#ifdef BINDINGS_LOAD
+        cmocka_unit_test_setup_teardown(bindings_pass_arguments_on, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(bindings_name_wrong_arguments, apply_setup, apply_teardown),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/*
+ * sender.py in edge cases: no daemon, a daemon that accepts nothing, and --test against a line.
+ * Skipped where Debian's Python has no zmq, numpy or msgpack.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/line_fixture.h"
+
+#define SCRIPT "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/sender.py "
+
+static char output[8192];
+
+static void need_python(void)
+{
+    if (system("/usr/bin/python3 -c 'import msgpack, numpy, zmq' 2>/dev/null"))
+        skip();
+}
+
+/* Runs sender.py; returns its exit status, with its output in `output`. */
+__attribute__((format(printf, 1, 2))) static int run_sender(const char *format, ...)
+{
+    char arguments[1024], command[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(arguments, sizeof arguments, format, list);
+    va_end(list);
+    snprintf(command, sizeof command, "exec " SCRIPT "%s 2>&1", arguments);
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    size_t used = fread(output, 1, sizeof output - 1, out);
+    output[used] = '\0';
+    int status = pclose(out);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect_said(const char *wanted)
+{
+    if (!strstr(output, wanted))
+        fail_msg("'%s' is not in: %s", wanted, output);
+}
+
+static void an_absent_daemon_is_told_in_one_line(void **state)
+{
+    (void)state;
+    need_python();
+    assert_int_equal(
+        run_sender("--wait 0.1 --fruits 1 --to ipc:///tmp/cernita-no-daemon-%ld", (long)getpid()),
+        1);
+    expect_said("sender.py: no daemon answers at ipc:///tmp/cernita-no-daemon-");
+    expect_said("start cernitad");
+    assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+    assert_int_equal(run_sender("--to nowhere"), 1);
+    expect_said("sender.py: --to 'nowhere': ");
+    assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+}
+
+/* A 16 MiB view as numpy.save writes it: more than the kernel buffers per connection. */
+static void write_large_view(const char *path)
+{
+    char header[118];
+    int used = snprintf(header, sizeof header,
+                        "{'descr': '|u1', 'fortran_order': False, 'shape': (2048, 4096, 2), }");
+    memset(header + used, ' ', sizeof header - (size_t)used);
+    header[sizeof header - 1] = '\n';
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
+    fwrite(header, 1, sizeof header, file);
+    assert_int_equal(fseek(file, 128 + 2048L * 4096 * 2 - 1, SEEK_SET), 0);
+    fputc(0, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_is_not_delivered_is_counted(void **state)
+{
+    (void)state;
+    need_python();
+    char path[64], address[64];
+    snprintf(path, sizeof path, "/tmp/cernita-view-%ld.npy", (long)getpid());
+    snprintf(address, sizeof address, "ipc:///tmp/cernita-sender-%ld", (long)getpid());
+    write_large_view(path);
+    void *zmq = zmq_ctx_new(), *busy = zmq_socket(zmq, ZMQ_PULL);
+    int one = 1;
+    zmq_setsockopt(busy, ZMQ_RCVHWM, &one, sizeof one);
+    assert_int_equal(zmq_bind(busy, address), 0); /* never read from */
+    int status = run_sender(
+        "--to %s --fruits 1 --views 6 --rate 1000 --classes a,b --linger 0.1 %s", address, path);
+    unlink(path);
+    zmq_close(busy);
+    zmq_ctx_term(zmq);
+    int sent = 0, refused = 0, lost = 0;
+    int read = sscanf(output, "%d views sent, %d not taken, %d taken but perhaps not delivered",
+                      &sent, &refused, &lost);
+    if (read != 3)
+        fail_msg("%s", output);
+    assert_int_equal(status, 1);
+    assert_int_equal(sent + lost, 6);
+    assert_int_equal(refused, 0);
+    assert_in_range(lost, 3, 6);
+}
+
+static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                           "chain: [contours: {border: closed}]\n"
+                           "run: {backend: openmp, workers: 1, threads: 1}\n"
+                           "limits: {view_mib: 1, slots: 16}\n"
+                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                           "log: {level: error}\n";
+
+static int try_out(const line_fixture *line, const char *arguments)
+{
+    return run_sender("--test --to ipc://%s/in --viewers ipc://%s/viewers %s", line->folder,
+                      line->folder, arguments);
+}
+
+static void a_try_says_what_became_of_it(void **state)
+{
+    (void)state;
+    need_python();
+    line_fixture line;
+    line_start(&line, yaml);
+    int good = try_out(&line, "--classes ground,rot --views 3");
+    char *first = strdup(output);
+    int wrong = try_out(&line, "--classes ground,rust");
+    line_stop(&line);
+    expect_said("\n8 refused (class_set): name the classes as the daemon's file does");
+    expect_said("\n0 of 2 fruits complete, 8 messages refused\n");
+    assert_int_equal(wrong, 1);
+    snprintf(output, sizeof output, "%s", first);
+    free(first);
+    expect_said("sent: 6 of 6 views, 95 x 511 x 2 float32 as height x width x class, lane 0\n");
+    expect_said("fruit 1: complete, 3 of 3 views judged, ");
+    expect_said("\n2 of 2 fruits complete, 0 messages refused\n");
+    assert_int_equal(good, 0);
+}
+
+/* Runs Python with the module `sender`, a view `m` and send(), which reports errors. */
+static void run_python(const char *code)
+{
+    char script[64], command[256];
+    snprintf(script, sizeof script, "/tmp/cernita-sender-%ld.py", (long)getpid());
+    FILE *file = fopen(script, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "import sys; sys.path.insert(0, '%s/../tools/python')\n"
+            "import numpy as np, sender\n"
+            "m = np.zeros((4, 6, 2), 'f4')\n"
+            "s = sender.Sender('ipc:///tmp/cernita-no-daemon-%ld')\n"
+            "def send(maps, **given):\n"
+            "    ready = dict(lane=0, epoch=1, sequence=0, fruit=0, view=0, views=4)\n"
+            "    try: print(s.send_view(maps, **{**ready, **given}))\n"
+            "    except Exception as fault: print(type(fault).__name__ + ':', fault)\n"
+            "%s\ns.close(0)\n",
+            CRN_TEST_DATA, (long)getpid(), code);
+    assert_int_equal(fclose(file), 0);
+    snprintf(command, sizeof command, "exec /usr/bin/python3 -B %s 2>&1", script);
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    output[fread(output, 1, sizeof output - 1, out)] = '\0';
+    assert_int_equal(pclose(out), 0);
+    unlink(script);
+}
+
+static void a_wrong_argument_is_named(void **state)
+{
+    (void)state;
+    need_python();
+    run_python("send(m.astype('f8'))\n"
+               "send(m > 0)\n"
+               "send(m.astype(int))\n"
+               "send(m[:0])\n"
+               "send([[1]])\n"
+               "send(m[..., 0])\n"
+               "send(m.transpose(2, 0, 1), classes=['a', 'b'])\n"
+               "send(m, classes='a,b')\n"
+               "send(m, intensity=np.ones((4, 6)))\n"
+               "send(m, intensity=np.ones((4, 5), 'u1'))\n"
+               "send(m, intensity=[[1]])\n"
+               "send(m, view=4)\n"
+               "send(m, lane=-1)\n"
+               "send(m, captured_ns=1.5)\n"
+               "send(m, classes=['a', 'b'], intensity=np.ones((4, 6), 'u1'))\n");
+    expect_said("TypeError: maps must be u8 (p = v/255), f16 or f32, not float64; "
+                "maps.astype('f4') makes them so\n");
+    expect_said("f16 or f32, not bool; 255 * maps.astype('u1') makes them so\n");
+    expect_said("not int64; maps.astype('u1'), if 255 is certainty, makes them so\n");
+    expect_said("ValueError: maps must have no side of 0, not [0, 6, 2]\n");
+    expect_said("TypeError: maps must be a numpy array, not list");
+    expect_said("ValueError: maps must be [height, width, class], one channel for each class, "
+                "not [4, 6]\n");
+    expect_said("not [2, 4, 6]; maps.transpose(1, 2, 0) puts the class last\n");
+    expect_said("TypeError: classes must be a list of names, not one text");
+    expect_said("ValueError: intensity must be uint8[4, 6], as high and wide as the maps, "
+                "not float64[4, 6]\n");
+    expect_said("not uint8[4, 5]\n");
+    expect_said("TypeError: intensity must be a numpy array, not list\n");
+    expect_said("ValueError: view must be 0 to 3, as views is 4, not 4\n");
+    expect_said("lane to 2**32 - 1");
+    expect_said("captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1");
+    assert_string_equal(output + strlen(output) - 6, "False\n");
+}
+
+/* Generating large ones takes seconds each. */
+static void no_more_views_are_generated_than_are_sent(void **state)
+{
+    (void)state;
+    need_python();
+    run_python("sender.make_view = lambda *_: made.append(1)\n"
+               "for words in '--test', '--fruits 1', '--fruits 9 --views 2':\n"
+               "    made, sys.argv = [], ['sender.py', *words.split()]\n"
+               "    sender.make_pool(sender.read_options(), ['a'])\n"
+               "    print(len(made))\n");
+    assert_string_equal(output, "2\n4\n8\n");
+    assert_int_equal(run_sender("--size 0x5"), 1);
+    expect_said("sender.py: --size '0x5' is not WIDTHxHEIGHT, such as 511x95\n");
+}
+
+/* Runs sender.py with a file that the Python code `code` creates from `m`. */
+static int run_with_file(const char *code, const char *arguments)
+{
+    char path[64], save[256];
+    snprintf(path, sizeof path, "/tmp/cernita-maps-%ld.npy", (long)getpid());
+    snprintf(save, sizeof save, "f = open('%s', 'wb')\n%s\nf.close()", path, code);
+    run_python(save);
+    assert_string_equal(output, "");
+    int status = run_sender("%s %s", arguments, path);
+    unlink(path);
+    return status;
+}
+
+static void a_file_that_holds_no_maps_is_named(void **state)
+{
+    (void)state;
+    need_python();
+    const char *const files[] = {"", "np.savez(f, m=m)", "np.save(f, m.astype('f8'))",
+                                 "np.save(f, m[0])"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        assert_int_equal(run_with_file(files[i], "--classes a,b"), 1);
+        expect_said("sender.py: /tmp/cernita-maps-");
+        assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+    }
+}
+
+static void a_try_says_how_to_make_probabilities_of_maps(void **state)
+{
+    (void)state;
+    need_python();
+    static const struct {
+        const char *code, *said;
+    } cases[] = {
+        {"np.save(f, m + 200)", "\nout_of_range: maps must be probabilities, 0 to 1"},
+        {"np.save(f, m + np.nan)", "\nnot_finite: NaN or infinity"},
+        {"np.save(f, np.ones((4, 6, 2), 'u1'))", "\nmask_values: a u8 mask"},
+    };
+    line_fixture line;
+    line_start(&line, yaml);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[512];
+        snprintf(arguments, sizeof arguments,
+                 "--test --to ipc://%s/in --viewers ipc://%s/viewers --classes ground,rot",
+                 line.folder, line.folder);
+        assert_int_equal(run_with_file(cases[i].code, arguments), 1);
+        expect_said(cases[i].said);
+        expect_said("\n0 of 2 fruits complete, 0 messages refused\n");
+    }
+    line_stop(&line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_absent_daemon_is_told_in_one_line),
+        cmocka_unit_test(what_is_not_delivered_is_counted),
+        cmocka_unit_test(a_try_says_what_became_of_it),
+        cmocka_unit_test(a_wrong_argument_is_named),
+        cmocka_unit_test(no_more_views_are_generated_than_are_sent),
+        cmocka_unit_test(a_file_that_holds_no_maps_is_named),
+        cmocka_unit_test(a_try_says_how_to_make_probabilities_of_maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* The flight recorder: what it keeps, in which form, and what it lets go. */
+#include "src/monitor/flight.h"
+
+#include "src/publish/log/format.h"
+#include "tests/unit/publish/verdict_bench.h"
+
+typedef struct flight_fixture {
+    verdict_fixture *verdict;
+    crn_flight *flight;
+} flight_fixture;
+
+static int open_flight(void **state)
+{
+    static flight_fixture f;
+    set_up(state);
+    f.verdict = *state;
+    assert_int_equal(crn_flight_create(&f.verdict->config, &f.flight), 0);
+    *state = &f;
+    return 0;
+}
+
+static int close_flight(void **state)
+{
+    flight_fixture *f = *state;
+    crn_flight_free(&f->flight);
+    *state = f->verdict;
+    return tear_down(state);
+}
+
+/* Gives the fixture's fruit, as verdict `sequence` of `bytes` on the socket. */
+static void offer(flight_fixture *f, uint64_t sequence, size_t bytes)
+{
+    f->verdict->facts.sequence = sequence;
+    crn_flight_offer(f->flight, &f->verdict->fruit, &f->verdict->facts, bytes, f->verdict->store);
+}
+
+/* Parses the verdict kept under this number, and checks its record. */
+static const msgpack_object *kept(flight_fixture *f, uint64_t number)
+{
+    uint32_t lane;
+    size_t size;
+    const crn_flight_fruit *fruit = crn_flight_at(f->flight, number);
+    const unsigned char *bytes = fruit->record + CRN_VERDICT_RECORD_BYTES;
+    crn_verdict_record_parse(fruit->record, &lane, &size);
+    assert_int_equal(lane, f->verdict->facts.lane);
+    assert_int_equal(size + CRN_VERDICT_RECORD_BYTES, fruit->size);
+    assert_true(crn_verdict_record_is_whole(fruit->record, bytes, size));
+    msgpack_unpacked_destroy(&f->verdict->unpacked);
+    assert_int_equal(msgpack_unpack_next(&f->verdict->unpacked, (const char *)bytes, size, NULL),
+                     MSGPACK_UNPACK_SUCCESS);
+    return &f->verdict->unpacked.data;
+}
+
+static void expect_range(const flight_fixture *f, uint64_t first, uint64_t end)
+{
+    crn_flight_range range = crn_flight_kept(f->flight);
+    assert_int_equal(range.first, first);
+    assert_int_equal(range.end, end);
+}
+
+static void it_keeps_what_was_published(void **state)
+{
+    flight_fixture *f = *state;
+    crn_defect only[] = {make_defect(1, -1, true, false, 12)};
+    judge(f->verdict, 0, only, 1, 2);
+    offer(f, 5, 1000);
+    f->verdict->facts.now_ns = f->verdict->fruit.deadline_ns + 1;
+    offer(f, 6, 1000);
+    expect_range(f, 0, 0); /* queued */
+    crn_flight_take(f->flight);
+    expect_range(f, 0, 2);
+    const msgpack_object *verdict = kept(f, 0);
+    crn_expect_unsigned(crn_decoded_field(verdict, "sequence"), 5);
+    crn_expect_bool(crn_decoded_field(verdict, "stale"), false);
+    crn_expect_items(crn_decoded_field(verdict, "defects"), 1);
+    verdict = kept(f, 1);
+    crn_expect_unsigned(crn_decoded_field(verdict, "sequence"), 6);
+    crn_expect_bool(crn_decoded_field(verdict, "stale"), true);
+}
+
+static void a_large_verdict_is_kept_without_its_defects(void **state)
+{
+    flight_fixture *f = *state;
+    crn_defect only[] = {make_defect(1, -1, true, false, 12)};
+    judge(f->verdict, 0, only, 1, 2);
+    offer(f, 1, CRN_FLIGHT_WHOLE_BYTES);
+    offer(f, 2, CRN_FLIGHT_WHOLE_BYTES + 1);
+    crn_flight_take(f->flight);
+    crn_expect_items(crn_decoded_field(kept(f, 0), "defects"), 1);
+    const msgpack_object *verdict = kept(f, 1);
+    crn_expect_items(crn_decoded_field(verdict, "defects"), 0);
+    crn_expect_unsigned(
+        crn_decoded_field(crn_decoded_field(crn_decoded_field(verdict, "totals"), "rot"), "count"),
+        1);
+}
+
+/* Nobody takes: the queue fills, and the rest is counted. */
+static void a_full_queue_is_counted(void **state)
+{
+    flight_fixture *f = *state;
+    uint64_t offered = 0;
+    while (crn_flight_dropped(f->flight) == 0)
+        offer(f, offered++, 1000);
+    crn_flight_take(f->flight);
+    expect_range(f, 0, offered - 1);
+    crn_expect_unsigned(crn_decoded_field(kept(f, offered - 2), "sequence"), offered - 2);
+    offer(f, offered, 1000);
+    assert_int_equal(crn_flight_dropped(f->flight), 1);
+}
+
+static void the_oldest_make_room(void **state)
+{
+    flight_fixture *f = *state;
+    uint64_t offered = 0;
+    while (crn_flight_kept(f->flight).first == 0) {
+        offer(f, offered++, 1000);
+        crn_flight_take(f->flight);
+    }
+    crn_flight_range range = crn_flight_kept(f->flight);
+    assert_int_equal(range.end, offered);
+    crn_expect_unsigned(crn_decoded_field(kept(f, range.first), "sequence"), range.first);
+    uint64_t bytes = 0;
+    for (uint64_t number = range.first; number < range.end; number++)
+        bytes += crn_flight_at(f->flight, number)->size;
+    assert_true(bytes <= CRN_FLIGHT_BYTES);
+    assert_true(bytes > CRN_FLIGHT_BYTES / 2 || range.end - range.first > 10000);
+    /* Around the memory several times, in sizes that leave a different rest at its end. */
+    for (uint64_t more = 0; more < 3 * range.end; more++) {
+        f->verdict->fruit.received = f->verdict->views[0].state = CRN_VIEW_ABSENT;
+        if (more % 3)
+            f->verdict->views[0].state = CRN_VIEW_LOST;
+        offer(f, offered++, 1000);
+        crn_flight_take(f->flight);
+    }
+    range = crn_flight_kept(f->flight);
+    assert_int_equal(range.end, offered);
+    for (uint64_t number = range.first; number < range.end; number++)
+        crn_expect_unsigned(crn_decoded_field(kept(f, number), "sequence"), number);
+}
+
+#define ON_FLIGHT(test) cmocka_unit_test_setup_teardown(test, open_flight, close_flight)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_FLIGHT(it_keeps_what_was_published),
+        ON_FLIGHT(a_large_verdict_is_kept_without_its_defects),
+        ON_FLIGHT(a_full_queue_is_counted),
+        ON_FLIGHT(the_oldest_make_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
