@@ -6,7 +6,7 @@
 Each fault has a daemon of its own with a sender and a grader; Prometheus runs with the rules, alerts and intervals of
 config/prometheus. A fault must raise its own alert and no other. Prints a table (Markdown) with what `cernita-why`
 says, then the quantiles of a line without a fault as Prometheus and `cernita-tail --table` have them, which must agree
-within one range of the histogram. Exit status: 0 as expected, 1 if not. About five minutes; needs prometheus, and root
+within one range of the histogram. Exit status: 0 as expected, 1 if not. About four minutes; needs prometheus, and root
 for the small disk.
 """
 import argparse
