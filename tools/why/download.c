@@ -34,33 +34,58 @@ static int make_folder(crn_download *download, crn_error *error)
                          parent, strerror(-r));
 }
 
-static int fetch_to(const char *endpoint, const char *page, const char *path, crn_error *error)
+static int write_file(const char *path, const char *bytes, size_t size, crn_error *error)
 {
     FILE *out = fopen(path, "we");
     if (!out)
         return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
+    size_t written = fwrite(bytes, 1, size, out);
+    if (fclose(out) != 0 || written < size)
+        return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* Fetches into memory first: a failure leaves no file, nor harms the one that is there. */
+static int fetch(const char *endpoint, const crn_page *page, char **ret_bytes, size_t *ret_size,
+                 crn_error *error)
+{
+    *ret_bytes = NULL;
+    FILE *out = open_memstream(ret_bytes, ret_size);
+    if (!out)
+        return crn_error_set(error, -ENOMEM, "no memory");
     int r = crn_fetch(endpoint, page, out, error);
     if (fclose(out) != 0 && r == 0)
-        r = crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
-    if (r < 0)
-        unlink(path);
+        r = crn_error_set(error, -ENOMEM, "no memory");
     return r;
 }
 
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error)
 {
+    static const crn_page page = {"/verdicts", "application/x-cernita-verdicts"};
     *ret_download = (crn_download){""};
-    int r = make_folder(ret_download, error);
-    if (r < 0)
-        return r;
-    char path[PATH_BYTES];
-    crn_verdict_log_path(path, sizeof path, ret_download->dir, 1);
-    return fetch_to(endpoint, "/verdicts", path, error);
+    char path[PATH_BYTES], *bytes;
+    size_t size;
+    int r = fetch(endpoint, &page, &bytes, &size, error);
+    if (r == 0)
+        r = make_folder(ret_download, error);
+    if (r == 0) {
+        crn_verdict_log_path(path, sizeof path, ret_download->dir, 1);
+        r = write_file(path, bytes, size, error);
+    }
+    free(bytes);
+    return r;
 }
 
 int crn_download_trace(const char *endpoint, const char *path, crn_error *error)
 {
-    return fetch_to(endpoint, "/trace", path, error);
+    static const crn_page page = {"/trace", "application/json"};
+    char *bytes;
+    size_t size;
+    int r = fetch(endpoint, &page, &bytes, &size, error);
+    if (r == 0)
+        r = write_file(path, bytes, size, error);
+    free(bytes);
+    return r;
 }
 
 void crn_download_remove(crn_download *download)

@@ -22,8 +22,8 @@ bool crn_download_is_endpoint(const char *operand);
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error);
 void crn_download_remove(crn_download *download);
 
-/* Writes a daemon's page /trace to a file, which is replaced. 0, or a negative errno with the
- * endpoint or the file and a hint in *error. */
+/* Writes a daemon's page /trace to a file, which is replaced once the whole page has come. 0, or a
+ * negative errno with the endpoint or the file and a hint in *error. */
 int crn_download_trace(const char *endpoint, const char *path, crn_error *error);
 
 #endif

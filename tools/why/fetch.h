@@ -6,8 +6,15 @@
 
 #include "stages/base/error.h"
 
+/* Largest page that is taken: more than a flight recorder keeps, and than its largest trace. */
+#define CRN_FETCH_MAX ((size_t)64 << 20)
+
+typedef struct crn_page {
+    const char *path, *type; /* media type of the answer */
+} crn_page;
+
 /* Writes the page to `out`. `endpoint` is HOST:PORT, :PORT or a URL. Returns 0, or a negative errno
  * with the endpoint and a hint in *error: -ENOTSUP without libcurl. */
-int crn_fetch(const char *endpoint, const char *page, FILE *out, crn_error *error);
+int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *error);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-int crn_fetch(const char *endpoint, const char *page, FILE *out, crn_error *error)
+int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *error)
 {
     (void)page;
     (void)out;

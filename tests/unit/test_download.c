@@ -1,0 +1,103 @@
+/* What cernita-why says of an endpoint that is no daemon, and that it leaves files alone then. */
+#include "tools/why/download.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_prelude.h"
+
+#define ANSWER(status, headers, body) "HTTP/1.1 " status " -\r\n" headers "\r\n" body
+#define EMPTY                         "Content-Length: 0\r\n"
+
+/* Listens on a free port. */
+static int listen_at(char *ret_endpoint, size_t size)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+    snprintf(ret_endpoint, size, "127.0.0.1:%d", ntohs(at.sin_port));
+    return listener;
+}
+
+/* Answers one request with these bytes, in a process of its own. */
+static pid_t answer_once(int listener, const char *bytes)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child)
+        return child;
+    char request[4096];
+    int connection = accept(listener, NULL, NULL);
+    if (recv(connection, request, sizeof request, 0) > 0)
+        send(connection, bytes, strlen(bytes), MSG_NOSIGNAL);
+    close(connection);
+    _exit(0);
+}
+
+/* Asks an endpoint that answers so, for its verdicts or, with a path, for its trace. */
+static void expect_refusal(const char *answer, const char *path, int code, const char *said)
+{
+    char endpoint[32], expected[256];
+    crn_error error = {""};
+    crn_download download = {""};
+    int listener = listen_at(endpoint, sizeof endpoint);
+    pid_t child = answer_once(listener, answer);
+    int r = path ? crn_download_trace(endpoint, path, &error)
+                 : crn_download_verdicts(endpoint, &download, &error);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(listener);
+    assert_string_equal(download.dir, "");
+    if (r == -ENOTSUP) /* without libcurl */
+        return;
+    assert_int_equal(r, code);
+    snprintf(expected, sizeof expected, "%s: %s", endpoint, said);
+    if (strncmp(error.text, expected, strlen(expected)) != 0)
+        assert_string_equal(error.text, expected);
+}
+
+static void what_is_no_daemon_is_named(void **state)
+{
+    (void)state;
+    expect_refusal(ANSWER("200", "Content-Type: text/html\r\nContent-Length: 2\r\n", "hi"), NULL,
+                   -EPROTO, "sends something else, so it is not the monitor.http");
+    expect_refusal(ANSWER("200", EMPTY, ""), NULL, -EPROTO, "sends something else, so it is not");
+    expect_refusal(ANSWER("404", EMPTY, ""), NULL, -EPROTO, "answers with status 404, so it is");
+    expect_refusal(ANSWER("421", EMPTY, ""), NULL, -EPROTO,
+                   "the daemon does not answer to this host name: use its address");
+    expect_refusal(ANSWER("503", EMPTY, ""), NULL, -EBUSY, "others are reading this page");
+}
+
+/* Not even by an answer that begins well. */
+static void a_trace_that_fails_replaces_nothing(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/cernita-test-XXXXXX", text[16] = "";
+    int descriptor = mkstemp(path);
+    assert_int_equal(write(descriptor, "precious", 8), 8);
+    expect_refusal(ANSWER("200", "Content-Type: application/json\r\nContent-Length: 9\r\n", "{"),
+                   path, -EIO, "the answer ends early (");
+    assert_int_equal(pread(descriptor, text, sizeof text, 0), 8);
+    assert_string_equal(text, "precious");
+    assert_int_equal(unlink(path), 0); /* it is still there */
+    close(descriptor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_daemon_is_named),
+        cmocka_unit_test(a_trace_that_fails_replaces_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
