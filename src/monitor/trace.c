@@ -64,7 +64,7 @@ static void name_row(trace *self, int64_t row, const char *name)
     crn_encoder_map_end(self->encoder);
 }
 
-/* One end of an asynchronous span (kind b or e), or of an arrow (s, t or f). */
+/* One end of an asynchronous span (kind b or e), or of an arrow (s or f). */
 static void link_event(trace *self, const char *kind, const char *category, const char *name,
                        int64_t row, int64_t at_ns, uint64_t id)
 {
@@ -118,30 +118,39 @@ static void put_batch(trace *self, const crn_flight_view *view)
     put_steps(self, judgement, false, row, view->begun_ns);
 }
 
-/* Returns when and on which row it ran: for the arrow. */
-static int64_t put_view(trace *self, const crn_flight_fruit *fruit, const crn_flight_view *view,
-                        int64_t *ret_row)
+/* The arrow from a view to its fruit's verdict. Each has an id of its own: one that passed through
+ * all views would have to begin at the one that ran first. */
+static void put_arrow(trace *self, const crn_flight_fruit *fruit, int64_t row, int64_t at_ns,
+                      uint64_t id)
+{
+    link_event(self, "s", "views", "fruit", row, at_ns, id);
+    link_event(self, "f", "views", "fruit", ROW_LINE, fruit->published_ns, id);
+}
+
+/* An arrow begins at the last span before it in the trace, hence before the steps. */
+static void put_view(trace *self, const crn_flight_fruit *fruit, const crn_flight_view *view,
+                     uint64_t id)
 {
     char name[TEXT_BYTES];
     const crn_judgement *judgement = &view->judgement;
-    int64_t finish_ns = view->begun_ns + judgement->finish_ns, row = ROW_LINE;
+    bool judged = view->state == CRN_VIEW_JUDGED;
     snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %d%s", fruit->lane,
-             fruit->fruit, view->number, view->state == CRN_VIEW_JUDGED ? "" : ": not judged");
-    int64_t from_ns = view->received_ns;
-    if (view->state == CRN_VIEW_JUDGED) {
-        row = row_of_worker(judgement->place.worker);
-        from_ns = judgement->on_device ? finish_ns : view->begun_ns;
-        span(self, name, row, from_ns, view->ended_ns);
-        if (judgement->on_device)
-            put_batch(self, view);
-        else
-            put_steps(self, judgement, false, row, view->begun_ns);
-        put_steps(self, judgement, true, row, finish_ns);
-    } else {
-        span(self, name, row, from_ns, from_ns);
+             fruit->fruit, view->number, judged ? "" : ": not judged");
+    if (!judged) {
+        span(self, name, ROW_LINE, view->received_ns, view->received_ns);
+        put_arrow(self, fruit, ROW_LINE, view->received_ns, id);
+        return;
     }
-    *ret_row = row;
-    return from_ns;
+    int64_t row = row_of_worker(judgement->place.worker);
+    int64_t finish_ns = view->begun_ns + judgement->finish_ns;
+    int64_t from_ns = judgement->on_device ? finish_ns : view->begun_ns;
+    span(self, name, row, from_ns, view->ended_ns);
+    put_arrow(self, fruit, row, from_ns, id);
+    if (judgement->on_device)
+        put_batch(self, view);
+    else
+        put_steps(self, judgement, false, row, view->begun_ns);
+    put_steps(self, judgement, true, row, finish_ns);
 }
 
 /* `id` tells apart the fruits of a trace. */
@@ -151,13 +160,9 @@ static void put_fruit(trace *self, const crn_flight_fruit *fruit, uint64_t id)
     snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " %s", fruit->lane, fruit->fruit,
              crn_verdict_kind_names[fruit->kind]);
     link_event(self, "b", "fruit", name, ROW_LINE, fruit->opened_ns, id);
-    for (uint32_t i = 0; i < fruit->view_count; i++) {
-        int64_t row, at_ns = put_view(self, fruit, &fruit->views[i], &row);
-        link_event(self, i == 0 ? "s" : "t", "views", "fruit", row, at_ns, id);
-    }
     span(self, name, ROW_LINE, fruit->published_ns, fruit->published_ns);
-    if (fruit->view_count)
-        link_event(self, "f", "views", "fruit", ROW_LINE, fruit->published_ns, id);
+    for (uint32_t i = 0; i < fruit->view_count; i++)
+        put_view(self, fruit, &fruit->views[i], id * CRN_FRUIT_VIEWS_MAX + i);
     link_event(self, "e", "fruit", name, ROW_LINE, fruit->published_ns, id);
 }
 

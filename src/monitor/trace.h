@@ -1,7 +1,7 @@
 /*
  * The last seconds of the line as a trace in Chrome's format, for ui.perfetto.dev or
  * chrome://tracing: a row per worker and per stream of a device, a span per view and step, fruits
- * as spans of their own, and arrows that connect the views of a fruit with its verdict.
+ * as spans of their own, and an arrow from each view to its fruit's verdict.
  * https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
  */
 #ifndef CRN_SRC_MONITOR_TRACE_H

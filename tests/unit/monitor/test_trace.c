@@ -156,11 +156,11 @@ static void a_batch_lies_on_its_stream(void **state)
     assert_int_equal(count(f, "M", "thread_name", &event), 1 + 2 + CRN_DEVICE_SLOTS);
 }
 
-static void arrows_connect_the_views_of_a_fruit(void **state)
+static void arrows_lead_from_views_to_their_verdict(void **state)
 {
     trace_fixture *f = *state;
     int64_t opened_ns = f->verdict->fruit.opened_ns;
-    judge_at(f, 0, opened_ns, (crn_run_place){.worker = 0}, false);
+    judge_at(f, 0, opened_ns + 90 * US, (crn_run_place){.worker = 0}, false); /* the last to run */
     judge_at(f, 2, opened_ns + 50 * US, (crn_run_place){.worker = 1}, false);
     f->verdict->views[3] = (crn_fruit_view){
         .state = CRN_VIEW_LOST, .received_ns = opened_ns + 60 * US, .lost_ns = opened_ns + 70 * US};
@@ -168,10 +168,12 @@ static void arrows_connect_the_views_of_a_fruit(void **state)
     offer(f, 9, opened_ns + 600 * US);
     emit(f);
     yajl_val event = NULL;
-    assert_int_equal(count(f, "s", "fruit", &event), 2);
-    assert_int_equal(count(f, "t", "fruit", &event), 4);
-    assert_int_equal(count(f, "f", "fruit", &event), 2);
-    assert_string_equal(text_of(event, "id"), "1");
+    assert_int_equal(count(f, "s", "fruit", &event), 6);
+    assert_true(number_of(event, "ts") == (double)opened_ns / US + 60);
+    assert_string_equal(text_of(event, "id"), "66"); /* the second fruit's third view */
+    assert_int_equal(count(f, "f", "fruit", &event), 6);
+    assert_true(number_of(event, "ts") == (double)opened_ns / US + 600);
+    assert_string_equal(text_of(event, "id"), "66");
     assert_int_equal(count(f, "b", "lane 7 fruit 9 complete", &event), 1);
     assert_int_equal(count(f, "e", "lane 7 fruit 9 complete", &event), 1);
     expect_span(f, "lane 7 fruit 9 view 3: not judged", 1, (double)opened_ns / US + 60, 0);
@@ -200,7 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_TRACE(views_and_steps_lie_where_they_ran),
         ON_TRACE(a_batch_lies_on_its_stream),
-        ON_TRACE(arrows_connect_the_views_of_a_fruit),
+        ON_TRACE(arrows_lead_from_views_to_their_verdict),
         ON_TRACE(only_the_last_seconds_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
