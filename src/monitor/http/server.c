@@ -233,40 +233,52 @@ static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *co
     return r;
 }
 
-typedef struct trace_copy {
+/* A trace being read: its bytes are the encoder's. */
+typedef struct trace_page {
     int *open;
-    char bytes[];
-} trace_copy;
+    crn_encoder *encoder;
+} trace_page;
 
 static void free_trace(void *context)
 {
-    trace_copy *copy = context;
-    --*copy->open;
-    free(copy);
+    trace_page *page = context;
+    --*page->open;
+    crn_encoder_free(&page->encoder);
+    free(page);
+}
+
+/* NULL if memory is short. */
+static struct MHD_Response *make_trace(crn_http *http)
+{
+    const unsigned char *bytes;
+    size_t size;
+    struct MHD_Response *response = NULL;
+    trace_page *page = calloc(1, sizeof *page);
+    if (!page)
+        return NULL;
+    page->open = &http->traces;
+    http->traces++;
+    if (crn_encoder_create(CRN_FORMAT_JSON, &page->encoder) == 0) {
+        crn_encoder_begin(page->encoder);
+        crn_trace_emit(http->facts.config, http->flight, page->encoder);
+        if (crn_encoder_end(page->encoder, &bytes, &size) == 0)
+            response = MHD_create_response_from_buffer_with_free_callback_cls(
+                size, (void *)(uintptr_t)bytes, free_trace, page);
+    }
+    if (!response)
+        free_trace(page);
+    return response;
 }
 
 static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *connection)
 {
-    const unsigned char *bytes;
-    size_t size;
     if (http->traces == TRACES_MAX)
         return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                            "others are reading a trace: try again later\n");
     crn_flight_take(http->flight);
-    crn_encoder_begin(http->encoder);
-    crn_trace_emit(http->facts.config, http->flight, http->encoder);
-    trace_copy *copy = NULL;
-    if (crn_encoder_end(http->encoder, &bytes, &size) < 0 || !(copy = malloc(sizeof *copy + size)))
+    struct MHD_Response *response = make_trace(http);
+    if (!response)
         return MHD_NO;
-    memcpy(copy->bytes, bytes, size);
-    copy->open = &http->traces;
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback_cls(size, copy->bytes, free_trace, copy);
-    if (!response) {
-        free(copy);
-        return MHD_NO;
-    }
-    http->traces++;
     add_headers(response, "application/json");
     enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
     MHD_destroy_response(response);
