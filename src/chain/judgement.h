@@ -21,7 +21,6 @@ typedef struct crn_run_place {
     int16_t device; /**< that ran its enqueue halves; only if on_device, as what follows */
     int16_t stream; /**< of that device */
     int16_t batch;  /**< number of views that ran with it */
-    int16_t index;  /**< its place in that batch */
 } crn_run_place;
 
 /** Outcome of a view that the chain finished. */

@@ -109,8 +109,7 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         view->slot = slot;
         view->place = (crn_run_place){.device = (int16_t)self->number,
                                       .stream = (int16_t)(slot - self->slots),
-                                      .batch = (int16_t)slot->count,
-                                      .index = (int16_t)i};
+                                      .batch = (int16_t)slot->count};
     }
     /* Finishing the first view renumbers planes, so all are found before any is returned. */
     for (int32_t i = 0; i < slot->count; i++)

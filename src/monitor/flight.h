@@ -4,8 +4,8 @@
  * thread keeps them, so that neither waits for the other; without that thread there is no flight
  * recorder.
  *
- * A verdict here is always in MessagePack, whatever the sockets use. One of more than
- * CRN_FLIGHT_WHOLE_BYTES is kept without its list of defects.
+ * A verdict here is always in MessagePack, whatever the sockets use. One that had more than
+ * CRN_FLIGHT_WHOLE_BYTES on the grader's socket is kept without its list of defects.
  */
 #ifndef CRN_SRC_MONITOR_FLIGHT_H
 #define CRN_SRC_MONITOR_FLIGHT_H

@@ -98,8 +98,7 @@ static void read_verdicts(const crn_metrics *metrics, losses *list)
     lost(list, "viewers_dropped", publish->viewers_dropped, "viewers' messages; no verdict");
     lost(list, "log_dropped", publish->log.dropped, DISK " (publish.log.dir)");
     lost(list, "log_failed", publish->log.failed, DISK " (publish.log.dir)");
-    lost(list, "flight_dropped", metrics->flight_dropped,
-         "not in the flight recorder: its thread gets no processor, or hangs in a disk");
+    unusual(list, "flight_dropped", metrics->flight_dropped);
     lost(list, "recording_dropped", metrics->recorder.dropped, DISK " (record.dir)");
     lost(list, "recording_failed", metrics->recorder.failed, DISK " (record.dir)");
 }

@@ -17,9 +17,16 @@ enum row {
 #define PROCESS    1
 #define TEXT_BYTES 96
 
+/* A batch that is in the trace already. */
+typedef struct seen_batch {
+    int64_t row, begun_ns;
+} seen_batch;
+
 typedef struct trace {
     const crn_config *config;
     crn_encoder *encoder;
+    uint32_t batches;
+    seen_batch batch[CRN_TRACE_VIEWS];
 } trace;
 
 static int64_t row_of_worker(int64_t worker)
@@ -109,10 +116,12 @@ static int64_t enqueues_ns(const trace *self, const crn_judgement *judgement)
 static void put_batch(trace *self, const crn_flight_view *view)
 {
     const crn_judgement *judgement = &view->judgement;
-    if (judgement->place.index > 0)
-        return;
     char name[TEXT_BYTES];
     int64_t row = row_of_stream(&judgement->place);
+    for (uint32_t i = 0; i < self->batches; i++)
+        if (self->batch[i].row == row && self->batch[i].begun_ns == view->begun_ns)
+            return;
+    self->batch[self->batches++] = (seen_batch){row, view->begun_ns};
     snprintf(name, sizeof name, "batch of %d", judgement->place.batch);
     span(self, name, row, view->begun_ns, view->begun_ns + enqueues_ns(self, judgement));
     put_steps(self, judgement, false, row, view->begun_ns);

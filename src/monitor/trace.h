@@ -15,7 +15,7 @@ CRN_C_BEGIN
 /* The trace begins so long before the last verdict, */
 #define CRN_TRACE_NS (5 * CRN_NS_PER_S)
 /* or with the fruits that have so many views together. */
-#define CRN_TRACE_VIEWS 4096
+#define CRN_TRACE_VIEWS 1024
 
 /* Writes the trace of what the flight recorder keeps. `encoder`: JSON, between its begin and end.
  */

@@ -178,6 +178,9 @@ static void read_options(int argc, char **argv, why_settings *ret_set)
     *ret_set = set;
     if (set.trace && !crn_download_is_endpoint(set.source))
         crn_usage_error(&tool, "--trace needs ENDPOINT: a log does not say where views ran");
+    if (set.trace && (argc - optind > 1 || choice->late || choice->partial || choice->over_budget ||
+                      choice->count || choice->since_ns || set.json))
+        crn_usage_error(&tool, "--trace shows all that ran: it takes ENDPOINT alone");
     if (set.trace)
         return;
     if (last && choice->slowest)
@@ -307,13 +310,15 @@ static int tell_coverage(const why_settings *set, const crn_scan *scan)
 {
     const crn_choice *choice = &set->choice;
     FILE *out = choice->fruit || set->json ? stderr : stdout;
+    const char *where = set->dir == set->source
+                            ? "is not in this log"
+                            : "is not among its last fruits; publish.log keeps more";
     if (choice->fruit && choice->has_epoch)
-        crn_tool_note(
-            &tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 ", epoch %" PRIu64 " is not in this log",
-            set->source, (uint64_t)choice->lane, choice->number, choice->epoch);
+        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 ", epoch %" PRIu64 " %s",
+                      set->source, (uint64_t)choice->lane, choice->number, choice->epoch, where);
     else if (choice->fruit)
-        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 " is not in this log",
-                      set->source, (uint64_t)choice->lane, choice->number);
+        crn_tool_note(&tool, "%s: lane %" PRIu64 ", fruit %" PRIu64 " %s", set->source,
+                      (uint64_t)choice->lane, choice->number, where);
     else
         fprintf(out, "no such fruit\n");
     crn_coverage_print(scan, out);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "src/publish/log/format.h"
@@ -13,11 +14,13 @@
 
 bool crn_download_is_endpoint(const char *operand)
 {
-    if (strncmp(operand, "http://", strlen("http://")) == 0)
+    if (strncasecmp(operand, "http://", strlen("http://")) == 0)
         return true;
     const char *colon = strrchr(operand, ':');
-    return colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
-           !strchr(operand, '/');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    bool ends = digits && (!colon[1 + digits] || strcmp(colon + 1 + digits, "/") == 0);
+    return ends && strchr(operand, '/') != operand &&
+           (!strchr(operand, '/') || strchr(operand, '/') == colon + 1 + digits);
 }
 
 static int make_folder(crn_download *download, crn_error *error)

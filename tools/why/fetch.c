@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define CONNECT_MS 5000
 
@@ -23,7 +24,7 @@ typedef struct sink {
 
 static void write_url(const char *endpoint, const char *page, char *url, size_t size)
 {
-    bool whole = strncmp(endpoint, "http://", strlen("http://")) == 0;
+    bool whole = strncasecmp(endpoint, "http://", strlen("http://")) == 0;
     size_t length = strlen(endpoint);
     while (length && endpoint[length - 1] == '/')
         length--;

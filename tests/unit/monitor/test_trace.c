@@ -142,7 +142,6 @@ static void a_batch_lies_on_its_stream(void **state)
     double opened_us = (double)opened_ns / US;
     crn_run_place place = {.worker = 0, .device = 1, .stream = 2, .batch = 2};
     judge_at(f, 0, opened_ns, place, true);
-    place.index = 1;
     place.worker = 1;
     judge_at(f, 1, opened_ns, place, true);
     offer(f, 8, opened_ns + 500 * US);
