@@ -12,12 +12,7 @@
 #include "stages/base/log.h"
 #include "src/engine/cost_model.h"
 #include "src/engine/device_internal.h"
-
-/* Polling interval for a batch that is nearly done. */
-#define LOOK_NS (20 * CRN_NS_PER_US)
-
-/* A batch is first polled after this share of its recent duration, in eighths. */
-#define LOOK_EIGHTHS 7
+#include "src/engine/look.h"
 
 /* Size of the synthetic view that tests whether the device works at all. */
 #define TRIAL_SIDE 32
@@ -143,7 +138,7 @@ static void poll_batches(crn_device *self)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
                             (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
         else if (now_ns >= slot->look_ns)
-            slot->look_ns = now_ns + LOOK_NS;
+            slot->look_ns = crn_look_next_ns(slot->begun_ns, now_ns);
     }
 }
 
@@ -224,7 +219,7 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
     slot->launched_ns = crn_now_ns();
     slot->batch = batch;
     slot->count = count;
-    slot->look_ns = slot->begun_ns + graph->expected_ns * LOOK_EIGHTHS / 8;
+    slot->look_ns = crn_look_first_ns(slot->begun_ns, graph->expected_ns);
 }
 
 /* For a shape without graphs: its views are refused, and once
