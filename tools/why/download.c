@@ -16,11 +16,10 @@ bool crn_download_is_endpoint(const char *operand)
 {
     if (strncasecmp(operand, "http://", strlen("http://")) == 0)
         return true;
-    const char *colon = strrchr(operand, ':');
+    const char *end = operand + strcspn(operand, "/");
+    const char *colon = memrchr(operand, ':', (size_t)(end - operand));
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    bool ends = digits && (!colon[1 + digits] || strcmp(colon + 1 + digits, "/") == 0);
-    return ends && strchr(operand, '/') != operand &&
-           (!strchr(operand, '/') || strchr(operand, '/') == colon + 1 + digits);
+    return digits && colon + 1 + digits == end && (!*end || strcmp(end, "/") == 0);
 }
 
 static int make_folder(crn_download *download, crn_error *error)
@@ -64,7 +63,7 @@ static int fetch(const char *endpoint, const crn_page *page, char **ret_bytes, s
 
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error)
 {
-    static const crn_page page = {"/verdicts", "application/x-cernita-verdicts"};
+    static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE};
     *ret_download = (crn_download){""};
     char path[PATH_BYTES], *bytes;
     size_t size;

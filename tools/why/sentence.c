@@ -458,8 +458,7 @@ void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
             diagnosis->around.on_device, plural(diagnosis->around.on_device), CRN_DEVICE_BEFORE_S);
     if (clocks_disagree(diagnosis))
         say(&s,
-            "; view %u is dated %s ms %s its reception: its sender's clock and this one "
-            "disagree",
+            "; view %u is dated %s ms %s its reception: its sender's clock and this one disagree",
             diagnosis->dated, MS(fabs(diagnosis->age_ms)),
             diagnosis->age_ms < 0 ? "after" : "before");
 }

@@ -18,6 +18,7 @@
 #include "src/monitor/http/streams.h"
 #include "src/monitor/http/verdicts.h"
 #include "src/monitor/trace.h"
+#include "src/publish/log/format.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -227,7 +228,7 @@ static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *co
     struct MHD_Response *response = crn_verdicts_open(http->flight);
     if (!response)
         return MHD_NO;
-    add_headers(response, CRN_VERDICTS_TYPE);
+    add_headers(response, CRN_VERDICT_LOG_TYPE);
     enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
     MHD_destroy_response(response);
     return r;

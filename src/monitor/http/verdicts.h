@@ -9,9 +9,6 @@
 
 CRN_C_BEGIN
 
-/* Media type of a segment. */
-#define CRN_VERDICTS_TYPE "application/x-cernita-verdicts"
-
 /*
  * A response that sends the verdicts kept now, to be queued and destroyed by the caller; NULL if
  * memory is short. It copies one verdict at a time; those that are dropped before their turn are

@@ -11,6 +11,9 @@
 
 #include "stages/base/error.h"
 
+/* Media type of a segment that is sent over HTTP. */
+#define CRN_VERDICT_LOG_TYPE "application/x-cernita-verdicts"
+
 #define CRN_VERDICT_LOG_HEADER_BYTES 16 /* of a segment */
 #define CRN_VERDICT_RECORD_BYTES     12 /* that precede a verdict */
 

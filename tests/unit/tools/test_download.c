@@ -93,9 +93,23 @@ static void a_trace_that_fails_replaces_nothing(void **state)
     close(descriptor);
 }
 
+static void an_endpoint_is_told_from_a_folder(void **state)
+{
+    (void)state;
+    static const char *const endpoints[] = {"127.0.0.1:9464", ":9464",          "line3:9464/",
+                                            "[::1]:9464",     "http://line3/x", "HTTP://line3"};
+    static const char *const folders[] = {
+        "/var/log:1", "logs/a:3", "line3", "line3:", "line3:12a", ":", "a:1//", ""};
+    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
+        assert_true(crn_download_is_endpoint(endpoints[i]));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_false(crn_download_is_endpoint(folders[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_endpoint_is_told_from_a_folder),
         cmocka_unit_test(what_is_no_daemon_is_named),
         cmocka_unit_test(a_trace_that_fails_replaces_nothing),
     };
