@@ -116,10 +116,8 @@ static void release_fruit(crn_line *line, const crn_fruit *fruit)
 /* Gives the verdict just published to the flight recorder. */
 static void remember(crn_line *line, const crn_fruit *fruit)
 {
-    size_t bytes;
-    const crn_verdict_facts *facts = crn_publish_last(line->publish, &bytes);
     if (line->http)
-        crn_flight_offer(line->flight, fruit, facts, bytes, line->store);
+        crn_flight_offer(line->flight, fruit, crn_publish_last(line->publish), line->store);
 }
 
 static void judge_due(crn_line *line)

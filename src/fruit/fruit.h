@@ -220,6 +220,12 @@ const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
 
+/* True if a valid message came for the view. */
+static inline bool crn_fruit_view_is_received(const crn_fruit_view *view)
+{
+    return view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
+}
+
 /* From the fruit's close to its verdict at now_ns; 0 if it is judged before it closed. */
 int64_t crn_fruit_latency_ns(const crn_fruit *fruit, int64_t now_ns);
 

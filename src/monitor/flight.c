@@ -80,19 +80,6 @@ uint64_t crn_flight_dropped(const crn_flight *flight)
 
 /* --- the line's thread --- */
 
-static bool is_received(const crn_fruit_view *view)
-{
-    return view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
-}
-
-static size_t count_received(const crn_flight *flight, const crn_fruit *fruit)
-{
-    size_t count = 0;
-    for (int64_t i = 0; i < flight->config->limits.views; i++)
-        count += is_received(&fruit->views[i]);
-    return count;
-}
-
 static void copy_view(const crn_fruit_view *view, int64_t number, int64_t now_ns,
                       crn_flight_view *ret_view)
 {
@@ -119,15 +106,13 @@ static void queue_fruit(crn_flight *flight, const crn_fruit *fruit, const crn_ve
                         const crn_verdict_bytes *packed, queued_fruit *queued)
 {
     queued->fruit = (crn_flight_fruit){.lane = facts->lane,
-                                       .epoch = fruit->epoch,
                                        .fruit = fruit->fruit,
                                        .kind = facts->kind,
                                        .opened_ns = fruit->opened_ns,
-                                       .closed_ns = fruit->closed_ns,
                                        .published_ns = facts->now_ns,
                                        .size = packed->size};
     for (int64_t i = 0; i < flight->config->limits.views; i++)
-        if (is_received(&fruit->views[i]))
+        if (crn_fruit_view_is_received(&fruit->views[i]))
             copy_view(&fruit->views[i], i, facts->now_ns,
                       &queued->views[queued->fruit.view_count++]);
     unsigned char *verdict = verdict_of(queued);
@@ -136,22 +121,34 @@ static void queue_fruit(crn_flight *flight, const crn_fruit *fruit, const crn_ve
                          facts->now_ns > fruit->deadline_ns);
 }
 
-void crn_flight_offer(crn_flight *flight, const crn_fruit *fruit, const crn_verdict_facts *facts,
-                      size_t bytes, const crn_result_store *store)
+/* The verdict as it is kept. */
+static int pack(crn_flight *flight, const crn_fruit *fruit, const crn_published *published,
+                const crn_result_store *store, crn_verdict_bytes *ret_packed)
 {
-    crn_verdict_facts kept = *facts;
+    bool in_msgpack = published->msgpack.bytes != NULL;
+    size_t size = in_msgpack ? published->msgpack.size : published->grader_bytes;
+    crn_verdict_facts facts = published->facts;
+    facts.totals_only = size > CRN_FLIGHT_WHOLE_BYTES;
+    if (facts.totals_only || !in_msgpack)
+        return crn_verdict_pack(flight->packer, flight->encoder, fruit, &facts, store, ret_packed);
+    *ret_packed = published->msgpack;
+    return 0;
+}
+
+void crn_flight_offer(crn_flight *flight, const crn_fruit *fruit, const crn_published *published,
+                      const crn_result_store *store)
+{
     crn_verdict_bytes packed;
     queued_fruit *queued = NULL;
-    kept.totals_only = bytes > CRN_FLIGHT_WHOLE_BYTES;
-    if (crn_verdict_pack(flight->packer, flight->encoder, fruit, &kept, store, &packed) == 0)
-        queued = crn_byte_ring_reserve(
-            &flight->queue,
-            sizeof *queued + count_received(flight, fruit) * sizeof queued->views[0] + packed.size);
+    if (pack(flight, fruit, published, store, &packed) == 0)
+        queued = crn_byte_ring_reserve(&flight->queue,
+                                       sizeof *queued + fruit->received * sizeof queued->views[0] +
+                                           packed.size);
     if (!queued) {
         count_dropped(flight);
         return;
     }
-    queue_fruit(flight, fruit, facts, &packed, queued);
+    queue_fruit(flight, fruit, &published->facts, &packed, queued);
     crn_byte_ring_push(&flight->queue);
 }
 

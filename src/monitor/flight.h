@@ -4,8 +4,9 @@
  * thread keeps them, so that neither waits for the other; without that thread there is no flight
  * recorder.
  *
- * A verdict here is always in MessagePack, whatever the sockets use. One that had more than
- * CRN_FLIGHT_WHOLE_BYTES on the grader's socket is kept without its list of defects.
+ * A verdict here is always in MessagePack, whatever the sockets use. One of more than
+ * CRN_FLIGHT_WHOLE_BYTES (if it was given in JSON only: in JSON) is kept without its list of
+ * defects.
  */
 #ifndef CRN_SRC_MONITOR_FLIGHT_H
 #define CRN_SRC_MONITOR_FLIGHT_H
@@ -40,9 +41,9 @@ typedef struct crn_flight_view {
 /* A fruit after its verdict. */
 typedef struct crn_flight_fruit {
     uint32_t lane;
-    uint64_t epoch, fruit;
+    uint64_t fruit;
     crn_verdict_kind kind;
-    int64_t opened_ns, closed_ns, published_ns; /* on CLOCK_MONOTONIC */
+    int64_t opened_ns, published_ns; /* on CLOCK_MONOTONIC */
     uint32_t view_count;
     const crn_flight_view *views; /* those received */
     size_t size;
@@ -57,12 +58,13 @@ int crn_flight_create(const crn_config *config, crn_flight **ret_flight);
 void crn_flight_free(crn_flight **flight);
 
 /*
- * For the line's thread: packs the verdict that was given last. `facts` are those it was given
- * with, `bytes` its size on the socket; fruit and store are still as they were then. Allocates
- * nothing once the encoder's buffer has grown. One that the queue has no room for is counted.
+ * For the line's thread: queues the verdict that was given last; fruit and store are still as they
+ * were then. Copies its bytes, or packs them if it was given in JSON only, or is too large to be
+ * kept with its defects. Allocates nothing once the encoder's buffer has grown. One that the queue
+ * has no room for is counted.
  */
-void crn_flight_offer(crn_flight *flight, const crn_fruit *fruit, const crn_verdict_facts *facts,
-                      size_t bytes, const crn_result_store *store);
+void crn_flight_offer(crn_flight *flight, const crn_fruit *fruit, const crn_published *published,
+                      const crn_result_store *store);
 
 /* Fruits that were left out: the queue was full, or memory was short. From any thread. */
 uint64_t crn_flight_dropped(const crn_flight *flight);

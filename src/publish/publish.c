@@ -48,8 +48,7 @@ struct crn_publish {
     crn_log_gate dropped, came, extra, left, without_defects, refused;
     uint64_t refused_graders;
     crn_publish_stats stats;
-    crn_verdict_facts last; /* of the last verdict, */
-    size_t last_bytes;      /* and its size */
+    crn_published last;
 };
 
 static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
@@ -361,8 +360,6 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
 
     if (facts.without_defects)
         log_without_defects(publish, now_ns);
-    publish->last = facts;
-    publish->last_bytes = packed[to_grader].size;
 
     zmq_msg_t body;
     if (crn_viewers_wanted(publish->viewers) &&
@@ -371,6 +368,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         write_topic(topic, facts.lane);
         crn_viewers_send(publish->viewers, topic, &body);
     }
+    publish->last = (crn_published){facts, packed[to_grader].size, packed[CRN_FORMAT_MSGPACK]};
     service_socket(publish, now_ns);
 }
 
@@ -440,9 +438,8 @@ int64_t crn_publish_wake_ns(const crn_publish *publish)
     return next_alive_ns < publish->next_status_ns ? next_alive_ns : publish->next_status_ns;
 }
 
-const crn_verdict_facts *crn_publish_last(const crn_publish *publish, size_t *ret_bytes)
+const crn_published *crn_publish_last(const crn_publish *publish)
 {
-    *ret_bytes = publish->last_bytes;
     return &publish->last;
 }
 

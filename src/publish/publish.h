@@ -99,8 +99,8 @@ void crn_publish_close(crn_publish **publish, int linger_ms);
 void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
                          const crn_result_store *store, int64_t now_ns);
 
-/* What crn_publish_verdict() last said, and the size of that verdict for the grader. */
-const crn_verdict_facts *crn_publish_last(const crn_publish *publish, size_t *ret_bytes);
+/* The last verdict; its bytes are valid until the next call of any other function here. */
+const crn_published *crn_publish_last(const crn_publish *publish);
 
 /*
  * Work between verdicts, without waiting: queued verdicts to a grader that connected, connection

@@ -64,6 +64,14 @@ typedef struct crn_verdict_bytes {
     size_t stale_at;
 } crn_verdict_bytes;
 
+/** A verdict that was published. */
+typedef struct crn_published {
+    crn_verdict_facts facts;
+    size_t grader_bytes; /**< its size in the grader's format */
+    /** In MessagePack, as packed; `bytes` is NULL if no socket uses that format. */
+    crn_verdict_bytes msgpack;
+} crn_published;
+
 /**
  * Creates a packer.
  *

@@ -116,13 +116,12 @@ static void emit_view(const crn_config *config, const crn_fruit *fruit, int64_t 
                       int64_t now_ns, crn_encoder *encoder)
 {
     const crn_fruit_view *view = &fruit->views[number];
-    bool received = view->state != CRN_VIEW_ABSENT && view->state != CRN_VIEW_REFUSED;
     bool values = view->state == CRN_VIEW_JUDGED && view->values.reason;
     crn_encoder_map(encoder, values ? CRN_KEYS_view : CRN_KEYS_view_always);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(view, view), (uint64_t)number);
     crn_encoder_pair_text(encoder, CRN_KEY(view, state), state_names[view->state]);
     crn_encoder_pair_text(encoder, CRN_KEY(view, reason), reason_of(view));
-    if (received) {
+    if (crn_fruit_view_is_received(view)) {
         crn_encoder_pair_unsigned(encoder, CRN_KEY(view, captured_ns), view->captured_ns);
         crn_encoder_pair_unsigned(encoder, CRN_KEY(view, encoder), view->encoder);
         emit_times(fruit, view, now_ns, encoder);

@@ -27,11 +27,12 @@ static int close_flight(void **state)
     return tear_down(state);
 }
 
-/* Gives the fixture's fruit, as verdict `sequence` of `bytes` on the socket. */
+/* Gives the fixture's fruit, as verdict `sequence`, in JSON of that size only. */
 static void offer(flight_fixture *f, uint64_t sequence, size_t bytes)
 {
     f->verdict->facts.sequence = sequence;
-    crn_flight_offer(f->flight, &f->verdict->fruit, &f->verdict->facts, bytes, f->verdict->store);
+    crn_published published = {.facts = f->verdict->facts, .grader_bytes = bytes};
+    crn_flight_offer(f->flight, &f->verdict->fruit, &published, f->verdict->store);
 }
 
 /* Parses the verdict kept under this number, and checks its record. */
@@ -94,6 +95,35 @@ static void a_large_verdict_is_kept_without_its_defects(void **state)
         1);
 }
 
+/* The bytes on the socket, if they are MessagePack: told by a sequence number of their own. */
+static void packed_bytes_are_copied(void **state)
+{
+    flight_fixture *f = *state;
+    crn_defect only[] = {make_defect(1, -1, true, false, 12)};
+    judge(f->verdict, 0, only, 1, 2);
+    f->verdict->facts.sequence = 5;
+    crn_published published = {.facts = f->verdict->facts, .grader_bytes = 1 << 20};
+    assert_int_equal(crn_verdict_pack(f->verdict->verdict, f->verdict->encoders[CRN_FORMAT_MSGPACK],
+                                      &f->verdict->fruit, &published.facts, f->verdict->store,
+                                      &published.msgpack),
+                     0);
+    published.facts.sequence = 6;
+    crn_flight_offer(f->flight, &f->verdict->fruit, &published, f->verdict->store);
+    published.facts.now_ns = f->verdict->fruit.deadline_ns + 1;
+    crn_flight_offer(f->flight, &f->verdict->fruit, &published, f->verdict->store);
+    published.msgpack.size = CRN_FLIGHT_WHOLE_BYTES + 1; /* too large: packed again, not copied */
+    crn_flight_offer(f->flight, &f->verdict->fruit, &published, f->verdict->store);
+    crn_flight_take(f->flight);
+    const msgpack_object *verdict = kept(f, 0);
+    crn_expect_unsigned(crn_decoded_field(verdict, "sequence"), 5);
+    crn_expect_bool(crn_decoded_field(verdict, "stale"), false);
+    crn_expect_items(crn_decoded_field(verdict, "defects"), 1);
+    crn_expect_bool(crn_decoded_field(kept(f, 1), "stale"), true);
+    verdict = kept(f, 2);
+    crn_expect_unsigned(crn_decoded_field(verdict, "sequence"), 6);
+    crn_expect_items(crn_decoded_field(verdict, "defects"), 0);
+}
+
 /* Nobody takes: the queue fills, and the rest is counted. */
 static void a_full_queue_is_counted(void **state)
 {
@@ -126,9 +156,8 @@ static void the_oldest_make_room(void **state)
     assert_true(bytes > CRN_FLIGHT_BYTES / 2 || range.end - range.first > 10000);
     /* Around the memory several times, in sizes that leave a different rest at its end. */
     for (uint64_t more = 0; more < 3 * range.end; more++) {
-        f->verdict->fruit.received = f->verdict->views[0].state = CRN_VIEW_ABSENT;
-        if (more % 3)
-            f->verdict->views[0].state = CRN_VIEW_LOST;
+        f->verdict->fruit.received = more % 3 != 0;
+        f->verdict->views[0].state = more % 3 ? CRN_VIEW_LOST : CRN_VIEW_ABSENT;
         offer(f, offered++, 1000);
         crn_flight_take(f->flight);
     }
@@ -144,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_FLIGHT(it_keeps_what_was_published),
+        ON_FLIGHT(packed_bytes_are_copied),
         ON_FLIGHT(a_large_verdict_is_kept_without_its_defects),
         ON_FLIGHT(a_full_queue_is_counted),
         ON_FLIGHT(the_oldest_make_room),

@@ -40,7 +40,8 @@ static void offer(trace_fixture *f, uint64_t fruit, int64_t published_ns)
 {
     f->verdict->fruit.fruit = fruit;
     f->verdict->facts.now_ns = published_ns;
-    crn_flight_offer(f->flight, &f->verdict->fruit, &f->verdict->facts, 1000, f->verdict->store);
+    crn_published published = {.facts = f->verdict->facts, .grader_bytes = 1000};
+    crn_flight_offer(f->flight, &f->verdict->fruit, &published, f->verdict->store);
     crn_flight_take(f->flight);
 }
 
@@ -163,6 +164,7 @@ static void arrows_lead_from_views_to_their_verdict(void **state)
     judge_at(f, 2, opened_ns + 50 * US, (crn_run_place){.worker = 1}, false);
     f->verdict->views[3] = (crn_fruit_view){
         .state = CRN_VIEW_LOST, .received_ns = opened_ns + 60 * US, .lost_ns = opened_ns + 70 * US};
+    f->verdict->fruit.received++;
     offer(f, 8, opened_ns + 500 * US);
     offer(f, 9, opened_ns + 600 * US);
     emit(f);

@@ -45,6 +45,10 @@ static void test_each_socket_has_its_format(void **state)
     assert_non_null(tree);
     crn_expect_same(verdict, tree);
     yajl_tree_free(tree);
+    const crn_published *last = crn_publish_last(f->publish);
+    assert_int_equal(last->grader_bytes, packed->size);
+    assert_int_equal(last->msgpack.size, packed->size);
+    assert_memory_equal(last->msgpack.bytes, packed->bytes, packed->size);
     crn_peer_message_free(packed);
     crn_peer_message_free(json);
 }
