@@ -74,7 +74,7 @@ static void collect(crn_line *line)
         if (!wanted && output->status == 0)
             crn_result_store_release(line->store, judgement.result);
         crn_engine_release(line->engine, output);
-        crn_pool_release(line->pool, view);
+        crn_line_end_view(line, view);
     }
 }
 
@@ -90,26 +90,11 @@ static void dispatch(crn_line *line, int64_t now_ns)
             return;
         crn_view *view = crn_pool_at(line->pool, slot);
         if (next == CRN_NEXT_DISCARD) {
-            crn_pool_release(line->pool, view);
+            crn_line_end_view(line, view);
             continue;
         }
         view->deadline_ns = deadline_ns;
         crn_engine_submit(line->engine, view);
-    }
-}
-
-/* Frees the slots and results of a judged fruit, and cancels its views that still run. */
-static void release_fruit(crn_line *line, const crn_fruit *fruit)
-{
-    for (int64_t i = 0; i < line->config->limits.views; i++) {
-        const crn_fruit_view *view = &fruit->views[i];
-        if (view->state == CRN_VIEW_QUEUED)
-            crn_pool_release(line->pool, crn_pool_at(line->pool, view->slot));
-        else if (view->state == CRN_VIEW_RUNNING)
-            atomic_store_explicit(&crn_pool_at(line->pool, view->slot)->cancelled, true,
-                                  memory_order_relaxed);
-        else if (view->state == CRN_VIEW_JUDGED)
-            crn_result_store_release(line->store, view->judgement.result);
     }
 }
 
@@ -130,7 +115,7 @@ static void judge_due(crn_line *line)
         crn_meters_fruit(&line->meters, fruit, now_ns);
         crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
-        release_fruit(line, fruit);
+        crn_line_release_fruit(line, fruit, now_ns);
         crn_fruits_judge(line->fruits, fruit);
         now_ns = crn_now_ns();
     }

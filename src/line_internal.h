@@ -1,4 +1,4 @@
-/* Shared by line.c, line_open.c, line_arrival.c and line_snapshot.c only. */
+/* Shared by line.c and the line_*.c only. */
 #ifndef CRN_SRC_LINE_INTERNAL_H
 #define CRN_SRC_LINE_INTERNAL_H
 
@@ -11,6 +11,7 @@
 #include "src/line.h"
 #include "src/monitor/flight.h"
 #include "src/monitor/http/server.h"
+#include "src/monitor/kept_maps.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/notice.h"
 #include "src/monitor/report.h"
@@ -36,6 +37,7 @@ struct crn_line {
     crn_meters meters;
     crn_snapshots *snapshots; /* NULL without monitor.http, as flight and http */
     crn_flight *flight;
+    crn_kept_maps *kept_maps; /* NULL also without monitor.keep_slots */
     crn_http *http;
     uint64_t snapshot_number; /* of the last one */
     int stop_descriptor;      /* readable: stop_wanted or hung_up was set */
@@ -52,6 +54,15 @@ struct crn_line {
 
 /* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. */
 void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+
+/* A free slot's view, or NULL if all are taken by views that wait or run. */
+crn_view *crn_line_acquire(crn_line *line);
+
+/* Decides on the slot of a view that has ended, or was given up. */
+void crn_line_end_view(crn_line *line, crn_view *view);
+
+/* Frees the slots and results of a judged fruit, and cancels its views that still run. */
+void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns);
 
 /* Passes all numbers to the HTTP thread; no effect without one. */
 void crn_line_snapshot(crn_line *line, int64_t now_ns);

@@ -55,10 +55,17 @@ static int pack_output(const crn_output *output)
 static const crn_output_hook pack_defects = {
     .create = create_packer, .free = free_packer, .run = pack_output};
 
+/* Slots for the maps that are kept. */
+static uint32_t kept_slots(const crn_config *config)
+{
+    return config->monitor.http[0] ? (uint32_t)config->monitor.keep_slots : 0;
+}
+
 size_t crn_line_bytes(const crn_config *config)
 {
-    return ((size_t)config->limits.view_mib << 20) * (size_t)config->limits.slots +
-           crn_engine_bytes(config) + store_bytes(config) +
+    size_t slots = (size_t)config->limits.slots + kept_slots(config);
+    return ((size_t)config->limits.view_mib << 20) * slots + crn_engine_bytes(config) +
+           store_bytes(config) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
@@ -76,8 +83,8 @@ static int open_logic(crn_line *line, crn_error *error)
         .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
         .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
     };
-    int r = crn_pool_create((uint32_t)config->limits.slots, (size_t)config->limits.view_mib << 20,
-                            &line->pool);
+    int r = crn_pool_create((uint32_t)config->limits.slots, kept_slots(config),
+                            (size_t)config->limits.view_mib << 20, &line->pool);
     if (r == 0)
         r = crn_result_store_create(store_bytes(config), &line->store);
     if (r == 0)
@@ -88,7 +95,9 @@ static int open_logic(crn_line *line, crn_error *error)
         r = crn_fruits_create(&rules, line->lanes, &line->fruits);
     if (r < 0)
         return crn_error_set(
-            error, r, "limits: cannot reserve %zu MiB: %s; lower limits.slots or limits.view_mib",
+            error, r,
+            "limits: cannot reserve %zu MiB: %s; lower limits.slots, limits.view_mib or "
+            "monitor.keep_slots",
             crn_line_bytes(config) >> 20, strerror(-r));
     return 0;
 }
@@ -99,10 +108,19 @@ static int open_http(crn_line *line, crn_error *error)
     if (!line->config->monitor.http[0])
         return 0;
     if (crn_snapshots_create((int32_t)line->config->limits.lanes, &line->snapshots) < 0 ||
-        crn_flight_create(line->config, &line->flight) < 0)
+        crn_flight_create(line->config, &line->flight) < 0 ||
+        (kept_slots(line->config) &&
+         crn_kept_maps_create(kept_slots(line->config), line->pool, &line->kept_maps) < 0))
         return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
-    return crn_http_open(line->config, crn_publish_run(line->publish), &line->meters,
-                         line->snapshots, line->flight, &line->http, error);
+    crn_http_sources sources = {.run = crn_publish_run(line->publish),
+                                .meters = &line->meters,
+                                .snapshots = line->snapshots,
+                                .flight = line->flight,
+                                .kept_maps = line->kept_maps};
+    int r = crn_http_open(line->config, &sources, &line->http, error);
+    if (!line->http)
+        crn_kept_maps_free(&line->kept_maps);
+    return r;
 }
 
 /* Needs the slots' memory, which devices read. */
@@ -174,6 +192,7 @@ bool crn_line_close(crn_line **line)
     crn_recorder_close(&(*line)->recorder);
     crn_http_close(&(*line)->http);
     crn_flight_free(&(*line)->flight);
+    crn_kept_maps_free(&(*line)->kept_maps);
     crn_snapshots_free(&(*line)->snapshots);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

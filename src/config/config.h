@@ -91,6 +91,7 @@ typedef struct crn_config {
     struct {
         char http[CRN_TEXT_BYTES]; /**< HOST:PORT; empty: no pages */
         bool http_named;           /**< the file gives it: it must be had */
+        int64_t keep_slots;
     } monitor;
     struct {
         int32_t level; /**< crn_log_level */

@@ -274,8 +274,17 @@ static const crn_param monitor[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(crn_config, monitor.http),
      .fallback = "127.0.0.1:9464",
-     .help = "HOST:PORT of the pages /metrics, /healthz, /readyz, /events, /verdicts and /trace; "
-             "port 0: any free one; empty: none. The default, if it is in use, is done without"},
+     .help = "HOST:PORT of the pages /metrics, /healthz, /readyz, /events, /verdicts, "
+             "/trace and /maps; port 0: any free one; empty: none. The default, if it is in use, "
+             "is done without"},
+    {.key = "keep_slots",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, monitor.keep_slots),
+     .fallback = "8",
+     .min = 0,
+     .max = 256,
+     .help = "views whose maps stay in memory, of the last fruits that were late, partial or over "
+             "budget, for cernita-why --save: view_mib each; 0: none"},
     {0}};
 
 /* Indexed by crn_log_level. */

@@ -19,6 +19,7 @@ struct crn_fruits {
     crn_schedule *schedule;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
+    uint32_t held_slots; /* views that hold a slot */
     bool ended;
     int64_t latest_ns; /* upper bound of all deadlines */
 };
@@ -421,6 +422,32 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
     return true;
 }
 
+bool crn_fruits_hold_slot(crn_fruits *fruits, crn_ticket ticket)
+{
+    crn_fruit_entry *entry = crn_fruit_table_at(fruits->table, ticket.fruit);
+    if (!entry || entry->serial != ticket.serial)
+        return false;
+    entry->views[ticket.view].holds_slot = true;
+    fruits->held_slots++;
+    return true;
+}
+
+bool crn_fruits_take_slot(crn_fruits *fruits, uint32_t *ret_slot)
+{
+    if (fruits->held_slots == 0)
+        return false;
+    for (crn_fruit_entry *entry = crn_fruit_table_oldest(fruits->table); entry;
+         entry = entry->newer)
+        for (int32_t v = 0; v < fruits->rules.views; v++)
+            if (entry->views[v].holds_slot) {
+                entry->views[v].holds_slot = false;
+                fruits->held_slots--;
+                *ret_slot = entry->views[v].slot;
+                return true;
+            }
+    return false;
+}
+
 void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
 {
     crn_schedule_give_up(fruits->schedule, at_least_ns);
@@ -436,8 +463,10 @@ void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
     stats->complete += verdict == CRN_VERDICT_COMPLETE;
     stats->partial += verdict == CRN_VERDICT_PARTIAL;
     stats->late += verdict == CRN_VERDICT_LATE;
-    for (int32_t v = 0; v < fruits->rules.views; v++)
+    for (int32_t v = 0; v < fruits->rules.views; v++) {
         stats->discarded += entry->views[v].state == CRN_VIEW_QUEUED;
+        fruits->held_slots -= entry->views[v].holds_slot;
+    }
     crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
     crn_schedule_close(fruits->schedule, entry->number);
     crn_fruit_table_remove(fruits->table, entry);

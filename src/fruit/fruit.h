@@ -72,7 +72,8 @@ typedef struct crn_fruit_view {
     int64_t received_ns;
     int64_t begun_ns;        /* when it was submitted to the engine; 0: never */
     int64_t lost_ns;         /* when it was lost; 0: never */
-    uint32_t slot;           /* while queued or running */
+    uint32_t slot;           /* while queued or running, and if holds_slot */
+    bool holds_slot;         /* it has ended, and keeps its slot until its fruit's verdict */
     crn_judgement judgement; /* valid when judged */
 } crn_fruit_view;
 
@@ -210,6 +211,17 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
                      crn_view_reason reason, int64_t now_ns);
 
+/*
+ * For a view that ended (crn_fruits_done, CRN_NEXT_DISCARD) and whose slot is not needed: it holds
+ * the slot, with its maps, until its fruit's verdict, before which the caller must release it.
+ * False if the fruit was judged meanwhile; the slot then remains the caller's.
+ */
+bool crn_fruits_hold_slot(crn_fruits *fruits, crn_ticket ticket);
+
+/* Takes a slot back that a view holds after its end, of the oldest fruit: true with *ret_slot,
+ * which is then the caller's, or false if none does. */
+bool crn_fruits_take_slot(crn_fruits *fruits, uint32_t *ret_slot);
+
 /* Reports how long a view ran that the engine returned as UNFINISHED: see crn_schedule_give_up.
  * Called in addition to crn_fruits_done. */
 void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns);
@@ -238,8 +250,8 @@ crn_view_reason crn_fruit_view_reason(const crn_fruit_view *view);
 
 /*
  * The verdict of the fruit that due returned last has been given: it is recorded on its lane and
- * its entry is freed. Before, the caller must have released its queued views' slots (state QUEUED)
- * and its results (state JUDGED).
+ * its entry is freed. Before, the caller must have released its views' slots (state QUEUED, or
+ * holds_slot) and its results (state JUDGED).
  */
 void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit);
 

@@ -6,23 +6,26 @@
 
 struct crn_pool {
     struct crn_pool *next_abandoned;
-    uint32_t slots;
-    uint32_t free_slots;
-    size_t slot_bytes; /* whole pages */
+    uint32_t slots;      /* the reserve included */
+    uint32_t free_slots; /* of these */
+    uint32_t reserve;    /* of these, free for what is still to be set aside */
+    size_t slot_bytes;   /* whole pages */
     unsigned char *memory;
     crn_view *views;
     uint32_t *stack; /* indices of the free slots; LIFO, because the last one released is warm in
                         the cache */
 };
 
-int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool)
+int crn_pool_create(uint32_t slots, uint32_t reserve, size_t bytes, crn_pool **ret_pool)
 {
     if (slots == 0 || bytes == 0)
         return -EINVAL;
+    slots += reserve;
     crn_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return -ENOMEM;
     pool->slots = pool->free_slots = slots;
+    pool->reserve = reserve;
     pool->slot_bytes = (bytes + 64 + 4095) / 4096 * 4096;
     pool->views = calloc(slots, sizeof *pool->views);
     pool->stack = calloc(slots, sizeof *pool->stack);
@@ -73,14 +76,25 @@ void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes)
 
 crn_view *crn_pool_acquire(crn_pool *pool)
 {
-    if (pool->free_slots == 0)
+    if (crn_pool_free_slots(pool) == 0)
         return NULL;
     return &pool->views[pool->stack[--pool->free_slots]];
 }
 
 void crn_pool_release(crn_pool *pool, crn_view *view)
 {
+    pool->reserve += view->set_aside;
+    view->set_aside = false;
     pool->stack[pool->free_slots++] = view->slot;
+}
+
+bool crn_pool_set_aside(crn_pool *pool, crn_view *view)
+{
+    if (pool->reserve == 0)
+        return false;
+    pool->reserve--;
+    view->set_aside = true;
+    return true;
 }
 
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot)
@@ -90,5 +104,5 @@ crn_view *crn_pool_at(crn_pool *pool, uint32_t slot)
 
 uint32_t crn_pool_free_slots(const crn_pool *pool)
 {
-    return pool->free_slots;
+    return pool->free_slots - pool->reserve;
 }

@@ -9,8 +9,11 @@
 
 typedef struct crn_pool crn_pool;
 
-/* `bytes`: tensor and intensity of the largest view together. Returns 0, -EINVAL or -ENOMEM. */
-int crn_pool_create(uint32_t slots, size_t bytes, crn_pool **ret_pool);
+/*
+ * `bytes`: tensor and intensity of the largest view together. `reserve`: further slots, which take
+ * the place of those that are set aside (crn_pool_set_aside). Returns 0, -EINVAL or -ENOMEM.
+ */
+int crn_pool_create(uint32_t slots, uint32_t reserve, size_t bytes, crn_pool **ret_pool);
 
 /* Frees the pool and sets *pool to NULL; NULL is allowed. No view may be in use any more. */
 void crn_pool_free(crn_pool **pool);
@@ -27,9 +30,14 @@ void *crn_pool_memory(const crn_pool *pool, size_t *ret_bytes);
 crn_view *crn_pool_acquire(crn_pool *pool);
 void crn_pool_release(crn_pool *pool, crn_view *view);
 
+/* Sets a slot that is taken aside, until crn_pool_release: it no longer counts as one of `slots`.
+ * False if `reserve` slots are set aside already. */
+bool crn_pool_set_aside(crn_pool *pool, crn_view *view);
+
 /* Returns the view in a slot that is taken. */
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot);
 
+/* Of `slots`, without the reserve. */
 uint32_t crn_pool_free_slots(const crn_pool *pool);
 
 #endif

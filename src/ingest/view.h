@@ -20,6 +20,8 @@ typedef struct crn_view {
     int64_t received_ns;
     int64_t deadline_ns; /* time by which it must finish; set when it is submitted to the engine */
     atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
+    bool set_aside;        /* the pool's */
+    bool keep_maps;        /* its fruit has its verdict, and its maps are to be kept */
 } crn_view;
 
 /* The view as input of the chain: images over its memory. */

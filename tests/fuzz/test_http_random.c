@@ -96,6 +96,8 @@ static void append_request(crn_random *random, text_buffer *text)
                                         "/events",
                                         "/verdicts",
                                         "/trace",
+                                        "/maps/0/1/2",
+                                        "/maps/0/-1/",
                                         "/",
                                         "*",
                                         "//",
@@ -216,7 +218,9 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
-    assert_int_equal(crn_http_open(&config, "run", &meters, snapshots, flight, &http, &error), 0);
+    crn_http_sources sources = {
+        .run = "run", .meters = &meters, .snapshots = snapshots, .flight = flight};
+    assert_int_equal(crn_http_open(&config, &sources, &http, &error), 0);
     const char *address = crn_http_address(http);
     for (uint32_t i = 0; i < cases; i++) {
         crn_random random = {seed + i};

@@ -1,16 +1,15 @@
 /* The states of views in the verdicts of a whole line: judged, lost for a reason, missing. */
 #include <errno.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <msgpack.h>
 
 #include "stages/base/clock.h"
-#include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
 #include "tools/common/decode.h"
 
@@ -35,37 +34,13 @@ typedef struct view_states_fixture {
 
 static view_states_fixture it;
 
-/* --- a chain that the test can block --- */
-
-static sem_t gate;
-static int ended_with; /* the chain's result once it is released */
-
-static int wait_at_the_gate(const void *settings, crn_job *job)
-{
-    (void)settings;
-    (void)job;
-    while (sem_wait(&gate) < 0)
-        continue;
-    return ended_with;
-}
-
-static const crn_stage held = {
-    .name = "held", .kind = CRN_STAGE_CONTOURS, .enqueue = wait_at_the_gate};
-
-static void let_through(int views)
-{
-    for (int i = 0; i < views; i++)
-        sem_post(&gate);
-}
-
 /* --- the line --- */
 
 static int set_up(void **state)
 {
     (void)state;
     memset(&it, 0, sizeof it);
-    sem_init(&gate, 0, 0);
-    ended_with = 0;
+    crn_gate_close(0);
     msgpack_unpacked_init(&it.unpacked);
     it.maps = line_discs(HEIGHT, WIDTH, 3);
     return 0;
@@ -74,19 +49,18 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    let_through(64);
+    crn_gate_let_through(64);
     line_stop(&it.line);
     msgpack_unpacked_destroy(&it.unpacked);
     free(it.bytes);
     free(it.maps);
-    sem_destroy(&gate);
     return 0;
 }
 
 static void start_held(const char *yaml)
 {
     line_configure(&it.line, yaml);
-    it.line.config.chain[0].stage = &held;
+    it.line.config.chain[0].stage = &crn_gated;
     line_run(&it.line, NULL);
 }
 
@@ -258,7 +232,7 @@ static void an_evicted_view_had_no_slot(void **state)
     send_due(2, 1, 2);
     static const char *const states[][2] = {{"lost", "no_slot"}, {"lost", "no_slot"}};
     expect_states(receive_verdict("late"), 2, states);
-    let_through(3);
+    crn_gate_let_through(3);
     static const char *const judged[][2] = {{"judged", ""}, {"judged", ""}, {"judged", ""}};
     expect_states(receive_verdict("complete"), 3, judged);
 }
@@ -291,9 +265,9 @@ static void a_refused_view_is_no_missing_one(void **state)
 static void a_chain_that_fails_says_so(void **state)
 {
     (void)state;
-    ended_with = -ENOMEM;
+    crn_gate_close(-ENOMEM);
     start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\n");
-    let_through(1);
+    crn_gate_let_through(1);
     send_view(1, 0, 1);
     static const char *const states[][2] = {{"lost", "failed"}};
     expect_states(receive_verdict("late"), 1, states);
@@ -303,9 +277,9 @@ static void a_chain_that_fails_says_so(void **state)
 static void a_chain_that_gives_up_is_unfinished(void **state)
 {
     (void)state;
-    ended_with = -ETIME;
+    crn_gate_close(-ETIME);
     start_held(LINE PATIENT "run: {backend: serial, workers: 1, threads: 1}\n");
-    let_through(1);
+    crn_gate_let_through(1);
     send_view(1, 0, 1);
     static const char *const states[][2] = {{"lost", "unfinished"}};
     expect_states(receive_verdict("late"), 1, states);
@@ -325,7 +299,7 @@ static void a_wait_before_the_close_is_no_latency(void **state)
     uint64_t other_ns = crn_decoded_field(&it.unpacked.data, "published_ns")->via.u64;
     while ((uint64_t)crn_realtime_ns() < other_ns + 20 * CRN_NS_PER_MS)
         continue;
-    let_through(3);
+    crn_gate_let_through(3);
     send_view(1, 2, 3);
     const msgpack_object *verdict = receive_verdict("complete");
     const msgpack_object *second = crn_decoded_item(crn_decoded_field(verdict, "view_states"), 1);

@@ -13,6 +13,7 @@
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/why/download.h"
+#include "tools/why/save.h"
 #include "tools/why/scan.h"
 #include "tools/why/selection.h"
 #include "tools/why/waterfall.h"
@@ -29,6 +30,7 @@ typedef enum why_option {
     OPTION_SINCE,
     OPTION_EPOCH,
     OPTION_JSON,
+    OPTION_SAVE,
     OPTION_TRACE,
 } why_option;
 
@@ -45,6 +47,10 @@ static const crn_option options[] = {
                       "the last time that clocks showed it"},
     [OPTION_EPOCH] = {"epoch", "N", "with LANE FRUIT: the fruit of this epoch, not the last one"},
     [OPTION_JSON] = {"json", NULL, "one line of JSON per fruit"},
+    [OPTION_SAVE] =
+        {"save", "FILE",
+         "of ENDPOINT: writes the maps of these fruits that the daemon keeps to a\n"
+         "recording, FILE.tif: of the last ones that were late, partial or over budget"},
     [OPTION_TRACE] = {"trace", "FILE",
                       "of ENDPOINT: writes its last five seconds as a trace for\n"
                       "ui.perfetto.dev, and explains nothing"},
@@ -70,7 +76,7 @@ typedef struct why_settings {
     const char *dir;    /* of the log */
     crn_choice choice;
     bool json;
-    const char *trace; /* file to write; NULL: none */
+    const char *save, *trace; /* files to write; NULL: none */
 } why_settings;
 
 /* --- the command line --- */
@@ -144,6 +150,9 @@ static void read_option(why_settings *set, int option, const char *value)
     case OPTION_JSON:
         set->json = true;
         break;
+    case OPTION_SAVE:
+        set->save = value;
+        break;
     case OPTION_TRACE:
         set->trace = value;
         break;
@@ -179,10 +188,12 @@ static void read_options(int argc, char **argv, why_settings *ret_set)
     if (set.trace && !crn_download_is_endpoint(set.source))
         crn_usage_error(&tool, "--trace needs ENDPOINT: a log does not say where views ran");
     if (set.trace && (argc - optind > 1 || choice->late || choice->partial || choice->over_budget ||
-                      choice->count || choice->since_ns || set.json))
+                      choice->count || choice->since_ns || set.json || set.save))
         crn_usage_error(&tool, "--trace shows all that ran: it takes ENDPOINT alone");
     if (set.trace)
         return;
+    if (set.save && !crn_download_is_endpoint(set.source))
+        crn_usage_error(&tool, "--save needs ENDPOINT: a log has no maps");
     if (last && choice->slowest)
         crn_usage_error(&tool, "--last and --slowest exclude each other");
     int operands = argc - optind;
@@ -305,6 +316,26 @@ static void tell_rest(const crn_selection *selection)
                       selection->count, selection->matched);
 }
 
+static int save(const why_settings *set, const crn_selection *selection, crn_error *error)
+{
+    crn_saved saved;
+    int r = crn_save_maps(set->source, selection, set->save, &saved, error);
+    if (r < 0)
+        return r;
+    if (saved.views == 0)
+        return crn_error_set(error, -ENOENT,
+                             "%s: not written: the daemon keeps the maps of none of these fruits, "
+                             "only of the last ones that were late, partial or over budget "
+                             "(monitor.keep_slots)",
+                             set->save);
+    char others[64] = "";
+    if (saved.not_kept)
+        snprintf(others, sizeof others, "; nothing is kept of %" PRIu64 " others", saved.not_kept);
+    crn_tool_note(&tool, "%s: %" PRIu64 " view%s of %" PRIu64 " fruit%s%s", set->save, saved.views,
+                  saved.views == 1 ? "" : "s", saved.fruits, saved.fruits == 1 ? "" : "s", others);
+    return 0;
+}
+
 /* Nothing was chosen: says what the log covers. Returns the exit status. */
 static int tell_coverage(const why_settings *set, const crn_scan *scan)
 {
@@ -337,9 +368,10 @@ static int answer(const why_settings *set, crn_scan *scan, crn_selection *select
     r = look_around(set->dir, selection, &scan->coverage, error);
     if (r == 0)
         r = print_all(selection, set->json, error);
-    if (r == 0)
-        tell_rest(selection);
-    return r;
+    if (r < 0)
+        return r;
+    tell_rest(selection);
+    return set->save ? save(set, selection, error) : 0;
 }
 
 int main(int argc, char **argv)

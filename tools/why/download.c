@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "src/publish/log/format.h"
-#include "tools/why/fetch.h"
 
 #define PATH_BYTES 384
 
@@ -47,9 +46,9 @@ static int write_file(const char *path, const char *bytes, size_t size, crn_erro
     return 0;
 }
 
-/* Fetches into memory first: a failure leaves no file, nor harms the one that is there. */
-static int fetch(const char *endpoint, const crn_page *page, char **ret_bytes, size_t *ret_size,
-                 crn_error *error)
+/* Into memory first: a failure leaves no file, nor harms the one that is there. */
+int crn_download_page(const char *endpoint, const crn_page *page, char **ret_bytes,
+                      size_t *ret_size, crn_error *error)
 {
     *ret_bytes = NULL;
     FILE *out = open_memstream(ret_bytes, ret_size);
@@ -63,11 +62,11 @@ static int fetch(const char *endpoint, const crn_page *page, char **ret_bytes, s
 
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error)
 {
-    static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE};
+    static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE, 0};
     *ret_download = (crn_download){""};
     char path[PATH_BYTES], *bytes;
     size_t size;
-    int r = fetch(endpoint, &page, &bytes, &size, error);
+    int r = crn_download_page(endpoint, &page, &bytes, &size, error);
     if (r == 0)
         r = make_folder(ret_download, error);
     if (r == 0) {
@@ -80,10 +79,10 @@ int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_
 
 int crn_download_trace(const char *endpoint, const char *path, crn_error *error)
 {
-    static const crn_page page = {"/trace", "application/json"};
+    static const crn_page page = {"/trace", "application/json", 0};
     char *bytes;
     size_t size;
-    int r = fetch(endpoint, &page, &bytes, &size, error);
+    int r = crn_download_page(endpoint, &page, &bytes, &size, error);
     if (r == 0)
         r = write_file(path, bytes, size, error);
     free(bytes);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "stages/base/error.h"
+#include "tools/why/fetch.h"
 
 /* A folder for the time of a run. */
 typedef struct crn_download {
@@ -21,6 +21,10 @@ bool crn_download_is_endpoint(const char *operand);
  */
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error);
 void crn_download_remove(crn_download *download);
+
+/* Fetches a page into memory, which the caller frees in either case. As crn_fetch. */
+int crn_download_page(const char *endpoint, const crn_page *page, char **ret_bytes,
+                      size_t *ret_size, crn_error *error);
 
 /* Writes a daemon's page /trace to a file, which is replaced once the whole page has come. 0, or a
  * negative errno with the endpoint or the file and a hint in *error. */

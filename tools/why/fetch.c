@@ -53,7 +53,7 @@ static int explain_status(const char *endpoint, long status, crn_error *error)
     if (status == 503)
         return crn_error_set(error, -EBUSY, "%s: others are reading this page: try again later",
                              endpoint);
-    return crn_error_set(error, -EPROTO,
+    return crn_error_set(error, status == 404 ? -ENOENT : -EPROTO,
                          "%s: answers with status %ld, so it is not the monitor.http of a running "
                          "cernitad, or of one too old to keep its last fruits",
                          endpoint, status);
@@ -89,7 +89,7 @@ int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *
 {
     char url[URL_BYTES];
     long status = 0;
-    sink self = {.out = out, .left = CRN_FETCH_MAX};
+    sink self = {.out = out, .left = page->bytes_max ? page->bytes_max : CRN_FETCH_MAX};
     if (strlen(endpoint) > URL_BYTES / 2)
         return crn_error_set(error, -ENAMETOOLONG, "%s: this is no HOST:PORT", endpoint);
     write_url(endpoint, page->path, url, sizeof url);

@@ -14,10 +14,12 @@
 
 #include "src/monitor/http/address.h"
 #include "src/monitor/http/clients.h"
+#include "src/monitor/http/maps.h"
+#include "src/monitor/http/maps_format.h"
 #include "src/monitor/http/pages.h"
 #include "src/monitor/http/streams.h"
+#include "src/monitor/http/traces.h"
 #include "src/monitor/http/verdicts.h"
-#include "src/monitor/trace.h"
 #include "src/publish/log/format.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
@@ -30,8 +32,9 @@
 /* While clients are connected: how often slow ones are looked for, and new snapshots sent. */
 #define TICK_NS (200 * CRN_NS_PER_MS)
 
-/* Traces may be large: so many are read at once. */
+/* Traces and maps may be large: so many of either are read at once. */
 #define TRACES_MAX 2
+#define MAPS_MAX   2
 
 /* How often the flight recorder's queue is emptied at least. */
 #define TAKE_NS (1 * CRN_NS_PER_S)
@@ -47,9 +50,7 @@
 
 struct crn_http {
     crn_monitor_facts facts;
-    const crn_meters *meters;
-    crn_snapshots *snapshots;
-    crn_flight *flight;
+    crn_http_sources from;
     struct MHD_Daemon *daemon;
     int wake_descriptor; /* readable: stop */
     pthread_t thread;
@@ -65,7 +66,7 @@ struct crn_http {
     struct MHD_Response *metrics; /* the last rendering of /metrics */
     uint64_t metrics_number;
     int64_t metrics_ns;
-    int traces; /* being read */
+    int traces, maps; /* being read */
     crn_clients clients;
     crn_http_stats stats;
 };
@@ -77,8 +78,8 @@ static void observe(crn_http *http, bool machine, crn_observation *ret_observati
     http->stats.streams = crn_streams_count(http->streams);
     *ret_observation = (crn_observation){
         .facts = &http->facts,
-        .edges = http->meters->edges,
-        .snapshot = crn_snapshots_latest(http->snapshots),
+        .edges = http->from.meters->edges,
+        .snapshot = crn_snapshots_latest(http->from.snapshots),
         .http = http->stats,
         .now_ns = crn_now_ns(),
     };
@@ -133,7 +134,7 @@ static enum MHD_Result answer_text(crn_http *http, struct MHD_Connection *connec
 static void render_metrics(crn_http *http)
 {
     crn_observation observation;
-    uint64_t number = crn_snapshots_latest(http->snapshots)->number;
+    uint64_t number = crn_snapshots_latest(http->from.snapshots)->number;
     int64_t now_ns = crn_now_ns();
     if (http->metrics && number == http->metrics_number && now_ns - http->metrics_ns < RENDERING_NS)
         return;
@@ -224,8 +225,8 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
 
 static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection)
 {
-    crn_flight_take(http->flight);
-    struct MHD_Response *response = crn_verdicts_open(http->flight);
+    crn_flight_take(http->from.flight);
+    struct MHD_Response *response = crn_verdicts_open(http->from.flight);
     if (!response)
         return MHD_NO;
     add_headers(response, CRN_VERDICT_LOG_TYPE);
@@ -234,53 +235,43 @@ static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *co
     return r;
 }
 
-/* A trace being read: its bytes are the encoder's. */
-typedef struct trace_page {
-    int *open;
-    crn_encoder *encoder;
-} trace_page;
-
-static void free_trace(void *context)
-{
-    trace_page *page = context;
-    --*page->open;
-    crn_encoder_free(&page->encoder);
-    free(page);
-}
-
-/* NULL if memory is short. */
-static struct MHD_Response *make_trace(crn_http *http)
-{
-    const unsigned char *bytes;
-    size_t size;
-    struct MHD_Response *response = NULL;
-    trace_page *page = calloc(1, sizeof *page);
-    if (!page)
-        return NULL;
-    page->open = &http->traces;
-    http->traces++;
-    if (crn_encoder_create(CRN_FORMAT_JSON, &page->encoder) == 0) {
-        crn_encoder_begin(page->encoder);
-        crn_trace_emit(http->facts.config, http->flight, page->encoder);
-        if (crn_encoder_end(page->encoder, &bytes, &size) == 0)
-            response = MHD_create_response_from_buffer_with_free_callback_cls(
-                size, (void *)(uintptr_t)bytes, free_trace, page);
-    }
-    if (!response)
-        free_trace(page);
-    return response;
-}
-
 static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *connection)
 {
     if (http->traces == TRACES_MAX)
         return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                            "others are reading a trace: try again later\n");
-    crn_flight_take(http->flight);
-    struct MHD_Response *response = make_trace(http);
+    crn_flight_take(http->from.flight);
+    struct MHD_Response *response =
+        crn_traces_open(http->facts.config, http->from.flight, &http->traces);
     if (!response)
         return MHD_NO;
     add_headers(response, "application/json");
+    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+static enum MHD_Result answer_maps(crn_http *http, struct MHD_Connection *connection,
+                                   const char *name)
+{
+    crn_kept_fruit fruit;
+    int error = 0;
+    struct MHD_Response *response = NULL;
+    if (!crn_maps_parse(name, &fruit))
+        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
+                           "expected /maps/LANE/EPOCH/FRUIT, whole numbers\n");
+    if (http->maps == MAPS_MAX)
+        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
+                           "others are reading maps: try again later\n");
+    if (http->from.kept_maps)
+        response = crn_maps_open(http->from.kept_maps, &fruit, &http->maps, &error);
+    if (!response && error == 0)
+        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
+                           "the maps of this fruit are not kept: only those of the last fruits "
+                           "that were late, partial or over budget are (monitor.keep_slots)\n");
+    if (!response)
+        return MHD_NO;
+    add_headers(response, CRN_MAPS_TYPE);
     enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
     MHD_destroy_response(response);
     return r;
@@ -319,9 +310,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return answer_verdicts(http, connection);
     if (strcmp(path, "/trace") == 0)
         return answer_trace(http, connection);
+    if (strncmp(path, CRN_MAPS_PATH, strlen(CRN_MAPS_PATH)) == 0)
+        return answer_maps(http, connection, path + strlen(CRN_MAPS_PATH));
     return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
                        "no such page; there are /metrics, /healthz, /readyz, /events, "
-                       "/verdicts and /trace\n");
+                       "/verdicts, /trace and /maps\n");
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -330,7 +323,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 static void update_streams(crn_http *http, int64_t now_ns)
 {
     if (crn_streams_count(http->streams) > 0 &&
-        (crn_snapshots_latest(http->snapshots)->number != http->event_number ||
+        (crn_snapshots_latest(http->from.snapshots)->number != http->event_number ||
          now_ns - http->event_ns >= REPEAT_NS))
         send_event(http, now_ns);
 }
@@ -357,7 +350,7 @@ static void *serve(void *argument)
     int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     while (wait_for_clients(http, epoll)) {
         int64_t now_ns = crn_now_ns();
-        crn_flight_take(http->flight);
+        crn_flight_take(http->from.flight);
         update_streams(http, now_ns);
         crn_clients_drop(&http->clients, now_ns);
         MHD_run(http->daemon);
@@ -411,8 +404,7 @@ static int start(crn_http *http, crn_error *error)
     return r < 0 ? crn_error_set(error, r, "cannot serve %s: %s", address, strerror(-r)) : 0;
 }
 
-int crn_http_open(const crn_config *config, const char *run, const crn_meters *meters,
-                  crn_snapshots *snapshots, crn_flight *flight, crn_http **ret_http,
+int crn_http_open(const crn_config *config, const crn_http_sources *sources, crn_http **ret_http,
                   crn_error *error)
 {
     const char *why;
@@ -425,10 +417,8 @@ int crn_http_open(const crn_config *config, const char *run, const crn_meters *m
     http->facts.config = config;
     http->facts.processor = ops ? ops->name : "";
     http->facts.started_ns = crn_realtime_ns();
-    snprintf(http->facts.run, sizeof http->facts.run, "%s", run);
-    http->meters = meters;
-    http->snapshots = snapshots;
-    http->flight = flight;
+    snprintf(http->facts.run, sizeof http->facts.run, "%s", sources->run);
+    http->from = *sources;
     http->clients.stats = &http->stats;
     http->wake_descriptor = -1;
     crn_error fault;

@@ -8,6 +8,7 @@
 #define CRN_SRC_MONITOR_HTTP_SERVER_H
 
 #include "src/monitor/flight.h"
+#include "src/monitor/kept_maps.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/snapshot.h"
 #include "stages/base/error.h"
@@ -20,17 +21,24 @@ CRN_C_BEGIN
 
 typedef struct crn_http crn_http;
 
+/* What the pages show; all but `run` must outlive the server. */
+typedef struct crn_http_sources {
+    const char *run; /* identifies the start */
+    const crn_meters *meters;
+    crn_snapshots *snapshots;
+    crn_flight *flight;
+    crn_kept_maps *kept_maps; /* NULL: none are kept */
+} crn_http_sources;
+
 /*
- * Binds config->monitor.http and starts the thread. `run` identifies the start. All pointers are
- * the caller's and must outlive the server, `run` excepted. Returns 0 or a negative errno with the
- * address and a hint in *error.
+ * Binds config->monitor.http and starts the thread. `config` is the caller's and must outlive the
+ * server. Returns 0 or a negative errno with the address and a hint in *error.
  *
  * An address that the file does not name (monitor.http_named false) is a default that another
  * daemon of this machine may have: if it cannot be bound a warning is logged, and 0 is returned
  * with *ret_http NULL.
  */
-int crn_http_open(const crn_config *config, const char *run, const crn_meters *meters,
-                  crn_snapshots *snapshots, crn_flight *flight, crn_http **ret_http,
+int crn_http_open(const crn_config *config, const crn_http_sources *sources, crn_http **ret_http,
                   crn_error *error);
 
 /* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */

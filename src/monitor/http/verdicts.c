@@ -2,84 +2,75 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
+#include "src/monitor/http/pieces.h"
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
 
-/* Bytes that libmicrohttpd asks for at once. */
-#define BLOCK_BYTES 32768
-
-/* A reader of the page: its own copy of what it is being sent. */
-typedef struct page_reader {
+/* The verdicts that are sent to one reader. */
+typedef struct verdicts {
+    crn_piece_source source;
     const crn_flight *flight;
-    uint64_t next, end; /* numbers of verdicts */
-    unsigned char *bytes;
-    size_t capacity, size, sent;
-} page_reader;
+    uint64_t next, end;   /* numbers of verdicts */
+    unsigned char *bytes; /* a copy of the one being sent */
+    size_t capacity;
+    unsigned char header[CRN_VERDICT_LOG_HEADER_BYTES];
+    bool begun;
+} verdicts;
 
-static bool hold(page_reader *self, const void *bytes, size_t size)
+static bool hold(verdicts *self, const crn_flight_fruit *fruit)
 {
-    if (size > self->capacity) {
-        unsigned char *larger = realloc(self->bytes, size);
+    if (fruit->size > self->capacity) {
+        unsigned char *larger = realloc(self->bytes, fruit->size);
         if (!larger)
             return false;
         self->bytes = larger;
-        self->capacity = size;
+        self->capacity = fruit->size;
     }
-    memcpy(self->bytes, bytes, size);
-    self->size = size;
-    self->sent = 0;
+    memcpy(self->bytes, fruit->record, fruit->size);
     return true;
 }
 
-static bool hold_next(page_reader *self)
+static bool next_verdict(crn_piece_source *source, const unsigned char **ret_bytes,
+                         size_t *ret_size)
 {
+    verdicts *self = (verdicts *)source;
+    if (!self->begun) {
+        self->begun = true;
+        *ret_bytes = self->header;
+        *ret_size = sizeof self->header;
+        return true;
+    }
     crn_flight_range kept = crn_flight_kept(self->flight);
     if (self->next < kept.first)
         self->next = kept.first;
     if (self->next >= self->end)
         return false;
     const crn_flight_fruit *fruit = crn_flight_at(self->flight, self->next++);
-    return hold(self, fruit->record, fruit->size);
+    if (!hold(self, fruit))
+        return false;
+    *ret_bytes = self->bytes;
+    *ret_size = fruit->size;
+    return true;
 }
 
-static ssize_t read_page(void *context, uint64_t position, char *buffer, size_t capacity)
+static void free_verdicts(crn_piece_source *source)
 {
-    page_reader *self = context;
-    (void)position;
-    size_t copied = 0;
-    while (copied < capacity && (self->sent < self->size || hold_next(self))) {
-        size_t left = self->size - self->sent, room = capacity - copied;
-        size_t part = left < room ? left : room;
-        memcpy(buffer + copied, self->bytes + self->sent, part);
-        self->sent += part;
-        copied += part;
-    }
-    return copied ? (ssize_t)copied : MHD_CONTENT_READER_END_OF_STREAM;
-}
-
-static void close_page(void *context)
-{
-    page_reader *self = context;
+    verdicts *self = (verdicts *)source;
     free(self->bytes);
     free(self);
 }
 
 struct MHD_Response *crn_verdicts_open(const crn_flight *flight)
 {
-    unsigned char header[CRN_VERDICT_LOG_HEADER_BYTES];
     crn_flight_range kept = crn_flight_kept(flight);
-    page_reader *self = calloc(1, sizeof *self);
+    verdicts *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    *self = (page_reader){.flight = flight, .next = kept.first, .end = kept.end};
-    crn_verdict_log_pack_header(header, (uint64_t)crn_realtime_ns());
-    struct MHD_Response *response = NULL;
-    if (hold(self, header, sizeof header))
-        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_page, self,
-                                                     close_page);
-    if (!response)
-        close_page(self);
-    return response;
+    self->source = (crn_piece_source){.next = next_verdict, .free = free_verdicts};
+    self->flight = flight;
+    self->next = kept.first;
+    self->end = kept.end;
+    crn_verdict_log_pack_header(self->header, (uint64_t)crn_realtime_ns());
+    return crn_pieces_answer(&self->source);
 }

@@ -1,7 +1,6 @@
 /* cernita-why on the log of a whole line: the cause that a test provoked is the cause that is
  * named. */
 #include <regex.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,10 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "stages/stage/stage.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/gpu/faulty_gpu.h"
+#include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/line/logged.h"
 
@@ -35,35 +34,11 @@ static line_fixture line;
 static float *maps;
 static char output[16384]; /* of the latest command */
 
-/* --- a chain that the test can block --- */
-
-static sem_t gate, reached;
-
-static int wait_at_the_gate(const void *settings, crn_job *job)
-{
-    (void)settings;
-    (void)job;
-    sem_post(&reached);
-    while (sem_wait(&gate) < 0)
-        continue;
-    return 0;
-}
-
-static const crn_stage held = {
-    .name = "held", .kind = CRN_STAGE_CONTOURS, .enqueue = wait_at_the_gate};
-
-static void let_through(int views)
-{
-    for (int i = 0; i < views; i++)
-        sem_post(&gate);
-}
-
 /* --- the line --- */
 
 static int set_up(void **state)
 {
-    sem_init(&gate, 0, 0);
-    sem_init(&reached, 0, 0);
+    crn_gate_close(0);
     maps = line_discs(HEIGHT, WIDTH, 3);
     return logged_setup(state);
 }
@@ -71,8 +46,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     free(maps);
-    sem_destroy(&gate);
-    sem_destroy(&reached);
     return logged_teardown(state);
 }
 
@@ -88,7 +61,7 @@ static void start(const char *yaml, const crn_stage *stage)
 /* Ends the line, and with it the log. */
 static void stop(void)
 {
-    let_through(64);
+    crn_gate_let_through(64);
     line_stop(&line);
     assert_int_equal(line.metrics.publish.log.dropped, 0);
 }
@@ -207,7 +180,7 @@ static void a_fruit_in_time(void **state)
 static void a_slow_sender(void **state)
 {
     (void)state;
-    start(LINE "latency: {budget_ms: 200, assemble_ms: 60000}\n", &held);
+    start(LINE "latency: {budget_ms: 200, assemble_ms: 60000}\n", &crn_gated);
     send_view(1, 0, 2);
     send_due(2, 0, 2); /* its verdict shows that the line has read what was sent before */
     receive(2, "late");
@@ -290,16 +263,15 @@ static void a_sender_whose_clock_is_wrong(void **state)
 static void no_slot_while_another_fruit_runs(void **state)
 {
     (void)state;
-    start(LINE PATIENT "limits: {slots: 3}\n", &held);
+    start(LINE PATIENT "limits: {slots: 3}\n", &crn_gated);
     send_view(1, 0, 2); /* runs */
-    while (sem_wait(&reached) < 0)
-        continue;
+    crn_gate_wait();
     send_view(1, 1, 2); /* waits at the worker */
     send_view(2, 0, 3); /* holds the last slot */
     send_view(2, 1, 3); /* for this one there is none, */
     send_due(2, 2, 3);  /* nor for this one */
     receive(2, "late");
-    let_through(2);
+    crn_gate_let_through(2);
     receive(1, "complete");
     stop();
     expect_why(2, "late: no free slot for views 1, 2; 2 views were waiting, the worker spent " MS
@@ -309,7 +281,7 @@ static void no_slot_while_another_fruit_runs(void **state)
 static void a_refused_class_set(void **state)
 {
     (void)state;
-    start(LINE PATIENT, &held);
+    start(LINE PATIENT, &crn_gated);
     send_view(1, 0, 3);
     crn_view_header header = header_of(1, 1, 3);
     header.class_set ^= 1;
@@ -326,7 +298,7 @@ static void a_refused_class_set(void **state)
 static void a_step_that_takes_too_long(void **state)
 {
     (void)state;
-    start(LINE "latency: {budget_ms: 100, assemble_ms: 60000}\n", &held);
+    start(LINE "latency: {budget_ms: 100, assemble_ms: 60000}\n", &crn_gated);
     send_view(1, 0, 1);
     receive(1, "late");
     stop();

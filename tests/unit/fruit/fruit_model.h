@@ -30,6 +30,7 @@ typedef struct known {
     crn_view_state states[CRN_MODEL_VIEWS];
     uint32_t slots[CRN_MODEL_VIEWS];
     bool spoiled[CRN_MODEL_VIEWS]; /* judged with a stage skipped */
+    bool holds[CRN_MODEL_VIEWS];   /* ended, and holds its slot */
 } known;
 
 typedef struct running {
@@ -220,6 +221,19 @@ static inline known *find_slot(world *w, uint32_t slot, int *ret_view)
             }
     fail_msg("slot %u is nobody's", slot);
     return NULL;
+}
+
+static inline void take_slot(world *w, uint32_t slot)
+{
+    assert_false(w->held[slot]);
+    w->held[slot] = true;
+}
+
+static inline void give_slot(world *w, uint32_t slot)
+{
+    assert_true(slot < CRN_MODEL_SLOTS);
+    assert_true(w->held[slot]);
+    w->held[slot] = false;
 }
 
 #endif

@@ -7,19 +7,6 @@
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static void take_slot(world *w, uint32_t slot)
-{
-    assert_false(w->held[slot]);
-    w->held[slot] = true;
-}
-
-static void give_slot(world *w, uint32_t slot)
-{
-    assert_true(slot < CRN_MODEL_SLOTS);
-    assert_true(w->held[slot]);
-    w->held[slot] = false;
-}
-
 static void check_wake(const world *w)
 {
     int64_t wake_ns = crn_fruits_wake_ns(w->fruits), first_ns = CRN_NEVER_NS;
@@ -57,8 +44,10 @@ static void check_fruit(const world *w, const crn_fruit *fruit, const known *k)
     assert_int_equal(fruit->expected, k->expected);
     assert_int_equal(fruit->received, count_states(k, CRN_VIEW_ARRIVED, CRN_VIEW_LOST));
     assert_int_equal(fruit->judged, count_states(k, CRN_VIEW_JUDGED, CRN_VIEW_JUDGED));
-    for (int v = 0; v < CRN_MODEL_VIEWS; v++)
+    for (int v = 0; v < CRN_MODEL_VIEWS; v++) {
         assert_int_equal(fruit->views[v].state, k->states[v]);
+        assert_int_equal(fruit->views[v].holds_slot, k->holds[v]);
+    }
     assert_int_equal(crn_fruit_verdict(fruit), verdict_of(k));
 }
 
@@ -88,10 +77,10 @@ static bool judge_one(world *w)
     w->stats.partial += verdict == CRN_VERDICT_PARTIAL;
     w->stats.late += verdict == CRN_VERDICT_LATE;
     for (int v = 0; v < CRN_MODEL_VIEWS; v++)
-        if (k->states[v] == CRN_VIEW_QUEUED) {
+        if (k->states[v] == CRN_VIEW_QUEUED || k->holds[v]) {
             assert_int_equal(fruit->views[v].slot, k->slots[v]);
             give_slot(w, k->slots[v]);
-            w->stats.discarded++;
+            w->stats.discarded += k->states[v] == CRN_VIEW_QUEUED;
         }
     assert_int_equal(count_verdicts(w, lane, k->epoch, k->fruit), 0);
     w->senders[lane].judged[w->senders[lane].judged_count++] = (name){k->epoch, k->fruit};
@@ -173,12 +162,45 @@ static void model_credit(world *w, known *k, uint16_t view, int64_t header_ns)
     }
 }
 
+/* The slot of a view that ended: held by half of those whose fruit is open. */
+static void end_slot(world *w, known *k, crn_ticket ticket, uint32_t slot)
+{
+    bool wanted = draw(w, 2), holds = wanted && crn_fruits_hold_slot(w->fruits, ticket);
+    assert_int_equal(holds, wanted && k);
+    if (holds)
+        k->holds[ticket.view] = true;
+    else
+        give_slot(w, slot);
+}
+
+/* Takes a held slot back, of the oldest fruit and its first such view; *slot is unchanged if none
+ * is. */
+static void take_held(world *w, uint32_t *slot)
+{
+    known *oldest = NULL;
+    for (size_t i = 0; i < w->open_count; i++)
+        for (int v = 0; v < CRN_MODEL_VIEWS; v++)
+            if (w->open[i].holds[v] && (!oldest || w->open[i].order < oldest->order))
+                oldest = &w->open[i];
+    assert_int_equal(crn_fruits_take_slot(w->fruits, slot), oldest != NULL);
+    if (!oldest)
+        return;
+    int view = 0;
+    while (!oldest->holds[view])
+        view++;
+    assert_int_equal(*slot, oldest->slots[view]);
+    oldest->holds[view] = false;
+    give_slot(w, *slot);
+}
+
 /* Assigns a slot to the view that arrived, evicting another if necessary, or loses the view. */
 static void house(world *w, known *k, crn_ticket ticket)
 {
     uint32_t slot = 0;
     while (slot < CRN_MODEL_SLOTS && w->held[slot])
         slot++;
+    if (slot == CRN_MODEL_SLOTS)
+        take_held(w, &slot);
     if (slot == CRN_MODEL_SLOTS) {
         uint64_t order = k->order;
         known *worst = k;
@@ -282,7 +304,7 @@ static void view_begins(world *w)
         k->states[view] = CRN_VIEW_LOST;
         k->lost = true;
         w->stats.discarded++;
-        give_slot(w, slot);
+        end_slot(w, k, ticket, slot);
         return;
     }
     assert_int_equal(deadline_ns, deadline_of(w, k) - w->rules.guard_ns);
@@ -304,7 +326,7 @@ static void view_ends(world *w)
                                  CRN_REASON_FAILED, w->now_ns);
     size_t at = find_order(w, ending.order);
     assert_int_equal(taken, at != CRN_MODEL_NO_FRUIT);
-    give_slot(w, ending.slot);
+    end_slot(w, taken ? &w->open[at] : NULL, ending.ticket, ending.slot);
     if (!taken) {
         w->stats.unfinished++;
         return;

@@ -11,7 +11,7 @@ static void pool_gives_each_slot_once(void **state)
 {
     (void)state;
     crn_pool *pool = NULL;
-    assert_int_equal(crn_pool_create(3, 1000, &pool), 0);
+    assert_int_equal(crn_pool_create(3, 0, 1000, &pool), 0);
     crn_view *taken[3];
     for (int i = 0; i < 3; i++) {
         taken[i] = crn_pool_acquire(pool);
@@ -28,6 +28,31 @@ static void pool_gives_each_slot_once(void **state)
     assert_ptr_equal(crn_pool_acquire(pool), taken[1]);
     crn_pool_free(&pool);
     assert_null(pool);
+    crn_pool_free(&pool);
+}
+
+/* What is set aside takes of the reserve, and never of the slots. */
+static void pool_sets_slots_aside(void **state)
+{
+    (void)state;
+    crn_pool *pool = NULL;
+    assert_int_equal(crn_pool_create(2, 1, 1000, &pool), 0);
+    crn_view *first = crn_pool_acquire(pool), *second = crn_pool_acquire(pool);
+    assert_non_null(second);
+    assert_null(crn_pool_acquire(pool));
+    assert_true(crn_pool_set_aside(pool, first));
+    assert_int_equal(crn_pool_free_slots(pool), 1);
+    crn_view *third = crn_pool_acquire(pool);
+    assert_non_null(third);
+    assert_ptr_not_equal(third, first);
+    assert_null(crn_pool_acquire(pool));
+    assert_false(crn_pool_set_aside(pool, second));
+    crn_pool_release(pool, first);
+    assert_int_equal(crn_pool_free_slots(pool), 0); /* it is the reserve again */
+    assert_null(crn_pool_acquire(pool));
+    assert_true(crn_pool_set_aside(pool, third));
+    crn_pool_release(pool, second);
+    assert_int_equal(crn_pool_free_slots(pool), 2);
     crn_pool_free(&pool);
 }
 
@@ -81,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool_gives_each_slot_once),
+        cmocka_unit_test(pool_sets_slots_aside),
         cmocka_unit_test(ring_refuses_when_full),
         cmocka_unit_test(ring_keeps_order_between_threads),
     };

@@ -72,7 +72,7 @@ static void what_is_no_daemon_is_named(void **state)
     expect_refusal(ANSWER("200", "Content-Type: text/html\r\nContent-Length: 2\r\n", "hi"), NULL,
                    -EPROTO, "sends something else, so it is not the monitor.http");
     expect_refusal(ANSWER("200", EMPTY, ""), NULL, -EPROTO, "sends something else, so it is not");
-    expect_refusal(ANSWER("404", EMPTY, ""), NULL, -EPROTO, "answers with status 404, so it is");
+    expect_refusal(ANSWER("404", EMPTY, ""), NULL, -ENOENT, "answers with status 404, so it is");
     expect_refusal(ANSWER("421", EMPTY, ""), NULL, -EPROTO,
                    "the daemon does not answer to this host name: use its address");
     expect_refusal(ANSWER("503", EMPTY, ""), NULL, -EBUSY, "others are reading this page");

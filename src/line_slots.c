@@ -1,0 +1,60 @@
+/*
+ * A view's slot after its end. It is held until its fruit's verdict while more than half of the
+ * slots are free; then the maps of a fruit that was late, partial or over budget are kept for
+ * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
+ * view: one that arrives takes it back.
+ */
+#include "src/line_internal.h"
+
+#include "stages/base/clock.h"
+
+crn_view *crn_line_acquire(crn_line *line)
+{
+    uint32_t slot;
+    crn_view *view = crn_pool_acquire(line->pool);
+    if (!view && crn_fruits_take_slot(line->fruits, &slot))
+        view = crn_pool_at(line->pool, slot);
+    if (view)
+        view->keep_maps = false;
+    return view;
+}
+
+/* Keeps the maps, or releases the slot. */
+static void leave(crn_line *line, crn_view *view, bool keep)
+{
+    if (keep)
+        crn_kept_maps_add(line->kept_maps, view);
+    else
+        crn_pool_release(line->pool, view);
+}
+
+void crn_line_end_view(crn_line *line, crn_view *view)
+{
+    bool hold = line->kept_maps &&
+                crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
+    if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
+        leave(line, view, view->keep_maps);
+}
+
+static bool is_worth_keeping(const crn_line *line, const crn_fruit *fruit, int64_t now_ns)
+{
+    return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE ||
+           crn_fruit_latency_ns(fruit, now_ns) > line->config->latency.budget_ms * CRN_NS_PER_MS;
+}
+
+void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)
+{
+    bool keep = line->kept_maps && is_worth_keeping(line, fruit, now_ns);
+    for (int64_t i = 0; i < line->config->limits.views; i++) {
+        const crn_fruit_view *view = &fruit->views[i];
+        if (view->state == CRN_VIEW_QUEUED || view->holds_slot)
+            leave(line, crn_pool_at(line->pool, view->slot), keep);
+        if (view->state == CRN_VIEW_JUDGED)
+            crn_result_store_release(line->store, view->judgement.result);
+        if (view->state != CRN_VIEW_RUNNING)
+            continue;
+        crn_view *running = crn_pool_at(line->pool, view->slot);
+        running->keep_maps = keep;
+        atomic_store_explicit(&running->cancelled, true, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,166 @@
+#include "src/monitor/kept_maps.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stages/base/clock.h"
+
+/* Only the line's thread fills and empties a place, and only the HTTP thread reads one: each has to
+ * find it KEPT. */
+enum { PLACE_FREE, PLACE_KEPT, PLACE_READ };
+
+typedef struct place {
+    atomic_int state;
+    crn_view *view;  /* valid unless FREE */
+    uint64_t number; /* order of the views put in; of the line's thread */
+} place;
+
+struct crn_kept_maps {
+    crn_pool *pool;
+    uint64_t added;
+    uint32_t count;
+    place places[];
+};
+
+int crn_kept_maps_create(uint32_t slots, crn_pool *pool, crn_kept_maps **ret_maps)
+{
+    crn_kept_maps *maps = calloc(1, sizeof *maps + slots * sizeof maps->places[0]);
+    if (!maps)
+        return -ENOMEM;
+    maps->pool = pool;
+    maps->count = slots;
+    *ret_maps = maps;
+    return 0;
+}
+
+void crn_kept_maps_free(crn_kept_maps **maps)
+{
+    free(*maps);
+    *maps = NULL;
+}
+
+static bool is_of(const crn_view_header *header, const crn_kept_fruit *fruit)
+{
+    return header->lane == fruit->lane && header->epoch == fruit->epoch &&
+           header->fruit == fruit->fruit;
+}
+
+static crn_kept_fruit fruit_of(const crn_view_header *header)
+{
+    return (crn_kept_fruit){header->lane, header->epoch, header->fruit};
+}
+
+/* True if the place was KEPT; it then has the state `to`. */
+static bool take(place *one, int to)
+{
+    int kept = PLACE_KEPT;
+    return atomic_compare_exchange_strong_explicit(&one->state, &kept, to, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/* --- the line's thread --- */
+
+static place *find_free(crn_kept_maps *maps)
+{
+    for (uint32_t i = 0; i < maps->count; i++)
+        if (atomic_load_explicit(&maps->places[i].state, memory_order_relaxed) == PLACE_FREE)
+            return &maps->places[i];
+    return NULL;
+}
+
+/* Drops the oldest fruit but `except`; call it when no place is free. */
+static void drop_oldest(crn_kept_maps *maps, const crn_kept_fruit *except)
+{
+    const place *oldest = NULL;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        const place *one = &maps->places[i];
+        if (!is_of(&one->view->header, except) && (!oldest || one->number < oldest->number))
+            oldest = one;
+    }
+    if (!oldest)
+        return;
+    crn_kept_fruit dropped = fruit_of(&oldest->view->header);
+    for (uint32_t i = 0; i < maps->count; i++) {
+        place *one = &maps->places[i];
+        if (is_of(&one->view->header, &dropped) && take(one, PLACE_FREE))
+            crn_pool_release(maps->pool, one->view);
+    }
+}
+
+void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view)
+{
+    crn_kept_fruit fruit = fruit_of(&view->header);
+    place *one = find_free(maps);
+    if (!one) {
+        drop_oldest(maps, &fruit);
+        one = find_free(maps);
+    }
+    if (!one || !crn_pool_set_aside(maps->pool, view)) {
+        crn_pool_release(maps->pool, view);
+        return;
+    }
+    one->view = view;
+    one->number = maps->added++;
+    atomic_store_explicit(&one->state, PLACE_KEPT, memory_order_release);
+}
+
+/* --- the HTTP thread --- */
+
+static void give_back(place *one)
+{
+    atomic_store_explicit(&one->state, PLACE_KEPT, memory_order_release);
+}
+
+/* The fruit's view of lowest index, at least `first`: READ, or NULL. */
+static place *find_view(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first)
+{
+    place *best = NULL;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        place *one = &maps->places[i];
+        if (!take(one, PLACE_READ))
+            continue;
+        const crn_view_header *header = &one->view->header;
+        bool better = is_of(header, fruit) && header->view >= first &&
+                      (!best || header->view < best->view->header.view);
+        if (better && best)
+            give_back(best);
+        if (better)
+            best = one;
+        else
+            give_back(one);
+    }
+    return best;
+}
+
+static int copy_view(const crn_view *view, crn_kept_copy *copy)
+{
+    size_t intensity_bytes = crn_wire_intensity_bytes(&view->header);
+    size_t size = view->header.payload_bytes + intensity_bytes;
+    if (size > copy->capacity) {
+        unsigned char *larger = realloc(copy->bytes, size);
+        if (!larger)
+            return -ENOMEM;
+        copy->bytes = larger;
+        copy->capacity = size;
+    }
+    copy->header = view->header;
+    copy->arrived_ns = (uint64_t)(crn_realtime_ns() - (crn_now_ns() - view->received_ns));
+    copy->size = size;
+    memcpy(copy->bytes, view->maps, view->header.payload_bytes);
+    if (view->intensity)
+        memcpy(copy->bytes + view->header.payload_bytes, view->intensity, intensity_bytes);
+    return 1;
+}
+
+int crn_kept_maps_copy(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first,
+                       crn_kept_copy *copy)
+{
+    place *one = find_view(maps, fruit, first);
+    if (!one)
+        return 0;
+    int r = copy_view(one->view, copy);
+    give_back(one);
+    return r;
+}
