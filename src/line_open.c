@@ -112,12 +112,14 @@ static int open_http(crn_line *line, crn_error *error)
         (kept_slots(line->config) &&
          crn_kept_maps_create(kept_slots(line->config), line->pool, &line->kept_maps) < 0))
         return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
-    crn_http_sources sources = {.run = crn_publish_run(line->publish),
-                                .meters = &line->meters,
-                                .snapshots = line->snapshots,
-                                .flight = line->flight,
-                                .kept_maps = line->kept_maps};
-    int r = crn_http_open(line->config, &sources, &line->http, error);
+    crn_http_settings settings = {.run = crn_publish_run(line->publish),
+                                  .meters = &line->meters,
+                                  .snapshots = line->snapshots,
+                                  .flight = line->flight,
+                                  .kept_maps = line->kept_maps,
+                                  .idle_s = CRN_HTTP_IDLE_S,
+                                  .request_s = CRN_HTTP_REQUEST_S};
+    int r = crn_http_open(line->config, &settings, &line->http, error);
     if (!line->http)
         crn_kept_maps_free(&line->kept_maps);
     return r;

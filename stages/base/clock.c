@@ -14,6 +14,11 @@ int64_t crn_now_ns(void)
     return read_clock_ns(CLOCK_MONOTONIC);
 }
 
+int64_t crn_tick_ns(void)
+{
+    return read_clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
 int64_t crn_realtime_ns(void)
 {
     return read_clock_ns(CLOCK_REALTIME);

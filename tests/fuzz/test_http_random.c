@@ -218,9 +218,13 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
-    crn_http_sources sources = {
-        .run = "run", .meters = &meters, .snapshots = snapshots, .flight = flight};
-    assert_int_equal(crn_http_open(&config, &sources, &http, &error), 0);
+    crn_http_settings settings = {.run = "run",
+                                  .meters = &meters,
+                                  .snapshots = snapshots,
+                                  .flight = flight,
+                                  .idle_s = CRN_HTTP_IDLE_S,
+                                  .request_s = CRN_HTTP_REQUEST_S};
+    assert_int_equal(crn_http_open(&config, &settings, &http, &error), 0);
     const char *address = crn_http_address(http);
     for (uint32_t i = 0; i < cases; i++) {
         crn_random random = {seed + i};

@@ -16,39 +16,36 @@ CRN_C_BEGIN
 /* Of these from one address; one more is closed at once. */
 #define CRN_HTTP_CLIENTS_PER_ADDRESS 32
 
-/* A connection is closed when it transfers nothing for so long, */
-#define CRN_HTTP_IDLE_S 20
-/* or has existed for so long, event streams excepted. It carries one request. */
-#define CRN_HTTP_REQUEST_S 60
-
 typedef struct crn_client {
     bool used;
     bool requested, streaming; /* a whole request came; it was for /events */
     bool dropped;
     int descriptor;
     int64_t since_ns;
+    int64_t moved_ns;     /* last transfer; of a stream also when it had taken all */
+    uint64_t moved_bytes; /* in either direction */
 } crn_client;
 
-/* Zero-initialise, but for `stats`. */
+/* Zero-initialise, but for the first three. */
 typedef struct crn_clients {
-    crn_http_stats *stats; /* counts of connections */
+    unsigned idle_s, request_s; /* as in crn_http_settings */
+    crn_http_stats *stats;      /* counts of connections */
     crn_client at[CRN_HTTP_CLIENTS_MAX];
 } crn_clients;
 
-/* Passes libmicrohttpd's callbacks on, for MHD_OPTION_NOTIFY_CONNECTION and
- * MHD_OPTION_NOTIFY_COMPLETED; the context is the crn_clients. */
+/* Passes libmicrohttpd's callback on, for MHD_OPTION_NOTIFY_CONNECTION; the context is the
+ * crn_clients. */
 void crn_clients_changed(void *clients, struct MHD_Connection *connection, void **socket_context,
                          enum MHD_ConnectionNotificationCode change);
-void crn_clients_request_ended(void *clients, struct MHD_Connection *connection, void **request,
-                               enum MHD_RequestTerminationCode how);
 
 /* The connection's entry, or NULL if there was no room for it. */
 crn_client *crn_clients_find(struct MHD_Connection *connection);
 
 /*
- * Closes connections whose peer has left without a request, and those that transfer now and then
- * but never complete one. libmicrohttpd sees the latter as active, and misses the former when the
- * end of the stream arrives together with bytes: epoll signals both once, and it reads once.
+ * Closes connections that transfer nothing, that never complete a request, and whose peer has left
+ * without one. libmicrohttpd's own time-out knows neither the second, nor streams that it has
+ * suspended or that the kernel still buffers for; and it misses the end of a stream that arrives
+ * together with bytes, as epoll signals both once and it reads once.
  */
 void crn_clients_drop(crn_clients *clients, int64_t now_ns);
 

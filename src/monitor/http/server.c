@@ -50,7 +50,7 @@
 
 struct crn_http {
     crn_monitor_facts facts;
-    crn_http_sources from;
+    crn_http_settings from;
     struct MHD_Daemon *daemon;
     int wake_descriptor; /* readable: stop */
     pthread_t thread;
@@ -106,6 +106,19 @@ static void add_headers(struct MHD_Response *response, const char *type)
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 }
 
+/* Names the type, answers and drops the response; NULL: memory is short. */
+static enum MHD_Result answer_once(crn_http *http, struct MHD_Connection *connection,
+                                   crn_http_code code, const char *type,
+                                   struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    add_headers(response, type);
+    enum MHD_Result r = answer(http, connection, code, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
 /* Sends a copy of these bytes. */
 static enum MHD_Result answer_bytes(crn_http *http, struct MHD_Connection *connection,
                                     crn_http_code code, const char *type, const void *bytes,
@@ -113,14 +126,9 @@ static enum MHD_Result answer_bytes(crn_http *http, struct MHD_Connection *conne
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
-    if (!response)
-        return MHD_NO;
-    add_headers(response, type);
-    if (code == CRN_HTTP_METHOD)
+    if (response && code == CRN_HTTP_METHOD)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    enum MHD_Result r = answer(http, connection, code, response);
-    MHD_destroy_response(response);
-    return r;
+    return answer_once(http, connection, code, type, response);
 }
 
 static enum MHD_Result answer_text(crn_http *http, struct MHD_Connection *connection,
@@ -214,25 +222,17 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
     if (!response)
         return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                            "too many event streams are open: close one, or try again later\n");
-    add_headers(response, "text/event-stream");
     crn_client *reader = crn_clients_find(connection);
     if (reader)
         reader->streaming = true;
-    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return r;
+    return answer_once(http, connection, CRN_HTTP_OK, "text/event-stream", response);
 }
 
 static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection)
 {
     crn_flight_take(http->from.flight);
-    struct MHD_Response *response = crn_verdicts_open(http->from.flight);
-    if (!response)
-        return MHD_NO;
-    add_headers(response, CRN_VERDICT_LOG_TYPE);
-    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return r;
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_VERDICT_LOG_TYPE,
+                       crn_verdicts_open(http->from.flight));
 }
 
 static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *connection)
@@ -241,14 +241,8 @@ static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *conne
         return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                            "others are reading a trace: try again later\n");
     crn_flight_take(http->from.flight);
-    struct MHD_Response *response =
-        crn_traces_open(http->facts.config, http->from.flight, &http->traces);
-    if (!response)
-        return MHD_NO;
-    add_headers(response, "application/json");
-    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return r;
+    return answer_once(http, connection, CRN_HTTP_OK, "application/json",
+                       crn_traces_open(http->facts.config, http->from.flight, &http->traces));
 }
 
 static enum MHD_Result answer_maps(crn_http *http, struct MHD_Connection *connection,
@@ -269,12 +263,7 @@ static enum MHD_Result answer_maps(crn_http *http, struct MHD_Connection *connec
         return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
                            "the maps of this fruit are not kept: only those of the last fruits "
                            "that were late, partial or over budget are (monitor.keep_slots)\n");
-    if (!response)
-        return MHD_NO;
-    add_headers(response, CRN_MAPS_TYPE);
-    enum MHD_Result r = answer(http, connection, CRN_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return r;
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_MAPS_TYPE, response);
 }
 
 /* libmicrohttpd's callback for a request whose headers have been read. */
@@ -365,15 +354,14 @@ static void *serve(void *argument)
 
 static int start_daemon(crn_http *http, int listener)
 {
-    http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
-        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)CRN_HTTP_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, crn_clients_changed,
-        &http->clients, MHD_OPTION_NOTIFY_COMPLETED, crn_clients_request_ended, &http->clients,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    http->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
+                         MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                         (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                         (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+                         crn_clients_changed, &http->clients, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+                         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     return http->daemon ? 0 : -ENOMEM;
 }
 
@@ -404,7 +392,7 @@ static int start(crn_http *http, crn_error *error)
     return r < 0 ? crn_error_set(error, r, "cannot serve %s: %s", address, strerror(-r)) : 0;
 }
 
-int crn_http_open(const crn_config *config, const crn_http_sources *sources, crn_http **ret_http,
+int crn_http_open(const crn_config *config, const crn_http_settings *settings, crn_http **ret_http,
                   crn_error *error)
 {
     const char *why;
@@ -417,9 +405,11 @@ int crn_http_open(const crn_config *config, const crn_http_sources *sources, crn
     http->facts.config = config;
     http->facts.processor = ops ? ops->name : "";
     http->facts.started_ns = crn_realtime_ns();
-    snprintf(http->facts.run, sizeof http->facts.run, "%s", sources->run);
-    http->from = *sources;
+    snprintf(http->facts.run, sizeof http->facts.run, "%s", settings->run);
+    http->from = *settings;
     http->clients.stats = &http->stats;
+    http->clients.idle_s = settings->idle_s;
+    http->clients.request_s = settings->request_s;
     http->wake_descriptor = -1;
     crn_error fault;
     int r = start(http, &fault);

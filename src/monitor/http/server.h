@@ -21,14 +21,20 @@ CRN_C_BEGIN
 
 typedef struct crn_http crn_http;
 
-/* What the pages show; all but `run` must outlive the server. */
-typedef struct crn_http_sources {
+#define CRN_HTTP_IDLE_S    20
+#define CRN_HTTP_REQUEST_S 60
+
+/* What the pages show, and for how long; all pointers but `run` must outlive the server. */
+typedef struct crn_http_settings {
     const char *run; /* identifies the start */
     const crn_meters *meters;
     crn_snapshots *snapshots;
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
-} crn_http_sources;
+    unsigned idle_s;          /* a connection is closed when it transfers nothing for so long, */
+    unsigned request_s;       /* or has existed for so long, event streams excepted: it carries one
+                                 request */
+} crn_http_settings;
 
 /*
  * Binds config->monitor.http and starts the thread. `config` is the caller's and must outlive the
@@ -38,7 +44,7 @@ typedef struct crn_http_sources {
  * daemon of this machine may have: if it cannot be bound a warning is logged, and 0 is returned
  * with *ret_http NULL.
  */
-int crn_http_open(const crn_config *config, const crn_http_sources *sources, crn_http **ret_http,
+int crn_http_open(const crn_config *config, const crn_http_settings *settings, crn_http **ret_http,
                   crn_error *error);
 
 /* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */

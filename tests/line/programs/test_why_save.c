@@ -212,14 +212,13 @@ static void kept_maps_cost_no_view(void **state)
     (void)state;
     seen_verdict verdict;
     start(&crn_gated);
-    crn_gate_let_through(3 + 2 * 10);
+    crn_gate_let_through(3 + 2 * 10); /* and not one more */
     for (uint64_t fruit = 1; fruit <= 3; fruit++) /* one view of three open fruits is held */
         send_view(fruit, 0, true, false);
     for (int i = 0; i < 3; i++)
         crn_gate_wait();
     for (uint64_t fruit = 10; fruit < 20; fruit++)
         send_fruit(fruit, true);
-    crn_gate_close(0);
     for (uint64_t fruit = 30; fruit < 34; fruit++) { /* as many views as there are slots */
         send_view(fruit, 0, false, false);
         send_view(fruit, 1, false, false);
