@@ -1,5 +1,6 @@
 #include "src/ingest/ingest.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,12 +37,16 @@ struct crn_ingest {
     zmq_msg_t part[CRN_WIRE_PARTS_MAX];
     zmq_msg_t surplus;           /* an excess part, read to be dropped */
     bool intensity;              /* the message last received has one */
+    crn_ingest_path path;        /* how it came */
     crn_ingest_refused *refused; /* NULL: no callback */
     void *refused_context;
     crn_ingest_stats stats;
     crn_log_gate fault_gate[CRN_WIRE_FAULTS];
     crn_log_gate peer_gate[PEER_GATES];
 };
+
+const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {
+    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc"};
 
 static crn_wire_rules make_rules(const crn_config *config)
 {
@@ -212,6 +217,17 @@ static void refuse(crn_ingest *ingest, crn_wire_fault fault)
     ingest->refused(ingest->refused_context, is_header ? &header : NULL, fault);
 }
 
+/*
+ * By the peer's name, which libzmq attaches to its messages: an IP address ("::1"), or for a Unix
+ * socket "localhost:user:group:process", or none. The descriptor may be another peer's by now.
+ */
+static crn_ingest_path path_of(const zmq_msg_t *part)
+{
+    const char *peer = zmq_msg_gets(part, "Peer-Address");
+    bool numeric = peer && (isxdigit((unsigned char)peer[0]) || peer[0] == ':');
+    return numeric ? CRN_INGEST_TCP : CRN_INGEST_IPC;
+}
+
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
 {
     if (ingest->parts == 0)
@@ -231,6 +247,7 @@ int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
         if (!fault) {
             ingest->parts = 0;
             ingest->intensity = crn_wire_intensity_bytes(&header) > 0;
+            ingest->path = path_of(&ingest->part[0]);
             *ret_header = header;
             return 1;
         }
@@ -239,6 +256,11 @@ int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
         release_parts(ingest);
     }
     return 0;
+}
+
+crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest)
+{
+    return ingest->path;
 }
 
 bool crn_ingest_pending(crn_ingest *ingest)

@@ -25,6 +25,11 @@
 
 typedef struct crn_ingest crn_ingest;
 
+/* How a message came. */
+typedef enum crn_ingest_path { CRN_INGEST_TCP, CRN_INGEST_IPC, CRN_INGEST_PATHS } crn_ingest_path;
+
+extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc" */
+
 typedef struct crn_ingest_stats {
     uint64_t messages;                /* complete multipart messages read, valid or not */
     uint64_t faults[CRN_WIRE_FAULTS]; /* refused messages, by reason */
@@ -63,6 +68,9 @@ void crn_ingest_close(crn_ingest **ingest);
  * the caller (the result is then 0 and crn_ingest_pending is true).
  */
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header);
+
+/* How the message last received came; one without an address (inproc) counts as ipc. */
+crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest);
 
 /* True if another receive may return a message. Call it before waiting: the descriptor is
  * edge-triggered and does not signal messages that were there when the last receive returned. */

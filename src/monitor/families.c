@@ -79,7 +79,8 @@ const crn_family crn_families[] = {
     /* --- views in --- */
     VALUE("cernita_messages_received_total", COUNTER, metrics.ingest.messages,
           "messages read from senders, valid or not"),
-    BY_LANE("cernita_views_received_total", stats.views, "valid views received"),
+    OTHER("cernita_views_received_total", COUNTER, "lane, path", crn_samples_received,
+          "valid views received, by transport: tcp or ipc"),
     OTHER("cernita_views_rejected_total", COUNTER, "reason", crn_samples_rejected,
           "messages refused, by what is wrong with them (parts, class_set, too_large, lanes, …)"),
     OTHER("cernita_lane_views_rejected_total", COUNTER, "lane", crn_samples_lane_rejected,

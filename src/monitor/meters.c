@@ -25,9 +25,10 @@ void crn_meters_done(crn_meters *meters)
 }
 
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
-                        int64_t realtime_ns)
+                        crn_ingest_path path, int64_t realtime_ns)
 {
     crn_lane_meters *own = &meters->lanes[crn_lane_index(lane)];
+    own->received[path]++;
     own->last_view_ns = (uint64_t)realtime_ns;
     if (header->captured_ns == 0)
         return;

@@ -8,6 +8,7 @@
 #include "src/config/config.h"
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane.h"
+#include "src/ingest/ingest.h"
 #include "src/monitor/histogram.h"
 
 CRN_C_BEGIN
@@ -20,8 +21,9 @@ typedef enum crn_side {
 } crn_side;
 
 typedef struct crn_lane_meters {
-    crn_histogram latency;  /* of fruits, from close to publication */
-    crn_histogram lateness; /* of views, from captured_ns to reception */
+    crn_histogram latency;               /* of fruits, from close to publication */
+    crn_histogram lateness;              /* of views, from captured_ns to reception */
+    uint64_t received[CRN_INGEST_PATHS]; /* valid views, by how they came */
     uint64_t verdicts[CRN_VERDICT_LATE + 1];
     uint64_t over_budget;    /* verdicts published later than latency.budget_ms after the close */
     uint64_t missing;        /* announced views that their fruit lacked at its verdict */
@@ -49,9 +51,9 @@ typedef struct crn_meters {
 int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
 void crn_meters_done(crn_meters *meters);
 
-/* A valid message arrived, whatever became of its view. */
+/* A valid message arrived by `path`, whatever became of its view. */
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
-                        int64_t realtime_ns);
+                        crn_ingest_path path, int64_t realtime_ns);
 
 /* The chain finished a view. */
 void crn_meters_view(crn_meters *meters, const crn_judgement *judgement);

@@ -173,6 +173,16 @@ void crn_samples_ended(const crn_family *family, const crn_observation *observat
 
 /* --- lists with names of their own --- */
 
+void crn_samples_received(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        for (crn_ingest_path path = 0; path < CRN_INGEST_PATHS; path++)
+            fprintf(out, "%s{lane=\"%" PRIu32 "\",path=\"%s\"} %" PRIu64 "\n", family->name,
+                    snapshot->lanes[i].number, crn_ingest_path_names[path],
+                    snapshot->lanes[i].meters.received[path]);
+}
+
 void crn_samples_rejected(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     const crn_metrics *metrics = &observation->snapshot->metrics;

@@ -16,8 +16,8 @@ crn_family_samples crn_samples_lane_time;
 
 crn_family_samples crn_samples_build, crn_samples_state, crn_samples_started, crn_samples_age,
     crn_samples_budget;
-crn_family_samples crn_samples_rejected, crn_samples_lane_rejected, crn_samples_values,
-    crn_samples_verdicts;
+crn_family_samples crn_samples_received, crn_samples_rejected, crn_samples_lane_rejected,
+    crn_samples_values, crn_samples_verdicts;
 crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_samples_busy,
     crn_samples_ended;
 crn_family_samples crn_samples_cut, crn_samples_limits, crn_samples_memory;

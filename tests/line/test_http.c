@@ -113,7 +113,8 @@ static void metrics_are_the_lines_own(void **state)
     assert_int_equal(metrics->fruits.complete, 21);
 #define SAME(sample, number) assert_int_equal((uint64_t)http_sample(text, sample), number)
     SAME("cernita_messages_received_total", metrics->ingest.messages);
-    SAME("cernita_views_received_total{lane=\"0\"}", metrics->lanes.views);
+    SAME("cernita_views_received_total{lane=\"0\",path=\"ipc\"}", metrics->lanes.views);
+    SAME("cernita_views_received_total{lane=\"0\",path=\"tcp\"}", 0);
     SAME("cernita_views_rejected_total{reason=\"class_set\"}", 1);
     SAME("cernita_sequence_gaps_total{lane=\"0\"}", metrics->lanes.missing);
     SAME("cernita_views_judged_total", metrics->fruits.judged);

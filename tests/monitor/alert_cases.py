@@ -58,7 +58,8 @@ def healthy():
     for state in ("starting", "ready", "running", "degraded", "stopping"):
         series[line("cernita_state", state=state)] = constant(int(state == "running"))
     for number in (0, 1):
-        series[lane("cernita_views_received_total", number)] = growing(40)
+        series[lane("cernita_views_received_total", number, path="ipc")] = growing(40)
+        series[lane("cernita_views_received_total", number, path="tcp")] = constant(0)
         series[lane("cernita_last_view_timestamp_seconds", number)] = growing(1, 1.7e9)
         for kind in ("complete", "partial", "late"):
             series[lane("cernita_verdicts_total", number, kind=kind)] = growing(10 if kind == "complete" else 0)
@@ -86,9 +87,9 @@ def healthy():
 
 
 LOST = "cernita_views_lost_total"
-SILENT = {lane("cernita_views_received_total", 1): f"0+200x12 2400x{STEPS}",
+SILENT = {lane("cernita_views_received_total", 1, path="ipc"): f"0+200x12 2400x{STEPS}",
           lane("cernita_last_view_timestamp_seconds", 1): f"1700000000+5x12 1700000060x{STEPS}"}
-STOPPED = {lane("cernita_views_received_total", 0): f"0+200x13 2600x{STEPS}",
+STOPPED = {lane("cernita_views_received_total", 0, path="ipc"): f"0+200x13 2600x{STEPS}",
            lane("cernita_last_view_timestamp_seconds", 0): f"1700000000+5x20 1700000100x{STEPS}"}
 SLOWER = {name: values for number in (0, 1) for name, values in lateness(number, 1.4).items()}
 DELAYED = {name: values for number in (0, 1) for name, values in lateness(number, 0.7).items()}

@@ -406,6 +406,42 @@ static void several_endpoints_feed_one_ingest(void **state)
     assert_null(crn_ingest_endpoint(line.ingest, 3));
 }
 
+/* Views by turns from a sender of each endpoint. */
+static void a_view_is_told_by_its_transport(void **state)
+{
+    (void)state;
+    static const crn_ingest_path paths[] = {CRN_INGEST_TCP, CRN_INGEST_IPC, CRN_INGEST_TCP};
+    void *push[3];
+    crn_receiving_open(TCP, &line);
+    crn_config config = line.config;
+    config.ingest.bind.count = 3;
+    snprintf(config.ingest.bind.item[1], CRN_TEXT_BYTES, "ipc://@cernita-ingest-%ld",
+             (long)getpid());
+    strcpy(config.ingest.bind.item[2], "tcp://[::1]:*");
+    crn_ingest_close(&line.ingest);
+    crn_error error;
+    int r = crn_ingest_open(line.zmq, &config, &line.ingest, &error);
+    if (r < 0) { /* a machine without IPv6 */
+        config.ingest.bind.count = 2;
+        r = crn_ingest_open(line.zmq, &config, &line.ingest, &error);
+    }
+    assert_int_equal(r, 0);
+    for (int i = 0; i < config.ingest.bind.count; i++) {
+        int six = 1;
+        push[i] = zmq_socket(line.zmq, ZMQ_PUSH);
+        zmq_setsockopt(push[i], ZMQ_IPV6, &six, sizeof six);
+        assert_int_equal(zmq_connect(push[i], crn_ingest_endpoint(line.ingest, i)), 0);
+    }
+    for (int i = 0; i < 2 * config.ingest.bind.count; i++) {
+        int which = i % config.ingest.bind.count;
+        crn_receiving_send_good(&line, push[which], (uint64_t)i);
+        expect_good((uint64_t)i);
+        assert_int_equal(crn_ingest_get_path(line.ingest), paths[which]);
+    }
+    for (int i = 0; i < config.ingest.bind.count; i++)
+        zmq_close(push[i]);
+}
+
 static void a_context_that_is_shut_down_is_a_failure_for_good(void **state)
 {
     (void)state;
@@ -438,6 +474,7 @@ int main(void)
         CLOSING(a_reason_is_logged_at_most_once_a_second),
         CLOSING(an_endpoint_in_use_opens_nothing),
         CLOSING(several_endpoints_feed_one_ingest),
+        CLOSING(a_view_is_told_by_its_transport),
         CLOSING(a_context_that_is_shut_down_is_a_failure_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ static int set_up(void **state)
     the.snapshot->lane_count = 2;
     crn_lane_snapshot *lane = &the.snapshot->lanes[1];
     lane->number = UINT32_MAX;
+    lane->meters.received[CRN_INGEST_IPC] = 5;
     lane->meters.last_view_ns = UINT64_C(1795000000500000000);
     the.snapshot->lanes[0].meters.last_view_ns = 1;
     crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 120 * CRN_NS_PER_MS);
@@ -178,6 +179,9 @@ static void values_are_those_of_the_snapshot(void **state)
     assert_true(http_sample(the.text, "cernita_views_lost_total{reason=\"no_slot\"}") == 0x1p64);
     assert_true(http_sample(the.text, "cernita_views_rejected_total{reason=\"magic\"}") == 7);
     assert_true(http_sample(the.text, "cernita_lane_views_rejected_total{lane=\"other\"}") == 4);
+#define RECEIVED "cernita_views_received_total{lane=\"4294967295\",path="
+    assert_true(http_sample(the.text, RECEIVED "\"ipc\"}") == 5);
+    assert_true(http_sample(the.text, RECEIVED "\"tcp\"}") == 0);
     assert_true(http_sample(the.text, "cernita_state{state=\"running\"}") == 1);
     assert_true(http_sample(the.text, "cernita_state{state=\"ready\"}") == 0);
     assert_true(http_sample(the.text, "cernita_snapshot_age_seconds") == 0.5);
