@@ -206,10 +206,14 @@ const crn_family crn_families[] = {
     /* --- disks and memory --- */
     VALUE("cernita_log_verdicts_written_total", COUNTER, metrics.publish.log.written,
           "verdicts written to publish.log.dir"),
+    VALUE("cernita_log_bytes_total", COUNTER, metrics.publish.log.bytes,
+          "bytes written to publish.log.dir"),
     BY_ROW("cernita_log_verdicts_lost_total", COUNTER, "reason", not_logged,
            "verdicts not logged: queue_full (the disk is too slow), disk (it refused them)"),
     VALUE("cernita_record_views_written_total", COUNTER, metrics.recorder.written,
           "views written to record.dir"),
+    VALUE("cernita_record_bytes_total", COUNTER, metrics.recorder.bytes,
+          "bytes written to record.dir"),
     BY_ROW("cernita_record_views_lost_total", COUNTER, "reason", not_recorded,
            "views not recorded: queue_full (the disk is too slow), disk (it refused them, or is "
            "nearly full)"),

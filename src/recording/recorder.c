@@ -34,7 +34,7 @@ struct crn_recorder {
     pthread_t thread;
     bool started;
 
-    atomic_uint_fast64_t written, dropped, failed, segments;
+    atomic_uint_fast64_t written, bytes, dropped, failed, segments;
 };
 
 static void count(atomic_uint_fast64_t *counter)
@@ -121,9 +121,12 @@ static void write_view(crn_recorder *recorder, const crn_recorded_view *view)
     int r = check_room(recorder, need, &error);
     if (!r && !recorder->segment)
         r = begin_segment(recorder, &error);
+    uint64_t before = r ? 0 : crn_recording_bytes(recorder->segment);
     if (!r)
         r = crn_recording_write(recorder->segment, view, &error);
     if (!r) {
+        atomic_fetch_add_explicit(&recorder->bytes, crn_recording_bytes(recorder->segment) - before,
+                                  memory_order_relaxed);
         count(&recorder->written);
         return;
     }
@@ -170,6 +173,7 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
 {
     return (crn_recorder_stats){
         .written = atomic_load_explicit(&recorder->written, memory_order_relaxed),
+        .bytes = atomic_load_explicit(&recorder->bytes, memory_order_relaxed),
         .dropped = atomic_load_explicit(&recorder->dropped, memory_order_relaxed),
         .failed = atomic_load_explicit(&recorder->failed, memory_order_relaxed),
         .segments = atomic_load_explicit(&recorder->segments, memory_order_relaxed)};

@@ -18,6 +18,7 @@ typedef struct crn_recorder crn_recorder;
 
 typedef struct crn_recorder_stats {
     uint64_t written;  /* views written to segments */
+    uint64_t bytes;    /* of these */
     uint64_t dropped;  /* views dropped because the queue was full */
     uint64_t failed;   /* disk error, or the view did not match its header */
     uint64_t segments; /* finished and renamed */

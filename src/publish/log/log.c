@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "src/publish/log/format.h"
 #include "src/publish/log/writer.h"
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
@@ -27,7 +28,7 @@ struct crn_verdict_log {
     bool started;
     crn_log_gate failed_gate;  /* of the thread */
     crn_log_gate dropped_gate; /* of the line */
-    atomic_uint_fast64_t written, dropped, failed;
+    atomic_uint_fast64_t written, bytes, dropped, failed;
 };
 
 static uint64_t count(atomic_uint_fast64_t *counter)
@@ -45,6 +46,8 @@ static void *write_verdicts(void *argument)
         uint64_t held;
         if (crn_verdict_writer_append(log->writer, verdict->lane, verdict->bytes, verdict->size,
                                       &error) == 0) {
+            atomic_fetch_add_explicit(&log->bytes, CRN_VERDICT_RECORD_BYTES + verdict->size,
+                                      memory_order_relaxed);
             count(&log->written);
         } else {
             uint64_t failed = count(&log->failed);
@@ -81,6 +84,7 @@ crn_verdict_log_stats crn_verdict_log_get_stats(const crn_verdict_log *log)
 {
     return (crn_verdict_log_stats){
         .written = atomic_load_explicit(&log->written, memory_order_relaxed),
+        .bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed),
         .dropped = atomic_load_explicit(&log->dropped, memory_order_relaxed),
         .failed = atomic_load_explicit(&log->failed, memory_order_relaxed)};
 }

@@ -22,6 +22,7 @@ typedef struct crn_verdict_log crn_verdict_log;
 
 typedef struct crn_verdict_log_stats {
     uint64_t written; /* verdicts in the log */
+    uint64_t bytes;   /* of these, with what the log adds */
     uint64_t dropped; /* verdicts that did not fit into the queue */
     uint64_t failed;  /* verdicts that the disk refused */
 } crn_verdict_log_stats;

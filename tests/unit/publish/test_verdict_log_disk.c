@@ -114,7 +114,14 @@ static void the_queue_is_used_again_and_again(void **state)
     (void)state;
     crn_verdict_log *log = start_with(QUEUE_BYTES);
     offer_patiently(log, 0, 1000);
+    uint64_t bytes = 0;
+    for (uint64_t number = 0; number < 1000; number++) {
+        size_t size;
+        logged_verdict(number, &size);
+        bytes += CRN_VERDICT_RECORD_BYTES + size;
+    }
     assert_int_equal(crn_verdict_log_get_stats(log).written, 1000);
+    assert_int_equal(crn_verdict_log_get_stats(log).bytes, bytes);
     crn_verdict_log_close(&log);
     logged_expect(0, 1000, 0);
 }

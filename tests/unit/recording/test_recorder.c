@@ -60,6 +60,8 @@ int statvfs(const char *file, struct statvfs *ret_disk)
 #define LARGE_VIEW  30000 /* view size of which two fit the queue */
 #define SMALL_COUNT 500
 
+#define TIFF_HEADER_BYTES 16
+
 static crn_recorder *start(uint64_t segment_bytes)
 {
     crn_recorder *recorder = NULL;
@@ -81,10 +83,13 @@ static int is_segment(const struct dirent *entry)
 
 /* Reads all segments in order, then removes them;
  * returns the number of views, all `small` or all large. */
+static off_t segments_bytes; /* of the files last read */
+
 static uint64_t read_segments(bool small, uint64_t first, int *ret_files)
 {
     struct dirent **names;
     uint64_t number = first;
+    segments_bytes = 0;
     *ret_files = scandir(recorded_folder, &names, is_segment, alphasort);
     for (int i = 0; i < *ret_files; i++) {
         char file[600];
@@ -101,6 +106,9 @@ static uint64_t read_segments(bool small, uint64_t first, int *ret_files)
         }
         assert_string_equal(error.text, "");
         crn_recording_end(&reader);
+        struct stat about;
+        assert_int_equal(stat(file, &about), 0);
+        segments_bytes += about.st_size;
         unlink(file);
         free(names[i]);
     }
@@ -138,6 +146,7 @@ static void everything_offered_in_time_is_written(void **state)
     int files;
     assert_int_equal(read_segments(true, 0, &files), SMALL_COUNT);
     assert_int_equal(files, 1);
+    assert_int_equal(stats.bytes + TIFF_HEADER_BYTES, segments_bytes);
 }
 
 static void segments_stay_below_their_size(void **state)
