@@ -10,6 +10,8 @@
 /* An idle line is reported with the first of this many reports. */
 #define IDLE_REPORTS 60
 
+#define BYTES_PER_MIB (1 << 20)
+
 static const crn_metrics nothing;
 
 static void add_loss(const crn_loss *loss, uint64_t count, char *text, size_t size, int *used)
@@ -81,6 +83,21 @@ static const char *devices_text(const crn_metrics *now, const crn_metrics *befor
     return text;
 }
 
+/* "; 36.4 MiB recorded, 0.8 MiB of verdicts logged", or empty if nothing was written. */
+static const char *written_text(const crn_metrics *now, const crn_metrics *before, char text[96])
+{
+    uint64_t recorded = now->recorder.bytes - before->recorder.bytes;
+    uint64_t logged = now->publish.log.bytes - before->publish.log.bytes;
+    int used = 0;
+    text[0] = '\0';
+    if (recorded > 0)
+        used = snprintf(text, 96, "; %.1f MiB recorded", (double)recorded / BYTES_PER_MIB);
+    if (logged > 0)
+        snprintf(text + used, 96 - (size_t)used, "%s %.1f MiB of verdicts logged",
+                 used > 0 ? "," : ";", (double)logged / BYTES_PER_MIB);
+    return text;
+}
+
 static const char *waiting_text(const crn_metrics *metrics, char text[64])
 {
     text[0] = '\0';
@@ -93,16 +110,16 @@ static const char *waiting_text(const crn_metrics *metrics, char text[64])
 static void log_rates(const crn_metrics *now, const crn_metrics *before, double seconds,
                       const char *when)
 {
-    char latency[96], devices[96], waiting[64];
+    char latency[96], devices[96], written[96], waiting[64];
     crn_log(CRN_LOG_INFO,
             "%s: %.1f fruits/s, %.1f views/s; %" PRIu64 " complete, %" PRIu64 " partial, %" PRIu64
-            " late%s%s%s",
+            " late%s%s%s%s",
             when, (double)(fruits_of(now) - fruits_of(before)) / seconds,
             (double)(now->lanes.views - before->lanes.views) / seconds,
             now->fruits.complete - before->fruits.complete,
             now->fruits.partial - before->fruits.partial, now->fruits.late - before->fruits.late,
             latency_text(now, before, latency), devices_text(now, before, devices),
-            waiting_text(now, waiting));
+            written_text(now, before, written), waiting_text(now, waiting));
 }
 
 static void log_idle(const crn_report *report, const crn_metrics *metrics, int64_t now_ns)
@@ -141,14 +158,15 @@ void crn_report_log(crn_report *report, const crn_metrics *metrics, int64_t now_
 void crn_report_log_totals(const crn_metrics *metrics)
 {
     const crn_fruit_stats *fruits = &metrics->fruits;
-    char latency[96], devices[96], waiting[64];
+    char latency[96], devices[96], written[96], waiting[64];
     crn_log(CRN_LOG_INFO,
             "since the start: %" PRIu64 " messages on %d lane%s, %" PRIu64 " fruits: %" PRIu64
-            " complete, %" PRIu64 " partial, %" PRIu64 " late%s%s; %" PRIu64
+            " complete, %" PRIu64 " partial, %" PRIu64 " late%s%s%s; %" PRIu64
             " verdicts to the grader%s",
             metrics->ingest.messages, metrics->lane_count, metrics->lane_count == 1 ? "" : "s",
             fruits_of(metrics), fruits->complete, fruits->partial, fruits->late,
             latency_text(metrics, &nothing, latency), devices_text(metrics, &nothing, devices),
-            metrics->publish.sent, waiting_text(metrics, waiting));
+            written_text(metrics, &nothing, written), metrics->publish.sent,
+            waiting_text(metrics, waiting));
     log_losses(metrics, &nothing, "since the start");
 }

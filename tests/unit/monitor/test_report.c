@@ -88,6 +88,21 @@ static void verdicts_that_wait_and_devices_are_told(void **state)
                                          "for the grader\n"));
 }
 
+static void what_the_disks_got_is_told(void **state)
+{
+    (void)state;
+    judge(60, 100);
+    metrics.publish.log.bytes = 5 << 18;
+    assert_non_null(strstr(report_at(1), " of 100 ms; 1.2 MiB of verdicts logged\n"));
+    judge(60, 100);
+    metrics.publish.log.bytes += 1 << 20;
+    metrics.recorder.bytes = 3 << 20;
+    assert_non_null(
+        strstr(report_at(2), " of 100 ms; 3.0 MiB recorded, 1.0 MiB of verdicts logged\n"));
+    judge(60, 100);
+    assert_non_null(strstr(report_at(3), " of 100 ms\n"));
+}
+
 static void what_was_lost_is_a_warning_with_the_cure(void **state)
 {
     (void)state;
@@ -228,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup(a_minute_is_rates_and_latency_against_the_budget, set_up),
         cmocka_unit_test_setup(each_report_covers_its_own_time, set_up),
         cmocka_unit_test_setup(verdicts_that_wait_and_devices_are_told, set_up),
+        cmocka_unit_test_setup(what_the_disks_got_is_told, set_up),
         cmocka_unit_test_setup(what_was_lost_is_a_warning_with_the_cure, set_up),
         cmocka_unit_test_setup(a_refused_message_is_a_loss, set_up),
         cmocka_unit_test_setup(what_the_line_coped_with_is_information, set_up),
