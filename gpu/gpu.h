@@ -83,10 +83,6 @@ typedef struct crn_gpu {
     int (*end_capture)(crn_context *context, crn_gpu_graph **ret_graph);
     int (*launch)(crn_context *context, crn_gpu_graph *graph);
     void (*graph_free)(crn_gpu_graph **graph); /**< NULL is allowed */
-
-    /** NVTX ranges for a profiler; they nest per thread. */
-    void (*range_begin)(const char *name);
-    void (*range_end)(void);
 } crn_gpu;
 
 /**

@@ -1,8 +1,6 @@
 /* Table of the CUDA backend's functions, and whether this machine has a usable device. */
 #include "gpu/device_internal.cuh"
 
-#include <nvtx3/nvToolsExt.h>
-
 /* The lowest compute capability that the kernels are built for. */
 #define CAPABILITY_MIN 75
 
@@ -22,16 +20,6 @@ static int32_t count_devices(void)
     return all;
 }
 
-static void range_begin(const char *name)
-{
-    nvtxRangePushA(name);
-}
-
-static void range_end(void)
-{
-    nvtxRangePop();
-}
-
 static const crn_ops device_ops = CRN_OPS("cuda", crn_, _cuda, crn_widen_cuda);
 
 static const crn_gpu table = {
@@ -39,8 +27,7 @@ static const crn_gpu table = {
     crn_gpu_use,         crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
     crn_gpu_unpin,       crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
     crn_gpu_poll,        crn_gpu_record_event,  crn_gpu_elapsed,     crn_gpu_begin_capture,
-    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,  range_begin,
-    range_end,
+    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,
 };
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/context.h"
 
@@ -153,7 +154,9 @@ static int run_enqueues(crn_chain *chain, const crn_chain_input *input, crn_job 
             judgement->skipped |= UINT32_C(1) << i;
             continue;
         }
+        CRN_RANGE_BEGIN("%s", step->stage->name);
         int r = step->stage->enqueue(step->settings, job);
+        CRN_RANGE_END();
         int64_t end_ns = crn_now_ns();
         judgement->stage_ns[i] = end_ns - now_ns;
         now_ns = end_ns;
@@ -163,6 +166,16 @@ static int run_enqueues(crn_chain *chain, const crn_chain_input *input, crn_job 
         }
     }
     return 0;
+}
+
+static int run_finish(const crn_step *step, crn_job *job)
+{
+    if (!step->stage->finish)
+        return 0;
+    CRN_RANGE_BEGIN("%s, finish", step->stage->name);
+    int r = step->stage->finish(step->settings, job);
+    CRN_RANGE_END();
+    return r;
 }
 
 /* `here`: the enqueue halves ran here too, so the step's full duration is known. */
@@ -179,7 +192,7 @@ static int run_finishes(crn_chain *chain, const crn_chain_input *input, bool her
             judgement->skipped |= UINT32_C(1) << i;
             continue;
         }
-        int r = step->stage->finish ? step->stage->finish(step->settings, job) : 0;
+        int r = run_finish(step, job);
         int64_t end_ns = crn_now_ns();
         judgement->stage_finish_ns[i] = end_ns - now_ns;
         judgement->stage_ns[i] += end_ns - now_ns;

@@ -1,10 +1,10 @@
 /* Captures graphs per shape and owns their contexts and memory. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/engine/device_internal.h"
@@ -89,7 +89,9 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
         const crn_step *step = &config->chain[i];
         if (!step->stage->enqueue || skipped & UINT32_C(1) << i)
             continue;
+        CRN_RANGE_BEGIN("%s", step->stage->name);
         r = step->stage->enqueue(step->settings, job);
+        CRN_RANGE_END();
         if (r == 0)
             r = gpu->record_event(context, i + 1);
         /* A call that returned too late: the line may have ended meanwhile. */
@@ -103,14 +105,12 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
 static int upload(crn_device *device, crn_context *context, void *received,
                   const crn_device_view *view, size_t bytes)
 {
-    char name[96];
-    snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
-             view->fruit, view->index);
     /* Each upload restarts the call's timer: from memory that is not pinned it takes long. */
     atomic_store(&device->since_ns, crn_now_ns());
-    device->gpu->range_begin(name);
+    CRN_RANGE_BEGIN("upload lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
+                    view->fruit, view->index);
     int r = device->gpu->upload(context, received, view->maps, bytes);
-    device->gpu->range_end();
+    CRN_RANGE_END();
     return r;
 }
 
@@ -131,7 +131,9 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
     if (r == 0) {
         *ret_what = "a launch";
         atomic_store(&device->since_ns, crn_now_ns());
+        CRN_RANGE_BEGIN("launch");
         r = gpu->launch(context, graph->captured);
+        CRN_RANGE_END();
     }
     return r;
 }

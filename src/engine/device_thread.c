@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/engine/cost_model.h"
@@ -130,9 +131,11 @@ static void poll_batches(crn_device *self)
         /* A call that returned too late: the line may have ended meanwhile. */
         if (!crn_device_is_running(self))
             return;
-        if (r == 0)
+        if (r == 0) {
+            CRN_RANGE_BEGIN("collect %" PRId32 " views", slot->count);
             finish_batch(self, slot, now_ns);
-        else if (r != -EAGAIN)
+            CRN_RANGE_END();
+        } else if (r != -EAGAIN)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch failed: %s", strerror(-r));
         else if (is_stuck(self, slot, now_ns))
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
@@ -209,7 +212,9 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
         if (slot->skipped & UINT32_C(1) << i)
             crn_recent_skip(&self->recent[i]);
     slot->begun_ns = crn_now_ns();
+    CRN_RANGE_BEGIN("batch of %" PRId32, count);
     int r = crn_slot_launch(self, slot, batch, graph, slot->views, count, &what);
+    CRN_RANGE_END();
     if (r < 0) {
         crn_device_lose(self, CRN_DEVICE_FAILED, "%s failed: %s", what, strerror(-r));
         return;

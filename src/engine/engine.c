@@ -69,8 +69,7 @@ static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     return r;
 }
 
-static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu,
-                        const crn_output_hook *hook)
+static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_output_hook *hook)
 {
     const crn_config *config = engine->config;
     engine->worker = calloc((size_t)engine->workers, sizeof *engine->worker);
@@ -79,8 +78,8 @@ static int open_workers(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     if (!engine->worker || !engine->ready)
         return -ENOMEM;
     for (int32_t i = 0; i < engine->workers; i++) {
-        int r = crn_worker_create(config, ops, engine->devices.count > 0 ? gpu : NULL, hook, i,
-                                  engine->done_descriptor, &engine->worker[i]);
+        int r =
+            crn_worker_create(config, ops, hook, i, engine->done_descriptor, &engine->worker[i]);
         if (r < 0)
             return r;
     }
@@ -112,7 +111,7 @@ int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_mem
         crn_engine_close(&engine);
         return r;
     }
-    r = open_workers(engine, ops, gpu, hook);
+    r = open_workers(engine, ops, hook);
     if (r < 0) {
         crn_error_set(error, r,
                       "engine: cannot start %d workers: %s; lower run.workers or limits.points",

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
@@ -22,7 +23,6 @@ typedef struct task {
 
 struct crn_worker {
     int32_t number;
-    const crn_gpu *gpu;
     const crn_output_hook *hook; /* NULL: none */
     int done_descriptor;
     pthread_t thread;
@@ -86,12 +86,8 @@ static void run_task(crn_worker *self, task *it)
     atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
     int64_t since_ns = crn_now_ns();
     atomic_store_explicit(&self->running_since_ns, since_ns, memory_order_release);
-    if (self->gpu) {
-        char name[96];
-        snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
-                 view->header.fruit, view->header.view);
-        self->gpu->range_begin(name);
-    }
+    CRN_RANGE_BEGIN("lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
+                    view->header.fruit, view->header.view);
     if (it->from && it->from->status == 0)
         since_ns = it->from->enqueued.submitted_ns;
     int r = run_chain(self, it);
@@ -99,8 +95,7 @@ static void run_task(crn_worker *self, task *it)
         r = run_hook(self, &it->output);
     it->output.status = r;
     it->output.took_ns = crn_now_ns() - since_ns;
-    if (self->gpu)
-        self->gpu->range_end();
+    CRN_RANGE_END();
     atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);
 }
 
@@ -161,16 +156,14 @@ static int allocate_defects(const crn_config *config, crn_defects *defects)
     return 0;
 }
 
-int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                      const crn_output_hook *hook, int32_t number, int done_descriptor,
-                      crn_worker **ret_worker)
+int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_output_hook *hook,
+                      int32_t number, int done_descriptor, crn_worker **ret_worker)
 {
     crn_worker *self = aligned_alloc(_Alignof(crn_worker), sizeof *self);
     if (!self)
         return -ENOMEM;
     memset(self, 0, sizeof *self);
     self->number = number;
-    self->gpu = gpu;
     self->hook = hook;
     self->done_descriptor = done_descriptor;
     sem_init(&self->ready, 0, 0);

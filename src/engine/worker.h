@@ -6,7 +6,6 @@
 #ifndef CRN_SRC_ENGINE_WORKER_H
 #define CRN_SRC_ENGINE_WORKER_H
 
-#include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "src/chain/chain.h"
 #include "src/ingest/view.h"
@@ -41,13 +40,12 @@ typedef struct crn_output_hook {
 typedef struct crn_worker crn_worker;
 
 /*
- * Returns when the thread is ready. `ops` are the processor's operators; `gpu` (NULL: none) is used
- * for a profiler's ranges only; `hook` may be NULL. `done_descriptor` is an eventfd that is
- * signalled for every finished view. Returns 0 or a negative errno.
+ * Returns when the thread is ready. `ops` are the processor's operators; `hook` may be NULL.
+ * `done_descriptor` is an eventfd that is signalled for every finished view. Returns 0 or a
+ * negative errno.
  */
-int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                      const crn_output_hook *hook, int32_t number, int done_descriptor,
-                      crn_worker **ret_worker);
+int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_output_hook *hook,
+                      int32_t number, int done_descriptor, crn_worker **ret_worker);
 
 /* Cancels the views that wait, joins once the running one has ended,
  * frees and sets *worker to NULL; NULL is allowed. */

@@ -391,20 +391,6 @@ static void graph_free(crn_gpu_graph **graph)
     *graph = NULL;
 }
 
-static _Thread_local int ranges;
-
-static void range_begin(const char *name)
-{
-    (void)name;
-    ranges++;
-}
-
-static void range_end(void)
-{
-    if (--ranges < 0)
-        abort(); /* error in the test itself: ranges nest */
-}
-
 static const crn_gpu table = {
     .ops = &fake_ops,
     .count = count,
@@ -424,8 +410,6 @@ static const crn_gpu table = {
     .end_capture = end_capture,
     .launch = launch,
     .graph_free = graph_free,
-    .range_begin = range_begin,
-    .range_end = range_end,
 };
 
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)
