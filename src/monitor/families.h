@@ -52,6 +52,7 @@ typedef struct crn_observation {
     const crn_monitor_facts *facts;
     const crn_histogram_edges *edges; /* CRN_SCALES of them */
     const crn_snapshot *snapshot;
+    const crn_metrics *before; /* numbers of one to two minutes ago, or of the start */
     crn_machine machine;
     crn_http_stats http;
     int64_t now_ns;

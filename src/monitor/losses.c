@@ -36,6 +36,12 @@ static void unusual(losses *list, const char *name, uint64_t count)
     list->at[list->count++] = (crn_loss){.name = name, .count = count};
 }
 
+static void cut(losses *list, crn_peers_cut reason, uint64_t count)
+{
+    list->at[list->count++] = (crn_loss){
+        .name = crn_peers_cut_names[reason], .hint = crn_peers_cut_hints[reason], .count = count};
+}
+
 static void read_messages(const crn_metrics *metrics, losses *list)
 {
     for (int fault = 1; fault < CRN_WIRE_FAULTS; fault++)
@@ -56,8 +62,7 @@ static void read_messages(const crn_metrics *metrics, losses *list)
     unusual(list, "epoch_reused", metrics->lanes.reused);
     unusual(list, "deadline_ignored", metrics->deadlines_ignored);
     for (int reason = 0; reason < CRN_CUTS; reason++)
-        unusual(list, crn_peers_cut_names[reason],
-                metrics->ingest.peers.cut[reason] + metrics->publish.peers.cut[reason]);
+        cut(list, reason, metrics->ingest.peers.cut[reason] + metrics->publish.peers.cut[reason]);
 }
 
 static void read_views(const crn_metrics *metrics, losses *list)
@@ -110,4 +115,17 @@ int crn_losses_read(const crn_metrics *metrics, crn_loss ret_losses[CRN_LOSSES_M
     read_views(metrics, &list);
     read_verdicts(metrics, &list);
     return list.count;
+}
+
+int crn_losses_since(const crn_metrics *now, const crn_metrics *before,
+                     crn_loss ret_losses[CRN_LOSSES_MAX])
+{
+    crn_loss earlier[CRN_LOSSES_MAX];
+    int rows = crn_losses_read(now, ret_losses);
+    crn_losses_read(before, earlier);
+    /* sequence_missing falls when a missing message arrives late. */
+    for (int i = 0; i < rows; i++)
+        ret_losses[i].count =
+            ret_losses[i].count > earlier[i].count ? ret_losses[i].count - earlier[i].count : 0;
+    return rows;
 }

@@ -21,6 +21,10 @@ typedef struct crn_loss {
  * Returns their number. */
 int crn_losses_read(const crn_metrics *metrics, crn_loss ret_losses[CRN_LOSSES_MAX]);
 
+/* The same since `before`: what was lost between the two. */
+int crn_losses_since(const crn_metrics *now, const crn_metrics *before,
+                     crn_loss ret_losses[CRN_LOSSES_MAX]);
+
 /* Cause and cure of a view's loss, one clause; NULL: a message of its own says it. */
 const char *crn_losses_view_hint(crn_view_reason reason);
 

@@ -14,33 +14,31 @@
 
 static const crn_metrics nothing;
 
-static void add_loss(const crn_loss *loss, uint64_t count, char *text, size_t size, int *used)
+static void add_loss(const crn_loss *loss, char *text, size_t size, int *used)
 {
-    if (count > 0 && (size_t)*used + 64 < size)
-        *used += snprintf(text + *used, size - (size_t)*used, " %s=%" PRIu64, loss->name, count);
+    if (loss->count > 0 && (size_t)*used + 64 < size)
+        *used +=
+            snprintf(text + *used, size - (size_t)*used, " %s=%" PRIu64, loss->name, loss->count);
 }
 
 /* Logs what was lost between the two, and what else was out of the ordinary. */
 static void log_losses(const crn_metrics *now, const crn_metrics *before, const char *when)
 {
-    crn_loss losses[CRN_LOSSES_MAX], earlier[CRN_LOSSES_MAX];
-    int rows = crn_losses_read(now, losses);
-    crn_losses_read(before, earlier);
+    crn_loss losses[CRN_LOSSES_MAX];
+    int rows = crn_losses_since(now, before, losses);
     char lost[900] = "", unusual[900] = "";
     int lost_used = 0, unusual_used = 0;
     uint64_t most = 0;
     const crn_loss *main_loss = NULL;
     for (int i = 0; i < rows; i++) {
         const crn_loss *loss = &losses[i];
-        /* sequence_missing falls when a missing message arrives late. */
-        uint64_t count = loss->count > earlier[i].count ? loss->count - earlier[i].count : 0;
         if (!loss->lost) {
-            add_loss(loss, count, unusual, sizeof unusual, &unusual_used);
+            add_loss(loss, unusual, sizeof unusual, &unusual_used);
             continue;
         }
-        add_loss(loss, count, lost, sizeof lost, &lost_used);
-        if (count > most) {
-            most = count;
+        add_loss(loss, lost, sizeof lost, &lost_used);
+        if (loss->count > most) {
+            most = loss->count;
             main_loss = loss;
         }
     }

@@ -11,7 +11,7 @@ import typing
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 WALL = 0x40000000 # waitpid: of any thread
 
-# Views that take time, 16 ms each.
+# Views that take time, 8 to 16 ms each.
 BROAD = (48, 256)
 SLOW = {"run": {"backend": "serial"}, "latency": {"budget_ms": 400},
         "chain": [{"convolve": {"kernel": "gaussian", "size": 7}}, "contours"]}
@@ -22,6 +22,7 @@ class Fault:
     name: str
     alert: str # its own; None: nothing may fire
     how: str
+    why: str # what cernita-why must say, a regular expression: of a fruit, or of the whole line
     inject: typing.Callable = lambda line: None # of a Line
     changes: dict = dataclasses.field(default_factory=dict) # of the machine's file
     size: tuple = (48, 64)
@@ -88,7 +89,7 @@ def full_disk(line):
 
 
 def overload(line):
-    line.belt.rate = 20
+    line.belt.rate = 50
 
 
 def sender_restart(line):
@@ -120,27 +121,34 @@ def no_free_slot(line):
 
 
 FAULTS = [
-    Fault("none", None, "nothing", size=BROAD, rate=2, changes=SLOW),
-    Fault("slow CNN", "CernitaViewsLate", "each view leaves the CNN 0.3 s after the one before it", slow_cnn),
-    Fault("silent camera", "CernitaViewsMissing", "view 3 is never sent", silent_camera),
+    Fault("none", None, "nothing", "^complete: ", size=BROAD, rate=2, changes=SLOW),
+    Fault("slow CNN", "CernitaViewsLate", "each view leaves the CNN 0.3 s after the one before it",
+          r"views 2, 3 did not come .*\(the CNN", slow_cnn),
+    Fault("silent camera", "CernitaViewsMissing", "view 3 is never sent", "view 3 did not come .*camera",
+          silent_camera),
     Fault("stalled worker", "CernitaViewsUnfinished",
-          "one of two workers is stopped (ptrace) for one of three seconds", stalled_worker,
+          "one of two workers is stopped (ptrace) for one of three seconds",
+          "had run for [0-9.]+ ms, .* when its time was up; [0-9]+ other views .* on average", stalled_worker,
           changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}),
     Fault("lost device", "CernitaDegraded",
-          "a simulated device vanishes, in the program `device_daemon` of the tests", lost_device,
+          "a simulated device vanishes, in the program `device_daemon` of the tests",
+          "of the 30 s before it on a device", lost_device,
           program="device_daemon", changes={"run": {"backend": "cuda"}}),
-    Fault("absent grader", "CernitaGraderAbsent", "the grader closes its socket", absent_grader),
-    Fault("full disk", "CernitaDiskRefuses", "another file fills the log's disk, a tmpfs of 2 MiB", full_disk,
+    Fault("absent grader", "CernitaGraderAbsent", "the grader closes its socket",
+          "no grader is connected, [0-9]+ verdicts wait for it", absent_grader),
+    Fault("full disk", "CernitaDiskRefuses", "another file fills the log's disk, a tmpfs of 2 MiB",
+          r"log_failed: [0-9]+ in the last two minutes: .*\(publish.log.dir\)", full_disk,
           small_disk=True),
-    Fault("overload", "CernitaOverload", "ten times as many fruits a second, of a chain that takes some 16 ms a view",
-          overload, size=BROAD, rate=2, changes=SLOW, alone=True),
+    Fault("overload", "CernitaOverload", "25 times as many fruits a second, of a chain that takes 8 to 16 ms a view",
+          "[0-9]+ views were waiting, the [0-9]+ views that ran took", overload, size=BROAD, rate=2, changes=SLOW, alone=True),
     Fault("sender restart", "CernitaSenderRestarted", "the sender ends within a fruit and begins a new epoch",
-          sender_restart),
+          "the sender was restarted", sender_restart),
     Fault("wrong class set", "CernitaWrongClassSet", "view 3 comes from a CNN with its classes in another order",
-          wrong_class_set),
+          r"view 3's message was refused \(class_set\)", wrong_class_set),
     Fault("clock step", "CernitaClocksApart", "the sender's clock, by which it sets deadlines, goes back by an hour",
-          clock_step, prepare=use_deadlines),
-    Fault("stuck viewer", "CernitaViewerStuck", "SIGSTOP to a viewer", stuck_viewer, prepare=connect_viewer),
-    Fault("no free slot", "CernitaNoFreeSlot", "four fruits at once, where there are slots for six views", no_free_slot,
-          size=BROAD, rate=2, changes=SLOW | {"limits": {"slots": 6}, "latency": {"budget_ms": 4000}}),
+          "its sender's clock and this one disagree", clock_step, prepare=use_deadlines),
+    Fault("stuck viewer", "CernitaViewerStuck", "SIGSTOP to a viewer",
+          "cut_silent: 1 in the last two minutes: it answered no heartbeat", stuck_viewer, prepare=connect_viewer),
+    Fault("no free slot", "CernitaNoFreeSlot", "four fruits at once, where there are slots for six views",
+          "no free slot for view", no_free_slot, size=BROAD, rate=2, changes=SLOW | {"limits": {"slots": 6}, "latency": {"budget_ms": 4000}}),
 ]

@@ -4,10 +4,10 @@
     tests/monitor/inject_faults.py [--bin build/bin] [--only NAME…] [--seconds 75]
 
 Each fault has a daemon of its own with a sender and a grader; Prometheus runs with the rules, alerts and intervals of
-config/prometheus. A fault must raise its own alert and no other. Prints a table (Markdown) with what `cernita-why`
-says, then the quantiles of a line without a fault as Prometheus and `cernita-tail --table` have them, which must agree
-within one range of the histogram. Exit status: 0 as expected, 1 if not. About four minutes; needs prometheus, and root
-for the small disk.
+config/prometheus. A fault must raise its own alert and no other, and `cernita-why` must name it, from a fruit's verdict
+or from what it says of the whole line. Prints a table (Markdown), then the quantiles of a line without a fault as
+Prometheus and `cernita-tail --table` have them, which must agree within one range of the histogram. Exit status: 0 as
+expected, 1 if not. About four minutes; needs prometheus, and root for the small disk.
 """
 import argparse
 import bisect
@@ -30,6 +30,7 @@ from faults import FAULTS
 from live_line import ROOT, Line
 
 QUIET_S = 25 # without a fault, at first
+STATE_S = 40 # after the fault: the state tells the losses of one to two minutes
 PATIENCE_S = 90 # beyond the observation, for the fault's own alert
 TAIL_S = 8 # cernita-tail ends after so long without a verdict
 
@@ -86,6 +87,14 @@ class Prometheus:
 
 
 # --- what cernita-why says ---
+
+def name_cause(fault, sentence, state):
+    """The sentence, or the line of the state, that names the fault; both, and False, if none does."""
+    for said in [sentence, *(text.strip() for text in state)]:
+        if re.search(fault.why, said):
+            return said, True
+    return "; ".join([sentence, *state]), False
+
 
 def explain(line, since_s):
     """Its sentence on most of the fruits that were late or partial since then, or else on the first one; of a log
@@ -177,13 +186,16 @@ def observe(faults, lines, prometheus, options):
     for fault, line in zip(faults, lines):
         fault.inject(line)
     wanted = {fault.name: {fault.alert} - {None} for fault in faults}
-    prometheus.observe(options.seconds)
+    prometheus.observe(STATE_S)
+    states = {line.name: line.state() for line in lines}
+    prometheus.observe(options.seconds - STATE_S)
     prometheus.observe(PATIENCE_S, lambda: all(prometheus.firing[name] >= wanted[name] for name in wanted))
     rows = []
     for fault, line in zip(faults, lines):
         fired = prometheus.firing[fault.name]
-        good = not early[fault.name] and fired == wanted[fault.name] and line.process.poll() is None
-        rows.append((fault, fired | {f"{alert} (before)" for alert in early[fault.name]}, explain(line, since_s), good))
+        sentence, named = name_cause(fault, explain(line, since_s), states[line.name])
+        good = named and not early[fault.name] and fired == wanted[fault.name] and line.process.poll() is None
+        rows.append((fault, fired | {f"{alert} (before)" for alert in early[fault.name]}, sentence, good))
     return rows
 
 

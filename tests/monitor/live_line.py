@@ -166,6 +166,11 @@ class Line:
                               text=True)
         return done.returncode, done.stdout, done.stderr
 
+    def state(self):
+        """What cernita-why says of the whole line now, a line each."""
+        return subprocess.run([self.tools / "cernita-why", self.target], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+
     def stop(self):
         self.ended.set()
         self.belt.ended.set()

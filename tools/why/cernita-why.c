@@ -16,6 +16,7 @@
 #include "tools/why/save.h"
 #include "tools/why/scan.h"
 #include "tools/why/selection.h"
+#include "tools/why/state.h"
 #include "tools/why/waterfall.h"
 
 #define COUNT_DEFAULT 10
@@ -65,7 +66,9 @@ static const crn_tool tool = {
         "sentence,\n"
         "a bar per view, the sums. LOGDIR is the daemon's publish.log.dir; it may be in use.\n"
         "ENDPOINT is the monitor.http of a running daemon, HOST:PORT, whose last fruits it keeps.\n"
-        "What ran and waited at the time is taken from the verdicts on other fruits.",
+        "What ran and waited at the time is taken from the verdicts on other fruits. ENDPOINT "
+        "alone\n"
+        "tells what holds for the whole line now: an absent grader, a full disk.",
     .options = options,
     .operands_min = 1,
     .operands_max = 3,
@@ -75,7 +78,7 @@ typedef struct why_settings {
     const char *source; /* as named: a folder or an endpoint */
     const char *dir;    /* of the log */
     crn_choice choice;
-    bool json;
+    bool json, state_only;
     const char *save, *trace; /* files to write; NULL: none */
 } why_settings;
 
@@ -203,9 +206,12 @@ static void read_options(int argc, char **argv, why_settings *ret_set)
         read_fruit(&set, argv + optind + 1);
     else if (choice->has_epoch)
         crn_usage_error(&tool, "--epoch needs LANE FRUIT");
-    else if (!choice->late && !choice->partial && !choice->over_budget && !choice->count)
-        crn_usage_error(&tool, "which fruits? name LANE FRUIT, or --late, --partial, "
-                               "--over-budget, --slowest N or --last N");
+    else if (!choice->late && !choice->partial && !choice->over_budget && !choice->count) {
+        set.state_only = crn_download_is_endpoint(set.source) && !set.save;
+        if (!set.state_only)
+            crn_usage_error(&tool, "which fruits? name LANE FRUIT, or --late, --partial, "
+                                   "--over-budget, --slowest N or --last N");
+    }
     if (!choice->count)
         choice->count = COUNT_DEFAULT;
     *ret_set = set;
@@ -336,6 +342,22 @@ static int save(const why_settings *set, const crn_selection *selection, crn_err
     return 0;
 }
 
+/* What no verdict tells; of an endpoint. Beside fruits only what is out of the ordinary. */
+static int tell_state(const why_settings *set, crn_error *error)
+{
+    crn_line_state state;
+    int r = crn_state_fetch(set->source, &state, error);
+    if (r < 0 || (!set->state_only && state.count == 0))
+        return r;
+    if (!set->state_only)
+        printf("\n");
+    if (!set->json)
+        crn_state_print(&state, stdout);
+    else if (crn_state_print_json(&state, stdout) < 0)
+        return crn_error_set(error, -ENOMEM, "no memory");
+    return 0;
+}
+
 /* Nothing was chosen: says what the log covers. Returns the exit status. */
 static int tell_coverage(const why_settings *set, const crn_scan *scan)
 {
@@ -371,7 +393,9 @@ static int answer(const why_settings *set, crn_scan *scan, crn_selection *select
     if (r < 0)
         return r;
     tell_rest(selection);
-    return set->save ? save(set, selection, error) : 0;
+    if (set->dir != set->source && !set->json)
+        r = tell_state(set, error);
+    return r == 0 && set->save ? save(set, selection, error) : r;
 }
 
 int main(int argc, char **argv)
@@ -380,10 +404,11 @@ int main(int argc, char **argv)
     why_settings set;
     read_options(argc, argv, &set);
     crn_error error = {""};
-    if (set.trace)
-        return crn_download_trace(set.source, set.trace, &error) < 0
-                   ? crn_tool_fail(&tool, "%s", error.text)
-                   : 0;
+    if (set.trace || set.state_only) {
+        int done = set.trace ? crn_download_trace(set.source, set.trace, &error)
+                             : tell_state(&set, &error);
+        return done < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
+    }
     crn_scan scan = {.reader = NULL};
     crn_selection *selection = NULL;
     crn_download download = {""};

@@ -62,7 +62,7 @@ int crn_download_page(const char *endpoint, const crn_page *page, char **ret_byt
 
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error)
 {
-    static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE, 0};
+    static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE, 0, false};
     *ret_download = (crn_download){""};
     char path[PATH_BYTES], *bytes;
     size_t size;
@@ -79,7 +79,7 @@ int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_
 
 int crn_download_trace(const char *endpoint, const char *path, crn_error *error)
 {
-    static const crn_page page = {"/trace", "application/json", 0};
+    static const crn_page page = {"/trace", "application/json", 0, false};
     char *bytes;
     size_t size;
     int r = crn_download_page(endpoint, &page, &bytes, &size, error);

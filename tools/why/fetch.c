@@ -110,6 +110,8 @@ int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     bool expected = is_of_type(curl, page->type);
     curl_easy_cleanup(curl);
+    if (page->or_unavailable && status == 503)
+        status = 200;
     return code == CURLE_OK && status == 200 && expected ? 0
                                                          : explain(endpoint, code, status, error);
 }

@@ -2,6 +2,7 @@
 #ifndef CRN_TOOLS_WHY_FETCH_H
 #define CRN_TOOLS_WHY_FETCH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "stages/base/error.h"
@@ -13,6 +14,7 @@
 typedef struct crn_page {
     const char *path, *type; /* media type of the answer */
     size_t bytes_max;        /* 0: CRN_FETCH_MAX */
+    bool or_unavailable;     /* it is also sent with status 503 */
 } crn_page;
 
 /* Writes the page to `out`. `endpoint` is HOST:PORT, :PORT or a URL. Returns 0, or a negative errno

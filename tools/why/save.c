@@ -76,7 +76,7 @@ static int save_fruit(output *out, const char *endpoint, const crn_decoded *verd
     uint64_t views = 0;
     snprintf(path, sizeof path, CRN_MAPS_PATH "%" PRIu64 "/%" PRIu64 "/%" PRIu64, verdict->lane,
              verdict->epoch, verdict->fruit);
-    crn_page page = {path, CRN_MAPS_TYPE, FRUIT_BYTES_MAX};
+    crn_page page = {path, CRN_MAPS_TYPE, FRUIT_BYTES_MAX, false};
     int r = crn_download_page(endpoint, &page, &bytes, &size, error);
     if (r == 0)
         r = write_views(out, endpoint, (const unsigned char *)bytes, size, &views, error);

@@ -83,7 +83,7 @@ const char *const crn_peers_cut_names[CRN_CUTS] = {
     [CRN_CUT_SILENT] = "cut_silent",
 };
 
-static const char *const hints[CRN_CUTS] = {
+const char *const crn_peers_cut_hints[CRN_CUTS] = {
     [CRN_CUT_PART] =
         "a part of its message is larger than twice limits.view_mib: raise the limit, or "
         "send smaller views",
@@ -215,7 +215,7 @@ void crn_peers_report(crn_peers *peers)
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was disconnected (%s, %" PRIu64 " so far): %s",
                     peers->key, left->name, crn_peers_cut_names[left->reason], total,
-                    hints[left->reason]);
+                    crn_peers_cut_hints[left->reason]);
         atomic_store_explicit(&peers->reported, ++reported, memory_order_release);
     }
 }

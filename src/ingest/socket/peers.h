@@ -48,6 +48,9 @@ typedef enum crn_peers_cut {
 
 extern const char *const crn_peers_cut_names[CRN_CUTS];
 
+/* Cause and cure, a clause or two each. */
+extern const char *const crn_peers_cut_hints[CRN_CUTS];
+
 typedef struct crn_peers_stats {
     uint64_t cut[CRN_CUTS]; /* connections, by reason */
 } crn_peers_stats;

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "src/monitor/losses.h"
 #include "stages/base/clock.h"
 
-#define REASONS_MAX  8
-#define REASON_BYTES 160
+#define REASONS_MAX  12
+#define REASON_BYTES 256
 
 typedef struct reasons {
     uint32_t count;
@@ -87,6 +88,17 @@ static void add_grader(const crn_snapshot *snapshot, reasons *list)
             publish->waiting, publish->dropped);
 }
 
+/* What was lost of late, and which peers were disconnected. */
+static void add_losses(const crn_observation *observation, reasons *list)
+{
+    crn_loss losses[CRN_LOSSES_MAX];
+    int rows = crn_losses_since(&observation->snapshot->metrics, observation->before, losses);
+    for (int i = 0; i < rows; i++)
+        if (losses[i].count > 0 && losses[i].hint)
+            add(list, "%s: %" PRIu64 " in the last two minutes: %s", losses[i].name,
+                losses[i].count, losses[i].hint);
+}
+
 static void find_reasons(const crn_observation *observation, reasons *list)
 {
     list->count = 0;
@@ -96,6 +108,7 @@ static void find_reasons(const crn_observation *observation, reasons *list)
     add_state(observation, list);
     if (observation->snapshot->number > 0)
         add_grader(observation->snapshot, list);
+    add_losses(observation, list);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

@@ -42,6 +42,8 @@
 /* Without a new snapshot the last one is sent again, so that clients see its age grow. */
 #define REPEAT_NS (2 * CRN_NS_PER_S)
 
+#define MINUTE_NS (60 * CRN_NS_PER_S)
+
 /* How long one rendering of /metrics is served. */
 #define RENDERING_NS (1 * CRN_NS_PER_S)
 
@@ -63,6 +65,8 @@ struct crn_http {
     crn_pages_rates rates;
     uint64_t event_number; /* of the snapshot last sent to the streams */
     int64_t event_ns;
+    crn_metrics minute[2];        /* numbers a minute ago or more, and those that follow them */
+    int64_t minute_ns;            /* when the latter were taken */
     struct MHD_Response *metrics; /* the last rendering of /metrics */
     uint64_t metrics_number;
     int64_t metrics_ns;
@@ -80,6 +84,7 @@ static void observe(crn_http *http, bool machine, crn_observation *ret_observati
         .facts = &http->facts,
         .edges = http->from.meters->edges,
         .snapshot = crn_snapshots_latest(http->from.snapshots),
+        .before = &http->minute[0],
         .http = http->stats,
         .now_ns = crn_now_ns(),
     };
@@ -317,6 +322,18 @@ static void update_streams(crn_http *http, int64_t now_ns)
         send_event(http, now_ns);
 }
 
+/* Keeps the numbers of one to two minutes ago. */
+static void update_minute(crn_http *http, int64_t now_ns)
+{
+    if (http->minute_ns == 0)
+        http->minute_ns = now_ns;
+    if (now_ns - http->minute_ns < MINUTE_NS)
+        return;
+    http->minute[0] = http->minute[1];
+    http->minute[1] = crn_snapshots_latest(http->from.snapshots)->metrics;
+    http->minute_ns = now_ns;
+}
+
 /* Waits for clients, for the next tick, or until the server is stopped (false). */
 static bool wait_for_clients(crn_http *http, int epoll)
 {
@@ -340,6 +357,7 @@ static void *serve(void *argument)
     while (wait_for_clients(http, epoll)) {
         int64_t now_ns = crn_now_ns();
         crn_flight_take(http->from.flight);
+        update_minute(http, now_ns);
         update_streams(http, now_ns);
         crn_clients_drop(&http->clients, now_ns);
         MHD_run(http->daemon);

@@ -16,6 +16,7 @@ typedef struct pages_fixture {
     crn_monitor_facts facts;
     crn_histogram_edges edges[CRN_SCALES];
     crn_snapshot *snapshot;
+    crn_metrics before;
     crn_observation observation;
     crn_encoder *encoder;
 } pages_fixture;
@@ -41,6 +42,7 @@ static int set_up(void **state)
         .facts = &f->facts,
         .edges = f->edges,
         .snapshot = f->snapshot,
+        .before = &f->before,
         .now_ns = f->snapshot->taken_ns + CRN_NS_PER_S,
     };
     *state = f;
@@ -114,6 +116,27 @@ static void graders_are_counted(void **state)
            true, true);
 }
 
+static void losses_are_told_while_they_are_recent(void **state)
+{
+    pages_fixture *f = *state;
+    crn_metrics *now = &f->snapshot->metrics;
+    now->publish.log.failed = 42;
+    now->publish.peers.cut[CRN_CUT_SILENT] = 1;
+    now->fruits.duplicates = 3; /* no loss */
+    expect(
+        f,
+        "\"reasons\":[\"cut_silent: 1 in the last two minutes: it answered no heartbeat for 5 s: "
+        "its program is stopped or does not read, or its machine or the network is down\","
+        "\"log_failed: 42 in the last two minutes: the disk is too slow or full "
+        "(publish.log.dir)\"]",
+        true, true);
+    f->before = *now;
+    now->publish.log.failed++;
+    expect(f, "\"reasons\":[\"log_failed: 1 in the last two minutes: ", true, true);
+    f->before = *now;
+    expect(f, "\"reasons\":[]", true, true);
+}
+
 static void a_line_that_hangs_is_not_healthy(void **state)
 {
     pages_fixture *f = *state;
@@ -179,6 +202,7 @@ int main(void)
         TEST(a_sound_line_has_no_reasons),
         TEST(each_state_says_why),
         TEST(graders_are_counted),
+        TEST(losses_are_told_while_they_are_recent),
         TEST(a_line_that_hangs_is_not_healthy),
         TEST(rates_follow_from_the_last_event),
         TEST(events_show_shares_and_quantiles),

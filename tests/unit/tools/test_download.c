@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tools/why/state.h"
 
 #define ANSWER(status, headers, body) "HTTP/1.1 " status " -\r\n" headers "\r\n" body
 #define EMPTY                         "Content-Length: 0\r\n"
@@ -44,16 +45,20 @@ static pid_t answer_once(int listener, const char *bytes)
     _exit(0);
 }
 
-/* Asks an endpoint that answers so, for its verdicts or, with a path, for its trace. */
+#define STATE "the state"
+
+/* Asks an endpoint that answers so, for its verdicts, for STATE, or, with a path, for its trace. */
 static void expect_refusal(const char *answer, const char *path, int code, const char *said)
 {
+    crn_line_state state;
     char endpoint[32], expected[256];
     crn_error error = {""};
     crn_download download = {""};
     int listener = listen_at(endpoint, sizeof endpoint);
     pid_t child = answer_once(listener, answer);
-    int r = path ? crn_download_trace(endpoint, path, &error)
-                 : crn_download_verdicts(endpoint, &download, &error);
+    int r = !path                      ? crn_download_verdicts(endpoint, &download, &error)
+            : strcmp(path, STATE) == 0 ? crn_state_fetch(endpoint, &state, &error)
+                                       : crn_download_trace(endpoint, path, &error);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     close(listener);
@@ -93,6 +98,54 @@ static void a_trace_that_fails_replaces_nothing(void **state)
     close(descriptor);
 }
 
+static void a_state_that_is_none_is_named(void **state)
+{
+    (void)state;
+    static const char *const pages[] = {"",
+                                        "[]",
+                                        "{}",
+                                        "{\"state\":1,\"reasons\":[]}",
+                                        "{\"state\":\"running\",\"reasons\":{}}",
+                                        "{\"state\":\"running\",\"reasons\":[null]}",
+                                        "{\"state\":\"running\",\"reasons\":["};
+    static char many[40000], answer[200000];
+    for (size_t i = 0; i <= sizeof pages / sizeof *pages; i++) {
+        memset(many, '[', sizeof many - 1); /* the last one: deep */
+        const char *page = i < sizeof pages / sizeof *pages ? pages[i] : many;
+        snprintf(answer, sizeof answer,
+                 ANSWER("200", "Content-Type: application/json\r\nConnection: close\r\n", "%s"),
+                 page);
+        expect_refusal(answer, STATE, -EPROTO, "its /healthz is not that of a running cernitad");
+    }
+    int head = snprintf(answer, sizeof answer,
+                        ANSWER("200", "Content-Type: application/json\r\n", "{\"state\":\""));
+    memset(answer + head, 'a', sizeof answer - (size_t)head - 1); /* too long */
+    expect_refusal(answer, STATE, -EPROTO, "sends something else, or more than memory holds");
+}
+
+static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
+{
+    (void)state;
+    char endpoint[32];
+    crn_error error = {""};
+    crn_line_state got;
+    int listener = listen_at(endpoint, sizeof endpoint);
+    pid_t child = answer_once(
+        listener,
+        ANSWER("503", "Content-Type: application/json\r\nConnection: close\r\n",
+               "{\"reasons\":[\"one\",\"t\\u001b[2Jwo\"],\"more\":{},\"state\":\"degraded\"}"));
+    int r = crn_state_fetch(endpoint, &got, &error);
+    waitpid(child, NULL, 0);
+    close(listener);
+    if (r == -ENOTSUP) /* without libcurl */
+        return;
+    assert_int_equal(r, 0);
+    assert_string_equal(got.state, "degraded");
+    assert_int_equal(got.count, 2);
+    assert_string_equal(got.reasons[0], "one");
+    assert_string_equal(got.reasons[1], "t?[2Jwo"); /* nothing that a terminal obeys */
+}
+
 static void an_endpoint_is_told_from_a_folder(void **state)
 {
     (void)state;
@@ -111,6 +164,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_endpoint_is_told_from_a_folder),
         cmocka_unit_test(what_is_no_daemon_is_named),
+        cmocka_unit_test(a_state_that_is_none_is_named),
+        cmocka_unit_test(a_state_is_taken_from_a_line_that_hangs_too),
         cmocka_unit_test(a_trace_that_fails_replaces_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
