@@ -212,7 +212,7 @@ static void kept_maps_cost_no_view(void **state)
     (void)state;
     seen_verdict verdict;
     start(&crn_gated);
-    crn_gate_let_through(3 + 2 * 10); /* and not one more */
+    crn_gate_let_through(3 + 2 * 10);             /* and not one more */
     for (uint64_t fruit = 1; fruit <= 3; fruit++) /* one view of three open fruits is held */
         send_view(fruit, 0, true, false);
     for (int i = 0; i < 3; i++)

@@ -135,7 +135,8 @@ static void a_stream_that_nobody_reads_is_closed(void **state)
     int bytes = 4096, stream = open_stream(f);
     setsockopt(stream, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     int64_t begun_ns = crn_now_ns();
-    for (uint64_t number = 1; count(f, "cernita_http_clients_dropped_total{kind=\"stream\"}") < 1; number++) {
+    for (uint64_t number = 1; count(f, "cernita_http_clients_dropped_total{kind=\"stream\"}") < 1;
+         number++) {
         crn_snapshot *snapshot = crn_snapshots_begin(f->snapshots);
         snapshot->number = number;
         snapshot->lane_count = (int32_t)f->config.limits.lanes;
