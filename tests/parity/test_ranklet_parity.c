@@ -123,13 +123,20 @@ static void pick_variant(crn_parity_case *c, crn_target target, int32_t number,
              (int)v->counts_width, v->threads);
 }
 
-/* Large enough for the public operator to split it and to use threads. */
+/* Large enough for the public operator to split it and to use threads. Serial looks at every value
+ * that occurs in the plane for every window: with all of 16 bits for ten seconds, sanitized. */
+enum { LARGE_VALUES = 2048 };
+
 static bool make_large(crn_parity_case *c, uint32_t i)
 {
     if (i == 4)
         return false;
     const crn_ranklet_params params = {i & 1 ? 4 : 28, i & 1 ? 4 : 6};
     make_of(c, pick_type(&c->random), (crn_parity_shape){2, 60, 500}, &params);
+    if (c->values.steps > LARGE_VALUES) {
+        c->values.steps = LARGE_VALUES;
+        crn_parity_fill(c);
+    }
     return true;
 }
 
