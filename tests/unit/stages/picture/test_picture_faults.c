@@ -232,7 +232,7 @@ static int make_png_seeds(const char *paths[])
 {
     static char pngs[4][128];
     for (int i = 0; i < 4; i++) {
-        char name[16];
+        char name[32];
         crn_picture picture = {0};
         crn_error error = {0};
         snprintf(name, sizeof name, "seed%d.png", i);
@@ -256,7 +256,7 @@ static int make_seeds(const char *paths[])
 {
     int count = 0;
     for (int i = 0; i < 12; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "seed%d.tif", i);
         static char kept[32][128];
         picture_making m = plain();
