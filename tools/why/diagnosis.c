@@ -289,6 +289,17 @@ static void describe_part(const crn_parts *parts, crn_diagnosis *diagnosis)
         add_name(diagnosis, largest->name);
 }
 
+/* The view that the diagnosis is about; NULL: none. */
+static const crn_timeline_view *find_view(const crn_decoded *verdict, const crn_timeline *timeline,
+                                          const crn_diagnosis *diagnosis)
+{
+    const crn_decoded_view *said = crn_diagnosis_view(verdict, diagnosis);
+    for (uint32_t i = 0; i < timeline->view_count; i++)
+        if (timeline->views[i].said == said)
+            return &timeline->views[i];
+    return NULL;
+}
+
 /* The time at which the surroundings tell something about the cause. */
 static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
                       crn_diagnosis *diagnosis)
@@ -297,10 +308,7 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     around->lane = verdict->lane;
     around->from_ns = timeline->opened_ns;
     around->to_ns = timeline->published_ns;
-    const crn_timeline_view *view = NULL;
-    for (uint32_t i = 0; i < timeline->view_count; i++)
-        if (timeline->views[i].said == crn_diagnosis_view(verdict, diagnosis))
-            view = &timeline->views[i];
+    const crn_timeline_view *view = find_view(verdict, timeline, diagnosis);
     /* What filled the slots was running before they were full. */
     double budget_ms = isfinite(diagnosis->budget_ms) ? fmin(diagnosis->budget_ms, BUDGET_MAX) : 0;
     int64_t before_ns = 0;

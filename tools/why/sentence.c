@@ -347,75 +347,67 @@ static void say_complete(sentence *s)
 
 /* --- the whole --- */
 
+static void say_stop(sentence *s)
+{
+    say(s, "the daemon was stopped, which closed the fruit %s ms after its first view",
+        MS(s->of->open_ms));
+}
+
+static void say_device_lost(sentence *s)
+{
+    say(s, "%s %s on a device that was lost: the daemon's log says when and why", s->views,
+        s->many ? "were" : "was");
+}
+
+static void say_failed(sentence *s)
+{
+    say(s, "the chain failed on %s: the daemon's log has the error", s->views);
+}
+
+static void say_no_slot(sentence *s)
+{
+    say(s, "no free slot for %s", s->views);
+    say_surroundings(s, " (limits.slots, run.workers)");
+}
+
+static void say_lost(sentence *s)
+{
+    say(s, "%s %s not judged whole (%s): this version does not know that reason", s->views,
+        s->many ? "were" : "was", s->of->name);
+}
+
+static void say_mask_values(sentence *s)
+{
+    say(s, "%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
+        s->many ? "" : "s");
+}
+
+/* Nothing happened to any view. */
+static void say_no_cause(sentence *s)
+{
+    if (s->of->latency_ms > s->of->budget_ms)
+        say_part(s);
+    else if (s->of->kind == CRN_VERDICT_COMPLETE)
+        say_complete(s);
+    else
+        say(s, "the verdict does not say why");
+}
+
 static void say_cause(sentence *s)
 {
-    bool is_late = s->of->latency_ms > s->of->budget_ms;
-    switch (s->of->cause) {
-    case CRN_CAUSE_OPEN_FRUITS:
-        say_open_fruits(s);
-        break;
-    case CRN_CAUSE_STOP:
-        say(s, "the daemon was stopped, which closed the fruit %s ms after its first view",
-            MS(s->of->open_ms));
-        break;
-    case CRN_CAUSE_DEVICE_LOST:
-        say(s, "%s %s on a device that was lost: the daemon's log says when and why", s->views,
-            s->many ? "were" : "was");
-        break;
-    case CRN_CAUSE_FAILED:
-        say(s, "the chain failed on %s: the daemon's log has the error", s->views);
-        break;
-    case CRN_CAUSE_REFUSED:
-        say_refused(s);
-        break;
-    case CRN_CAUSE_NO_SLOT:
-        say(s, "no free slot for %s", s->views);
-        say_surroundings(s, " (limits.slots, run.workers)");
-        break;
-    case CRN_CAUSE_EVICTED:
-        say_evicted(s);
-        break;
-    case CRN_CAUSE_ARRIVAL:
-        say_arrival(s);
-        break;
-    case CRN_CAUSE_DEADLINE:
-        say_deadline(s);
-        break;
-    case CRN_CAUSE_UNFINISHED:
-        say_unfinished(s);
-        break;
-    case CRN_CAUSE_DISCARDED:
-        say_discarded(s);
-        break;
-    case CRN_CAUSE_LOST:
-        say(s, "%s %s not judged whole (%s): this version does not know that reason", s->views,
-            s->many ? "were" : "was", s->of->name);
-        break;
-    case CRN_CAUSE_MISSING:
-        say_missing(s);
-        break;
-    case CRN_CAUSE_NOT_FINITE:
-    case CRN_CAUSE_OUT_OF_RANGE:
-        say_values(s);
-        break;
-    case CRN_CAUSE_MASK_VALUES:
-        say(s, "%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
-            s->many ? "" : "s");
-        break;
-    case CRN_CAUSE_TRUNCATED:
-        say_truncated(s);
-        break;
-    case CRN_CAUSE_SKIPPED:
-        say_skipped(s);
-        break;
-    default:
-        if (is_late)
-            say_part(s);
-        else if (s->of->kind == CRN_VERDICT_COMPLETE)
-            say_complete(s);
-        else
-            say(s, "the verdict does not say why");
-    }
+    static void (*const sayings[])(sentence *) = {
+        [CRN_CAUSE_OPEN_FRUITS] = say_open_fruits, [CRN_CAUSE_STOP] = say_stop,
+        [CRN_CAUSE_DEVICE_LOST] = say_device_lost, [CRN_CAUSE_FAILED] = say_failed,
+        [CRN_CAUSE_REFUSED] = say_refused,         [CRN_CAUSE_NO_SLOT] = say_no_slot,
+        [CRN_CAUSE_EVICTED] = say_evicted,         [CRN_CAUSE_ARRIVAL] = say_arrival,
+        [CRN_CAUSE_DEADLINE] = say_deadline,       [CRN_CAUSE_UNFINISHED] = say_unfinished,
+        [CRN_CAUSE_DISCARDED] = say_discarded,     [CRN_CAUSE_LOST] = say_lost,
+        [CRN_CAUSE_MISSING] = say_missing,         [CRN_CAUSE_NOT_FINITE] = say_values,
+        [CRN_CAUSE_OUT_OF_RANGE] = say_values,     [CRN_CAUSE_MASK_VALUES] = say_mask_values,
+        [CRN_CAUSE_TRUNCATED] = say_truncated,     [CRN_CAUSE_SKIPPED] = say_skipped,
+        [CRN_CAUSE_PART] = say_no_cause,
+    };
+    sayings[s->of->cause](s);
 }
 
 /* The other views that are not whole, by cause. */
