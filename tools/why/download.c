@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/publish/log/format.h"
+#include "stages/base/file/new_file.h"
 
 #define PATH_BYTES 384
 
@@ -60,6 +62,27 @@ int crn_download_page(const char *endpoint, const crn_page *page, char **ret_byt
     return r;
 }
 
+/* A device or a pipe cannot be replaced. */
+static bool is_special(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+static int replace_file(const char *path, const char *bytes, size_t size, crn_error *error)
+{
+    crn_new_file file = {0};
+    int r = crn_new_file_open(path, &file, error);
+    if (r == 0)
+        r = crn_new_file_stream(&file, error);
+    if (r < 0) {
+        crn_new_file_drop(&file);
+        return r;
+    }
+    fwrite(bytes, 1, size, file.stream);
+    return crn_new_file_finish(&file, error);
+}
+
 int crn_download_verdicts(const char *endpoint, crn_download *ret_download, crn_error *error)
 {
     static const crn_page page = {"/verdicts", CRN_VERDICT_LOG_TYPE, 0, false};
@@ -84,7 +107,8 @@ int crn_download_trace(const char *endpoint, const char *path, crn_error *error)
     size_t size;
     int r = crn_download_page(endpoint, &page, &bytes, &size, error);
     if (r == 0)
-        r = write_file(path, bytes, size, error);
+        r = is_special(path) ? write_file(path, bytes, size, error)
+                             : replace_file(path, bytes, size, error);
     free(bytes);
     return r;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,6 +147,42 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
     assert_string_equal(got.reasons[1], "t?[2Jwo"); /* nothing that a terminal obeys */
 }
 
+/* As where a disk is full: the old file stays as it was. */
+static void a_trace_that_cannot_be_written_replaces_nothing(void **state)
+{
+    (void)state;
+    char endpoint[32], folder[] = "/tmp/cernita-test-XXXXXX", path[64], text[16] = "";
+    static char answer[100000];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/t.json", folder);
+    FILE *old = fopen(path, "w");
+    fputs("precious", old);
+    fclose(old);
+    memset(answer, 'a', sizeof answer - 1);
+    static const char head[] =
+        ANSWER("200", "Content-Type: application/json\r\nConnection: close\r\n", "");
+    memcpy(answer, head, sizeof head - 1);
+    int listener = listen_at(endpoint, sizeof endpoint);
+    pid_t child = answer_once(listener, answer);
+    crn_error error;
+    struct rlimit limit, small;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = (struct rlimit){.rlim_cur = 4096, .rlim_max = limit.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    int r = crn_download_trace(endpoint, path, &error);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    waitpid(child, NULL, 0);
+    close(listener);
+    assert_true(r < 0);
+    old = fopen(path, "r");
+    assert_int_equal(fread(text, 1, sizeof text - 1, old), 8);
+    fclose(old);
+    assert_string_equal(text, "precious");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0); /* nothing else is left there */
+}
+
 static void an_endpoint_is_told_from_a_folder(void **state)
 {
     (void)state;
@@ -167,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_state_that_is_none_is_named),
         cmocka_unit_test(a_state_is_taken_from_a_line_that_hangs_too),
         cmocka_unit_test(a_trace_that_fails_replaces_nothing),
+        cmocka_unit_test(a_trace_that_cannot_be_written_replaces_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
