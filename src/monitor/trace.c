@@ -41,7 +41,15 @@ static int64_t row_of_stream(const crn_run_place *place)
 
 /* --- events --- */
 
-/* Begins an event of `extra` further keys; the format counts microseconds. */
+/* Microseconds, which the format counts, in steps of 1/1024: sums of such numbers are exact as
+ * doubles, so that to every reader a span ends where the next one begins. */
+static double us(int64_t ns)
+{
+    int64_t steps = ns / 1000 * 1024 + (ns % 1000 * 1024 + 500) / 1000;
+    return (double)steps / 1024;
+}
+
+/* Begins an event of `extra` further keys. */
 static void begin(trace *self, const char *kind, const char *name, int64_t row, int64_t at_ns,
                   uint32_t extra)
 {
@@ -50,14 +58,13 @@ static void begin(trace *self, const char *kind, const char *name, int64_t row, 
     crn_encoder_pair_text(self->encoder, "name", name);
     crn_encoder_pair_unsigned(self->encoder, "pid", PROCESS);
     crn_encoder_pair_unsigned(self->encoder, "tid", (uint64_t)row);
-    crn_encoder_pair_real(self->encoder, "ts", (double)at_ns / 1e3);
+    crn_encoder_pair_real(self->encoder, "ts", us(at_ns));
 }
 
 static void span(trace *self, const char *name, int64_t row, int64_t from_ns, int64_t to_ns)
 {
     begin(self, "X", name, row, from_ns, 1);
-    crn_encoder_pair_real(self->encoder, "dur",
-                          (double)(to_ns > from_ns ? to_ns - from_ns : 0) / 1e3);
+    crn_encoder_pair_real(self->encoder, "dur", to_ns > from_ns ? us(to_ns) - us(from_ns) : 0);
     crn_encoder_map_end(self->encoder);
 }
 

@@ -136,6 +136,37 @@ static void views_and_steps_lie_where_they_ran(void **state)
     expect_span(f, "lane 7 fruit 8 complete", 1, opened_us + 500, 0);
 }
 
+/* Also to a reader that adds doubles. */
+static void steps_end_where_the_next_begin(void **state)
+{
+    trace_fixture *f = *state;
+    for (int64_t odd_ns = 1; odd_ns < 400; odd_ns++) {
+        int64_t opened_ns = INT64_C(6702) * CRN_NS_PER_S + 123456789 + odd_ns * 7919;
+        judge_at(f, 0, opened_ns, (crn_run_place){.worker = 1}, false);
+        int64_t *stage_ns = f->verdict->views[0].judgement.stage_ns;
+        stage_ns[0] = f->verdict->views[0].judgement.stage_finish_ns[0] + 10001 + odd_ns;
+        offer(f, (uint64_t)odd_ns, opened_ns + 500 * US);
+        f->verdict->fruit.received = 0;
+    }
+    emit(f);
+    yajl_val events =
+        yajl_tree_get(f->verdict->tree, (const char *[]){"traceEvents", NULL}, yajl_t_array);
+    double end_us = 0;
+    int next = 0;
+    for (size_t i = 0; i < events->u.array.len; i++) {
+        yajl_val event = events->u.array.values[i];
+        if (strcmp(text_of(event, "ph"), "X") != 0)
+            continue;
+        bool is_first = strcmp(text_of(event, "name"), "morphology") == 0 && next == 0;
+        if (!is_first && next == 1) {
+            assert_string_equal(text_of(event, "name"), "convolve");
+            assert_true(number_of(event, "ts") == end_us);
+        }
+        next = is_first;
+        end_us = number_of(event, "ts") + number_of(event, "dur");
+    }
+}
+
 static void a_batch_lies_on_its_stream(void **state)
 {
     trace_fixture *f = *state;
@@ -202,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_TRACE(views_and_steps_lie_where_they_ran),
+        ON_TRACE(steps_end_where_the_next_begin),
         ON_TRACE(a_batch_lies_on_its_stream),
         ON_TRACE(arrows_lead_from_views_to_their_verdict),
         ON_TRACE(only_the_last_seconds_are_shown),
