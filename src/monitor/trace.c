@@ -41,12 +41,10 @@ static int64_t row_of_stream(const crn_run_place *place)
 
 /* --- events --- */
 
-/* Microseconds, which the format counts, in steps of 1/1024: sums of such numbers are exact as
- * doubles, so that to every reader a span ends where the next one begins. */
+/* The format counts microseconds. */
 static double us(int64_t ns)
 {
-    int64_t steps = ns / 1000 * 1024 + (ns % 1000 * 1024 + 500) / 1000;
-    return (double)steps / 1024;
+    return (double)ns / 1e3;
 }
 
 /* Begins an event of `extra` further keys. */
@@ -64,6 +62,8 @@ static void begin(trace *self, const char *kind, const char *name, int64_t row, 
 static void span(trace *self, const char *name, int64_t row, int64_t from_ns, int64_t to_ns)
 {
     begin(self, "X", name, row, from_ns, 1);
+    /* The difference of the rounded times, so that to readers that add doubles a span ends exactly
+     * where the next one begins. */
     crn_encoder_pair_real(self->encoder, "dur", to_ns > from_ns ? us(to_ns) - us(from_ns) : 0);
     crn_encoder_map_end(self->encoder);
 }
