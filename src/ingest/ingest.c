@@ -177,6 +177,31 @@ static int read_message(crn_ingest *ingest, int *budget)
     return 0;
 }
 
+/*
+ * By the peer's name, which libzmq attaches to its messages: an IP address ("::1"), or for a Unix
+ * socket "localhost:user:group:process", or none. The descriptor may be another peer's by now.
+ */
+static crn_ingest_path path_of(const zmq_msg_t *part)
+{
+    const char *peer = zmq_msg_gets(part, "Peer-Address");
+    bool numeric = peer && (isxdigit((unsigned char)peer[0]) || peer[0] == ':');
+    return numeric ? CRN_INGEST_TCP : CRN_INGEST_IPC;
+}
+
+/* Names the message's sender: an address, or a process of this machine. */
+static void write_sender(const zmq_msg_t *part, char *text, size_t size)
+{
+    const char *peer = zmq_msg_gets(part, "Peer-Address");
+    const char *ids = peer ? strchr(peer, ':') : NULL;
+    long user, process;
+    if (path_of(part) == CRN_INGEST_TCP)
+        snprintf(text, size, "%s", peer);
+    else if (ids && sscanf(ids, ":%ld:%*d:%ld", &user, &process) == 2)
+        snprintf(text, size, "process %ld of user %ld", process, user);
+    else
+        snprintf(text, size, "this machine");
+}
+
 static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
 {
     uint64_t held;
@@ -194,12 +219,12 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
                  " as H x W x C",
                  header.lane, header.sequence, header.height, header.width, header.channels);
     }
-    const char *peer = zmq_msg_gets(&ingest->part[0], "Peer-Address");
+    char sender[80];
+    write_sender(&ingest->part[0], sender, sizeof sender);
     crn_log(CRN_LOG_WARNING,
             "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes%s",
-            crn_wire_fault_names[fault], crn_wire_fault_hints[fault],
-            peer && *peer ? peer : "this machine", which, ingest->parts, size[0], size[1], size[2],
-            crn_log_held(held, more));
+            crn_wire_fault_names[fault], crn_wire_fault_hints[fault], sender, which, ingest->parts,
+            size[0], size[1], size[2], crn_log_held(held, more));
 }
 
 /* Counts the message last read as refused and calls the callback. */
@@ -215,17 +240,6 @@ static void refuse(crn_ingest *ingest, crn_wire_fault fault)
     if (is_header)
         crn_wire_peek(zmq_msg_data(first), &header);
     ingest->refused(ingest->refused_context, is_header ? &header : NULL, fault);
-}
-
-/*
- * By the peer's name, which libzmq attaches to its messages: an IP address ("::1"), or for a Unix
- * socket "localhost:user:group:process", or none. The descriptor may be another peer's by now.
- */
-static crn_ingest_path path_of(const zmq_msg_t *part)
-{
-    const char *peer = zmq_msg_gets(part, "Peer-Address");
-    bool numeric = peer && (isxdigit((unsigned char)peer[0]) || peer[0] == ':');
-    return numeric ? CRN_INGEST_TCP : CRN_INGEST_IPC;
 }
 
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)

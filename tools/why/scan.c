@@ -88,7 +88,7 @@ void crn_coverage_print(const crn_scan *scan, FILE *out)
     crn_time_text(coverage->first_ns, first);
     crn_time_text(coverage->last_ns, last);
     if (!coverage->verdicts) {
-        fprintf(out, "the log holds no verdict\n");
+        fprintf(out, "there is no verdict yet\n");
         return;
     }
     fprintf(out, "the log covers %s to %s: %" PRIu64 " verdict%s, lane%s", first, last,

@@ -1,9 +1,14 @@
 /* Ingest's reports of refused messages. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include <zmq.h>
 
 #include "src/ingest/ingest.h"
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/log_capture.h"
 #include "tests/support/line/receiving.h"
 
 static crn_receiving line; /* under test */
@@ -67,6 +72,34 @@ static void a_refusal_is_passed_on_with_its_header(void **state)
     assert_int_equal(last.count, 2);
 }
 
+/* Sends rubbish and then a view; the log must name their sender so. */
+static void expect_sender(const char *endpoint, const char *name)
+{
+    crn_log_capture log;
+    crn_view_header header;
+    crn_receiving_open(endpoint, &line);
+    crn_log_capture_start(&log);
+    assert_int_equal(zmq_send(line.push, "GET / HTTP/1.1", 14, 0), 14);
+    crn_receiving_send_good(&line, line.push, 1);
+    crn_receiving_next(&line, &header);
+    const char *text = crn_log_capture_stop(&log);
+    if (!strstr(text, name))
+        fail_msg("not '%s': %s", name, text);
+    crn_receiving_close(&line);
+}
+
+static void the_log_names_the_sender(void **state)
+{
+    (void)state;
+    char endpoint[64], name[64], lock[64];
+    expect_sender("tcp://127.0.0.1:*", "; from 127.0.0.1, 1 parts of 14");
+    snprintf(endpoint, sizeof endpoint, "ipc:///tmp/cernita-refused-%ld", (long)getpid());
+    snprintf(lock, sizeof lock, "%s.lock", endpoint + strlen("ipc://"));
+    snprintf(name, sizeof name, "; from process %ld of user %ld, ", (long)getpid(), (long)getuid());
+    expect_sender(endpoint, name);
+    assert_int_equal(unlink(lock), 0);
+}
+
 /* A view that is too large is refused for that reason, as long as its parts do not exceed the size
  * that ingest reads. */
 static void a_part_up_to_the_share_is_read_and_refused(void **state)
@@ -98,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_refusal_is_passed_on_with_its_header, tear_down),
+        cmocka_unit_test_teardown(the_log_names_the_sender, tear_down),
         cmocka_unit_test_teardown(a_part_up_to_the_share_is_read_and_refused, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
