@@ -78,13 +78,14 @@ static int save_fruit(output *out, const char *endpoint, const crn_decoded *verd
              verdict->epoch, verdict->fruit);
     crn_page page = {path, CRN_MAPS_TYPE, FRUIT_BYTES_MAX, false};
     int r = crn_download_page(endpoint, &page, &bytes, &size, error);
+    bool kept = r != -ENOENT;
     if (r == 0)
         r = write_views(out, endpoint, (const unsigned char *)bytes, size, &views, error);
     free(bytes);
     saved->views += views;
     saved->fruits += views > 0;
-    saved->not_kept += r == -ENOENT;
-    return r == -ENOENT ? 0 : r;
+    saved->not_kept += !kept;
+    return kept ? r : 0;
 }
 
 int crn_save_maps(const char *endpoint, const crn_selection *selection, const char *path,

@@ -232,6 +232,18 @@ static void kept_maps_cost_no_view(void **state)
     assert_int_equal(line.metrics.fruits.no_slot, 0);
 }
 
+static void a_missing_folder_is_named(void **state)
+{
+    (void)state;
+    start(NULL);
+    send_fruit(1, true);
+    snprintf(path, sizeof path, "%s/none/saved.tif", line.folder);
+    assert_int_equal(run_why("3 1"), 1);
+    expect_said("/none/saved.tif.part: cannot be written: No such file or directory\n");
+    assert_null(strstr(output, "keeps the maps of none"));
+    stop();
+}
+
 static void a_log_has_no_maps(void **state)
 {
     (void)state;
@@ -255,6 +267,7 @@ int main(void)
         ON_LINE(of_complete_fruits_nothing_is_kept),
         ON_LINE(views_that_were_not_judged_are_kept),
         ON_LINE(kept_maps_cost_no_view),
+        ON_LINE(a_missing_folder_is_named),
         ON_LINE(a_log_has_no_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
