@@ -10,7 +10,8 @@
 
 #define PAGE_BYTES_MAX 65536
 
-/* Copies a text, without what a terminal would obey. False if the value is none. */
+/* Copies a text, without what a terminal would obey: a daemon's are plain ASCII, and beyond it
+ * control characters and directions of writing exist, too. False if the value is none. */
 static bool copy_text(const msgpack_object *value, char *text, size_t size)
 {
     if (!value || value->type != MSGPACK_OBJECT_STR)
@@ -18,7 +19,7 @@ static bool copy_text(const msgpack_object *value, char *text, size_t size)
     size_t length = value->via.str.size < size - 1 ? value->via.str.size : size - 1;
     for (size_t i = 0; i < length; i++) {
         unsigned char one = (unsigned char)value->via.str.ptr[i];
-        text[i] = (char)(one < 0x20 || one == 0x7f ? '?' : one);
+        text[i] = (char)(one < 0x20 || one >= 0x7f ? '?' : one);
     }
     text[length] = '\0';
     return true;
