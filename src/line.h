@@ -51,4 +51,7 @@ const char *crn_line_http(const crn_line *line);
 /* Bytes that the line reserves under the limits, mostly address space until used. */
 size_t crn_line_bytes(const crn_config *config);
 
+/* Of the line's slots those for maps that are kept: monitor.keep_slots, 0 without monitor.http. */
+int64_t crn_line_kept_slots(const crn_config *config);
+
 #endif

@@ -55,10 +55,14 @@ static int pack_output(const crn_output *output)
 static const crn_output_hook pack_defects = {
     .create = create_packer, .free = free_packer, .run = pack_output};
 
-/* Slots for the maps that are kept. */
+int64_t crn_line_kept_slots(const crn_config *config)
+{
+    return config->monitor.http[0] ? config->monitor.keep_slots : 0;
+}
+
 static uint32_t kept_slots(const crn_config *config)
 {
-    return config->monitor.http[0] ? (uint32_t)config->monitor.keep_slots : 0;
+    return (uint32_t)crn_line_kept_slots(config);
 }
 
 size_t crn_line_bytes(const crn_config *config)

@@ -303,16 +303,17 @@ static void check_memory(preflight *check)
     struct rlimit space;
     if (bytes > there)
         fail(check, "limits",
-             "they reserve %" PRIu64 " MiB, %" PRId64 " slots of %" PRId64
+             "they reserve %" PRIu64 " MiB, %" PRId64 " + %" PRId64 " slots of %" PRId64
              " MiB among them, and this machine has %" PRIu64
-             " MiB of memory; lower limits.slots or limits.view_mib",
-             bytes >> 20, config->limits.slots, config->limits.view_mib, there >> 20);
+             " MiB of memory; lower limits.slots, monitor.keep_slots or limits.view_mib",
+             bytes >> 20, config->limits.slots, crn_line_kept_slots(config),
+             config->limits.view_mib, there >> 20);
     else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
              bytes + address_space_bytes() > space.rlim_cur)
         fail(check, "limits",
              "they reserve %" PRIu64 " MiB, and this process may have %" PRIu64
-             " MiB of address space; lower limits.slots or limits.view_mib, or raise it (ulimit "
-             "-v, LimitAS= of a unit)",
+             " MiB of address space; lower limits.slots, monitor.keep_slots or limits.view_mib, or "
+             "raise it (ulimit -v, LimitAS= of a unit)",
              bytes >> 20, (uint64_t)space.rlim_cur >> 20);
 }
 

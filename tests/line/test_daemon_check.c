@@ -321,10 +321,11 @@ static void the_reservation_must_fit_into_memory(void **state)
     (void)state;
     char yaml[1024], said[512];
     ipc_yaml(yaml, "limits: {slots: 4096, view_mib: 1024, peer_mib: 1024}\n");
+    strcpy(strstr(yaml, "monitor: "), "monitor: {http: '127.0.0.1:0', keep_slots: 256}\n");
     snprintf(
         said, sizeof said,
-        "limits: they reserve 4194367 MiB, 4096 slots of 1024 MiB among them, and this machine "
-        "has %llu MiB of memory; lower limits.slots or limits.view_mib",
+        "limits: they reserve 4456531 MiB, 4096 + 256 slots of 1024 MiB among them, and this "
+        "machine has %llu MiB of memory; lower limits.slots, monitor.keep_slots or limits.view_mib",
         (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE) >>
             20);
     expect_fault(yaml, said, NULL);

@@ -263,12 +263,9 @@ static void a_log_has_no_maps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_LINE(partial_fruits_are_kept_whole),
-        ON_LINE(of_complete_fruits_nothing_is_kept),
-        ON_LINE(views_that_were_not_judged_are_kept),
-        ON_LINE(kept_maps_cost_no_view),
-        ON_LINE(a_missing_folder_is_named),
-        ON_LINE(a_log_has_no_maps),
+        ON_LINE(partial_fruits_are_kept_whole),       ON_LINE(of_complete_fruits_nothing_is_kept),
+        ON_LINE(views_that_were_not_judged_are_kept), ON_LINE(kept_maps_cost_no_view),
+        ON_LINE(a_missing_folder_is_named),           ON_LINE(a_log_has_no_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,9 +132,9 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
     crn_line_state got;
     int listener = listen_at(endpoint, sizeof endpoint);
     pid_t child = answer_once(
-        listener,
-        ANSWER("503", "Content-Type: application/json\r\nConnection: close\r\n",
-               "{\"reasons\":[\"one\",\"t\\u001b[2J\\u009b2Jwo\"],\"more\":{},\"state\":\"degraded\"}"));
+        listener, ANSWER("503", "Content-Type: application/json\r\nConnection: close\r\n",
+                         "{\"reasons\":[\"one\",\"t\\u001b[2J\\u009b2Jwo\"],\"more\":{},\"state\":"
+                         "\"degraded\"}"));
     int r = crn_state_fetch(endpoint, &got, &error);
     waitpid(child, NULL, 0);
     close(listener);
