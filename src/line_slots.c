@@ -6,8 +6,6 @@
  */
 #include "src/line_internal.h"
 
-#include "stages/base/clock.h"
-
 crn_view *crn_line_acquire(crn_line *line)
 {
     uint32_t slot;
@@ -36,15 +34,15 @@ void crn_line_end_view(crn_line *line, crn_view *view)
         leave(line, view, view->keep_maps);
 }
 
-static bool is_worth_keeping(const crn_line *line, const crn_fruit *fruit, int64_t now_ns)
+/* Late, partial, or past its budget or deadline. */
+static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
 {
-    return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE ||
-           crn_fruit_latency_ns(fruit, now_ns) > line->config->latency.budget_ms * CRN_NS_PER_MS;
+    return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE || now_ns > fruit->deadline_ns;
 }
 
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)
 {
-    bool keep = line->kept_maps && is_worth_keeping(line, fruit, now_ns);
+    bool keep = line->kept_maps && is_worth_keeping(fruit, now_ns);
     for (int64_t i = 0; i < line->config->limits.views; i++) {
         const crn_fruit_view *view = &fruit->views[i];
         if (view->state == CRN_VIEW_QUEUED || view->holds_slot)

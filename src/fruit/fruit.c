@@ -428,6 +428,7 @@ bool crn_fruits_hold_slot(crn_fruits *fruits, crn_ticket ticket)
     if (!entry || entry->serial != ticket.serial)
         return false;
     entry->views[ticket.view].holds_slot = true;
+    entry->holding |= UINT64_C(1) << ticket.view;
     fruits->held_slots++;
     return true;
 }
@@ -436,16 +437,15 @@ bool crn_fruits_take_slot(crn_fruits *fruits, uint32_t *ret_slot)
 {
     if (fruits->held_slots == 0)
         return false;
-    for (crn_fruit_entry *entry = crn_fruit_table_oldest(fruits->table); entry;
-         entry = entry->newer)
-        for (int32_t v = 0; v < fruits->rules.views; v++)
-            if (entry->views[v].holds_slot) {
-                entry->views[v].holds_slot = false;
-                fruits->held_slots--;
-                *ret_slot = entry->views[v].slot;
-                return true;
-            }
-    return false;
+    crn_fruit_entry *entry = crn_fruit_table_oldest(fruits->table);
+    while (!entry->holding)
+        entry = entry->newer;
+    int view = __builtin_ctzll(entry->holding);
+    entry->views[view].holds_slot = false;
+    entry->holding &= entry->holding - 1;
+    fruits->held_slots--;
+    *ret_slot = entry->views[view].slot;
+    return true;
 }
 
 void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
@@ -463,10 +463,9 @@ void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
     stats->complete += verdict == CRN_VERDICT_COMPLETE;
     stats->partial += verdict == CRN_VERDICT_PARTIAL;
     stats->late += verdict == CRN_VERDICT_LATE;
-    for (int32_t v = 0; v < fruits->rules.views; v++) {
+    for (int32_t v = 0; v < fruits->rules.views; v++)
         stats->discarded += entry->views[v].state == CRN_VIEW_QUEUED;
-        fruits->held_slots -= entry->views[v].holds_slot;
-    }
+    fruits->held_slots -= (uint32_t)__builtin_popcountll(entry->holding);
     crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
     crn_schedule_close(fruits->schedule, entry->number);
     crn_fruit_table_remove(fruits->table, entry);

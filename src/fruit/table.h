@@ -17,6 +17,7 @@ typedef struct crn_fruit_entry {
     uint32_t lowest;            /* lowest index of a view received */
     uint64_t order;             /* sequence number of its opening */
     uint64_t pending;           /* views arrived, queued or running */
+    uint64_t holding;           /* views that hold a slot */
     int64_t header_deadline_ns; /* earliest of its views' header deadlines */
     int64_t next_event_ns;      /* deadline - guard once closed; before: when it closes */
     bool due;                   /* to be judged at once */
