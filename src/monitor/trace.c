@@ -25,6 +25,7 @@ typedef struct seen_batch {
 typedef struct trace {
     const crn_config *config;
     crn_encoder *encoder;
+    int64_t origin_ns; /* the trace's time 0 */
     uint32_t batches;
     seen_batch batch[CRN_TRACE_VIEWS];
 } trace;
@@ -41,10 +42,11 @@ static int64_t row_of_stream(const crn_run_place *place)
 
 /* --- events --- */
 
-/* The format counts microseconds. */
-static double us(int64_t ns)
+/* The format counts microseconds, and viewers read them as doubles. Counted from the machine's
+ * start they would lose the nanoseconds after some 50 days, and spans that meet would overlap. */
+static double us(const trace *self, int64_t ns)
 {
-    return (double)ns / 1e3;
+    return (double)(ns - self->origin_ns) / 1e3;
 }
 
 /* Begins an event of `extra` further keys. */
@@ -56,7 +58,7 @@ static void begin(trace *self, const char *kind, const char *name, int64_t row, 
     crn_encoder_pair_text(self->encoder, "name", name);
     crn_encoder_pair_unsigned(self->encoder, "pid", PROCESS);
     crn_encoder_pair_unsigned(self->encoder, "tid", (uint64_t)row);
-    crn_encoder_pair_real(self->encoder, "ts", us(at_ns));
+    crn_encoder_pair_real(self->encoder, "ts", us(self, at_ns));
 }
 
 static void span(trace *self, const char *name, int64_t row, int64_t from_ns, int64_t to_ns)
@@ -64,13 +66,14 @@ static void span(trace *self, const char *name, int64_t row, int64_t from_ns, in
     begin(self, "X", name, row, from_ns, 1);
     /* The difference of the rounded times, so that to readers that add doubles a span ends exactly
      * where the next one begins. */
-    crn_encoder_pair_real(self->encoder, "dur", to_ns > from_ns ? us(to_ns) - us(from_ns) : 0);
+    crn_encoder_pair_real(self->encoder, "dur",
+                          to_ns > from_ns ? us(self, to_ns) - us(self, from_ns) : 0);
     crn_encoder_map_end(self->encoder);
 }
 
 static void name_row(trace *self, int64_t row, const char *name)
 {
-    begin(self, "M", "thread_name", row, 0, 1);
+    begin(self, "M", "thread_name", row, self->origin_ns, 1);
     crn_encoder_text(self->encoder, "args");
     crn_encoder_map(self->encoder, 1);
     crn_encoder_pair_text(self->encoder, "name", name);
@@ -220,16 +223,30 @@ static uint64_t first_of(const crn_flight *flight, crn_flight_range kept)
     return first;
 }
 
+/* A fruit that was published later may have opened earlier, on another lane. */
+static int64_t earliest_ns(const crn_flight *flight, uint64_t first, uint64_t end)
+{
+    int64_t earliest = INT64_MAX;
+    for (uint64_t number = first; number < end; number++) {
+        int64_t opened_ns = crn_flight_at(flight, number)->opened_ns;
+        earliest = opened_ns < earliest ? opened_ns : earliest;
+    }
+    return earliest;
+}
+
 void crn_trace_emit(const crn_config *config, const crn_flight *flight, crn_encoder *encoder)
 {
-    trace self = {.config = config, .encoder = encoder};
     crn_flight_range kept = crn_flight_kept(flight);
+    uint64_t first = first_of(flight, kept);
+    trace self = {.config = config,
+                  .encoder = encoder,
+                  .origin_ns = earliest_ns(flight, first, kept.end) - CRN_TRACE_BEGIN_NS};
     crn_encoder_map(encoder, 2);
     crn_encoder_pair_text(encoder, "displayTimeUnit", "ms");
     crn_encoder_text(encoder, "traceEvents");
     crn_encoder_array(encoder, 0); /* JSON counts nothing */
     name_rows(&self);
-    for (uint64_t number = first_of(flight, kept); number < kept.end; number++)
+    for (uint64_t number = first; number < kept.end; number++)
         put_fruit(&self, crn_flight_at(flight, number), number);
     crn_encoder_array_end(encoder);
     crn_encoder_map_end(encoder);

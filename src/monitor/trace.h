@@ -16,6 +16,8 @@ CRN_C_BEGIN
 #define CRN_TRACE_NS (5 * CRN_NS_PER_S)
 /* or with the fruits that have so many views together. */
 #define CRN_TRACE_VIEWS 1024
+/* Time of the first event. Longer than any span, so that the difference of two times is exact. */
+#define CRN_TRACE_BEGIN_NS (10 * CRN_NS_PER_S)
 
 /* Writes the trace of what the flight recorder keeps. `encoder`: JSON, between its begin and end.
  */

@@ -1,10 +1,13 @@
 /* The trace of two fruits: which rows, spans and arrows it has, and when. */
 #include "src/monitor/trace.h"
 
+#include <math.h>
+
 #include "src/engine/device.h"
 #include "tests/unit/publish/verdict_bench.h"
 
-#define US 1000 /* ns */
+#define US       1000 /* ns */
+#define BEGIN_US ((double)CRN_TRACE_BEGIN_NS / US)
 
 typedef struct trace_fixture {
     verdict_fixture *verdict;
@@ -122,48 +125,64 @@ static void views_and_steps_lie_where_they_ran(void **state)
 {
     trace_fixture *f = *state;
     int64_t opened_ns = f->verdict->fruit.opened_ns;
-    double opened_us = (double)opened_ns / US;
     judge_at(f, 0, opened_ns, (crn_run_place){.worker = 1}, false);
     f->verdict->config.steps = 1;
     offer(f, 8, opened_ns + 500 * US);
     emit(f);
-    expect_span(f, "lane 7 fruit 8 view 0", 101, opened_us + 5, 120);
+    expect_span(f, "lane 7 fruit 8 view 0", 101, BEGIN_US + 5, 120);
     yajl_val event = NULL;
     assert_int_equal(count(f, "X", "morphology", &event), 2); /* the halves */
     assert_true(number_of(event, "tid") == 101);
-    assert_true(number_of(event, "ts") == opened_us + 65);
+    assert_true(number_of(event, "ts") == BEGIN_US + 65);
     assert_true(number_of(event, "dur") == 5);
-    expect_span(f, "lane 7 fruit 8 complete", 1, opened_us + 500, 0);
+    expect_span(f, "lane 7 fruit 8 complete", 1, BEGIN_US + 500, 0);
 }
 
-/* Also to a reader that adds doubles. */
+/* A time in a trace as Perfetto reads it. */
+static int64_t ns_of(double us)
+{
+    return llround(us * US);
+}
+
+/* The first step is followed by the second; to readers that add doubles, and to those that add
+ * nanoseconds. */
+static void check_steps_meet(const trace_fixture *f)
+{
+    double end_us = 0;
+    int64_t end_ns = 0;
+    bool was_first = false;
+    for (size_t i = 0; i < f->events->u.array.len; i++) {
+        yajl_val event = f->events->u.array.values[i];
+        if (strcmp(text_of(event, "ph"), "X") != 0)
+            continue;
+        double at_us = number_of(event, "ts");
+        if (was_first) {
+            assert_string_equal(text_of(event, "name"), "convolve");
+            assert_true(at_us == end_us);
+            assert_int_equal(ns_of(at_us), end_ns);
+        }
+        was_first = strcmp(text_of(event, "name"), "morphology") == 0 && !was_first;
+        end_us = at_us + number_of(event, "dur");
+        end_ns = ns_of(at_us) + ns_of(number_of(event, "dur"));
+    }
+}
+
 static void steps_end_where_the_next_begin(void **state)
 {
     trace_fixture *f = *state;
-    for (int64_t odd_ns = 1; odd_ns < 400; odd_ns++) {
-        int64_t opened_ns = INT64_C(6702) * CRN_NS_PER_S + 123456789 + odd_ns * 7919;
-        judge_at(f, 0, opened_ns, (crn_run_place){.worker = 1}, false);
-        int64_t *stage_ns = f->verdict->views[0].judgement.stage_ns;
-        stage_ns[0] = f->verdict->views[0].judgement.stage_finish_ns[0] + 10001 + odd_ns;
-        offer(f, (uint64_t)odd_ns, opened_ns + 500 * US);
-        f->verdict->fruit.received = 0;
-    }
-    emit(f);
-    yajl_val events =
-        yajl_tree_get(f->verdict->tree, (const char *[]){"traceEvents", NULL}, yajl_t_array);
-    double end_us = 0;
-    int next = 0;
-    for (size_t i = 0; i < events->u.array.len; i++) {
-        yajl_val event = events->u.array.values[i];
-        if (strcmp(text_of(event, "ph"), "X") != 0)
-            continue;
-        bool is_first = strcmp(text_of(event, "name"), "morphology") == 0 && next == 0;
-        if (!is_first && next == 1) {
-            assert_string_equal(text_of(event, "name"), "convolve");
-            assert_true(number_of(event, "ts") == end_us);
+    static const int64_t days[] = {0, 1, 90, 365, 3650}; /* that the machine is up */
+    for (size_t run = 0; run < sizeof days / sizeof *days; run++) {
+        for (int64_t odd_ns = 1; odd_ns < 200; odd_ns++) {
+            int64_t opened_ns = (days[run] * 86400 + 6702) * CRN_NS_PER_S + odd_ns * 123456789;
+            f->verdict->fruit.opened_ns = opened_ns;
+            judge_at(f, 0, opened_ns, (crn_run_place){.worker = 1}, false);
+            int64_t *stage_ns = f->verdict->views[0].judgement.stage_ns;
+            stage_ns[0] = f->verdict->views[0].judgement.stage_finish_ns[0] + 10001 + odd_ns;
+            offer(f, (uint64_t)odd_ns, opened_ns + 500 * US);
+            f->verdict->fruit.received = 0;
         }
-        next = is_first;
-        end_us = number_of(event, "ts") + number_of(event, "dur");
+        emit(f);
+        check_steps_meet(f);
     }
 }
 
@@ -171,7 +190,6 @@ static void a_batch_lies_on_its_stream(void **state)
 {
     trace_fixture *f = *state;
     int64_t opened_ns = f->verdict->fruit.opened_ns;
-    double opened_us = (double)opened_ns / US;
     crn_run_place place = {.worker = 0, .device = 1, .stream = 2, .batch = 2};
     judge_at(f, 0, opened_ns, place, true);
     place.worker = 1;
@@ -179,9 +197,9 @@ static void a_batch_lies_on_its_stream(void **state)
     offer(f, 8, opened_ns + 500 * US);
     emit(f);
     double row = 1000 + CRN_DEVICE_SLOTS + 2;
-    expect_span(f, "batch of 2", row, opened_us + 5, 50); /* the enqueue halves */
-    expect_span(f, "lane 7 fruit 8 view 0", 100, opened_us + 65, 60);
-    expect_span(f, "lane 7 fruit 8 view 1", 101, opened_us + 65, 60);
+    expect_span(f, "batch of 2", row, BEGIN_US + 5, 50); /* the enqueue halves */
+    expect_span(f, "lane 7 fruit 8 view 0", 100, BEGIN_US + 65, 60);
+    expect_span(f, "lane 7 fruit 8 view 1", 101, BEGIN_US + 65, 60);
     yajl_val event = NULL;
     assert_int_equal(count(f, "X", "contours", &event), 3);
     assert_int_equal(count(f, "M", "thread_name", &event), 1 + 2 + CRN_DEVICE_SLOTS);
@@ -201,14 +219,14 @@ static void arrows_lead_from_views_to_their_verdict(void **state)
     emit(f);
     yajl_val event = NULL;
     assert_int_equal(count(f, "s", "fruit", &event), 6);
-    assert_true(number_of(event, "ts") == (double)opened_ns / US + 60);
+    assert_true(number_of(event, "ts") == BEGIN_US + 60);
     assert_string_equal(text_of(event, "id"), "66"); /* the second fruit's third view */
     assert_int_equal(count(f, "f", "fruit", &event), 6);
-    assert_true(number_of(event, "ts") == (double)opened_ns / US + 600);
+    assert_true(number_of(event, "ts") == BEGIN_US + 600);
     assert_string_equal(text_of(event, "id"), "66");
     assert_int_equal(count(f, "b", "lane 7 fruit 9 complete", &event), 1);
     assert_int_equal(count(f, "e", "lane 7 fruit 9 complete", &event), 1);
-    expect_span(f, "lane 7 fruit 9 view 3: not judged", 1, (double)opened_ns / US + 60, 0);
+    expect_span(f, "lane 7 fruit 9 view 3: not judged", 1, BEGIN_US + 60, 0);
 }
 
 static void only_the_last_seconds_are_shown(void **state)
