@@ -310,7 +310,8 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     around->to_ns = timeline->published_ns;
     const crn_timeline_view *view = find_view(verdict, timeline, diagnosis);
     /* What filled the slots was running before they were full. */
-    double budget_ms = isfinite(diagnosis->budget_ms) ? fmin(diagnosis->budget_ms, BUDGET_MAX) : 0;
+    double budget_ms =
+        isfinite(diagnosis->budget_ms) ? fmax(0, fmin(diagnosis->budget_ms, BUDGET_MAX)) : 0;
     int64_t before_ns = 0;
     bool waiting = diagnosis->waited_ms >= diagnosis->ran_ms;
     switch (diagnosis->cause) {
