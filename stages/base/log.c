@@ -83,6 +83,7 @@ const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES])
 {
     text[0] = '\0';
     if (held > 0)
-        snprintf(text, CRN_LOG_HELD_BYTES, "; %" PRIu64 " more like it were not logged", held);
+        snprintf(text, CRN_LOG_HELD_BYTES, "; %" PRIu64 " more like it %s not logged", held,
+                 held == 1 ? "was" : "were");
     return text;
 }

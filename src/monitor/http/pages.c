@@ -62,8 +62,8 @@ static void add_state(const crn_observation *observation, reasons *list)
         add(list, "no view has arrived yet");
         break;
     case CRN_STATE_STOPPING:
-        add(list, "no more views are read, %" PRIu64 " open fruits are judged",
-            levels->fruits_open);
+        add(list, "no more views are read, %" PRIu64 " open fruit%s judged", levels->fruits_open,
+            levels->fruits_open == 1 ? " is" : "s are");
         break;
     default:
         break;
@@ -83,9 +83,9 @@ static void add_grader(const crn_snapshot *snapshot, reasons *list)
             "%" PRIu64 " graders are connected, each gets a part of the verdicts: stop all but one",
             publish->graders);
     else if (publish->graders == 0)
-        add(list,
-            "no grader is connected, %" PRIu64 " verdicts wait for it, %" PRIu64 " were dropped",
-            publish->waiting, publish->dropped);
+        add(list, "no grader is connected, %" PRIu64 " verdict%s for it, %" PRIu64 " %s dropped",
+            publish->waiting, publish->waiting == 1 ? " waits" : "s wait", publish->dropped,
+            publish->dropped == 1 ? "was" : "were");
 }
 
 /* What was lost of late, and which peers were disconnected. */

@@ -93,6 +93,8 @@ static void each_state_says_why(void **state)
     f->snapshot->state = CRN_STATE_STOPPING;
     f->snapshot->levels.fruits_open = 3;
     expect(f, "\"reasons\":[\"no more views are read, 3 open fruits are judged\"]", true, false);
+    f->snapshot->levels.fruits_open = 1;
+    expect(f, "\"reasons\":[\"no more views are read, 1 open fruit is judged\"]", true, false);
     f->snapshot->state = CRN_STATE_DEGRADED;
     f->snapshot->levels.devices = 2;
     f->snapshot->levels.devices_lost = 1;
@@ -111,6 +113,10 @@ static void graders_are_counted(void **state)
     f->snapshot->metrics.publish.graders = 0;
     f->snapshot->metrics.publish.waiting = 5;
     expect(f, "[\"no grader is connected, 5 verdicts wait for it, 0 were dropped\"]", true, true);
+    f->snapshot->metrics.publish.waiting = 1;
+    f->snapshot->metrics.publish.dropped = 1;
+    expect(f, "[\"no grader is connected, 1 verdict waits for it, 1 was dropped\",", true, true);
+    f->snapshot->metrics.publish.dropped = 0;
     f->snapshot->metrics.publish.graders = 2;
     expect(f, "[\"2 graders are connected, each gets a part of the verdicts: stop all but one\"]",
            true, true);

@@ -180,7 +180,7 @@ static void an_ignored_deadline_is_logged_with_how_far_off(void **state)
         crn_log_capture_stop(&caught);
         assert_non_null(strstr(caught.text, "warning lane 4, fruit 5, view 6: deadline_ns is "));
         assert_non_null(strstr(caught.text, cases[i].said));
-        expect_line(&caught, i ? "latency.budget_ms decides; 1 more like it were not logged"
+        expect_line(&caught, i ? "latency.budget_ms decides; 1 more like it was not logged"
                                : "latency.budget_ms decides");
         assert_non_null(strstr(caught.text, "PTP or NTP"));
     }
