@@ -252,7 +252,8 @@ static int handle_status(tail *t, const crn_messagepack_json *packed, crn_error 
             report_lost(t, lane, first, last);
     }
     if (*t->state && strcmp(t->state, status.state))
-        crn_screen_add(&t->screen, "the daemon is %s, no longer %s", status.state, t->state);
+        crn_screen_add(&t->screen, "the daemon is %s now, it was %s before", status.state,
+                       t->state);
     memcpy(t->state, status.state, sizeof t->state);
     return 0;
 }

@@ -136,7 +136,7 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     send_verdict(f, "a", 3, 8);
     tail_expect_verdict(f->out, 3, 6);
     tail_expect_line(f->out, "lane 3: 1 verdict lost (sequence 7)\n");
-    tail_expect_line(f->out, "the daemon is degraded, no longer running\n");
+    tail_expect_line(f->out, "the daemon is degraded now, it was running before\n");
     tail_expect_line(f->out,
                      "cernita-tail: a message 'fruit/3' cannot be read: not a verdict of version 1 "
                      "('v')\n");
