@@ -311,6 +311,9 @@ static void tell_rest(const crn_selection *selection)
     uint64_t others = selection->matched - selection->count;
     if (!others)
         return;
+    char last[48] = "this is the last one of";
+    if (selection->count != 1)
+        snprintf(last, sizeof last, "these are the last %" PRIu32 " of", selection->count);
     if (choice->fruit)
         crn_tool_note(&tool,
                       "this is the last of %" PRIu64 " verdicts on a fruit %" PRIu64
@@ -318,8 +321,23 @@ static void tell_rest(const crn_selection *selection)
                       selection->matched, choice->number, (uint64_t)choice->lane,
                       choice->has_epoch ? "" : "; --epoch N chooses another");
     else if (!choice->slowest)
-        crn_tool_note(&tool, "these are the last %" PRIu32 " of %" PRIu64 "; --last N shows more",
-                      selection->count, selection->matched);
+        crn_tool_note(&tool, "%s %" PRIu64 "; --last N shows more", last, selection->matched);
+}
+
+static void tell_saved(const char *path, const crn_saved *saved)
+{
+    char views[96], others[64] = "";
+    if (saved->views < saved->received)
+        snprintf(views, sizeof views, "%" PRIu64 " of the %" PRIu64 " views received", saved->views,
+                 saved->received);
+    else
+        snprintf(views, sizeof views, "%" PRIu64 " view%s", saved->views,
+                 saved->views == 1 ? "" : "s");
+    if (saved->not_kept)
+        snprintf(others, sizeof others, "; nothing is kept of %" PRIu64 " other%s", saved->not_kept,
+                 saved->not_kept == 1 ? "" : "s");
+    crn_tool_note(&tool, "%s: %s of %" PRIu64 " fruit%s%s", path, views, saved->fruits,
+                  saved->fruits == 1 ? "" : "s", others);
 }
 
 static int save(const why_settings *set, const crn_selection *selection, crn_error *error)
@@ -334,11 +352,7 @@ static int save(const why_settings *set, const crn_selection *selection, crn_err
                              "only of the last ones that were late, partial or over budget "
                              "(monitor.keep_slots)",
                              set->save);
-    char others[64] = "";
-    if (saved.not_kept)
-        snprintf(others, sizeof others, "; nothing is kept of %" PRIu64 " others", saved.not_kept);
-    crn_tool_note(&tool, "%s: %" PRIu64 " view%s of %" PRIu64 " fruit%s%s", set->save, saved.views,
-                  saved.views == 1 ? "" : "s", saved.fruits, saved.fruits == 1 ? "" : "s", others);
+    tell_saved(set->save, &saved);
     return 0;
 }
 

@@ -84,6 +84,7 @@ static int save_fruit(output *out, const char *endpoint, const crn_decoded *verd
     free(bytes);
     saved->views += views;
     saved->fruits += views > 0;
+    saved->received += views > 0 ? verdict->views_received : 0;
     saved->not_kept += !kept;
     return kept ? r : 0;
 }

@@ -6,6 +6,7 @@
 
 typedef struct crn_saved {
     uint64_t views, fruits; /* written */
+    uint64_t received;      /* views that the daemon received of these fruits */
     uint64_t not_kept;      /* fruits of which the daemon keeps nothing */
 } crn_saved;
 

@@ -69,7 +69,7 @@ static void write_ms(double ms, char text[16])
 
 static void print_views(const crn_timeline *timeline, FILE *out)
 {
-    fprintf(out, "view %-*s   after  wait   run  state\n", CRN_BAR_COLUMNS, "");
+    fprintf(out, "view %*s   after  wait   run  state\n", CRN_BAR_COLUMNS, "in ms:");
     for (uint32_t i = 0; i < timeline->view_count; i++) {
         const crn_timeline_view *view = &timeline->views[i];
         char bar[CRN_BAR_COLUMNS + 1], state[STATE_COLUMNS + 1], after[16], wait[16], run[16];

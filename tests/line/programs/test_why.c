@@ -354,9 +354,10 @@ static void selections_and_what_is_not_there(void **state)
     }
     assert_int_equal(run_why("--partial"), 0);
     expect_line("lane 3  fruit 5  partial .*");
+    expect_line("view +in ms:   after  wait   run  state");
     assert_int_equal(run_why("--partial --late --over-budget --lane 3 --json --last 1"), 0);
     expect_line("\\{\"lane\":3,\"epoch\":7,\"fruit\":5,.*\"cause\":\"missing\",.*\\}");
-    expect_line("cernita-why: these are the last 1 of 2; --last N shows more");
+    expect_line("cernita-why: this is the last one of 2; --last N shows more");
     assert_int_equal(run_why("--slowest 3"), 0);
     assert_int_equal(run_why("--late"), 0);
     expect_line("no such fruit");

@@ -160,6 +160,8 @@ static void partial_fruits_are_kept_whole(void **state)
     expect_view(reader, 6, 0, true);
     expect_view(reader, 6, 1, false);
     expect_end(&reader);
+    assert_int_equal(run_why("--last 3"), 0);
+    expect_said("saved.tif: 4 views of 2 fruits; nothing is kept of 1 other\n");
     assert_int_equal(run_why("3 6"), 0); /* replaces the file */
     expect_said("saved.tif: 2 views of 1 fruit\n");
     reader = open_saved();
@@ -192,12 +194,12 @@ static void views_that_were_not_judged_are_kept(void **state)
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "late");
     assert_int_equal(run_why("--late"), 0);
-    expect_said("saved.tif: 1 view of 1 fruit\n");
+    expect_said("saved.tif: 1 of the 2 views received of 1 fruit\n");
     crn_recording_reader *reader = open_saved();
     expect_view(reader, 1, 1, false);
     expect_end(&reader);
     crn_gate_let_through(2);
-    while (strstr(output, ": 1 view ")) /* until the first one has ended */
+    while (strstr(output, ": 1 of the 2 views ")) /* until the first one has ended */
         assert_int_equal(run_why("--late"), 0);
     reader = open_saved();
     expect_view(reader, 1, 0, false);
