@@ -114,18 +114,22 @@ static int open_http(crn_line *line, crn_error *error)
     if (crn_snapshots_create((int32_t)line->config->limits.lanes, &line->snapshots) < 0 ||
         crn_flight_create(line->config, &line->flight) < 0 ||
         (kept_slots(line->config) &&
-         crn_kept_maps_create(kept_slots(line->config), line->pool, &line->kept_maps) < 0))
+         (crn_kept_maps_create(kept_slots(line->config), line->pool, &line->kept_maps) < 0 ||
+          crn_photos_create(&line->photos) < 0)))
         return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
     crn_http_settings settings = {.run = crn_publish_run(line->publish),
                                   .meters = &line->meters,
                                   .snapshots = line->snapshots,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
+                                  .photos = line->photos,
                                   .idle_s = CRN_HTTP_IDLE_S,
                                   .request_s = CRN_HTTP_REQUEST_S};
     int r = crn_http_open(line->config, &settings, &line->http, error);
-    if (!line->http)
+    if (!line->http) {
         crn_kept_maps_free(&line->kept_maps);
+        crn_photos_free(&line->photos);
+    }
     return r;
 }
 
@@ -199,6 +203,7 @@ bool crn_line_close(crn_line **line)
     crn_http_close(&(*line)->http);
     crn_flight_free(&(*line)->flight);
     crn_kept_maps_free(&(*line)->kept_maps);
+    crn_photos_free(&(*line)->photos);
     crn_snapshots_free(&(*line)->snapshots);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

@@ -40,9 +40,22 @@ static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
     return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE || now_ns > fruit->deadline_ns;
 }
 
+/* Copies the photographs of the views that hold their slots, once a second at most. */
+static void show_photos(crn_line *line, const crn_fruit *fruit)
+{
+    if (!line->photos || !crn_photos_are_wanted(line->photos))
+        return;
+    crn_photos_begin(line->photos);
+    for (int64_t i = 0; i < line->config->limits.views; i++)
+        if (fruit->views[i].holds_slot)
+            crn_photos_add(line->photos, crn_pool_at(line->pool, fruit->views[i].slot));
+    crn_photos_end(line->photos);
+}
+
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)
 {
     bool keep = line->kept_maps && is_worth_keeping(fruit, now_ns);
+    show_photos(line, fruit);
     for (int64_t i = 0; i < line->config->limits.views; i++) {
         const crn_fruit_view *view = &fruit->views[i];
         if (view->state == CRN_VIEW_QUEUED || view->holds_slot)

@@ -238,6 +238,8 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
         .state = CRN_VIEW_ARRIVED,
         .captured_ns = header->captured_ns,
         .encoder = header->encoder,
+        .height_px = header->height,
+        .width_px = header->width,
         .received_ns = now_ns,
     };
     entry->pending |= UINT64_C(1) << header->view;

@@ -69,6 +69,7 @@ typedef struct crn_fruit_view {
     crn_value_fault values; /* valid once queued: a view with a fault is judged, but its fruit is at
                                best partial */
     uint64_t captured_ns, encoder; /* from its header; valid once received, as what follows */
+    uint32_t height_px, width_px;
     int64_t received_ns;
     int64_t begun_ns;        /* when it was submitted to the engine; 0: never */
     int64_t lost_ns;         /* when it was lost; 0: never */

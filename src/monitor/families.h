@@ -52,11 +52,14 @@ typedef struct crn_observation {
     const crn_monitor_facts *facts;
     const crn_histogram_edges *edges; /* CRN_SCALES of them */
     const crn_snapshot *snapshot;
-    const crn_metrics *before; /* numbers of one to two minutes ago, or of the start */
+    const crn_snapshot *before; /* of two minutes ago, or of the start (http/history.h) */
     crn_machine machine;
     crn_http_stats http;
     int64_t now_ns;
 } crn_observation;
+
+/* The name of what ran views on this side; NULL: nothing does. */
+const char *crn_observation_backend(const crn_observation *observation, crn_side side);
 
 typedef struct crn_family crn_family;
 

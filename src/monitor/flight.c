@@ -85,6 +85,8 @@ static void copy_view(const crn_fruit_view *view, int64_t number, int64_t now_ns
 {
     bool judged = view->state == CRN_VIEW_JUDGED;
     *ret_view = (crn_flight_view){.number = (uint16_t)number,
+                                  .height_px = view->height_px,
+                                  .width_px = view->width_px,
                                   .state = view->state,
                                   .received_ns = view->received_ns,
                                   .begun_ns = view->begun_ns,
@@ -106,9 +108,13 @@ static void queue_fruit(crn_flight *flight, const crn_fruit *fruit, const crn_ve
                         const crn_verdict_bytes *packed, queued_fruit *queued)
 {
     queued->fruit = (crn_flight_fruit){.lane = facts->lane,
+                                       .epoch = fruit->epoch,
                                        .fruit = fruit->fruit,
                                        .kind = facts->kind,
+                                       .judged = fruit->judged,
+                                       .expected = fruit->expected,
                                        .opened_ns = fruit->opened_ns,
+                                       .closed_ns = fruit->closed_ns,
                                        .published_ns = facts->now_ns,
                                        .size = packed->size};
     for (int64_t i = 0; i < flight->config->limits.views; i++)

@@ -31,6 +31,7 @@ typedef struct crn_flight crn_flight;
 /* One view of a fruit; times on CLOCK_MONOTONIC, 0: never. */
 typedef struct crn_flight_view {
     uint16_t number;
+    uint32_t height_px, width_px;
     crn_view_state state;
     crn_judgement judgement; /* of a view judged */
     int64_t received_ns;
@@ -41,9 +42,10 @@ typedef struct crn_flight_view {
 /* A fruit after its verdict. */
 typedef struct crn_flight_fruit {
     uint32_t lane;
-    uint64_t fruit;
+    uint64_t epoch, fruit;
     crn_verdict_kind kind;
-    int64_t opened_ns, published_ns; /* on CLOCK_MONOTONIC */
+    uint16_t judged, expected;                  /* views; expected 0: unknown */
+    int64_t opened_ns, closed_ns, published_ns; /* on CLOCK_MONOTONIC */
     uint32_t view_count;
     const crn_flight_view *views; /* those received */
     size_t size;

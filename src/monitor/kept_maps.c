@@ -164,3 +164,30 @@ int crn_kept_maps_copy(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_
     give_back(one);
     return r;
 }
+
+/* --- names --- */
+
+/* A number and the character behind it. */
+static bool parse_number(const char **text, char end, uint64_t max, uint64_t *ret_value)
+{
+    char *stop;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *ret_value = strtoull(*text, &stop, 10);
+    if (errno || *stop != end || *ret_value > max)
+        return false;
+    *text = stop + 1;
+    return true;
+}
+
+bool crn_kept_fruit_parse(const char *text, crn_kept_fruit *ret_fruit)
+{
+    uint64_t lane, epoch, fruit;
+    if (!parse_number(&text, '/', UINT32_MAX, &lane) ||
+        !parse_number(&text, '/', UINT64_MAX, &epoch) ||
+        !parse_number(&text, '\0', UINT64_MAX, &fruit))
+        return false;
+    *ret_fruit = (crn_kept_fruit){(uint32_t)lane, epoch, fruit};
+    return true;
+}

@@ -34,6 +34,12 @@ typedef struct crn_kept_fruit {
     uint64_t epoch, fruit;
 } crn_kept_fruit;
 
+/* Bytes of a name as text at most, with its end. */
+#define CRN_KEPT_NAME_BYTES 64
+
+/* Reads "LANE/EPOCH/FRUIT". False if the text is anything else. */
+bool crn_kept_fruit_parse(const char *text, crn_kept_fruit *ret_fruit);
+
 /* A copy of a view; zero-initialise, and free `bytes`. */
 typedef struct crn_kept_copy {
     crn_view_header header;

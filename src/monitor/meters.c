@@ -59,6 +59,8 @@ void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns
     own->verdicts[crn_fruit_verdict(fruit)]++;
     int32_t missing = fruit->expected - fruit->received - fruit->refused;
     own->missing += missing > 0 ? (uint64_t)missing : 0; /* `expected` is 0 where unknown */
-    own->over_budget += latency_ns > meters->config->latency.budget_ms * CRN_NS_PER_MS;
+    bool over = latency_ns > meters->config->latency.budget_ms * CRN_NS_PER_MS;
+    own->over_budget += over;
+    own->missed += over || crn_fruit_verdict(fruit) == CRN_VERDICT_LATE;
     crn_histogram_add(&own->latency, &meters->edges[CRN_SCALE_FRUIT], latency_ns);
 }

@@ -26,6 +26,7 @@ typedef struct crn_lane_meters {
     uint64_t received[CRN_INGEST_PATHS]; /* valid views, by how they came */
     uint64_t verdicts[CRN_VERDICT_LATE + 1];
     uint64_t over_budget;    /* verdicts published later than latency.budget_ms after the close */
+    uint64_t missed;         /* those, and late ones */
     uint64_t missing;        /* announced views that their fruit lacked at its verdict */
     uint64_t captured_later; /* views whose captured_ns lies after their reception */
     uint64_t gaps;           /* highest value of the lane's `missing` so far */

@@ -107,7 +107,7 @@ void crn_samples_lane_lateness(const crn_family *family, const crn_observation *
 
 /* Label for what ran a view: the processor's operators or the device's; NULL if there is no such.
  */
-static const char *backend_of(const crn_observation *observation, crn_side side)
+const char *crn_observation_backend(const crn_observation *observation, crn_side side)
 {
     bool devices = observation->snapshot->levels.devices > 0;
     if (side == CRN_SIDE_DEVICE)
@@ -124,7 +124,7 @@ void crn_samples_queue(const crn_family *family, const crn_observation *observat
 void crn_samples_run(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     for (crn_side side = 0; side < CRN_SIDES; side++) {
-        const char *backend = backend_of(observation, side);
+        const char *backend = crn_observation_backend(observation, side);
         char labels[40];
         if (!backend)
             continue;
@@ -138,7 +138,7 @@ void crn_samples_stages(const crn_family *family, const crn_observation *observa
 {
     const crn_config *config = observation->facts->config;
     for (crn_side side = 0; side < CRN_SIDES; side++) {
-        const char *backend = backend_of(observation, side);
+        const char *backend = crn_observation_backend(observation, side);
         for (int32_t step = 0; backend && step < config->steps; step++) {
             char labels[128], name[64];
             crn_config_step_name(config, step, name, sizeof name);
@@ -152,7 +152,7 @@ void crn_samples_stages(const crn_family *family, const crn_observation *observa
 void crn_samples_busy(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     for (crn_side side = 0; side < CRN_SIDES; side++) {
-        const char *backend = backend_of(observation, side);
+        const char *backend = crn_observation_backend(observation, side);
         if (backend)
             fprintf(out, "%s{backend=\"%s\"} %.9f\n", family->name, backend,
                     seconds((int64_t)observation->snapshot->views.busy_ns[side]));
@@ -165,7 +165,7 @@ void crn_samples_ended(const crn_family *family, const crn_observation *observat
     const uint64_t ended[] = {
         [CRN_SIDE_PROCESSOR] = engine->processor, [CRN_SIDE_DEVICE] = engine->device};
     for (crn_side side = 0; side < CRN_SIDES; side++) {
-        const char *backend = backend_of(observation, side);
+        const char *backend = crn_observation_backend(observation, side);
         if (backend)
             fprintf(out, "%s{backend=\"%s\"} %" PRIu64 "\n", family->name, backend, ended[side]);
     }

@@ -23,7 +23,7 @@ int crn_snapshots_create(int32_t lanes, crn_snapshots **ret_snapshots)
     crn_snapshots *snapshots = calloc(1, sizeof *snapshots);
     if (!snapshots)
         return -ENOMEM;
-    size_t bytes = sizeof(crn_snapshot) + (size_t)lanes * sizeof(crn_lane_snapshot);
+    size_t bytes = crn_snapshot_bytes(lanes);
     for (int i = 0; i < BUFFERS; i++) {
         snapshots->buffer[i] = calloc(1, bytes);
         if (!snapshots->buffer[i]) {

@@ -48,6 +48,12 @@ typedef struct crn_snapshot {
     crn_lane_snapshot lanes[]; /* limits.lanes entries */
 } crn_snapshot;
 
+/* Size with so many lanes. */
+static inline size_t crn_snapshot_bytes(int32_t lanes)
+{
+    return sizeof(crn_snapshot) + (size_t)lanes * sizeof(crn_lane_snapshot);
+}
+
 typedef struct crn_snapshots crn_snapshots;
 
 /* `lanes` is limits.lanes. Returns 0 or -ENOMEM. */

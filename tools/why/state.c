@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/publish/encoder.h"
-#include "tools/common/messagepack_json.h"
+#include "src/publish/messagepack_json.h"
 #include "tools/why/download.h"
 
 #define PAGE_BYTES_MAX 65536

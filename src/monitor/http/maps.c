@@ -19,31 +19,6 @@ typedef struct views {
     uint32_t next;                           /* lowest index of the view after it */
 } views;
 
-/* A number and the character behind it. */
-static bool parse_number(const char **text, char end, uint64_t max, uint64_t *ret_value)
-{
-    char *stop;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *ret_value = strtoull(*text, &stop, 10);
-    if (errno || *stop != end || *ret_value > max)
-        return false;
-    *text = stop + 1;
-    return true;
-}
-
-bool crn_maps_parse(const char *text, crn_kept_fruit *ret_fruit)
-{
-    uint64_t lane, epoch, fruit;
-    if (!parse_number(&text, '/', UINT32_MAX, &lane) ||
-        !parse_number(&text, '/', UINT64_MAX, &epoch) ||
-        !parse_number(&text, '\0', UINT64_MAX, &fruit))
-        return false;
-    *ret_fruit = (crn_kept_fruit){(uint32_t)lane, epoch, fruit};
-    return true;
-}
-
 /* Copies the next view: 1, 0 if there is none, or -ENOMEM. */
 static int hold(views *self)
 {

@@ -8,9 +8,6 @@
 
 CRN_C_BEGIN
 
-/* Reads what follows CRN_MAPS_PATH: "LANE/EPOCH/FRUIT". False if it is anything else. */
-bool crn_maps_parse(const char *text, crn_kept_fruit *ret_fruit);
-
 /*
  * A response that sends what is kept of a fruit, to be queued and destroyed by the caller; NULL
  * with *ret_error 0 if nothing is, or -ENOMEM. It copies one view at a time; those that are dropped

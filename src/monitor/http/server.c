@@ -1,9 +1,7 @@
-#include "src/monitor/http/server.h"
+#include "src/monitor/http/server_internal.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +11,6 @@
 #include <unistd.h>
 
 #include "src/monitor/http/address.h"
-#include "src/monitor/http/clients.h"
-#include "src/monitor/http/maps.h"
-#include "src/monitor/http/maps_format.h"
-#include "src/monitor/http/pages.h"
-#include "src/monitor/http/streams.h"
-#include "src/monitor/http/traces.h"
-#include "src/monitor/http/verdicts.h"
-#include "src/publish/log/format.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -32,284 +22,14 @@
 /* While clients are connected: how often slow ones are looked for, and new snapshots sent. */
 #define TICK_NS (200 * CRN_NS_PER_MS)
 
-/* Traces and maps may be large: so many of either are read at once. */
-#define TRACES_MAX 2
-#define MAPS_MAX   2
-
 /* How often the flight recorder's queue is emptied at least. */
 #define TAKE_NS (1 * CRN_NS_PER_S)
 
 /* Without a new snapshot the last one is sent again, so that clients see its age grow. */
 #define REPEAT_NS (2 * CRN_NS_PER_S)
 
-#define MINUTE_NS (60 * CRN_NS_PER_S)
-
-/* How long one rendering of /metrics is served. */
-#define RENDERING_NS (1 * CRN_NS_PER_S)
-
 /* Rounds that libmicrohttpd takes to resume the streams, and to send their ends. */
 #define LAST_RUNS 3
-
-struct crn_http {
-    crn_monitor_facts facts;
-    crn_http_settings from;
-    struct MHD_Daemon *daemon;
-    int wake_descriptor; /* readable: stop */
-    pthread_t thread;
-    bool started;
-    char address[CRN_HTTP_ADDRESS_BYTES];
-
-    /* Used by the thread only: */
-    crn_streams *streams;
-    crn_encoder *encoder;
-    crn_pages_rates rates;
-    uint64_t event_number; /* of the snapshot last sent to the streams */
-    int64_t event_ns;
-    crn_metrics minute[2];        /* numbers a minute ago or more, and those that follow them */
-    int64_t minute_ns;            /* when the latter were taken */
-    struct MHD_Response *metrics; /* the last rendering of /metrics */
-    uint64_t metrics_number;
-    int64_t metrics_ns;
-    int traces, maps; /* being read */
-    crn_clients clients;
-    crn_http_stats stats;
-};
-
-const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "404", "405", "421", "503"};
-
-static void observe(crn_http *http, bool machine, crn_observation *ret_observation)
-{
-    http->stats.streams = crn_streams_count(http->streams);
-    *ret_observation = (crn_observation){
-        .facts = &http->facts,
-        .edges = http->from.meters->edges,
-        .snapshot = crn_snapshots_latest(http->from.snapshots),
-        .before = &http->minute[0],
-        .http = http->stats,
-        .now_ns = crn_now_ns(),
-    };
-    if (machine)
-        crn_machine_read(http->facts.config, &ret_observation->machine);
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection, crn_http_code code,
-                              struct MHD_Response *response)
-{
-    static const unsigned codes[CRN_HTTP_CODES] = {200, 404, 405, 421, 503};
-    if (!response)
-        return MHD_NO;
-    http->stats.responses[code]++;
-    return MHD_queue_response(connection, codes[code], response);
-}
-
-static void add_headers(struct MHD_Response *response, const char *type)
-{
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-}
-
-/* Names the type, answers and drops the response; NULL: memory is short. */
-static enum MHD_Result answer_once(crn_http *http, struct MHD_Connection *connection,
-                                   crn_http_code code, const char *type,
-                                   struct MHD_Response *response)
-{
-    if (!response)
-        return MHD_NO;
-    add_headers(response, type);
-    enum MHD_Result r = answer(http, connection, code, response);
-    MHD_destroy_response(response);
-    return r;
-}
-
-/* Sends a copy of these bytes. */
-static enum MHD_Result answer_bytes(crn_http *http, struct MHD_Connection *connection,
-                                    crn_http_code code, const char *type, const void *bytes,
-                                    size_t size)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
-    if (response && code == CRN_HTTP_METHOD)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    return answer_once(http, connection, code, type, response);
-}
-
-static enum MHD_Result answer_text(crn_http *http, struct MHD_Connection *connection,
-                                   crn_http_code code, const char *text)
-{
-    return answer_bytes(http, connection, code, "text/plain; charset=utf-8", text, strlen(text));
-}
-
-/* Renders /metrics unless a rendering of this snapshot is fresh enough. Clients that still read an
- * older one share it, so that memory is bounded however many there are. */
-static void render_metrics(crn_http *http)
-{
-    crn_observation observation;
-    uint64_t number = crn_snapshots_latest(http->from.snapshots)->number;
-    int64_t now_ns = crn_now_ns();
-    if (http->metrics && number == http->metrics_number && now_ns - http->metrics_ns < RENDERING_NS)
-        return;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return;
-    observe(http, true, &observation);
-    crn_families_print(&observation, out);
-    if (fclose(out) != 0) {
-        free(text);
-        return;
-    }
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
-    if (!response) {
-        free(text);
-        return;
-    }
-    add_headers(response, "text/plain; version=0.0.4; charset=utf-8");
-    if (http->metrics)
-        MHD_destroy_response(http->metrics);
-    http->metrics = response;
-    http->metrics_number = number;
-    http->metrics_ns = now_ns;
-}
-
-static enum MHD_Result answer_metrics(crn_http *http, struct MHD_Connection *connection)
-{
-    render_metrics(http);
-    return answer(http, connection, CRN_HTTP_OK, http->metrics);
-}
-
-static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *connection,
-                                     bool (*is_good)(const crn_observation *))
-{
-    crn_observation observation;
-    const unsigned char *bytes;
-    size_t size;
-    observe(http, false, &observation);
-    crn_pages_health(&observation, http->encoder);
-    if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
-        return MHD_NO;
-    return answer_bytes(http, connection,
-                        is_good(&observation) ? CRN_HTTP_OK : CRN_HTTP_UNAVAILABLE,
-                        "application/json", bytes, size);
-}
-
-/* Sends the latest snapshot to the event streams. */
-static void send_event(crn_http *http, int64_t now_ns)
-{
-    crn_observation observation;
-    const unsigned char *bytes;
-    size_t size, text_size = 0;
-    char *text = NULL;
-    observe(http, false, &observation);
-    http->event_number = observation.snapshot->number;
-    http->event_ns = now_ns;
-    crn_pages_event(&observation, &http->rates, http->encoder);
-    FILE *out = open_memstream(&text, &text_size);
-    if (!out || crn_encoder_end(http->encoder, &bytes, &size) < 0)
-        size = 0;
-    if (size > 0)
-        fprintf(out, "event: snapshot\ndata: %.*s\n\n", (int)size, (const char *)bytes);
-    if (out && fclose(out) == 0 && text_size > 0)
-        crn_streams_send(http->streams, text, text_size);
-    free(text);
-}
-
-static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *connection)
-{
-    /* The first reader begins with the present, not with what the last one saw. */
-    if (crn_streams_count(http->streams) == 0)
-        send_event(http, crn_now_ns());
-    struct MHD_Response *response = crn_streams_open(http->streams, connection);
-    if (!response)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "too many event streams are open: close one, or try again later\n");
-    crn_client *reader = crn_clients_find(connection);
-    if (reader)
-        reader->streaming = true;
-    return answer_once(http, connection, CRN_HTTP_OK, "text/event-stream", response);
-}
-
-static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection)
-{
-    crn_flight_take(http->from.flight);
-    return answer_once(http, connection, CRN_HTTP_OK, CRN_VERDICT_LOG_TYPE,
-                       crn_verdicts_open(http->from.flight));
-}
-
-static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *connection)
-{
-    if (http->traces == TRACES_MAX)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "others are reading a trace: try again later\n");
-    crn_flight_take(http->from.flight);
-    return answer_once(http, connection, CRN_HTTP_OK, "application/json",
-                       crn_traces_open(http->facts.config, http->from.flight, &http->traces));
-}
-
-static enum MHD_Result answer_maps(crn_http *http, struct MHD_Connection *connection,
-                                   const char *name)
-{
-    crn_kept_fruit fruit;
-    int error = 0;
-    struct MHD_Response *response = NULL;
-    if (!crn_maps_parse(name, &fruit))
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "expected /maps/LANE/EPOCH/FRUIT, whole numbers\n");
-    if (http->maps == MAPS_MAX)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "others are reading maps: try again later\n");
-    if (http->from.kept_maps)
-        response = crn_maps_open(http->from.kept_maps, &fruit, &http->maps, &error);
-    if (!response && error == 0)
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "the maps of this fruit are not kept: only those of the last fruits "
-                           "that were late, partial or over budget are (monitor.keep_slots)\n");
-    return answer_once(http, connection, CRN_HTTP_OK, CRN_MAPS_TYPE, response);
-}
-
-/* libmicrohttpd's callback for a request whose headers have been read. */
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_size, void **request)
-{
-    crn_http *http = context;
-    (void)version;
-    (void)upload;
-    (void)upload_size;
-    (void)request;
-    crn_client *entry = crn_clients_find(connection);
-    if (entry)
-        entry->requested = true;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return answer_text(http, connection, CRN_HTTP_METHOD, "only GET and HEAD\n");
-    const char *host =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    if (!crn_http_host_is_own(host, http->facts.config->monitor.http))
-        return answer_text(http, connection, CRN_HTTP_HOST,
-                           "unknown host name: use the address, localhost, the machine's name, or "
-                           "the name that monitor.http gives\n");
-    if (strcmp(path, "/metrics") == 0)
-        return answer_metrics(http, connection);
-    if (strcmp(path, "/healthz") == 0)
-        return answer_health(http, connection, crn_pages_is_healthy);
-    if (strcmp(path, "/readyz") == 0)
-        return answer_health(http, connection, crn_pages_is_ready);
-    if (strcmp(path, "/events") == 0)
-        return answer_events(http, connection);
-    if (strcmp(path, "/verdicts") == 0)
-        return answer_verdicts(http, connection);
-    if (strcmp(path, "/trace") == 0)
-        return answer_trace(http, connection);
-    if (strncmp(path, CRN_MAPS_PATH, strlen(CRN_MAPS_PATH)) == 0)
-        return answer_maps(http, connection, path + strlen(CRN_MAPS_PATH));
-    return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                       "no such page; there are /metrics, /healthz, /readyz, /events, "
-                       "/verdicts, /trace and /maps\n");
-}
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
@@ -319,19 +39,22 @@ static void update_streams(crn_http *http, int64_t now_ns)
     if (crn_streams_count(http->streams) > 0 &&
         (crn_snapshots_latest(http->from.snapshots)->number != http->event_number ||
          now_ns - http->event_ns >= REPEAT_NS))
-        send_event(http, now_ns);
+        crn_http_send_event(http, now_ns);
 }
 
-/* Keeps the numbers of one to two minutes ago. */
-static void update_minute(crn_http *http, int64_t now_ns)
+/* Looks at what is new: fruits, and numbers. */
+static void update(crn_http *http, int64_t now_ns)
 {
-    if (http->minute_ns == 0)
-        http->minute_ns = now_ns;
-    if (now_ns - http->minute_ns < MINUTE_NS)
+    const crn_snapshot *latest = crn_snapshots_latest(http->from.snapshots);
+    crn_flight_take(http->from.flight);
+    crn_last_fruits_update(&http->fruits, http->from.flight,
+                           http->facts.config->latency.budget_ms * CRN_NS_PER_MS);
+    if (latest->number == http->history_number)
         return;
-    http->minute[0] = http->minute[1];
-    http->minute[1] = crn_snapshots_latest(http->from.snapshots)->metrics;
-    http->minute_ns = now_ns;
+    http->history_number = latest->number;
+    crn_history_update(http->history, latest, now_ns);
+    if (crn_streams_count(http->streams) > 0)
+        crn_last_fruits_show(&http->fruits, http->from.flight, http->from.photos, http->pictures);
 }
 
 /* Waits for clients, for the next tick, or until the server is stopped (false). */
@@ -356,8 +79,7 @@ static void *serve(void *argument)
     int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     while (wait_for_clients(http, epoll)) {
         int64_t now_ns = crn_now_ns();
-        crn_flight_take(http->from.flight);
-        update_minute(http, now_ns);
+        update(http, now_ns);
         update_streams(http, now_ns);
         crn_clients_drop(&http->clients, now_ns);
         MHD_run(http->daemon);
@@ -373,8 +95,8 @@ static void *serve(void *argument)
 static int start_daemon(crn_http *http, int listener)
 {
     http->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
-                         MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, crn_http_handle,
+                         http, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
                          (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                          (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
@@ -405,6 +127,10 @@ static int start(crn_http *http, crn_error *error)
         r = crn_encoder_create(CRN_FORMAT_JSON, &http->encoder);
     if (r == 0 && !(http->streams = crn_streams_create()))
         r = -ENOMEM;
+    if (r == 0)
+        r = crn_history_create((int32_t)http->facts.config->limits.lanes, &http->history);
+    if (r == 0)
+        r = crn_pictures_create(&http->pictures);
     if (r == 0)
         r = start_thread(http);
     return r < 0 ? crn_error_set(error, r, "cannot serve %s: %s", address, strerror(-r)) : 0;
@@ -463,6 +189,8 @@ void crn_http_close(crn_http **http)
     if (closing->wake_descriptor >= 0)
         close(closing->wake_descriptor);
     crn_streams_free(&closing->streams);
+    crn_history_free(&closing->history);
+    crn_pictures_free(&closing->pictures);
     crn_encoder_free(&closing->encoder);
     free(closing);
     *http = NULL;

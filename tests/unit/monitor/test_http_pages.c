@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/monitor/http/events.h"
 #include "src/monitor/http/pages.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
@@ -16,10 +17,12 @@ typedef struct pages_fixture {
     crn_monitor_facts facts;
     crn_histogram_edges edges[CRN_SCALES];
     crn_snapshot *snapshot;
-    crn_metrics before;
+    crn_snapshot *before;
     crn_observation observation;
     crn_encoder *encoder;
 } pages_fixture;
+
+static const crn_last_fruits no_fruits;
 
 /* A running line with its grader, nothing out of the ordinary. */
 static int set_up(void **state)
@@ -33,6 +36,8 @@ static int set_up(void **state)
         f->edges[scale] = crn_histogram_edges_of(scale, 100 * CRN_NS_PER_MS);
     f->snapshot = calloc(1, sizeof *f->snapshot + sizeof f->snapshot->lanes[0]);
     assert_non_null(f->snapshot);
+    f->before = calloc(1, crn_snapshot_bytes(1));
+    assert_non_null(f->before);
     f->snapshot->number = 7;
     f->snapshot->taken_ns = 100 * CRN_NS_PER_S;
     f->snapshot->state = CRN_STATE_RUNNING;
@@ -42,7 +47,7 @@ static int set_up(void **state)
         .facts = &f->facts,
         .edges = f->edges,
         .snapshot = f->snapshot,
-        .before = &f->before,
+        .before = f->before,
         .now_ns = f->snapshot->taken_ns + CRN_NS_PER_S,
     };
     *state = f;
@@ -55,6 +60,7 @@ static int tear_down(void **state)
     crn_encoder_free(&f->encoder);
     crn_config_done(&f->config);
     free(f->snapshot);
+    free(f->before);
     free(f);
     return 0;
 }
@@ -73,8 +79,8 @@ static void expect(pages_fixture *f, const char *said, bool healthy, bool ready)
     snprintf(flags, sizeof flags, "\"healthy\":%s,\"ready\":%s,", healthy ? "true" : "false",
              ready ? "true" : "false");
     assert_non_null(strstr(text, flags));
-    assert_int_equal(crn_pages_is_healthy(&f->observation), healthy);
-    assert_int_equal(crn_pages_is_ready(&f->observation), ready);
+    assert_int_equal(crn_reasons_is_healthy(&f->observation), healthy);
+    assert_int_equal(crn_reasons_is_ready(&f->observation), ready);
 }
 
 static void a_sound_line_has_no_reasons(void **state)
@@ -136,17 +142,17 @@ static void losses_are_told_while_they_are_recent(void **state)
         "\"log_failed: 42 in the last two minutes: the disk is too slow or full "
         "(publish.log.dir)\"]",
         true, true);
-    f->before = *now;
+    f->before->metrics = *now;
     now->publish.log.failed++;
     expect(f, "\"reasons\":[\"log_failed: 1 in the last two minutes: ", true, true);
-    f->before = *now;
+    f->before->metrics = *now;
     expect(f, "\"reasons\":[]", true, true);
 }
 
 static void a_line_that_hangs_is_not_healthy(void **state)
 {
     pages_fixture *f = *state;
-    f->observation.now_ns = f->snapshot->taken_ns + CRN_PAGES_SILENCE_NS - 1;
+    f->observation.now_ns = f->snapshot->taken_ns + CRN_REASONS_SILENCE_NS - 1;
     expect(f, "\"reasons\":[]", true, true);
     f->observation.now_ns++;
     expect(f, "\"reasons\":[\"the line's thread has not answered for 5 s\"]", false, false);
@@ -155,29 +161,32 @@ static void a_line_that_hangs_is_not_healthy(void **state)
 static void rates_follow_from_the_last_event(void **state)
 {
     pages_fixture *f = *state;
-    crn_pages_rates rates = {.taken_ns = 0};
+    crn_event_rates rates = {.taken_ns = 0};
     const unsigned char *bytes;
     size_t size;
     f->snapshot->metrics.lanes.views = 1000;
     f->snapshot->metrics.publish.verdicts = 250;
-    crn_pages_event(&f->observation, &rates, f->encoder);
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
     assert_true(rates.views_per_s == 0);
     f->snapshot->taken_ns += 2 * CRN_NS_PER_S;
     f->snapshot->metrics.lanes.views += 80;
     f->snapshot->metrics.publish.verdicts += 21;
-    crn_pages_event(&f->observation, &rates, f->encoder);
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
     assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
     char text[4096];
     snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
-    assert_non_null(strstr(text, "\"views_per_s\":40,\"verdicts_per_s\":10.5,\"budget_ms\":100,"));
-    crn_pages_event(&f->observation, &rates, f->encoder); /* the same snapshot again */
+    assert_non_null(strstr(text, "\"views_per_s\":40,\"verdicts_per_s\":10.5,\"views\":"));
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder); /* the same snapshot again */
     assert_true(rates.views_per_s == 40);
 }
 
 static void events_show_shares_and_quantiles(void **state)
 {
     pages_fixture *f = *state;
-    crn_pages_rates rates = {.taken_ns = 0};
+    crn_event_rates rates = {.taken_ns = 0};
     const unsigned char *bytes;
     size_t size;
     crn_lane_meters *lane = &f->snapshot->lanes[0].meters;
@@ -187,7 +196,8 @@ static void events_show_shares_and_quantiles(void **state)
         crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 90 * CRN_NS_PER_MS);
     crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 110 * CRN_NS_PER_MS);
     lane->over_budget = 1;
-    crn_pages_event(&f->observation, &rates, f->encoder);
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
     assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
     char text[4096];
     snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);

@@ -52,7 +52,7 @@ static int set_up(void **state)
     crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 120 * CRN_NS_PER_MS);
     crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 121 * CRN_NS_PER_MS);
     the.facts = (crn_monitor_facts){.config = &the.config, .processor = "openmp", .run = "a"};
-    static const crn_metrics nothing;
+    static const crn_snapshot nothing;
     the.observation = (crn_observation){
         .before = &nothing,
         .facts = &the.facts,

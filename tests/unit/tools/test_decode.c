@@ -1,5 +1,5 @@
 /* Decoding of verdicts in MessagePack and in JSON, valid and invalid
- * (tools/common/messagepack_json.h, decode.h). */
+ * (src/publish/messagepack_json.h, decode.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tools/common/messagepack_check.h"
+#include "src/publish/messagepack_check.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /*
  * A message of the line, MessagePack or JSON, as one tree of values, and its output as JSON text.
- * Among the tools the only user of yajl and, with decode.c, of libmsgpack.
+ * With encoder.c and tools/common/decode.c the only user of yajl and libmsgpack.
  */
-#ifndef CRN_TOOLS_COMMON_MESSAGEPACK_JSON_H
-#define CRN_TOOLS_COMMON_MESSAGEPACK_JSON_H
+#ifndef CRN_SRC_PUBLISH_MESSAGEPACK_JSON_H
+#define CRN_SRC_PUBLISH_MESSAGEPACK_JSON_H
 
 #include <stddef.h>
 #include <stdio.h>

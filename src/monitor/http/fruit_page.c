@@ -1,0 +1,109 @@
+#include "src/monitor/http/fruit_page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/publish/log/format.h"
+#include "src/publish/messagepack_json.h"
+
+/* Makes a picture of the photographs among the kept maps; NULL: there are none. */
+static const crn_picture *picture_kept(crn_kept_maps *maps, crn_pictures *pictures,
+                                       const crn_kept_fruit *name)
+{
+    crn_photo_set set = {.lane = name->lane, .epoch = name->epoch, .fruit = name->fruit};
+    crn_kept_copy copy = {.bytes = NULL};
+    unsigned char *pixels = malloc(CRN_PHOTOS_BYTES);
+    size_t used = 0;
+    uint32_t first = 0;
+    while (pixels && set.count < CRN_FRUIT_VIEWS_MAX &&
+           crn_kept_maps_copy(maps, name, first, &copy) == 1) {
+        const crn_view_header *header = &copy.header;
+        size_t bytes = crn_wire_intensity_bytes(header);
+        first = header->view + 1u;
+        if (bytes == 0 || bytes > CRN_PHOTOS_BYTES - used)
+            continue;
+        memcpy(pixels + used, copy.bytes + header->payload_bytes, bytes);
+        set.photos[set.count++] = (crn_view_photo){.view = header->view,
+                                                   .height_px = header->height,
+                                                   .width_px = header->width,
+                                                   .pixels = pixels + used};
+        used += bytes;
+    }
+    const crn_picture *picture = set.count > 0 ? crn_pictures_add(pictures, &set) : NULL;
+    free(copy.bytes);
+    free(pixels);
+    return picture;
+}
+
+static const crn_picture_part *part_of(const crn_picture *picture, uint16_t view)
+{
+    for (uint32_t i = 0; picture && i < picture->part_count; i++)
+        if (picture->parts[i].view == view)
+            return &picture->parts[i];
+    return NULL;
+}
+
+static void print_views(const crn_flight_fruit *fruit, const crn_picture *picture, FILE *out)
+{
+    fputs(",\"views\":[", out);
+    for (uint32_t i = 0; i < fruit->view_count; i++) {
+        const crn_flight_view *view = &fruit->views[i];
+        const crn_picture_part *part = part_of(picture, view->number);
+        fprintf(out, "%s{\"view\":%u,\"width_px\":%" PRIu32 ",\"height_px\":%" PRIu32 ",\"y_px\":",
+                i > 0 ? "," : "", view->number, view->width_px, view->height_px);
+        if (part)
+            fprintf(out, "%" PRIu32 "}", part->y_px);
+        else
+            fputs("null}", out);
+    }
+    fputs("],\"photos\":", out);
+    if (picture)
+        fprintf(out, "%" PRIu64 "}\n", picture->number);
+    else
+        fputs("null}\n", out);
+}
+
+static int print(const crn_flight_fruit *fruit, const crn_picture *picture, FILE *out)
+{
+    crn_messagepack_json packed;
+    crn_error error;
+    const unsigned char *verdict = fruit->record + CRN_VERDICT_RECORD_BYTES;
+    int r =
+        crn_messagepack_json_init(&packed, verdict, fruit->size - CRN_VERDICT_RECORD_BYTES, &error);
+    if (r < 0)
+        return r;
+    fputs("{\"verdict\":", out);
+    r = crn_messagepack_json_print(&packed, out);
+    crn_messagepack_json_done(&packed);
+    print_views(fruit, picture, out);
+    return r;
+}
+
+struct MHD_Response *crn_fruit_page_open(const crn_flight *flight, crn_kept_maps *maps,
+                                         crn_pictures *pictures, const crn_kept_fruit *name,
+                                         int *ret_error)
+{
+    const crn_flight_fruit *fruit = crn_last_fruits_find(flight, name);
+    *ret_error = 0;
+    if (!fruit)
+        return NULL;
+    const crn_picture *picture = crn_pictures_of(pictures, name->lane, name->epoch, name->fruit);
+    if (!picture && maps)
+        picture = picture_kept(maps, pictures, name);
+    *ret_error = -ENOMEM;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    int r = print(fruit, picture, out);
+    struct MHD_Response *response = NULL;
+    if (fclose(out) == 0 && r == 0)
+        response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        free(text);
+    return response;
+}

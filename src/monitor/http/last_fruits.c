@@ -1,0 +1,73 @@
+#include "src/monitor/http/last_fruits.h"
+
+#include "stages/base/clock.h"
+
+static crn_kept_fruit name_of(const crn_flight_fruit *fruit)
+{
+    return (crn_kept_fruit){fruit->lane, fruit->epoch, fruit->fruit};
+}
+
+static bool same(const crn_kept_fruit *a, const crn_kept_fruit *b)
+{
+    return a->lane == b->lane && a->epoch == b->epoch && a->fruit == b->fruit;
+}
+
+void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, int64_t budget_ns)
+{
+    crn_flight_range kept = crn_flight_kept(flight);
+    int64_t since_boot_ns = crn_realtime_ns() - crn_now_ns();
+    if (fruits->next < kept.first)
+        fruits->next = kept.first;
+    for (; fruits->next < kept.end; fruits->next++) {
+        const crn_flight_fruit *fruit = crn_flight_at(flight, fruits->next);
+        int64_t latency_ns = fruit->published_ns - fruit->closed_ns;
+        bool over = latency_ns > budget_ns;
+        if (fruit->kind == CRN_VERDICT_COMPLETE && !over)
+            continue;
+        fruits->bad[fruits->bad_count++ % CRN_BAD_FRUITS_MAX] =
+            (crn_bad_fruit){.name = name_of(fruit),
+                            .kind = fruit->kind,
+                            .over_budget = over,
+                            .judged = fruit->judged,
+                            .expected = fruit->expected,
+                            .latency_ns = latency_ns,
+                            .published_ns = since_boot_ns + fruit->published_ns};
+    }
+}
+
+static void add_shown(crn_last_fruits *fruits, const crn_kept_fruit *name)
+{
+    for (uint64_t i = 0; i < fruits->shown_count && i < CRN_SHOWN_FRUITS_MAX; i++)
+        if (same(&fruits->shown[i], name))
+            return;
+    fruits->shown[fruits->shown_count++ % CRN_SHOWN_FRUITS_MAX] = *name;
+}
+
+void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight, crn_photos *photos,
+                          crn_pictures *pictures)
+{
+    crn_flight_range kept = crn_flight_kept(flight);
+    const crn_photo_set *set = photos ? crn_photos_take(photos) : NULL;
+    const crn_picture *picture = set ? crn_pictures_add(pictures, set) : NULL;
+    if (picture) {
+        crn_kept_fruit name = {picture->lane, picture->epoch, picture->fruit};
+        add_shown(fruits, &name);
+    } else if (kept.first < kept.end) {
+        crn_kept_fruit name = name_of(crn_flight_at(flight, kept.end - 1));
+        add_shown(fruits, &name);
+    }
+    if (photos)
+        crn_photos_want(photos);
+}
+
+const crn_flight_fruit *crn_last_fruits_find(const crn_flight *flight, const crn_kept_fruit *name)
+{
+    crn_flight_range kept = crn_flight_kept(flight);
+    for (uint64_t number = kept.end; number > kept.first; number--) {
+        const crn_flight_fruit *fruit = crn_flight_at(flight, number - 1);
+        crn_kept_fruit found = name_of(fruit);
+        if (same(&found, name))
+            return fruit;
+    }
+    return NULL;
+}

@@ -1,0 +1,111 @@
+// The page of one fruit: where its time went, and its views.
+import { byId, make, setHeadline, setText, startFrame } from './frame.js';
+import { classColours, drawView } from './fruit_picture.js';
+import { figure, milliseconds, say, timeOfDay } from './words.js';
+
+const [, , lane, epoch, fruit] = location.pathname.split('/');
+
+function headlineOf(verdict) {
+  const { total } = verdict.latency_ms;
+  const budget = milliseconds(verdict.budget_ms);
+  if (verdict.verdict === 'late') return ['bad', say('fruit_late')];
+  if (total > verdict.budget_ms) return ['bad', say('fruit_over', milliseconds(total), budget)];
+  return verdict.verdict === 'partial' ? ['warning', say('fruit_partial')] : ['good', say('fruit_complete')];
+}
+
+// --- the waterfall: rows of bars on one axis of time, which begins with the reception of the first view ---
+
+function place(element, fromMs, toMs, axisMs) {
+  element.style.left = `${(100 * fromMs) / axisMs}%`;
+  if (toMs !== null) element.style.width = `${Math.max(0.4, (100 * (toMs - fromMs)) / axisMs)}%`;
+}
+
+function bar(kind, fromMs, toMs, axisMs) {
+  const text = `${say(kind)}: ${milliseconds(toMs - fromMs)}`;
+  const element = make('span', { class: `bar ${kind}`, title: text });
+  place(element, fromMs, toMs, axisMs);
+  return element;
+}
+
+function mark(kind, atMs, axisMs) {
+  const element = make('span', { class: `mark ${kind}` });
+  place(element, atMs, null, axisMs);
+  return element;
+}
+
+function rowText(state) {
+  const words = [say('view_states')[state.state]];
+  if (state.reason) words.push(`(${state.reason})`);
+  if (state.backend) words.push(state.backend);
+  if (state.queue_ms !== null) words.push(`${say('waited')} ${milliseconds(state.queue_ms)}`);
+  if (state.run_ms !== null) words.push(`${say('ran')} ${milliseconds(state.run_ms)}`);
+  return words.join(' ');
+}
+
+function viewRow(state, marks, axisMs) {
+  const track = make('div', { class: 'track', 'aria-hidden': 'true' }, ...marks.map(([kind, at]) => mark(kind, at, axisMs)));
+  if (state.received_ms !== null) {
+    const begun = state.received_ms + (state.queue_ms || 0);
+    track.append(bar('waited', state.received_ms, begun, axisMs));
+    if (state.run_ms !== null) track.append(bar('ran', begun, begun + state.run_ms, axisMs));
+  }
+  return make('li', { 'data-state': state.state, 'data-view': state.view },
+    make('strong', {}, say('view', state.view)), track, make('span', { class: 'why' }, rowText(state)));
+}
+
+function showWaterfall(verdict) {
+  const closed = verdict.assembly_ms;
+  const published = closed + verdict.latency_ms.total;
+  const budget = closed + verdict.budget_ms;
+  const ends = verdict.view_states.filter((state) => state.received_ms !== null)
+    .map((state) => state.received_ms + (state.queue_ms || 0) + (state.run_ms || 0));
+  const axisMs = 1.03 * Math.max(published, Math.min(budget, 4 * published), ...ends);
+  const marks = [['closed', closed], ['published', published], ['budget-end', budget]].filter(([, at]) => at <= axisMs);
+  const names = { closed: say('closed'), published: say('published'), 'budget-end': say('budget_line', verdict.budget_ms) };
+  byId('waterfall').append(
+    make('ul', { class: 'marks' }, ...[['closed', closed], ['published', published], ['budget-end', budget]].map(([kind, at]) =>
+      make('li', {}, make('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${names[kind]}: ${milliseconds(at)}`))),
+    make('ul', { class: 'rows' }, ...verdict.view_states.map((state) => viewRow(state, marks, axisMs))),
+  );
+}
+
+function showParts(verdict) {
+  for (const [name, ms] of Object.entries(verdict.latency_ms)) {
+    const word = name === 'queue' || name === 'total' ? say(name) : name;
+    byId('parts').append(make('tr', {}, make('td', {}, word), make('td', {}, figure(ms))));
+  }
+}
+
+function showTotals(verdict) {
+  for (const [name, total] of Object.entries(verdict.totals)) {
+    byId('totals').append(make('tr', {}, make('td', {}, name), make('td', {}, String(total.count)),
+      make('td', {}, `${figure(total.area_px)} px²`)));
+  }
+}
+
+function show(data) {
+  const { verdict } = data;
+  const budget = milliseconds(verdict.budget_ms);
+  const colours = classColours(verdict);
+  setHeadline(...headlineOf(verdict),
+    say('took', milliseconds(verdict.latency_ms.total), budget, timeOfDay(verdict.published_ns / 1e9)));
+  byId('found').hidden = false;
+  showWaterfall(verdict);
+  showParts(verdict);
+  showTotals(verdict);
+  for (const view of data.views) {
+    byId('pictures').append(make('figure', {}, drawView(data, view, colours), make('figcaption', {}, say('view', view.view))));
+  }
+  setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} --lane ${lane} --fruit ${fruit}`));
+}
+
+async function load() {
+  const answer = await fetch(`/fruits/${lane}/${epoch}/${fruit}.json`);
+  if (answer.ok) show(await answer.json());
+  else setHeadline('none', say('not_found'), say('not_found_hint'));
+}
+
+startFrame();
+document.title = `${say('fruit_name', lane, fruit)} – cernita`;
+setText(byId('title'), say('fruit_name', lane, fruit));
+load().catch(() => setHeadline('none', say('not_found'), ''));

@@ -1,0 +1,108 @@
+// A fruit's views as pictures: the photograph, if there is one, and the outlines of its defects.
+import { figure, say } from './words.js';
+import { make } from './frame.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+// As in the pictures of cernita-tail: classes have these colours, in the order of the verdict's totals.
+const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
+  '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
+
+// At most so many defects of a view are named beside their outline, the largest ones.
+const NAMED_MAX = 6;
+
+function makeSvg(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+export function classColours(verdict) {
+  return new Map(Object.keys(verdict.totals).map((name, i) => [name, COLOURS[i % COLOURS.length]]));
+}
+
+// "2 healed hail, 1 rot", or that there are none.
+export function describeTotals(totals) {
+  const found = Object.entries(totals).filter(([, total]) => total.count > 0);
+  return found.map(([name, total]) => `${total.count} ${name}`).join(', ') || say('no_defects');
+}
+
+function countByClass(defects) {
+  const totals = {};
+  for (const defect of defects) {
+    if (defect.hole) continue;
+    totals[defect.class] = totals[defect.class] || { count: 0 };
+    totals[defect.class].count += 1;
+  }
+  return totals;
+}
+
+// Points are at the centres of pixels: 0, 0 is the middle of the first one.
+function outline(defect, colour) {
+  const path = makeSvg('path', {
+    d: `M${defect.xy.map(([x, y]) => `${x} ${y}`).join('L')}${defect.closed ? 'Z' : ''}`,
+    class: defect.hole ? 'outline hole' : 'outline',
+    stroke: colour,
+    'data-class': defect.class,
+  });
+  const title = makeSvg('title', {});
+  title.textContent = `${defect.class}, ${figure(defect.area_px)} px², p ${figure(defect.mean_probability)}`;
+  path.append(title);
+  return path;
+}
+
+function nameTag(defect, colour, width, height) {
+  const [x0, y0, x1, y1] = defect.bbox;
+  const above = y0 > 14;
+  const atEnd = x0 > width * 0.75;
+  const text = makeSvg('text', {
+    x: atEnd ? x1 : x0,
+    y: above ? y0 - 4 : Math.min(y1 + 13, height - 4),
+    'text-anchor': atEnd ? 'end' : 'start',
+    fill: colour,
+    class: 'tag',
+  });
+  text.textContent = defect.class;
+  return text;
+}
+
+// One view: `view` and `photos` as in /fruits/….json.
+export function drawView(data, view, colours) {
+  const { width_px: width, height_px: height } = view;
+  const defects = data.verdict.defects.filter((defect) => defect.view === view.view);
+  const svg = makeSvg('svg', {
+    viewBox: `-0.5 -0.5 ${width} ${height}`,
+    class: 'view',
+    role: 'img',
+    'aria-label': say('picture', data.verdict.fruit, view.view, describeTotals(countByClass(defects))),
+  });
+  svg.append(makeSvg('rect', { x: -0.5, y: -0.5, width, height, class: 'ground' }));
+  if (view.y_px !== null) {
+    const frame = makeSvg('svg', { x: -0.5, y: -0.5, width, height, viewBox: `0 ${view.y_px} ${width} ${height}` });
+    const all = data.views.filter((one) => one.y_px !== null);
+    frame.append(makeSvg('image', {
+      href: `/photos/${data.photos}`,
+      width: Math.max(...all.map((one) => one.width_px)),
+      height: Math.max(...all.map((one) => one.y_px + one.height_px)),
+      preserveAspectRatio: 'none',
+    }));
+    svg.append(frame);
+  }
+  for (const defect of defects) svg.append(outline(defect, colours.get(defect.class)));
+  const named = defects.filter((defect) => !defect.hole).sort((a, b) => b.area_px - a.area_px).slice(0, NAMED_MAX);
+  for (const defect of named) svg.append(nameTag(defect, colours.get(defect.class), width, height));
+  return svg;
+}
+
+// What was found, a colour beside each class.
+export function legend(verdict, colours) {
+  const found = Object.entries(verdict.totals).filter(([, total]) => total.count > 0);
+  if (found.length === 0) return make('p', { class: 'found' }, say('no_defects'));
+  const list = make('ul', { class: 'found' });
+  for (const [name, total] of found) {
+    const swatch = makeSvg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' });
+    swatch.append(makeSvg('rect', { width: 10, height: 10, fill: colours.get(name) }));
+    list.append(make('li', {}, swatch, ` ${total.count} ${name}, ${figure(total.area_px)} px²`));
+  }
+  return list;
+}

@@ -1,0 +1,88 @@
+// The histogram of latencies, with a line where the budget ends.
+import { byId, make, setText } from './frame.js';
+import { figure, milliseconds, number, percent, say } from './words.js';
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+let chart = null;
+let drawn = null; // what is shown now: {edges, counts, budget}
+
+const budgetLine = {
+  id: 'budget-line',
+  afterDatasetsDraw(of) {
+    if (!drawn) return;
+    const { ctx, chartArea, scales } = of;
+    const edge = drawn.edges.indexOf(drawn.budget);
+    const x = (scales.x.getPixelForValue(edge) + scales.x.getPixelForValue(edge + 1)) / 2;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colour('--text');
+    ctx.lineWidth = 2;
+    ctx.setLineDash([6, 4]);
+    ctx.beginPath();
+    ctx.moveTo(x, chartArea.top);
+    ctx.lineTo(x, chartArea.bottom);
+    ctx.stroke();
+    ctx.font = '600 14px system-ui, sans-serif';
+    ctx.textAlign = 'right';
+    ctx.fillText(say('budget_line', drawn.budget), x - 8, chartArea.top + 14);
+    ctx.restore();
+  },
+};
+
+function create() {
+  return new window.Chart(byId('histogram'), {
+    type: 'bar',
+    data: { labels: [], datasets: [{ data: [], minBarLength: 4, categoryPercentage: 1, barPercentage: 0.9 }] },
+    options: {
+      animation: false,
+      maintainAspectRatio: false,
+      events: [],
+      plugins: { legend: { display: false }, tooltip: { enabled: false } },
+      scales: {
+        x: { title: { display: true, text: 'ms' }, grid: { display: false } },
+        y: { beginAtZero: true, ticks: { precision: 0 }, title: { display: true, text: say('fruits') } },
+      },
+    },
+    plugins: [budgetLine],
+  });
+}
+
+function paint() {
+  const budgetEdge = drawn.edges.indexOf(drawn.budget);
+  const set = chart.data.datasets[0];
+  set.backgroundColor = drawn.counts.map((_, i) => colour(i <= budgetEdge ? '--good' : '--bad'));
+  for (const axis of Object.values(chart.options.scales)) {
+    axis.ticks = { ...axis.ticks, color: colour('--muted') };
+    axis.grid = { ...axis.grid, color: colour('--line') };
+    axis.title = { ...axis.title, color: colour('--muted') };
+  }
+  chart.update();
+}
+
+function fillTable(labels, counts) {
+  const body = byId('histogram-table');
+  while (body.rows.length < counts.length) body.append(make('tr', {}, make('td'), make('td')));
+  counts.forEach((count, i) => {
+    setText(body.rows[i].cells[0], labels[i]);
+    setText(body.rows[i].cells[1], number(count));
+  });
+}
+
+// Shows these counts; the last one is of all that lie beyond the edges.
+export function showHistogram(edges, counts, budget, latency) {
+  const last = edges[edges.length - 1];
+  const same = drawn && drawn.budget === budget && drawn.counts.every((count, i) => count === counts[i]);
+  if (same) return;
+  drawn = { edges, counts, budget };
+  chart = chart || create();
+  chart.data.labels = [...edges.map(figure), `> ${figure(last)}`];
+  chart.data.datasets[0].data = counts.map((count) => (count > 0 ? count : null));
+  paint();
+  fillTable([...edges.map(milliseconds), say('above', milliseconds(last))], counts);
+  byId('histogram').setAttribute('aria-label', say('chart', number(counts.reduce((a, b) => a + b, 0)),
+    percent(latency.within_budget), milliseconds(latency.p99)));
+}
+
+document.addEventListener('theme', () => {
+  if (drawn) paint();
+});

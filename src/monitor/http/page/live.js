@@ -1,0 +1,264 @@
+// The live page: shows the daemon's events, one a second.
+import { byId, make, setHeadline, setText, startFrame } from './frame.js';
+import { classColours, drawView, legend } from './fruit_picture.js';
+import { showHistogram } from './latency_chart.js';
+import { bytes, duration, figure, milliseconds, number, percent, say, sayReason, timeOfDay } from './words.js';
+
+const VIEWS_SHOWN = 4;
+const SILENCE_MS = 6000; // without an event for so long the connection counts as lost
+const RETRY_MS = 2000;
+
+let latest = null; // the last event
+let period = 'recent';
+let lastEventMs = 0;
+
+// --- the headline ---
+
+function headlineOf(event) {
+  const clock = (seconds) => [timeOfDay(seconds), duration(event.now_s - seconds)];
+  const { budget } = event;
+  if (!event.healthy) return ['bad', say('hangs'), ''];
+  if (event.state === 'starting' || event.state === 'stopping') return ['none', say(event.state), ''];
+  if (!budget.kept) {
+    const level = budget.missed >= 0.01 * budget.verdicts ? 'bad' : 'warning';
+    return [level, say('over', budget.missed, budget.verdicts), say('over_since', ...clock(budget.since_s), event.budget_ms)];
+  }
+  if (event.state === 'ready') return ['none', say('empty'), ''];
+  if (event.lanes.every((lane) => lane.state === 'silent')) {
+    const last = Math.max(...event.lanes.map((lane) => lane.last_view_s));
+    return ['none', say('idle'), say('idle_since', ...clock(last))];
+  }
+  if (event.state === 'degraded') return ['warning', say('degraded'), ''];
+  return ['good', say('within'), say('since', ...clock(budget.since_s), event.budget_ms)];
+}
+
+// --- lists whose rows are kept from event to event ---
+
+function resize(list, count, create) {
+  while (list.children.length > count) list.lastElementChild.remove();
+  while (list.children.length < count) list.append(create());
+}
+
+function showTable(body, rows) {
+  const cells = rows.length > 0 ? rows[0].length : 0;
+  resize(body, rows.length, () => make('tr', {}, ...Array.from({ length: cells }, () => make('td'))));
+  rows.forEach((row, i) => row.forEach((text, k) => setText(body.rows[i].cells[k], text)));
+}
+
+function showPairs(list, pairs) {
+  resize(list, pairs.length, () => make('div', {}, make('dt'), make('dd')));
+  pairs.forEach(([name, value], i) => {
+    setText(list.children[i].children[0], name);
+    setText(list.children[i].children[1], value);
+  });
+}
+
+// --- parts of the page ---
+
+function showReasons(event) {
+  const texts = event.reasons.map((text, i) => sayReason(event.codes[i].code, event.codes[i].count, text));
+  byId('reasons').hidden = texts.length === 0;
+  const list = byId('reason-list');
+  resize(list, texts.length, () => make('li'));
+  texts.forEach((text, i) => setText(list.children[i], text));
+}
+
+function showFigures(event) {
+  setText(byId('fruits-per-s'), figure(event.verdicts_per_s));
+  setText(byId('views-per-s'), figure(event.views_per_s));
+  setText(byId('p50'), milliseconds(event.recent.latency_ms.p50));
+  setText(byId('p99'), milliseconds(event.recent.latency_ms.p99));
+  for (const kind of ['complete', 'partial', 'late']) setText(byId(kind), number(event.verdicts[kind]));
+  setText(byId('lost'), number(event.lost));
+}
+
+function laneText(lane, now) {
+  if (lane.state === 'silent') return say('lane_silent', duration(now - lane.last_view_s));
+  const causes = Object.entries(lane.causes).map(([name, count]) => say('causes')[name](count));
+  if (causes.length > 0) return `${causes.join(', ')} ${say('in_two_minutes')}`;
+  return `${milliseconds(lane.latency_ms.p99)} (99 %)`;
+}
+
+const LANE_WORDS = { good: 'good', degraded: 'degraded_lane', silent: 'silent' };
+
+function showLanes(event) {
+  const list = byId('lane-list');
+  byId('no-lanes').hidden = event.lanes.length > 0;
+  resize(list, event.lanes.length, () => make('li', {}, make('span', { class: 'dot', 'aria-hidden': 'true' }),
+    make('strong'), make('span', { class: 'lane-state' }), make('span', { class: 'why' })));
+  event.lanes.forEach((lane, i) => {
+    const [, name, state, why] = list.children[i].children;
+    list.children[i].dataset.state = lane.state;
+    setText(name, say('lane', lane.lane));
+    setText(state, say(LANE_WORDS[lane.state]));
+    setText(why, laneText(lane, event.now_s));
+  });
+}
+
+function showLatency(event) {
+  const shown = period === 'recent' ? event.recent : event;
+  showHistogram(event.edges_ms, shown.counts, event.budget_ms, shown.latency_ms);
+}
+
+function showStages(event) {
+  const { stages } = event.recent;
+  byId('no-stages').hidden = stages.length > 0;
+  showTable(byId('stage-list'), stages.map((stage) => [stage.stage === 'queue' ? say('queue') : stage.stage,
+    stage.backend, milliseconds(stage.mean_ms), percent(stage.share)]));
+}
+
+function showBad(event) {
+  const body = byId('bad-list');
+  byId('no-bad').hidden = event.bad.length > 0;
+  resize(body, event.bad.length, () => make('tr', {}, make('td'), make('td', {}, make('a')), make('td'), make('td'), make('td')));
+  event.bad.forEach((fruit, i) => {
+    const [time, name, verdict, views, latency] = body.rows[i].cells;
+    const link = name.firstElementChild;
+    const words = fruit.verdict === 'complete' ? [] : [say(fruit.verdict)];
+    if (fruit.over_budget) words.push(say('over_budget'));
+    setText(time, timeOfDay(fruit.published_s));
+    link.setAttribute('href', `/fruits/${fruit.name}`);
+    setText(link, say('fruit_name', fruit.lane, fruit.fruit));
+    setText(verdict, words.join(', '));
+    setText(views, say('of', fruit.views_judged, fruit.views_expected || '?'));
+    setText(latency, milliseconds(fruit.latency_ms));
+  });
+}
+
+function writer({ on, written, lost, bytes: size, free_bytes: free, size_bytes: all }) {
+  return on ? say('writer', number(written), number(lost), bytes(size), all > 0 ? percent(free / all) : '?') : say('off');
+}
+
+function showMachine(event) {
+  const devices = event.devices > 0 ? `, ${say('devices', event.devices, event.devices_lost)}` : '';
+  showPairs(byId('machine-list'), [
+    [say('state'), say('states')[event.state]],
+    [say('running_on'), `${event.backend}, ${say('workers', event.workers)}${devices}`],
+    [say('settings'), event.config],
+    [say('slots'), say('of', event.slots_free, event.slots)],
+    [say('grader'), `${event.graders}${event.waiting ? `, ${say('waiting_verdicts', event.waiting)}` : ''}`],
+    [say('recorder'), writer(event.recorder)],
+    [say('log'), writer(event.log)],
+    [say('memory'), bytes(event.memory_bytes)],
+    [say('uptime'), timeOfDay(event.started_s)],
+    [say('version'), `${event.version}, ${event.run}`],
+  ]);
+}
+
+// --- the last fruits ---
+
+// By name; an entry is null while it is being loaded.
+const cards = new Map();
+
+function makeCard(name, data) {
+  const { verdict } = data;
+  const colours = classColours(verdict);
+  const title = make('a', { href: `/fruits/${name}` }, say('fruit_name', verdict.lane, verdict.fruit));
+  const facts = `${say(verdict.verdict)}, ${milliseconds(verdict.latency_ms.total)}`;
+  const card = make('article', { 'data-fruit': name, 'data-verdict': verdict.verdict },
+    make('h3', {}, title), make('p', { class: 'facts' }, facts));
+  for (const view of data.views.slice(0, VIEWS_SHOWN)) card.append(drawView(data, view, colours));
+  const more = data.views.length - VIEWS_SHOWN;
+  if (more > 0) card.append(make('p', { class: 'facts' }, say('more_views', more)));
+  card.append(legend(verdict, colours));
+  return card;
+}
+
+function arrangeCards(names) {
+  const list = byId('fruit-list');
+  const wanted = names.map((name) => cards.get(name)).filter((card) => card);
+  wanted.forEach((card, i) => {
+    if (list.children[i] !== card) list.insertBefore(card, list.children[i] || null);
+  });
+  while (list.children.length > wanted.length) list.lastElementChild.remove();
+  byId('no-fruits').hidden = wanted.length > 0;
+}
+
+async function loadCard(name) {
+  cards.set(name, null);
+  try {
+    const answer = await fetch(`/fruits/${name}.json`);
+    if (!answer.ok) return;
+    const card = makeCard(name, await answer.json());
+    if (cards.has(name)) cards.set(name, card);
+    if (latest) arrangeCards(latest.shown);
+  } catch {
+    cards.delete(name); // tried again with the next event
+  }
+}
+
+function showFruits(event) {
+  for (const name of cards.keys()) if (!event.shown.includes(name)) cards.delete(name);
+  for (const name of event.shown) if (!cards.has(name)) loadCard(name);
+  arrangeCards(event.shown);
+}
+
+// --- events ---
+
+function show(event) {
+  document.title = `${headlineOf(event)[1]} – cernita`;
+  setText(byId('config'), event.config);
+  setHeadline(...headlineOf(event));
+  for (const part of [showReasons, showFigures, showLanes, showLatency, showStages, showBad, showFruits, showMachine]) {
+    part(event);
+  }
+}
+
+function setConnection(state, text) {
+  document.body.dataset.connection = state;
+  setText(byId('connection'), text);
+}
+
+let source = null;
+
+function disconnect() {
+  if (source) source.close();
+  source = null;
+}
+
+function connect() {
+  disconnect();
+  source = new EventSource('/events');
+  lastEventMs = lastEventMs || Date.now();
+  source.addEventListener('snapshot', (message) => {
+    latest = JSON.parse(message.data);
+    lastEventMs = Date.now();
+    setConnection('live', say('connected'));
+    show(latest);
+  });
+  source.addEventListener('error', () => {
+    if (source && source.readyState === EventSource.CLOSED) setTimeout(watch, RETRY_MS);
+  });
+}
+
+// Looks after the connection; a hidden page has none, so that it costs nothing and leaves its place to others.
+function watch() {
+  if (document.hidden) {
+    disconnect();
+    return;
+  }
+  const silentMs = Date.now() - lastEventMs;
+  const lost = lastEventMs > 0 && silentMs > SILENCE_MS;
+  if (lost && latest) {
+    setConnection('lost', say('connection_lost', timeOfDay(lastEventMs / 1000)));
+  } else if (!latest) setConnection('connecting', say('connecting'));
+  const closed = !source || source.readyState === EventSource.CLOSED;
+  if (closed || (lost && silentMs % (2 * SILENCE_MS) < 1000)) connect();
+}
+
+function choosePeriod(chosen) {
+  period = chosen;
+  byId('period-recent').setAttribute('aria-pressed', String(chosen === 'recent'));
+  byId('period-all').setAttribute('aria-pressed', String(chosen === 'all'));
+  if (latest) showLatency(latest);
+}
+
+startFrame();
+byId('period-recent').addEventListener('click', () => choosePeriod('recent'));
+byId('period-all').addEventListener('click', () => choosePeriod('all'));
+document.addEventListener('visibilitychange', () => {
+  lastEventMs = document.hidden ? lastEventMs : Date.now();
+  watch();
+});
+setInterval(watch, 1000);
+watch();

@@ -1,0 +1,77 @@
+// What the pages say, in the reader's language, and how they write numbers and times.
+import english from './words_en.js';
+import italian from './words_it.js';
+
+const LANGUAGES = { en: english, it: italian };
+
+function preferred() {
+  const stored = localStorage.getItem('language');
+  if (stored in LANGUAGES) return stored;
+  return navigator.languages.map((name) => name.slice(0, 2)).find((name) => name in LANGUAGES) || 'en';
+}
+
+export const language = preferred();
+export const otherLanguage = language === 'en' ? 'it' : 'en';
+const words = LANGUAGES[language];
+
+// A text, by its key; functions get the values.
+export function say(key, ...values) {
+  const text = words[key];
+  if (text === undefined) return key;
+  return typeof text === 'function' ? text(...values) : text;
+}
+
+// A reason that the daemon gives: its own English clause, or a translation of its code.
+export function sayReason(code, count, english) {
+  const translated = words.codes && words.codes[code];
+  if (!translated) return english;
+  return typeof translated === 'function' ? translated(count) : `${code}: ${count}: ${translated}`;
+}
+
+const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+const digits = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
+const clock = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const calendar = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+
+export function number(value) {
+  return value === null || value === undefined ? '–' : whole.format(value);
+}
+
+// Three digits, and none behind the point of what is larger.
+export function figure(value) {
+  if (value === null || value === undefined) return '–';
+  return Math.abs(value) >= 100 ? whole.format(value) : digits.format(value);
+}
+
+export function milliseconds(value) {
+  return value === null || value === undefined ? '–' : `${figure(value)} ms`;
+}
+
+export function percent(share) {
+  return share === null || share === undefined ? '–' : `${figure(share * 100)} %`;
+}
+
+export function bytes(value) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${figure(value)} ${units[unit]}`;
+}
+
+// The time of day, with the date if that is not today's.
+export function timeOfDay(seconds) {
+  const date = new Date(seconds * 1000);
+  const time = clock.format(date);
+  return date.toDateString() === new Date().toDateString() ? time : `${calendar.format(date)} ${time}`;
+}
+
+export function duration(seconds) {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 120) return `${s} s`;
+  if (s < 7200) return `${Math.floor(s / 60)} min`;
+  if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return say('days', Math.floor(s / 86400));
+}

@@ -1,0 +1,111 @@
+#include "src/monitor/http/reasons.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "src/monitor/losses.h"
+#include "stages/base/clock.h"
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / (double)CRN_NS_PER_S;
+}
+
+int64_t crn_reasons_silence_ns(const crn_observation *observation)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    return snapshot->number > 0 ? observation->now_ns - snapshot->taken_ns : 0;
+}
+
+bool crn_reasons_is_healthy(const crn_observation *observation)
+{
+    return crn_reasons_silence_ns(observation) < CRN_REASONS_SILENCE_NS;
+}
+
+bool crn_reasons_is_ready(const crn_observation *observation)
+{
+    crn_state state = observation->snapshot->state;
+    return crn_reasons_is_healthy(observation) && state != CRN_STATE_STARTING &&
+           state != CRN_STATE_STOPPING;
+}
+
+__attribute__((format(printf, 4, 5))) static void add(crn_reasons *list, const char *code,
+                                                      uint64_t count, const char *format, ...)
+{
+    if (list->count == CRN_REASONS_MAX)
+        return;
+    crn_reason *reason = &list->at[list->count++];
+    reason->code = code;
+    reason->count = count;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason->text, CRN_REASON_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+static void add_state(const crn_observation *observation, crn_reasons *list)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    const crn_levels *levels = &snapshot->levels;
+    switch (snapshot->state) {
+    case CRN_STATE_STARTING:
+        add(list, "starting", 0, "memory is being reserved, devices are being prepared");
+        break;
+    case CRN_STATE_READY:
+        add(list, "ready", 0, "no view has arrived yet");
+        break;
+    case CRN_STATE_STOPPING:
+        add(list, "stopping", levels->fruits_open,
+            "no more views are read, %" PRIu64 " open fruit%s judged", levels->fruits_open,
+            levels->fruits_open == 1 ? " is" : "s are");
+        break;
+    default:
+        break;
+    }
+    if (levels->devices_lost > 0)
+        add(list, "devices_lost_now", levels->devices_lost,
+            "%" PRIu64 " of %" PRIu64 " devices lost: their views run on the others or on the "
+            "processor until restart",
+            levels->devices_lost, levels->devices);
+}
+
+static void add_grader(const crn_snapshot *snapshot, crn_reasons *list)
+{
+    const crn_publish_stats *publish = &snapshot->metrics.publish;
+    if (publish->graders > 1)
+        add(list, "graders_extra", publish->graders,
+            "%" PRIu64 " graders are connected, each gets a part of the verdicts: stop all but one",
+            publish->graders);
+    else if (publish->graders == 0)
+        add(list, "no_grader", publish->waiting,
+            "no grader is connected, %" PRIu64 " verdict%s for it, %" PRIu64 " %s dropped",
+            publish->waiting, publish->waiting == 1 ? " waits" : "s wait", publish->dropped,
+            publish->dropped == 1 ? "was" : "were");
+}
+
+/* What was lost of late, and which peers were disconnected. */
+static void add_losses(const crn_observation *observation, crn_reasons *list)
+{
+    crn_loss losses[CRN_LOSSES_MAX];
+    int rows =
+        crn_losses_since(&observation->snapshot->metrics, &observation->before->metrics, losses);
+    for (int i = 0; i < rows; i++)
+        if (losses[i].count > 0 && losses[i].hint)
+            add(list, losses[i].name, losses[i].count,
+                "%s: %" PRIu64 " in the last two minutes: %s", losses[i].name, losses[i].count,
+                losses[i].hint);
+}
+
+void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
+{
+    list->count = 0;
+    if (!crn_reasons_is_healthy(observation))
+        add(list, "thread_hangs", (uint64_t)seconds(crn_reasons_silence_ns(observation)),
+            "the line's thread has not answered for %.0f s",
+            seconds(crn_reasons_silence_ns(observation)));
+    add_state(observation, list);
+    if (observation->snapshot->number > 0)
+        add_grader(observation->snapshot, list);
+    add_losses(observation, list);
+}

@@ -1,0 +1,54 @@
+/* Shared by server.c and answers.c only. */
+#ifndef CRN_SRC_MONITOR_HTTP_SERVER_INTERNAL_H
+#define CRN_SRC_MONITOR_HTTP_SERVER_INTERNAL_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "src/monitor/http/address.h"
+#include "src/monitor/http/clients.h"
+#include "src/monitor/http/events.h"
+#include "src/monitor/http/server.h"
+#include "src/monitor/http/streams.h"
+
+CRN_C_BEGIN
+
+struct crn_http {
+    crn_monitor_facts facts;
+    crn_http_settings from;
+    struct MHD_Daemon *daemon;
+    int wake_descriptor; /* readable: stop */
+    pthread_t thread;
+    bool started;
+    char address[CRN_HTTP_ADDRESS_BYTES];
+
+    /* Used by the thread only: */
+    crn_streams *streams;
+    crn_encoder *encoder;
+    crn_event_rates rates;
+    uint64_t event_number; /* of the snapshot last sent to the streams */
+    int64_t event_ns;
+    crn_history *history;
+    uint64_t history_number; /* of the snapshot that it saw last */
+    crn_last_fruits fruits;
+    crn_pictures *pictures;
+    struct MHD_Response *metrics; /* the last rendering of /metrics */
+    uint64_t metrics_number;
+    int64_t metrics_ns;
+    int traces, maps; /* being read */
+    crn_clients clients;
+    crn_http_stats stats;
+};
+
+/* libmicrohttpd's callback for a request whose headers have been read; `context` is the crn_http.
+ */
+enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection, const char *path,
+                                const char *method, const char *version, const char *upload,
+                                size_t *upload_size, void **request);
+
+/* Sends the latest snapshot to the event streams. */
+void crn_http_send_event(crn_http *http, int64_t now_ns);
+
+CRN_C_END
+
+#endif
