@@ -14,7 +14,7 @@
 #include "src/monitor/kept_maps.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/notice.h"
-#include "src/monitor/photos.h"
+#include "src/monitor/live_photos.h"
 #include "src/monitor/report.h"
 #include "src/monitor/snapshot.h"
 #include "src/ingest/pool.h"
@@ -39,7 +39,7 @@ struct crn_line {
     crn_snapshots *snapshots; /* NULL without monitor.http, as flight and http */
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL also without monitor.keep_slots, as photos */
-    crn_photos *photos;
+    crn_live_photos *photos;
     crn_http *http;
     uint64_t snapshot_number; /* of the last one */
     int stop_descriptor;      /* readable: stop_wanted or hung_up was set */

@@ -9,6 +9,7 @@
 #include <zmq.h>
 
 #include "src/ingest/socket/endpoint.h"
+#include "src/monitor/http/sheets.h"
 #include "src/publish/packed_defects.h"
 
 #define LINGER_MS 500
@@ -73,7 +74,8 @@ size_t crn_line_bytes(const crn_config *config)
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
-           (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0);
+           (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +
+           (kept_slots(config) ? CRN_LIVE_PHOTOS_BYTES + CRN_SHEETS_BYTES : 0);
 }
 
 static int open_logic(crn_line *line, crn_error *error)
@@ -115,7 +117,7 @@ static int open_http(crn_line *line, crn_error *error)
         crn_flight_create(line->config, &line->flight) < 0 ||
         (kept_slots(line->config) &&
          (crn_kept_maps_create(kept_slots(line->config), line->pool, &line->kept_maps) < 0 ||
-          crn_photos_create(&line->photos) < 0)))
+          crn_live_photos_create(&line->photos) < 0)))
         return crn_error_set(error, -ENOMEM, "monitor: no memory; lower limits.lanes");
     crn_http_settings settings = {.run = crn_publish_run(line->publish),
                                   .meters = &line->meters,
@@ -128,7 +130,7 @@ static int open_http(crn_line *line, crn_error *error)
     int r = crn_http_open(line->config, &settings, &line->http, error);
     if (!line->http) {
         crn_kept_maps_free(&line->kept_maps);
-        crn_photos_free(&line->photos);
+        crn_live_photos_free(&line->photos);
     }
     return r;
 }
@@ -203,7 +205,7 @@ bool crn_line_close(crn_line **line)
     crn_http_close(&(*line)->http);
     crn_flight_free(&(*line)->flight);
     crn_kept_maps_free(&(*line)->kept_maps);
-    crn_photos_free(&(*line)->photos);
+    crn_live_photos_free(&(*line)->photos);
     crn_snapshots_free(&(*line)->snapshots);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

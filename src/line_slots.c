@@ -43,13 +43,13 @@ static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
 /* Copies the photographs of the views that hold their slots, once a second at most. */
 static void show_photos(crn_line *line, const crn_fruit *fruit)
 {
-    if (!line->photos || !crn_photos_are_wanted(line->photos))
+    if (!line->photos || !crn_live_photos_are_wanted(line->photos))
         return;
-    crn_photos_begin(line->photos);
+    crn_live_photos_begin(line->photos);
     for (int64_t i = 0; i < line->config->limits.views; i++)
         if (fruit->views[i].holds_slot)
-            crn_photos_add(line->photos, crn_pool_at(line->pool, fruit->views[i].slot));
-    crn_photos_end(line->photos);
+            crn_live_photos_add(line->photos, crn_pool_at(line->pool, fruit->views[i].slot));
+    crn_live_photos_end(line->photos);
 }
 
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)

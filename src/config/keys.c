@@ -274,7 +274,7 @@ static const crn_param monitor[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(crn_config, monitor.http),
      .fallback = "127.0.0.1:9464",
-     .help = "HOST:PORT of the pages /metrics, /healthz, /readyz, /events, /verdicts, "
+     .help = "HOST:PORT of the live page / and of /metrics, /healthz, /readyz, /events, /verdicts, "
              "/trace and /maps; port 0: any free one; empty: none. The default, if it is in use, "
              "is done without"},
     {.key = "keep_slots",

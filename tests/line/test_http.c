@@ -209,7 +209,7 @@ static void events_are_whole_snapshots(void **state)
     assert_non_null(strstr(text, "event: snapshot\ndata: {\"number\":"));
     assert_non_null(strstr(text, "\"verdicts\":{\"complete\":3,\"partial\":0,\"late\":0}"));
     assert_non_null(strstr(text, "\"within_budget\":1"));
-    assert_non_null(strstr(text, "\"lanes\":[{\"lane\":0,\"views\":6,\"gaps\":0,\"rejected\":0,"));
+    assert_non_null(strstr(text, "\"lanes\":[{\"lane\":0,\"state\":\"good\",\"causes\":{},\"views\":6,\"gaps\":0,\"rejected\":0,"));
     assert_true(http_read_until(stream, "event: snapshot", text, sizeof text)); /* the next one */
     close(stream);
 }
@@ -227,7 +227,16 @@ static void only_own_names_pages_and_methods_are_served(void **state)
         {"HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
         {"GET /healthz?a=b HTTP/1.1\r\nHost: [::1]:1\r\n\r\n", 200},
         {"GET /metrics HTTP/1.0\r\n\r\n", 200},
-        {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
+        {"GET /page/live.js HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
+        {"GET /page/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /page/../metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /fruits/0/1/2 HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
+        {"GET /fruits/0/1/2.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /fruits/0/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /fruits/.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /photos/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET /photos/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
         {"GET /maps HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
         {"GET /maps/0/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
         {"GET /maps/0/1/2 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},

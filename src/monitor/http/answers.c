@@ -281,8 +281,8 @@ static enum MHD_Result answer_fruit(crn_http *http, struct MHD_Connection *conne
         return answer_asset(http, connection, "fruit.html");
     int error;
     crn_flight_take(http->from.flight);
-    struct MHD_Response *response = crn_fruit_page_open(http->from.flight, http->from.kept_maps,
-                                                        http->pictures, &fruit, &error);
+    struct MHD_Response *response =
+        crn_fruit_page_open(http->from.flight, http->from.kept_maps, http->sheets, &fruit, &error);
     if (!response && error == 0)
         return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
                            "the flight recorder does not have this fruit: only the last ones\n");
@@ -294,11 +294,11 @@ static enum MHD_Result answer_photos(crn_http *http, struct MHD_Connection *conn
 {
     char *end;
     uint64_t number = strtoull(name, &end, 10);
-    const crn_picture *picture = *end == '\0' ? crn_pictures_find(http->pictures, number) : NULL;
-    if (!picture)
+    const crn_sheet *sheet = *end == '\0' ? crn_sheets_find(http->sheets, number) : NULL;
+    if (!sheet)
         return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "this picture is not kept any more\n");
-    return answer_bytes(http, connection, CRN_HTTP_OK, "image/png", picture->png, picture->size);
+                           "this sheet is not kept any more\n");
+    return answer_bytes(http, connection, CRN_HTTP_OK, "image/png", sheet->png, sheet->size);
 }
 
 typedef enum MHD_Result answer_fn(crn_http *http, struct MHD_Connection *connection,

@@ -139,20 +139,20 @@ static void put_edges(const crn_histogram_edges *edges, crn_encoder *encoder)
 }
 
 /* A step's part of the time that views took, of late. */
-typedef struct part {
+typedef struct time_part {
     const char *backend;
     char name[64];
     uint64_t views, sum_ns;
-} part;
+} time_part;
 
-static uint64_t add_part(const crn_histogram *now, const crn_histogram *before, part *ret_part)
+static uint64_t add_part(const crn_histogram *now, const crn_histogram *before, time_part *ret_part)
 {
     ret_part->views = crn_histogram_count(now) - crn_histogram_count(before);
     ret_part->sum_ns = now->sum_ns - before->sum_ns;
     return ret_part->sum_ns;
 }
 
-static void put_part(const part *one, uint64_t all_ns, crn_encoder *encoder)
+static void put_part(const time_part *one, uint64_t all_ns, crn_encoder *encoder)
 {
     crn_encoder_map(encoder, 5);
     crn_encoder_pair_text(encoder, "stage", one->name);
@@ -169,13 +169,13 @@ static void put_stages(const crn_observation *observation, crn_encoder *encoder)
     const crn_config *config = observation->facts->config;
     const crn_view_meters *now = &observation->snapshot->views,
                           *before = &observation->before->views;
-    part parts[1 + CRN_SIDES * CRN_STAGES_MAX] = {{.backend = "", .name = "queue"}};
+    time_part parts[1 + CRN_SIDES * CRN_STAGES_MAX] = {{.backend = "", .name = "queue"}};
     uint64_t all_ns = add_part(&now->queue, &before->queue, &parts[0]);
     uint32_t count = parts[0].sum_ns > 0;
     for (crn_side side = 0; side < CRN_SIDES; side++) {
         const char *backend = crn_observation_backend(observation, side);
         for (int32_t step = 0; backend && step < config->steps; step++) {
-            part *one = &parts[count];
+            time_part *one = &parts[count];
             one->backend = backend;
             crn_config_step_name(config, step, one->name, sizeof one->name);
             all_ns += add_part(&now->stage[side][step], &before->stage[side][step], one);

@@ -9,13 +9,13 @@
 #include "src/publish/log/format.h"
 #include "src/publish/messagepack_json.h"
 
-/* Makes a picture of the photographs among the kept maps; NULL: there are none. */
-static const crn_picture *picture_kept(crn_kept_maps *maps, crn_pictures *pictures,
-                                       const crn_kept_fruit *name)
+/* Makes a sheet of the photographs among the kept maps; NULL: there are none. */
+static const crn_sheet *sheet_kept(crn_kept_maps *maps, crn_sheets *sheets,
+                                   const crn_kept_fruit *name)
 {
     crn_photo_set set = {.lane = name->lane, .epoch = name->epoch, .fruit = name->fruit};
     crn_kept_copy copy = {.bytes = NULL};
-    unsigned char *pixels = malloc(CRN_PHOTOS_BYTES);
+    unsigned char *pixels = malloc(CRN_LIVE_PHOTOS_BYTES);
     size_t used = 0;
     uint32_t first = 0;
     while (pixels && set.count < CRN_FRUIT_VIEWS_MAX &&
@@ -23,7 +23,7 @@ static const crn_picture *picture_kept(crn_kept_maps *maps, crn_pictures *pictur
         const crn_view_header *header = &copy.header;
         size_t bytes = crn_wire_intensity_bytes(header);
         first = header->view + 1u;
-        if (bytes == 0 || bytes > CRN_PHOTOS_BYTES - used)
+        if (bytes == 0 || bytes > CRN_LIVE_PHOTOS_BYTES - used)
             continue;
         memcpy(pixels + used, copy.bytes + header->payload_bytes, bytes);
         set.photos[set.count++] = (crn_view_photo){.view = header->view,
@@ -32,26 +32,26 @@ static const crn_picture *picture_kept(crn_kept_maps *maps, crn_pictures *pictur
                                                    .pixels = pixels + used};
         used += bytes;
     }
-    const crn_picture *picture = set.count > 0 ? crn_pictures_add(pictures, &set) : NULL;
+    const crn_sheet *sheet = set.count > 0 ? crn_sheets_add(sheets, &set) : NULL;
     free(copy.bytes);
     free(pixels);
-    return picture;
+    return sheet;
 }
 
-static const crn_picture_part *part_of(const crn_picture *picture, uint16_t view)
+static const crn_sheet_part *part_of(const crn_sheet *sheet, uint16_t view)
 {
-    for (uint32_t i = 0; picture && i < picture->part_count; i++)
-        if (picture->parts[i].view == view)
-            return &picture->parts[i];
+    for (uint32_t i = 0; sheet && i < sheet->part_count; i++)
+        if (sheet->parts[i].view == view)
+            return &sheet->parts[i];
     return NULL;
 }
 
-static void print_views(const crn_flight_fruit *fruit, const crn_picture *picture, FILE *out)
+static void print_views(const crn_flight_fruit *fruit, const crn_sheet *sheet, FILE *out)
 {
     fputs(",\"views\":[", out);
     for (uint32_t i = 0; i < fruit->view_count; i++) {
         const crn_flight_view *view = &fruit->views[i];
-        const crn_picture_part *part = part_of(picture, view->number);
+        const crn_sheet_part *part = part_of(sheet, view->number);
         fprintf(out, "%s{\"view\":%u,\"width_px\":%" PRIu32 ",\"height_px\":%" PRIu32 ",\"y_px\":",
                 i > 0 ? "," : "", view->number, view->width_px, view->height_px);
         if (part)
@@ -60,13 +60,13 @@ static void print_views(const crn_flight_fruit *fruit, const crn_picture *pictur
             fputs("null}", out);
     }
     fputs("],\"photos\":", out);
-    if (picture)
-        fprintf(out, "%" PRIu64 "}\n", picture->number);
+    if (sheet)
+        fprintf(out, "%" PRIu64 "}\n", sheet->number);
     else
         fputs("null}\n", out);
 }
 
-static int print(const crn_flight_fruit *fruit, const crn_picture *picture, FILE *out)
+static int print(const crn_flight_fruit *fruit, const crn_sheet *sheet, FILE *out)
 {
     crn_messagepack_json packed;
     crn_error error;
@@ -78,28 +78,28 @@ static int print(const crn_flight_fruit *fruit, const crn_picture *picture, FILE
     fputs("{\"verdict\":", out);
     r = crn_messagepack_json_print(&packed, out);
     crn_messagepack_json_done(&packed);
-    print_views(fruit, picture, out);
+    print_views(fruit, sheet, out);
     return r;
 }
 
 struct MHD_Response *crn_fruit_page_open(const crn_flight *flight, crn_kept_maps *maps,
-                                         crn_pictures *pictures, const crn_kept_fruit *name,
+                                         crn_sheets *sheets, const crn_kept_fruit *name,
                                          int *ret_error)
 {
     const crn_flight_fruit *fruit = crn_last_fruits_find(flight, name);
     *ret_error = 0;
     if (!fruit)
         return NULL;
-    const crn_picture *picture = crn_pictures_of(pictures, name->lane, name->epoch, name->fruit);
-    if (!picture && maps)
-        picture = picture_kept(maps, pictures, name);
+    const crn_sheet *sheet = crn_sheets_of(sheets, name->lane, name->epoch, name->fruit);
+    if (!sheet && maps)
+        sheet = sheet_kept(maps, sheets, name);
     *ret_error = -ENOMEM;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    int r = print(fruit, picture, out);
+    int r = print(fruit, sheet, out);
     struct MHD_Response *response = NULL;
     if (fclose(out) == 0 && r == 0)
         response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);

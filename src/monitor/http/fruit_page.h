@@ -10,12 +10,12 @@ CRN_C_BEGIN
 
 /*
  * {verdict, views, photos}: the verdict as publish/README.md describes it; of the views received
- * [{view, width_px, height_px, y_px}]; the number of their picture, in which each begins at y_px,
- * or null. If maps of the fruit are kept (`maps`, which may be NULL) its picture is made of them.
+ * [{view, width_px, height_px, y_px}]; the number of their sheet, in which each begins at y_px,
+ * or null. If maps of the fruit are kept (`maps`, which may be NULL) its sheet is made of them.
  * NULL: the fruit is not in the flight recorder (*ret_error 0), or -ENOMEM.
  */
 struct MHD_Response *crn_fruit_page_open(const crn_flight *flight, crn_kept_maps *maps,
-                                         crn_pictures *pictures, const crn_kept_fruit *name,
+                                         crn_sheets *sheets, const crn_kept_fruit *name,
                                          int *ret_error);
 
 CRN_C_END

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many, each a step older, reach as far back as CRN_HISTORY_NS, plus the one being waited for. */
+/* So many, each a step older, reach as far back as CRN_HISTORY_NS, plus the one being waited for.
+ */
 #define KEPT (CRN_HISTORY_NS / CRN_HISTORY_STEP_NS + 1)
 
 struct crn_history {

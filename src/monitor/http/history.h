@@ -24,8 +24,8 @@ void crn_history_free(crn_history **history); /* NULL is allowed */
 /* Call it with the latest snapshot once a second or so; allocates nothing. */
 void crn_history_update(crn_history *history, const crn_snapshot *now, int64_t now_ns);
 
-/* The snapshot of two minutes ago, or a little more (CRN_HISTORY_STEP_NS); before that of the start:
- * all zero. It has limits.lanes lanes; those not seen yet are zero. */
+/* The snapshot of two minutes ago, or a little more (CRN_HISTORY_STEP_NS); before that of the
+ * start: all zero. It has limits.lanes lanes; those not seen yet are zero. */
 const crn_snapshot *crn_history_before(const crn_history *history);
 
 /* Whether every fruit had its verdict in time since then. */

@@ -43,21 +43,21 @@ static void add_shown(crn_last_fruits *fruits, const crn_kept_fruit *name)
     fruits->shown[fruits->shown_count++ % CRN_SHOWN_FRUITS_MAX] = *name;
 }
 
-void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight, crn_photos *photos,
-                          crn_pictures *pictures)
+void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight,
+                          crn_live_photos *photos, crn_sheets *sheets)
 {
     crn_flight_range kept = crn_flight_kept(flight);
-    const crn_photo_set *set = photos ? crn_photos_take(photos) : NULL;
-    const crn_picture *picture = set ? crn_pictures_add(pictures, set) : NULL;
-    if (picture) {
-        crn_kept_fruit name = {picture->lane, picture->epoch, picture->fruit};
+    const crn_photo_set *set = photos ? crn_live_photos_take(photos) : NULL;
+    const crn_sheet *sheet = set ? crn_sheets_add(sheets, set) : NULL;
+    if (sheet) {
+        crn_kept_fruit name = {sheet->lane, sheet->epoch, sheet->fruit};
         add_shown(fruits, &name);
     } else if (kept.first < kept.end) {
         crn_kept_fruit name = name_of(crn_flight_at(flight, kept.end - 1));
         add_shown(fruits, &name);
     }
     if (photos)
-        crn_photos_want(photos);
+        crn_live_photos_want(photos);
 }
 
 const crn_flight_fruit *crn_last_fruits_find(const crn_flight *flight, const crn_kept_fruit *name)

@@ -6,7 +6,7 @@
 #define CRN_SRC_MONITOR_HTTP_LAST_FRUITS_H
 
 #include "src/monitor/flight.h"
-#include "src/monitor/http/pictures.h"
+#include "src/monitor/http/sheets.h"
 #include "src/monitor/kept_maps.h"
 
 CRN_C_BEGIN
@@ -36,8 +36,8 @@ void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, i
 
 /* Chooses a fruit to show: that of the photographs that came since the last call, else the latest
  * one; and asks for the next photographs. `photos` NULL: there are none. */
-void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight, crn_photos *photos,
-                          crn_pictures *pictures);
+void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight,
+                          crn_live_photos *photos, crn_sheets *sheets);
 
 /* A fruit in the flight recorder, or NULL. */
 const crn_flight_fruit *crn_last_fruits_find(const crn_flight *flight, const crn_kept_fruit *name);

@@ -54,7 +54,7 @@ static void update(crn_http *http, int64_t now_ns)
     http->history_number = latest->number;
     crn_history_update(http->history, latest, now_ns);
     if (crn_streams_count(http->streams) > 0)
-        crn_last_fruits_show(&http->fruits, http->from.flight, http->from.photos, http->pictures);
+        crn_last_fruits_show(&http->fruits, http->from.flight, http->from.photos, http->sheets);
 }
 
 /* Waits for clients, for the next tick, or until the server is stopped (false). */
@@ -130,7 +130,7 @@ static int start(crn_http *http, crn_error *error)
     if (r == 0)
         r = crn_history_create((int32_t)http->facts.config->limits.lanes, &http->history);
     if (r == 0)
-        r = crn_pictures_create(&http->pictures);
+        r = crn_sheets_create(&http->sheets);
     if (r == 0)
         r = start_thread(http);
     return r < 0 ? crn_error_set(error, r, "cannot serve %s: %s", address, strerror(-r)) : 0;
@@ -190,7 +190,7 @@ void crn_http_close(crn_http **http)
         close(closing->wake_descriptor);
     crn_streams_free(&closing->streams);
     crn_history_free(&closing->history);
-    crn_pictures_free(&closing->pictures);
+    crn_sheets_free(&closing->sheets);
     crn_encoder_free(&closing->encoder);
     free(closing);
     *http = NULL;

@@ -10,7 +10,7 @@
 #include "src/monitor/flight.h"
 #include "src/monitor/kept_maps.h"
 #include "src/monitor/meters.h"
-#include "src/monitor/photos.h"
+#include "src/monitor/live_photos.h"
 #include "src/monitor/snapshot.h"
 #include "stages/base/error.h"
 
@@ -32,7 +32,7 @@ typedef struct crn_http_settings {
     crn_snapshots *snapshots;
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
-    crn_photos *photos;       /* NULL: none */
+    crn_live_photos *photos;  /* NULL: none */
     unsigned idle_s;          /* a connection is closed when it transfers nothing for so long, */
     unsigned request_s;       /* or has existed for so long, event streams excepted: it carries one
                                  request */

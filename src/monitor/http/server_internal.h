@@ -31,7 +31,7 @@ struct crn_http {
     crn_history *history;
     uint64_t history_number; /* of the snapshot that it saw last */
     crn_last_fruits fruits;
-    crn_pictures *pictures;
+    crn_sheets *sheets;
     struct MHD_Response *metrics; /* the last rendering of /metrics */
     uint64_t metrics_number;
     int64_t metrics_ns;

@@ -12,7 +12,7 @@ static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
                            "chain: [contours]\n"
                            "run: {workers: 1, threads: 1}\n";
 
-typedef struct pages_fixture {
+typedef struct health_fixture {
     crn_config config;
     crn_monitor_facts facts;
     crn_histogram_edges edges[CRN_SCALES];
@@ -20,14 +20,14 @@ typedef struct pages_fixture {
     crn_snapshot *before;
     crn_observation observation;
     crn_encoder *encoder;
-} pages_fixture;
+} health_fixture;
 
 static const crn_last_fruits no_fruits;
 
 /* A running line with its grader, nothing out of the ordinary. */
 static int set_up(void **state)
 {
-    pages_fixture *f = calloc(1, sizeof *f);
+    health_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     assert_int_equal(crn_config_parse("f", yaml, strlen(yaml), stderr, &f->config), 0);
     crn_config_resolve(&f->config, 2);
@@ -56,7 +56,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     crn_encoder_free(&f->encoder);
     crn_config_done(&f->config);
     free(f->snapshot);
@@ -66,7 +66,7 @@ static int tear_down(void **state)
 }
 
 /* The page must say this, and be good or not as /healthz and /readyz. */
-static void expect(pages_fixture *f, const char *said, bool healthy, bool ready)
+static void expect(health_fixture *f, const char *said, bool healthy, bool ready)
 {
     const unsigned char *bytes;
     size_t size;
@@ -85,7 +85,7 @@ static void expect(pages_fixture *f, const char *said, bool healthy, bool ready)
 
 static void a_sound_line_has_no_reasons(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     expect(f, "{\"state\":\"running\",", true, true);
     expect(f, "\"reasons\":[],\"version\":\"" CRN_VERSION "\",\"run\":\"00ff\",\"uptime_s\":", true,
            true);
@@ -93,7 +93,7 @@ static void a_sound_line_has_no_reasons(void **state)
 
 static void each_state_says_why(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     f->snapshot->state = CRN_STATE_READY;
     expect(f, "\"reasons\":[\"no view has arrived yet\"]", true, true);
     f->snapshot->state = CRN_STATE_STOPPING;
@@ -115,7 +115,7 @@ static void each_state_says_why(void **state)
 
 static void graders_are_counted(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     f->snapshot->metrics.publish.graders = 0;
     f->snapshot->metrics.publish.waiting = 5;
     expect(f, "[\"no grader is connected, 5 verdicts wait for it, 0 were dropped\"]", true, true);
@@ -130,7 +130,7 @@ static void graders_are_counted(void **state)
 
 static void losses_are_told_while_they_are_recent(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     crn_metrics *now = &f->snapshot->metrics;
     now->publish.log.failed = 42;
     now->publish.peers.cut[CRN_CUT_SILENT] = 1;
@@ -151,7 +151,7 @@ static void losses_are_told_while_they_are_recent(void **state)
 
 static void a_line_that_hangs_is_not_healthy(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     f->observation.now_ns = f->snapshot->taken_ns + CRN_REASONS_SILENCE_NS - 1;
     expect(f, "\"reasons\":[]", true, true);
     f->observation.now_ns++;
@@ -160,7 +160,7 @@ static void a_line_that_hangs_is_not_healthy(void **state)
 
 static void rates_follow_from_the_last_event(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     crn_event_rates rates = {.taken_ns = 0};
     const unsigned char *bytes;
     size_t size;
@@ -185,7 +185,7 @@ static void rates_follow_from_the_last_event(void **state)
 
 static void events_show_shares_and_quantiles(void **state)
 {
-    pages_fixture *f = *state;
+    health_fixture *f = *state;
     crn_event_rates rates = {.taken_ns = 0};
     const unsigned char *bytes;
     size_t size;

@@ -39,7 +39,7 @@ function rowText(state) {
   if (state.backend) words.push(state.backend);
   if (state.queue_ms !== null) words.push(`${say('waited')} ${milliseconds(state.queue_ms)}`);
   if (state.run_ms !== null) words.push(`${say('ran')} ${milliseconds(state.run_ms)}`);
-  return words.join(' ');
+  return words.join(' · ');
 }
 
 function viewRow(state, marks, axisMs) {
@@ -70,10 +70,14 @@ function showWaterfall(verdict) {
 }
 
 function showParts(verdict) {
+  const rows = [];
   for (const [name, ms] of Object.entries(verdict.latency_ms)) {
     const word = name === 'queue' || name === 'total' ? say(name) : name;
-    byId('parts').append(make('tr', {}, make('td', {}, word), make('td', {}, figure(ms))));
+    rows.push([word, ms]);
   }
+  const known = rows.slice(0, -1).reduce((sum, [, ms]) => sum + ms, 0);
+  rows.splice(-1, 0, [say('rest'), Math.max(0, verdict.latency_ms.total - known)]);
+  for (const [word, ms] of rows) byId('parts').append(make('tr', {}, make('td', {}, word), make('td', {}, figure(ms))));
 }
 
 function showTotals(verdict) {

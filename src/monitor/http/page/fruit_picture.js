@@ -8,9 +8,6 @@ const SVG = 'http://www.w3.org/2000/svg';
 const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
   '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
 
-// At most so many defects of a view are named beside their outline, the largest ones.
-const NAMED_MAX = 6;
-
 function makeSvg(name, attributes) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -51,6 +48,15 @@ function outline(defect, colour) {
   return path;
 }
 
+// One defect of each class, which its name is written beside.
+function largestOfEach(defects) {
+  const largest = new Map();
+  for (const defect of defects) {
+    if (!defect.hole && !(largest.get(defect.class)?.area_px >= defect.area_px)) largest.set(defect.class, defect);
+  }
+  return largest.values();
+}
+
 function nameTag(defect, colour, width, height) {
   const [x0, y0, x1, y1] = defect.bbox;
   const above = y0 > 14;
@@ -89,8 +95,7 @@ export function drawView(data, view, colours) {
     svg.append(frame);
   }
   for (const defect of defects) svg.append(outline(defect, colours.get(defect.class)));
-  const named = defects.filter((defect) => !defect.hole).sort((a, b) => b.area_px - a.area_px).slice(0, NAMED_MAX);
-  for (const defect of named) svg.append(nameTag(defect, colours.get(defect.class), width, height));
+  for (const defect of largestOfEach(defects)) svg.append(nameTag(defect, colours.get(defect.class), width, height));
   return svg;
 }
 

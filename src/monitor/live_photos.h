@@ -2,8 +2,8 @@
  * The photographs of a fruit's views, from the line's thread to the HTTP thread, which asks for one
  * fruit at a time, and only while a page shows them. Neither waits for the other.
  */
-#ifndef CRN_SRC_MONITOR_PHOTOS_H
-#define CRN_SRC_MONITOR_PHOTOS_H
+#ifndef CRN_SRC_MONITOR_LIVE_PHOTOS_H
+#define CRN_SRC_MONITOR_LIVE_PHOTOS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 CRN_C_BEGIN
 
 /* Room for one fruit's photographs; views that it does not hold have none. */
-#define CRN_PHOTOS_BYTES (UINT64_C(4) << 20)
+#define CRN_LIVE_PHOTOS_BYTES (UINT64_C(4) << 20)
 
 typedef struct crn_view_photo {
     uint16_t view;
@@ -30,28 +30,29 @@ typedef struct crn_photo_set {
     crn_view_photo photos[CRN_FRUIT_VIEWS_MAX];
 } crn_photo_set;
 
-typedef struct crn_photos crn_photos;
+typedef struct crn_live_photos crn_live_photos;
 
 /* Returns 0 or -ENOMEM. */
-int crn_photos_create(crn_photos **ret_photos);
+int crn_live_photos_create(crn_live_photos **ret_photos);
 
 /* Call it after both threads have ended; NULL is allowed. */
-void crn_photos_free(crn_photos **photos);
+void crn_live_photos_free(crn_live_photos **photos);
 
 /* For the line's thread: true if a fruit's photographs are asked for. Then, for any fruit: begin,
  * add for each of its views that still has its slot, end. A fruit without photographs leaves the
  * question open for the next one. */
-bool crn_photos_are_wanted(const crn_photos *photos);
-void crn_photos_begin(crn_photos *photos);
-void crn_photos_add(crn_photos *photos, const crn_view *view);
-void crn_photos_end(crn_photos *photos);
+bool crn_live_photos_are_wanted(const crn_live_photos *photos);
+void crn_live_photos_begin(crn_live_photos *photos);
+void crn_live_photos_add(crn_live_photos *photos, const crn_view *view);
+void crn_live_photos_end(crn_live_photos *photos);
 
 /* For the HTTP thread: asks for the next fruit's photographs. */
-void crn_photos_want(crn_photos *photos);
+void crn_live_photos_want(crn_live_photos *photos);
 
-/* For the HTTP thread: those that came since, valid until the next crn_photos_want(); NULL: none.
+/* For the HTTP thread: those that came since, valid until the next crn_live_photos_want(); NULL:
+ * none.
  */
-const crn_photo_set *crn_photos_take(crn_photos *photos);
+const crn_photo_set *crn_live_photos_take(crn_live_photos *photos);
 
 CRN_C_END
 

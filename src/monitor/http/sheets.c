@@ -1,4 +1,4 @@
-#include "src/monitor/http/pictures.h"
+#include "src/monitor/http/sheets.h"
 
 #include <errno.h>
 #include <png.h>
@@ -8,25 +8,26 @@
 /* Fastest: a photograph is looked at once or twice. */
 #define COMPRESSION 1
 
-struct crn_pictures {
-    crn_picture at[CRN_PICTURES_MAX];
+struct crn_sheets {
+    crn_sheet at[CRN_SHEETS_MAX];
     uint64_t last; /* number given last */
+    size_t bytes;  /* of all */
 };
 
-int crn_pictures_create(crn_pictures **ret_pictures)
+int crn_sheets_create(crn_sheets **ret_sheets)
 {
-    *ret_pictures = calloc(1, sizeof **ret_pictures);
-    return *ret_pictures ? 0 : -ENOMEM;
+    *ret_sheets = calloc(1, sizeof **ret_sheets);
+    return *ret_sheets ? 0 : -ENOMEM;
 }
 
-void crn_pictures_free(crn_pictures **pictures)
+void crn_sheets_free(crn_sheets **sheets)
 {
-    if (!*pictures)
+    if (!*sheets)
         return;
-    for (int i = 0; i < CRN_PICTURES_MAX; i++)
-        free((*pictures)->at[i].png);
-    free(*pictures);
-    *pictures = NULL;
+    for (int i = 0; i < CRN_SHEETS_MAX; i++)
+        free((*sheets)->at[i].png);
+    free(*sheets);
+    *sheets = NULL;
 }
 
 /* --- PNG --- */
@@ -81,62 +82,78 @@ out:
     return good;
 }
 
-/* --- pictures --- */
+/* --- sheets --- */
 
 /* Lays the photographs below each other. */
-static void arrange(const crn_photo_set *set, crn_picture *picture, uint32_t *ret_width,
+static void arrange(const crn_photo_set *set, crn_sheet *sheet, uint32_t *ret_width,
                     uint32_t *ret_height)
 {
     *ret_width = *ret_height = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         const crn_view_photo *photo = &set->photos[i];
-        picture->parts[i] = (crn_picture_part){.view = photo->view,
-                                               .y_px = *ret_height,
-                                               .height_px = photo->height_px,
-                                               .width_px = photo->width_px};
+        sheet->parts[i] = (crn_sheet_part){.view = photo->view,
+                                           .y_px = *ret_height,
+                                           .height_px = photo->height_px,
+                                           .width_px = photo->width_px};
         *ret_height += photo->height_px;
         if (photo->width_px > *ret_width)
             *ret_width = photo->width_px;
     }
-    picture->part_count = set->count;
+    sheet->part_count = set->count;
 }
 
-const crn_picture *crn_pictures_add(crn_pictures *pictures, const crn_photo_set *set)
+static void drop(crn_sheets *sheets, crn_sheet *sheet)
+{
+    sheets->bytes -= sheet->size;
+    free(sheet->png);
+    *sheet = (crn_sheet){.number = 0};
+}
+
+/* Drops the oldest ones beyond CRN_SHEETS_BYTES, but never the last. */
+static void drop_oldest(crn_sheets *sheets)
+{
+    for (uint64_t i = 1; i < CRN_SHEETS_MAX && sheets->bytes > CRN_SHEETS_BYTES; i++)
+        drop(sheets, &sheets->at[(sheets->last + i) % CRN_SHEETS_MAX]);
+}
+
+const crn_sheet *crn_sheets_add(crn_sheets *sheets, const crn_photo_set *set)
 {
     uint32_t width, height;
     char *png = NULL;
     size_t size = 0;
-    crn_picture *picture = &pictures->at[(pictures->last + 1) % CRN_PICTURES_MAX];
+    crn_sheet *sheet = &sheets->at[(sheets->last + 1) % CRN_SHEETS_MAX];
     FILE *out = set->count > 0 ? open_memstream(&png, &size) : NULL;
     if (!out)
         return NULL;
-    free(picture->png);
-    *picture = (crn_picture){.lane = set->lane, .epoch = set->epoch, .fruit = set->fruit};
-    arrange(set, picture, &width, &height);
+    drop(sheets, sheet);
+    *sheet = (crn_sheet){.lane = set->lane, .epoch = set->epoch, .fruit = set->fruit};
+    arrange(set, sheet, &width, &height);
     bool good = encode(set, width, height, out);
     if (fclose(out) != 0 || !good) {
         free(png);
         return NULL;
     }
-    picture->png = (unsigned char *)png;
-    picture->size = size;
-    picture->number = ++pictures->last;
-    return picture;
+    sheet->png = (unsigned char *)png;
+    sheet->size = size;
+    sheet->number = ++sheets->last;
+    sheets->bytes += size;
+    drop_oldest(sheets);
+    return sheet;
 }
 
-const crn_picture *crn_pictures_of(const crn_pictures *pictures, uint32_t lane, uint64_t epoch,
-                                   uint64_t fruit)
+const crn_sheet *crn_sheets_of(const crn_sheets *sheets, uint32_t lane, uint64_t epoch,
+                               uint64_t fruit)
 {
-    for (int i = 0; i < CRN_PICTURES_MAX; i++) {
-        const crn_picture *one = &pictures->at[i];
+    for (int i = 0; i < CRN_SHEETS_MAX; i++) {
+        const crn_sheet *one = &sheets->at[i];
         if (one->number > 0 && one->lane == lane && one->epoch == epoch && one->fruit == fruit)
             return one;
     }
     return NULL;
 }
 
-const crn_picture *crn_pictures_find(const crn_pictures *pictures, uint64_t number)
+const crn_sheet *crn_sheets_find(const crn_sheets *sheets, uint64_t number)
 {
-    const crn_picture *one = &pictures->at[number % CRN_PICTURES_MAX];
+    const crn_sheet *one = &sheets->at[number % CRN_SHEETS_MAX];
     return number > 0 && one->number == number ? one : NULL;
 }

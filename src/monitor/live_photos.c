@@ -1,4 +1,4 @@
-#include "src/monitor/photos.h"
+#include "src/monitor/live_photos.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,23 +12,23 @@ typedef enum stage {
     STAGE_FILLED, /* the HTTP thread */
 } stage;
 
-struct crn_photos {
+struct crn_live_photos {
     atomic_int stage;
     crn_photo_set set;
     size_t used;
-    unsigned char *pixels; /* CRN_PHOTOS_BYTES; becomes resident as it is used */
+    unsigned char *pixels; /* CRN_LIVE_PHOTOS_BYTES; becomes resident as it is used */
 };
 
-int crn_photos_create(crn_photos **ret_photos)
+int crn_live_photos_create(crn_live_photos **ret_photos)
 {
-    crn_photos *photos = calloc(1, sizeof *photos);
-    if (photos && !(photos->pixels = malloc(CRN_PHOTOS_BYTES)))
-        crn_photos_free(&photos);
+    crn_live_photos *photos = calloc(1, sizeof *photos);
+    if (photos && !(photos->pixels = malloc(CRN_LIVE_PHOTOS_BYTES)))
+        crn_live_photos_free(&photos);
     *ret_photos = photos;
     return photos ? 0 : -ENOMEM;
 }
 
-void crn_photos_free(crn_photos **photos)
+void crn_live_photos_free(crn_live_photos **photos)
 {
     if (!*photos)
         return;
@@ -39,23 +39,23 @@ void crn_photos_free(crn_photos **photos)
 
 /* --- the line's thread --- */
 
-bool crn_photos_are_wanted(const crn_photos *photos)
+bool crn_live_photos_are_wanted(const crn_live_photos *photos)
 {
     return atomic_load_explicit(&photos->stage, memory_order_acquire) == STAGE_WANTED;
 }
 
-void crn_photos_begin(crn_photos *photos)
+void crn_live_photos_begin(crn_live_photos *photos)
 {
     photos->set.count = 0;
     photos->used = 0;
 }
 
-void crn_photos_add(crn_photos *photos, const crn_view *view)
+void crn_live_photos_add(crn_live_photos *photos, const crn_view *view)
 {
     crn_photo_set *set = &photos->set;
     const crn_view_header *header = &view->header;
     size_t bytes = crn_wire_intensity_bytes(header);
-    if (!view->intensity || bytes == 0 || bytes > CRN_PHOTOS_BYTES - photos->used ||
+    if (!view->intensity || bytes == 0 || bytes > CRN_LIVE_PHOTOS_BYTES - photos->used ||
         set->count == CRN_FRUIT_VIEWS_MAX)
         return;
     unsigned char *pixels = photos->pixels + photos->used;
@@ -70,7 +70,7 @@ void crn_photos_add(crn_photos *photos, const crn_view *view)
                                                  .pixels = pixels};
 }
 
-void crn_photos_end(crn_photos *photos)
+void crn_live_photos_end(crn_live_photos *photos)
 {
     if (photos->set.count > 0)
         atomic_store_explicit(&photos->stage, STAGE_FILLED, memory_order_release);
@@ -78,14 +78,14 @@ void crn_photos_end(crn_photos *photos)
 
 /* --- the HTTP thread --- */
 
-void crn_photos_want(crn_photos *photos)
+void crn_live_photos_want(crn_live_photos *photos)
 {
     /* While it is wanted only the line's thread changes it. */
-    if (!crn_photos_are_wanted(photos))
+    if (!crn_live_photos_are_wanted(photos))
         atomic_store_explicit(&photos->stage, STAGE_WANTED, memory_order_release);
 }
 
-const crn_photo_set *crn_photos_take(crn_photos *photos)
+const crn_photo_set *crn_live_photos_take(crn_live_photos *photos)
 {
     if (atomic_load_explicit(&photos->stage, memory_order_acquire) != STAGE_FILLED)
         return NULL;

@@ -1,0 +1,199 @@
+/* Photographs on their way to the pages: only when asked for, whole, and as PNG. */
+#include <png.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/monitor/http/sheets.h"
+#include "src/monitor/live_photos.h"
+#include "tests/support/cmocka_prelude.h"
+
+#define WIDTH  70
+#define HEIGHT 30
+
+typedef struct photos_fixture {
+    crn_live_photos *photos;
+    crn_sheets *sheets;
+    unsigned char pixels[WIDTH * HEIGHT];
+} photos_fixture;
+
+static int set_up(void **state)
+{
+    static photos_fixture f;
+    memset(&f, 0, sizeof f);
+    *state = &f;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        f.pixels[i] = (unsigned char)(i * 7);
+    if (crn_live_photos_create(&f.photos) < 0)
+        return -1;
+    return crn_sheets_create(&f.sheets);
+}
+
+static int tear_down(void **state)
+{
+    photos_fixture *f = *state;
+    crn_live_photos_free(&f->photos);
+    crn_sheets_free(&f->sheets);
+    return 0;
+}
+
+static crn_view view_of(photos_fixture *f, uint64_t fruit, uint16_t number)
+{
+    return (crn_view){.header = {.lane = 3,
+                                 .epoch = 5,
+                                 .fruit = fruit,
+                                 .view = number,
+                                 .height = HEIGHT,
+                                 .width = number == 2 ? WIDTH / 2 : WIDTH,
+                                 .flags = CRN_WIRE_FLAG_INTENSITY},
+                      .intensity = f->pixels};
+}
+
+static void offer(photos_fixture *f, uint64_t fruit)
+{
+    crn_view none = {.header = {.fruit = fruit, .height = HEIGHT, .width = WIDTH}};
+    crn_view first = view_of(f, fruit, 0), third = view_of(f, fruit, 2);
+    crn_live_photos_begin(f->photos);
+    crn_live_photos_add(f->photos, &first);
+    crn_live_photos_add(f->photos, &none);
+    crn_live_photos_add(f->photos, &third);
+    crn_live_photos_end(f->photos);
+}
+
+static void they_come_when_asked_for(void **state)
+{
+    photos_fixture *f = *state;
+    assert_false(crn_live_photos_are_wanted(f->photos));
+    assert_null(crn_live_photos_take(f->photos));
+    crn_live_photos_want(f->photos);
+    assert_true(crn_live_photos_are_wanted(f->photos));
+    assert_null(crn_live_photos_take(f->photos));
+    offer(f, 8);
+    assert_false(crn_live_photos_are_wanted(f->photos));
+    const crn_photo_set *set = crn_live_photos_take(f->photos);
+    assert_non_null(set);
+    assert_int_equal(set->fruit, 8);
+    assert_int_equal(set->lane, 3);
+    assert_int_equal(set->epoch, 5);
+    assert_int_equal(set->count, 2);
+    assert_int_equal(set->photos[1].view, 2);
+    assert_memory_equal(set->photos[0].pixels, f->pixels, WIDTH * HEIGHT);
+    crn_live_photos_want(f->photos);
+    assert_null(crn_live_photos_take(f->photos));
+}
+
+static void a_fruit_without_leaves_the_question_open(void **state)
+{
+    photos_fixture *f = *state;
+    crn_view none = {.header = {.height = HEIGHT, .width = WIDTH}};
+    crn_live_photos_want(f->photos);
+    crn_live_photos_begin(f->photos);
+    crn_live_photos_add(f->photos, &none);
+    crn_live_photos_end(f->photos);
+    assert_true(crn_live_photos_are_wanted(f->photos));
+}
+
+static void too_large_ones_are_left_out(void **state)
+{
+    photos_fixture *f = *state;
+    crn_view large = view_of(f, 1, 0), small = view_of(f, 1, 1);
+    large.header.height = large.header.width = 2049; /* more than CRN_LIVE_PHOTOS_BYTES: not read */
+    crn_live_photos_want(f->photos);
+    crn_live_photos_begin(f->photos);
+    crn_live_photos_add(f->photos, &large);
+    crn_live_photos_add(f->photos, &small);
+    crn_live_photos_end(f->photos);
+    const crn_photo_set *set = crn_live_photos_take(f->photos);
+    assert_int_equal(set->count, 1);
+    assert_int_equal(set->photos[0].view, 1);
+}
+
+/* Two threads: what is taken is one fruit's, whole. */
+static void *run_line(void *argument)
+{
+    photos_fixture *f = argument;
+    for (uint64_t fruit = 1; fruit <= 2000;) {
+        if (!crn_live_photos_are_wanted(f->photos))
+            continue;
+        memset(f->pixels, (int)fruit, sizeof f->pixels);
+        offer(f, fruit++);
+    }
+    return NULL;
+}
+
+static void one_fruit_at_a_time(void **state)
+{
+    photos_fixture *f = *state;
+    pthread_t line;
+    uint64_t last = 0;
+    crn_live_photos_want(f->photos);
+    assert_int_equal(pthread_create(&line, NULL, run_line, f), 0);
+    while (last < 2000) {
+        const crn_photo_set *set = crn_live_photos_take(f->photos);
+        if (!set)
+            continue;
+        assert_int_equal(set->fruit, last + 1);
+        last = set->fruit;
+        for (uint32_t i = 0; i < set->count; i++)
+            for (uint32_t k = 0; k < set->photos[i].height_px * set->photos[i].width_px; k++)
+                assert_int_equal(set->photos[i].pixels[k], (unsigned char)last);
+        crn_live_photos_want(f->photos);
+    }
+    pthread_join(line, NULL);
+}
+
+static void a_sheet_holds_the_pixels(void **state)
+{
+    photos_fixture *f = *state;
+    crn_live_photos_want(f->photos);
+    offer(f, 8);
+    const crn_sheet *sheet = crn_sheets_add(f->sheets, crn_live_photos_take(f->photos));
+    assert_non_null(sheet);
+    assert_int_equal(sheet->number, 1);
+    assert_int_equal(sheet->part_count, 2);
+    assert_int_equal(sheet->parts[1].y_px, HEIGHT);
+    assert_int_equal(sheet->parts[1].width_px, WIDTH / 2);
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_memory(&image, sheet->png, sheet->size));
+    assert_int_equal(image.width, WIDTH);
+    assert_int_equal(image.height, 2 * HEIGHT);
+    image.format = PNG_FORMAT_GRAY;
+    unsigned char read[2 * HEIGHT][WIDTH];
+    assert_true(png_image_finish_read(&image, NULL, read, WIDTH, NULL));
+    assert_memory_equal(read, f->pixels, WIDTH * HEIGHT);
+    for (int y = 0; y < HEIGHT; y++) {
+        assert_memory_equal(read[HEIGHT + y], f->pixels + y * (WIDTH / 2), WIDTH / 2);
+        assert_int_equal(read[HEIGHT + y][WIDTH - 1], 0);
+    }
+}
+
+static void the_last_sheets_are_kept(void **state)
+{
+    photos_fixture *f = *state;
+    for (uint64_t fruit = 1; fruit <= CRN_SHEETS_MAX + 3; fruit++) {
+        crn_live_photos_want(f->photos);
+        offer(f, fruit);
+        assert_non_null(crn_sheets_add(f->sheets, crn_live_photos_take(f->photos)));
+    }
+    assert_null(crn_sheets_find(f->sheets, 0));
+    assert_null(crn_sheets_find(f->sheets, 3));
+    assert_null(crn_sheets_find(f->sheets, CRN_SHEETS_MAX + 4));
+    for (uint64_t number = 4; number <= CRN_SHEETS_MAX + 3; number++)
+        assert_int_equal(crn_sheets_find(f->sheets, number)->fruit, number);
+    assert_null(crn_sheets_of(f->sheets, 3, 5, 3));
+    assert_null(crn_sheets_of(f->sheets, 3, 4, 9));
+    assert_int_equal(crn_sheets_of(f->sheets, 3, 5, 9)->number, 9);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(they_come_when_asked_for),    TEST(a_fruit_without_leaves_the_question_open),
+        TEST(too_large_ones_are_left_out), TEST(one_fruit_at_a_time),
+        TEST(a_sheet_holds_the_pixels),    TEST(the_last_sheets_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
