@@ -25,7 +25,7 @@ void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
             config->file ? ", " : "", config->file ? config->file : "", views,
             crn_publish_endpoint(publish, CRN_OUTLET_GRADER),
             crn_publish_endpoint(publish, CRN_OUTLET_VIEWERS),
-            http[0] ? ", metrics at http://" : "", http, config->classes.count,
+            http[0] ? ", live page and metrics at http://" : "", http, config->classes.count,
             config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
             crn_engine_describe(engine),
             crn_priority_is_real_time()

@@ -52,7 +52,8 @@ void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight,
     if (sheet) {
         crn_kept_fruit name = {sheet->lane, sheet->epoch, sheet->fruit};
         add_shown(fruits, &name);
-    } else if (kept.first < kept.end) {
+        fruits->unanswered = 0;
+    } else if (kept.first < kept.end && (!photos || ++fruits->unanswered >= CRN_PHOTOS_PATIENCE)) {
         crn_kept_fruit name = name_of(crn_flight_at(flight, kept.end - 1));
         add_shown(fruits, &name);
     }

@@ -13,6 +13,7 @@ CRN_C_BEGIN
 
 #define CRN_BAD_FRUITS_MAX   12
 #define CRN_SHOWN_FRUITS_MAX 6
+#define CRN_PHOTOS_PATIENCE  3
 
 typedef struct crn_bad_fruit {
     crn_kept_fruit name;
@@ -28,14 +29,16 @@ typedef struct crn_last_fruits {
     uint64_t bad_count, shown_count; /* since the start */
     crn_bad_fruit bad[CRN_BAD_FRUITS_MAX];
     crn_kept_fruit shown[CRN_SHOWN_FRUITS_MAX];
-    uint64_t next; /* number in the flight recorder of the first fruit not looked at */
+    int unanswered; /* calls since photographs were asked for last and came */
+    uint64_t next;  /* number in the flight recorder of the first fruit not looked at */
 } crn_last_fruits;
 
 /* Looks at what the flight recorder took since the last call. */
 void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, int64_t budget_ns);
 
-/* Chooses a fruit to show: that of the photographs that came since the last call, else the latest
- * one; and asks for the next photographs. `photos` NULL: there are none. */
+/* Chooses a fruit to show: that of the photographs that came since the last call, else, if none
+ * came for CRN_PHOTOS_PATIENCE calls, the latest one; and asks for the next photographs. `photos`
+ * NULL: there are none. */
 void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight,
                           crn_live_photos *photos, crn_sheets *sheets);
 

@@ -57,6 +57,10 @@ function showPairs(list, pairs) {
 
 function showReasons(event) {
   const texts = event.reasons.map((text, i) => sayReason(event.codes[i].code, event.codes[i].count, text));
+  const silent = event.lanes.filter((lane) => lane.state === 'silent');
+  if (silent.length < event.lanes.length) {
+    texts.push(...silent.map((lane) => `${say('lane', lane.lane)}: ${laneText(lane, event.now_s)}`));
+  }
   byId('reasons').hidden = texts.length === 0;
   const list = byId('reason-list');
   resize(list, texts.length, () => make('li'));
@@ -240,7 +244,9 @@ function watch() {
   const silentMs = Date.now() - lastEventMs;
   const lost = lastEventMs > 0 && silentMs > SILENCE_MS;
   if (lost && latest) {
-    setConnection('lost', say('connection_lost', timeOfDay(lastEventMs / 1000)));
+    setConnection('lost', say('not_connected'));
+    document.title = `${say('not_connected')} – cernita`;
+    setHeadline('bad', say('not_connected'), say('connection_lost', timeOfDay(lastEventMs / 1000)));
   } else if (!latest) setConnection('connecting', say('connecting'));
   const closed = !source || source.readyState === EventSource.CLOSED;
   if (closed || (lost && silentMs % (2 * SILENCE_MS) < 1000)) connect();

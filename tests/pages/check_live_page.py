@@ -1,0 +1,463 @@
+#!/usr/bin/python3
+"""The live page in a real Chromium, in each state of the line.
+
+    tests/pages/check_live_page.py --bin build/bin [--axe axe.min.js] [--shots FOLDER] [--minutes M] [--only TEXT]
+
+Prints a line per test and at last how many passed, failed and were skipped; exits 1 when any failed. --axe looks for
+barriers in every state, --shots keeps a picture of each, --minutes M leaves the page open for so long (0: not).
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.request
+
+import msgpack
+import numpy as np
+import tifffile
+import zmq
+
+from browser import Browser
+from live_daemon import BUDGET_MS, Daemon
+
+FRUITS = 30
+VIEWS = 4
+DESKTOP, PHONE = (1400, 1000), (390, 844)
+
+
+class Test:
+    """What the tests share: a browser, recordings, and where pictures go."""
+
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder = arguments, pathlib.Path(folder)
+        self.browser = Browser(arguments.axe)
+        self.browser.resize(*DESKTOP)
+        self.daemons = 0
+        self.one_lane = self.record("one.tif", "--fruits", FRUITS)
+        self.two_lanes = self.record("two.tif", "--fruits", FRUITS, "--lanes", 2)
+
+    def record(self, name, *options):
+        path = self.folder / name
+        subprocess.run([pathlib.Path(self.arguments.bin) / "cernita-synth", path, "--views", str(VIEWS),
+                        *map(str, options)], check=True, stdout=subprocess.DEVNULL)
+        return path
+
+    def daemon(self, program="cernitad", **changes):
+        self.daemons += 1
+        folder = self.folder / str(self.daemons)
+        folder.mkdir()
+        return Daemon(folder, self.arguments.bin, program, **changes)
+
+    def keep(self, name):
+        """A picture of the page as it is, and its barriers in both themes."""
+        if self.arguments.shots:
+            self.browser.screenshot(pathlib.Path(self.arguments.shots) / f"{name}.png")
+        for _ in range(2):
+            barriers = self.browser.find_barriers()
+            assert not barriers, f"{name}: {barriers}"
+            self.browser.run("document.getElementById('theme').click()")
+        self.expect_good_text()
+
+    def expect_good_text(self):
+        text = self.browser.run("return document.body.innerText")
+        for bad in ("undefined", "NaN", "[object", "null", "Infinity"):
+            assert bad not in text, f"the page says '{bad}': {text}"
+
+
+# --- tests: each starts what it needs, and says no more than that it failed ---
+
+def empty(test):
+    """Before the first view it says so, in both languages."""
+    line = test.daemon()
+    try:
+        test.browser.open(line.address)
+        test.browser.wait_text("#headline", "no view has arrived yet")
+        assert test.browser.text("#no-lanes") and not test.browser.elements("#lane-list li")
+        test.keep("empty")
+        test.browser.open(line.address, "it")
+        test.browser.wait_text("#headline", "non è ancora arrivata nessuna vista")
+        assert test.browser.run("return document.documentElement.lang") == "it"
+        test.keep("empty_it")
+    finally:
+        line.close()
+
+
+def histogram_sum(browser):
+    return sum(int(text.replace(",", "")) for text in browser.texts("#histogram-table td:nth-child(2)"))
+
+
+def counts_are_right(test):
+    """After a replay of known length the figures are those of the recording and of /metrics."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.two_lanes)
+        test.browser.wait_text("#headline", "Within the budget")
+        test.keep("good")
+        test.browser.wait_text("#complete", str(FRUITS))
+        assert line.metric("cernita_verdicts_total") == FRUITS
+        assert line.metric("cernita_views_received_total") == FRUITS * VIEWS
+        for kind in ("partial", "late", "lost"):
+            assert test.browser.text(f"#{kind}") == "0"
+        assert test.browser.texts("#lane-list strong") == ["Lane 0", "Lane 1"]
+        test.browser.wait("the table of the histogram", lambda: histogram_sum(test.browser) == FRUITS)
+        test.browser.run("document.getElementById('period-all').click()")
+        assert histogram_sum(test.browser) == FRUITS
+        test.browser.wait_text("#headline", "No fruits arrive") # both lanes are silent now
+    finally:
+        line.close()
+
+
+def budget_line_is_drawn(test):
+    """A dashed line of the text's colour between the last bar within the budget and the first beyond."""
+    line = test.daemon()
+    try:
+        line.replay(test.one_lane)
+        test.browser.open(line.address)
+        test.browser.wait_text("#headline", "Within the budget")
+        time.sleep(0.2)
+        share = test.browser.run("""
+            const chart = Chart.getChart('histogram');
+            const edge = [...document.querySelectorAll('#histogram-table tr')]
+                .findIndex((row) => row.cells[0].textContent === arguments[0]);
+            const x = (chart.scales.x.getPixelForValue(edge) + chart.scales.x.getPixelForValue(edge + 1)) / 2;
+            const { top, bottom } = chart.chartArea;
+            const ratio = chart.currentDevicePixelRatio;
+            const pixels = chart.ctx.getImageData(Math.round(x * ratio) - 1, top * ratio, 2, (bottom - top) * ratio);
+            let dark = 0;
+            for (let i = 0; i < pixels.data.length; i += 8) {
+                dark += Math.min(pixels.data[i] + 255 - pixels.data[i + 3], pixels.data[i + 4] + 255 - pixels.data[i + 7]) < 60;
+            }
+            return dark / (bottom - top) / ratio;""", f"{BUDGET_MS} ms")
+        assert 0.4 < share < 0.8, f"dark share of the column: {share}"
+    finally:
+        line.close()
+
+
+def read_verdicts(line, wanted, patience_s=20):
+    """Verdicts of the viewers' socket by fruit, until `wanted` is among them."""
+    context = zmq.Context.instance()
+    socket = context.socket(zmq.SUB)
+    socket.connect(line.endpoint("viewers"))
+    socket.subscribe("fruit/")
+    found, end = {}, time.monotonic() + patience_s
+    try:
+        while time.monotonic() < end:
+            if socket.poll(200):
+                verdict = msgpack.unpackb(socket.recv_multipart()[1])
+                found[verdict["fruit"]] = verdict
+            if wanted(found):
+                return found
+        raise AssertionError("the viewers' socket did not give the verdict")
+    finally:
+        socket.close(0)
+
+
+def path_points(d):
+    closed = d.endswith("Z")
+    points = [tuple(map(float, pair.split())) for pair in d.removeprefix("M").removesuffix("Z").split("L")]
+    return np.array(points), closed
+
+
+CARD = """
+    const card = document.querySelector(`[data-fruit$="/${arguments[0]}"]`);
+    if (!card) return null;
+    return [...card.querySelectorAll('svg.view')].map((svg) => ({
+        box: svg.getBoundingClientRect().toJSON(), viewBox: svg.getAttribute('viewBox'),
+        image: svg.querySelector('image')?.getAttribute('href') ?? null,
+        outlines: [...svg.querySelectorAll('path.outline')].map((path) => ({
+            d: path.getAttribute('d'), name: path.dataset.class, box: path.getBoundingClientRect().toJSON()}))}))"""
+
+
+def check_outlines(defects, view):
+    """The outlines of a view: the verdict's points, at their place in the picture."""
+    assert len(view["outlines"]) == len(defects)
+    x0, y0, width, _ = map(float, view["viewBox"].split())
+    scale = view["box"]["width"] / width
+    for defect, outline in zip(defects, view["outlines"]):
+        points, closed = path_points(outline["d"])
+        wanted = np.frombuffer(defect["xy"], "<f4").reshape(-1, 2)
+        assert outline["name"] == defect["class"] and closed == defect["closed"]
+        assert np.array_equal(points.astype("<f4"), wanted), "the outline has other points than the verdict"
+        left = view["box"]["left"] + (wanted[:, 0].min() - x0) * scale
+        top = view["box"]["top"] + (wanted[:, 1].min() - y0) * scale
+        assert abs(outline["box"]["left"] - left) < 1.5 and abs(outline["box"]["top"] - top) < 1.5, (outline, left, top)
+
+
+def outlines_are_the_verdicts(test):
+    """The last fruits' outlines are those of the verdicts that a viewer reads, over the recording's photographs."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.one_lane, "--loop", 3)
+
+        def shown(found):
+            names = test.browser.run("return [...document.querySelectorAll('[data-fruit]')]"
+                                     ".filter((e) => e.querySelector('image')).map((e) => e.dataset.fruit)")
+            fruits = [int(name.split("/")[2]) for name in names]
+            return [fruit for fruit in fruits if fruit in found and found[fruit]["defects"]]
+        found = read_verdicts(line, shown)
+        fruit = shown(found)[0]
+        views = test.browser.run(CARD, fruit)
+        assert len(views) == VIEWS
+        for index, view in enumerate(views):
+            check_outlines([defect for defect in found[fruit]["defects"] if defect["view"] == index], view)
+        check_photographs(test, line, views[0]["image"], fruit % FRUITS)
+    finally:
+        line.close()
+
+
+def check_photographs(test, line, image, fruit):
+    """The sheet of photographs has the recording's pixels."""
+    with tifffile.TiffFile(test.one_lane) as recording:
+        pages = [page for page in recording.pages if json.loads(page.description or "{}").get("intensity")]
+        wanted = np.concatenate([page.asarray() for page in pages[VIEWS * fruit:VIEWS * (fruit + 1)]])
+    shown = test.browser.driver.execute_async_script("""
+        const [address, done] = arguments;
+        const image = new Image();
+        image.onload = () => {
+            const canvas = document.createElement('canvas');
+            [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+            const context = canvas.getContext('2d');
+            context.drawImage(image, 0, 0);
+            const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
+            done([canvas.height, canvas.width, Array.from(pixels.filter((_, i) => i % 4 === 0))]);
+        };
+        image.src = address;""", image)
+    height, width, pixels = shown
+    assert np.array_equal(np.array(pixels, np.uint8).reshape(height, width), wanted), "other pixels than recorded"
+
+
+def over_budget(test):
+    """A pause of the daemon: fruits over budget are counted, listed, and explained on a page of their own."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.one_lane, "--loop", 0)
+        test.browser.wait_text("#headline", "Within the budget")
+        line.pause(1)
+        test.browser.wait_text("#headline", "missed the budget")
+        missed = line.metric("cernita_verdicts_over_budget_total")
+        assert missed > 0
+        test.browser.wait("the list", lambda: "over budget" in "".join(test.browser.texts("#bad-list tr")))
+        test.keep("over_budget")
+        link = test.browser.run("return [...document.querySelectorAll('#bad-list tr')]"
+                                ".find((row) => row.textContent.includes('over budget')).querySelector('a').href")
+        test.browser.open(link)
+        test.browser.wait_text("#headline", "Over the budget")
+        assert len(test.browser.elements("#waterfall .rows li")) == VIEWS
+        check_waterfall(test.browser, link)
+        test.keep("fruit")
+    finally:
+        line.close()
+
+
+def check_waterfall(browser, address):
+    """The bars lie where the verdict's times are on the axis."""
+    with urllib.request.urlopen(f"{address}.json") as answer:
+        verdict = json.load(answer)["verdict"]
+    bars = browser.run("""return [...document.querySelectorAll('#waterfall .rows li')].map((row) =>
+        [...row.querySelectorAll('.bar')].map((bar) => [parseFloat(bar.style.left), parseFloat(bar.style.width)]))""")
+    marks = browser.run("return [...document.querySelectorAll('#waterfall li:first-child .mark')]"
+                        ".map((mark) => [mark.className.split(' ')[1], parseFloat(mark.style.left)])")
+    closed = dict(marks)["closed"]
+    per_ms = closed / verdict["assembly_ms"]
+    for state, drawn in zip(verdict["view_states"], bars):
+        times = [state["received_ms"], state["queue_ms"], state["run_ms"]]
+        assert len(drawn) == sum(time is not None for time in times[1:])
+        for bar, at in zip(drawn, (times[0], (times[0] or 0) + (times[1] or 0))):
+            assert abs(bar[0] - at * per_ms) < 0.1
+    assert abs(dict(marks)["published"] - (verdict["assembly_ms"] + verdict["latency_ms"]["total"]) * per_ms) < 0.1
+
+
+def silent_lane(test):
+    """A lane whose camera stops: its dot and words say so, the other one goes on."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.two_lanes)
+        test.browser.wait("two lanes", lambda: len(test.browser.elements("#lane-list li")) == 2)
+        line.replay(test.one_lane, "--loop", 0)
+        states = "return [...document.querySelectorAll('#lane-list li')].map((row) => row.dataset.state)"
+        test.browser.wait("lane 1 silent", lambda: test.browser.run(states)[1] == "silent")
+        assert test.browser.run(states)[0] != "silent"
+        assert "no view for" in test.browser.texts("#lane-list li")[1]
+        test.keep("silent_lane")
+    finally:
+        line.close()
+
+
+def degraded(test):
+    """A device is lost: the headline and the reasons say so."""
+    import signal
+    line = test.daemon("device_daemon", run={"backend": "cuda", "devices": [0]})
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.one_lane, "--loop", 0)
+        test.browser.wait("fruits", lambda: test.browser.text("#complete") not in ("–", "0"))
+        line.process.send_signal(signal.SIGUSR1)
+        test.browser.wait("the state", lambda: "degraded" in (test.browser.text("#machine-list") or ""))
+        test.browser.wait("the reason", lambda: "devices lost" in "".join(test.browser.texts("#reason-list li")))
+        test.keep("degraded")
+    finally:
+        line.close()
+
+
+def it_connects_again(test):
+    """The daemon ends: the page says since when; the next one is shown without a reload."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.one_lane)
+        test.browser.wait_text("#complete", str(FRUITS))
+        test.browser.run("window.sameDocument = true")
+        run = test.browser.text("#machine-list")
+        line.end()
+        test.browser.wait_text("#headline", "No connection to the daemon")
+        assert "since" in test.browser.text("#since")
+        test.keep("stopped")
+        line.start()
+        line.replay(test.one_lane)
+        test.browser.wait_text("#connection", "Live")
+        test.browser.wait("figures of the new run", lambda: test.browser.text("#complete") == str(FRUITS)
+                          and test.browser.text("#machine-list") != run)
+        assert test.browser.run("return window.sameDocument")
+    finally:
+        line.close()
+
+
+def fits_a_phone(test):
+    """Nothing is wider than a phone; what is touched is large enough."""
+    line = test.daemon()
+    try:
+        line.grade()
+        line.replay(test.two_lanes, "--loop", 0)
+        test.browser.resize(*PHONE)
+        for language in ("en", "it"):
+            test.browser.open(line.address, language, "dark")
+            test.browser.wait("fruits", lambda: len(test.browser.elements("[data-fruit]")) > 1)
+            width = test.browser.run("return document.documentElement.scrollWidth")
+            assert width <= PHONE[0], f"{language}: {width} px wide"
+            for button in test.browser.elements("button"):
+                assert button.size["height"] >= 36, button.text
+            test.keep(f"phone_{language}")
+    finally:
+        test.browser.resize(*DESKTOP)
+        line.close()
+
+
+def words_are_whole(test):
+    """Both languages have the same keys, and every fixed text of the pages is among them."""
+    line = test.daemon()
+    try:
+        test.browser.open(line.address)
+        missing = test.browser.driver.execute_async_script("""
+            const done = arguments[0];
+            Promise.all([import('/page/words_en.js'), import('/page/words_it.js')]).then(([en, it]) => {
+                const keys = (words) => Object.keys(words).filter((key) => key !== 'codes').sort().join();
+                const used = [...document.querySelectorAll('[data-word]')].map((e) => e.dataset.word);
+                done([keys(en.default) === keys(it.default), used.filter((key) => !(key in en.default))]);
+            });""")
+        assert missing == [True, []], missing
+    finally:
+        line.close()
+
+
+def keyboard_reaches_everything(test):
+    """Tab goes through the skip link, all buttons and links; the focus can be seen."""
+    from selenium.webdriver.common.keys import Keys
+    line = test.daemon()
+    try:
+        line.replay(test.one_lane, "--loop", 0)
+        test.browser.open(line.address)
+        test.browser.wait("fruits", lambda: len(test.browser.elements("[data-fruit]")) > 0)
+        line.end_replay()
+        wanted = test.browser.run("return document.querySelectorAll('a[href], button, summary').length")
+        seen = set()
+        for _ in range(wanted + 2):
+            test.browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+            name, outline = test.browser.run(
+                "const e = document.activeElement; return [e.tagName + e.textContent, getComputedStyle(e).outlineWidth]")
+            assert name.startswith("BODY") or outline != "0px", name
+            seen.add(name)
+        assert any(name.startswith("ATo the content") for name in seen) and len(seen) >= min(wanted, 8), seen
+    finally:
+        line.close()
+
+
+def memory_stays(test):
+    """A page that is open for long: as many elements, as much memory."""
+    minutes = test.arguments.minutes
+    if not minutes:
+        return "skipped"
+    line = test.daemon()
+    try:
+        line.grade()
+        line.replay(test.two_lanes, "--loop", 0)
+        test.browser.open(line.address)
+        test.browser.wait("six fruits", lambda: len(test.browser.elements("[data-fruit]")) == 6)
+        heap, nodes, end = [], [], time.monotonic() + 60 * minutes
+        while time.monotonic() < end:
+            time.sleep(5)
+            heap.append(test.browser.heap_bytes())
+            nodes.append(test.browser.node_count())
+        part = max(1, len(heap) // 5)
+        first, last = statistics.median(heap[part:2 * part]), statistics.median(heap[-part:])
+        print(f"     heap {first / 1e6:.2f} MB in the second fifth, {last / 1e6:.2f} MB in the last; "
+              f"elements {min(nodes)} to {max(nodes)}")
+        shown = test.browser.text("#complete").replace(",", "")
+        assert abs(line.metric('cernita_verdicts_total') - int(shown)) < 100
+        assert last < 1.1 * first
+        test.expect_good_text()
+    finally:
+        line.close()
+
+
+TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, silent_lane, degraded,
+         it_connects_again, fits_a_phone, words_are_whole, keyboard_reaches_everything, memory_stays]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--axe")
+    parser.add_argument("--shots")
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    if arguments.shots:
+        pathlib.Path(arguments.shots).mkdir(parents=True, exist_ok=True)
+    counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+    with tempfile.TemporaryDirectory(prefix="cernita-pages-") as folder:
+        test = Test(arguments, folder)
+        for one in TESTS:
+            if arguments.only not in one.__name__:
+                continue
+            result, why = "ok", ""
+            try:
+                result = one(test) or "ok"
+                complaints = test.browser.complaints()
+                assert not complaints, f"the console: {complaints}"
+            except Exception as error: # whatever it is, the others run
+                result, why = "FAILED", f": {error}"
+                traceback.print_exc()
+            print(f"{result:7} {one.__name__}: {one.__doc__}{why}", flush=True)
+            counts[result] += 1
+        test.browser.close()
+    print(f"{counts['ok']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
+    return counts["FAILED"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
