@@ -44,7 +44,7 @@ FLOORS = [
     ["src"],
     ["tools/common"],
     ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
-     "tools/why"],
+     "tools/top", "tools/why"],
     ["tests"],
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
+
+#include "tools/common/daemon_url.h"
 
 #define CONNECT_MS 5000
 
@@ -14,23 +15,11 @@
 /* A daemon closes a connection after 60 s. */
 #define WHOLE_S 90
 
-#define URL_BYTES 512
-
 /* Where a page goes, and how much more of it may come. */
 typedef struct sink {
     FILE *out;
     size_t left;
 } sink;
-
-static void write_url(const char *endpoint, const char *page, char *url, size_t size)
-{
-    bool whole = strncasecmp(endpoint, "http://", strlen("http://")) == 0;
-    size_t length = strlen(endpoint);
-    while (length && endpoint[length - 1] == '/')
-        length--;
-    snprintf(url, size, "%s%s%.*s%s", whole ? "" : "http://", endpoint[0] == ':' ? "127.0.0.1" : "",
-             (int)length, endpoint, page);
-}
 
 /* libcurl's callback for what came. */
 static size_t keep(char *bytes, size_t one, size_t count, void *context)
@@ -87,12 +76,11 @@ static bool is_of_type(CURL *curl, const char *type)
 
 int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *error)
 {
-    char url[URL_BYTES];
+    char url[CRN_DAEMON_URL_BYTES];
     long status = 0;
     sink self = {.out = out, .left = page->bytes_max ? page->bytes_max : CRN_FETCH_MAX};
-    if (strlen(endpoint) > URL_BYTES / 2)
+    if (!crn_daemon_url(endpoint, page->path, url))
         return crn_error_set(error, -ENAMETOOLONG, "%s: this is no HOST:PORT", endpoint);
-    write_url(endpoint, page->path, url, sizeof url);
     CURL *curl = curl_easy_init();
     if (!curl)
         return crn_error_set(error, -ENOMEM, "no memory");

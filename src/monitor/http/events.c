@@ -84,7 +84,7 @@ static void put_budget(const crn_observation *observation, crn_budget_watch budg
     crn_encoder_map_end(encoder);
 }
 
-static void update_rates(const crn_snapshot *snapshot, crn_event_rates *rates)
+void crn_event_rates_update(crn_event_rates *rates, const crn_snapshot *snapshot)
 {
     double passed_s = seconds(snapshot->taken_ns - rates->taken_ns);
     uint64_t views = snapshot->metrics.lanes.views, verdicts = snapshot->metrics.publish.verdicts;
@@ -99,12 +99,11 @@ static void update_rates(const crn_snapshot *snapshot, crn_event_rates *rates)
 
 #define RATE_PAIRS 9
 
-static void put_rates(const crn_observation *observation, crn_event_rates *rates,
+static void put_rates(const crn_observation *observation, const crn_event_rates *rates,
                       crn_encoder *encoder)
 {
     const crn_snapshot *snapshot = observation->snapshot;
     const crn_fruit_stats *fruits = &snapshot->metrics.fruits;
-    update_rates(snapshot, rates);
     crn_encoder_pair_real(encoder, "views_per_s", round(rates->views_per_s * 10) / 10);
     crn_encoder_pair_real(encoder, "verdicts_per_s", round(rates->verdicts_per_s * 10) / 10);
     crn_encoder_pair_unsigned(encoder, "views", snapshot->metrics.lanes.views);
@@ -281,7 +280,8 @@ static void put_fruits(const crn_last_fruits *fruits, crn_encoder *encoder)
 }
 
 void crn_event_snapshot(const crn_observation *observation, crn_budget_watch budget,
-                        const crn_last_fruits *fruits, crn_event_rates *rates, crn_encoder *encoder)
+                        const crn_last_fruits *fruits, const crn_event_rates *rates,
+                        crn_encoder *encoder)
 {
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);

@@ -9,16 +9,19 @@
 
 CRN_C_BEGIN
 
-/* Counts of the last event, from which rates follow; zero-initialise. */
+/* Counts of the last snapshot, from which rates follow; zero-initialise. */
 typedef struct crn_event_rates {
     int64_t taken_ns;
     uint64_t views, verdicts;
     double views_per_s, verdicts_per_s;
 } crn_event_rates;
 
+/* Call it with every new snapshot. */
+void crn_event_rates_update(crn_event_rates *rates, const crn_snapshot *snapshot);
+
 /* The data of one event; README.md has its fields. */
 void crn_event_snapshot(const crn_observation *observation, crn_budget_watch budget,
-                        const crn_last_fruits *fruits, crn_event_rates *rates,
+                        const crn_last_fruits *fruits, const crn_event_rates *rates,
                         crn_encoder *encoder);
 
 CRN_C_END

@@ -53,6 +53,7 @@ static void update(crn_http *http, int64_t now_ns)
         return;
     http->history_number = latest->number;
     crn_history_update(http->history, latest, now_ns);
+    crn_event_rates_update(&http->rates, latest);
     if (crn_streams_count(http->streams) > 0)
         crn_last_fruits_show(&http->fruits, http->from.flight, http->from.photos, http->sheets);
 }

@@ -15,6 +15,9 @@
 static const char *const programs[] = {
     "cernitad",       "cernita-apply contours", "cernita-bench line", "cernita-record",
     "cernita-replay", "cernita-synth",          "cernita-tail",       "cernita-why",
+#ifdef CRN_HAS_TOP
+    "cernita-top",
+#endif
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)
 

@@ -1,0 +1,458 @@
+#include "tools/top/layout.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define HEAD_ROWS   3
+#define FIGURE_ROWS 3
+#define WIDE        76 /* from here on two columns of lists */
+
+/* Below this share of missed fruits it is a warning. */
+#define BAD_SHARE 0.01
+
+typedef struct glyphs {
+    const char *good, *warning, *bad, *none, *bar, *line, *lane[3];
+} glyphs;
+
+static const glyphs utf8 = {"✓", "!", "✕", "…", "█", "─", {"●", "▲", "○"}};
+static const glyphs ascii = {"+", "!", "X", ".", "#", "-", {"+", "!", "o"}};
+
+static const glyphs *glyphs_of(const crn_top_view *view)
+{
+    return view->ascii ? &ascii : &utf8;
+}
+
+/* --- texts --- */
+
+typedef struct short_text {
+    char text[40];
+} short_text;
+
+/* Three digits, "-" if it is unknown. */
+static short_text figure(double value)
+{
+    short_text t;
+    if (!isfinite(value))
+        strcpy(t.text, "-");
+    else
+        snprintf(t.text, sizeof t.text, "%.*f",
+                 fabs(value) < 10    ? 2
+                 : fabs(value) < 100 ? 1
+                                     : 0,
+                 value);
+    return t;
+}
+
+static short_text count_of(double value)
+{
+    short_text t;
+    if (isfinite(value))
+        snprintf(t.text, sizeof t.text, "%.0f", value);
+    else
+        strcpy(t.text, "-");
+    return t;
+}
+
+static short_text clock_time(double seconds)
+{
+    short_text t = {"-"};
+    time_t whole = (time_t)seconds;
+    struct tm parts;
+    if (isfinite(seconds) && fabs(seconds) < 1e11 && localtime_r(&whole, &parts))
+        strftime(t.text, sizeof t.text, "%H:%M:%S", &parts);
+    return t;
+}
+
+static short_text lasting(double seconds)
+{
+    short_text t = {"-"};
+    if (!isfinite(seconds))
+        return t;
+    double s = seconds > 0 ? seconds : 0;
+    if (s < 120)
+        snprintf(t.text, sizeof t.text, "%.0f s", s);
+    else if (s < 7200)
+        snprintf(t.text, sizeof t.text, "%.0f min", floor(s / 60));
+    else if (s < 172800)
+        snprintf(t.text, sizeof t.text, "%.0f h", floor(s / 3600));
+    else
+        snprintf(t.text, sizeof t.text, "%.0f days", floor(s / 86400));
+    return t;
+}
+
+static short_text bytes_of(double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    short_text t = {"-"};
+    int unit = 0;
+    if (!isfinite(bytes))
+        return t;
+    for (; fabs(bytes) >= 1000 && unit < 4; unit++)
+        bytes /= 1000;
+    snprintf(t.text, sizeof t.text, "%.0f %s", bytes, units[unit]);
+    return t;
+}
+
+/* --- head --- */
+
+typedef struct headline {
+    crn_style style;
+    const char *glyph;
+    char text[128], detail[160];
+} headline;
+
+static bool all_silent(const crn_top_status *status)
+{
+    for (int i = 0; i < status->lane_count; i++)
+        if (status->lanes[i].state != CRN_LANE_SILENT)
+            return false;
+    return status->lane_count > 0;
+}
+
+static void say_budget(const crn_top_status *status, const glyphs *g, headline *line)
+{
+    bool kept = status->budget_kept;
+    bool many = status->missed >= BAD_SHARE * status->recent_verdicts;
+    line->style = kept ? CRN_STYLE_GOOD : many ? CRN_STYLE_BAD : CRN_STYLE_WARNING;
+    line->glyph = kept ? g->good : many ? g->bad : g->warning;
+    if (kept)
+        snprintf(line->text, sizeof line->text, "WITHIN THE BUDGET");
+    else
+        snprintf(line->text, sizeof line->text, "%.0f OF %.0f FRUITS MISSED THE BUDGET",
+                 status->missed, status->recent_verdicts);
+    snprintf(line->detail, sizeof line->detail, "%s %s (%s%s)", kept ? "since" : "first at",
+             clock_time(status->budget_since_s).text,
+             lasting(status->now_s - status->budget_since_s).text, kept ? "" : " ago");
+}
+
+static headline headline_of(const crn_top_view *view)
+{
+    const crn_top_status *status = view->status;
+    const glyphs *g = glyphs_of(view);
+    headline line = {.style = CRN_STYLE_BOLD, .glyph = g->none};
+    if (view->lost_s >= 0) {
+        line.style = CRN_STYLE_BAD;
+        line.glyph = g->bad;
+        snprintf(line.text, sizeof line.text, "NO CONNECTION");
+        snprintf(line.detail, sizeof line.detail, "for %s%s%s", lasting(view->lost_s).text,
+                 view->fault[0] ? ": " : "", view->fault);
+    } else if (!status) {
+        snprintf(line.text, sizeof line.text, "CONNECTING");
+    } else if (!status->healthy) {
+        line.style = CRN_STYLE_BAD;
+        line.glyph = g->bad;
+        snprintf(line.text, sizeof line.text, "THE LINE DOES NOT ANSWER");
+    } else if (strcmp(status->state, "starting") == 0 || strcmp(status->state, "stopping") == 0) {
+        snprintf(line.text, sizeof line.text, "%s",
+                 status->state[2] == 'a' ? "STARTING" : "STOPPING");
+    } else if (status->budget_known && !status->budget_kept) {
+        say_budget(status, g, &line);
+    } else if (strcmp(status->state, "ready") == 0) {
+        snprintf(line.text, sizeof line.text, "READY, NO VIEW HAS ARRIVED YET");
+    } else if (all_silent(status)) {
+        snprintf(line.text, sizeof line.text, "NO FRUITS ARRIVE");
+    } else if (strcmp(status->state, "degraded") == 0) {
+        line.style = CRN_STYLE_WARNING;
+        line.glyph = g->warning;
+        snprintf(line.text, sizeof line.text, "DEGRADED: A DEVICE IS LOST");
+    } else if (status->budget_known) {
+        say_budget(status, g, &line);
+    } else {
+        snprintf(line.text, sizeof line.text, "RUNNING");
+    }
+    return line;
+}
+
+static void draw_head(const crn_top_view *view, crn_area area)
+{
+    const crn_top_status *status = view->status;
+    headline line = headline_of(view);
+    int column = crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "cernita-top ");
+    column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, " %s", view->endpoint);
+    if (status)
+        crn_area_put(area, 0, column, CRN_STYLE_DIM, "  %s  %s, %.0f worker%s%s", status->config,
+                     status->backend, status->workers, status->workers == 1 ? "" : "s",
+                     status->devices_lost > 0 ? ", devices lost" : "");
+    column = crn_area_put(area, 1, 0, line.style, "%s %s ", line.glyph, line.text);
+    crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
+}
+
+/* Reasons, a row each, the last one saying how many more there are. Returns the rows used. */
+static int draw_reasons(const crn_top_status *status, crn_area area)
+{
+    int shown = status->reason_count < area.rows ? status->reason_count : area.rows;
+    for (int i = 0; i < shown; i++) {
+        int left = status->reason_count - i;
+        if (i == shown - 1 && left > 1)
+            crn_area_put(area, i, 2, CRN_STYLE_WARNING, "%d more: %.*s", left, area.columns,
+                         status->reasons[i]);
+        else
+            crn_area_put(area, i, 2, CRN_STYLE_WARNING, "%s", status->reasons[i]);
+    }
+    return shown;
+}
+
+/* --- figures --- */
+
+static void pair(crn_area area, int row, int column, const char *name, const char *value,
+                 crn_style style)
+{
+    crn_area_put(area, row, column, CRN_STYLE_DIM, "%s", name);
+    crn_area_put_right(area, row, column + 19, style, "%s", value);
+}
+
+static crn_style bad_if(double count)
+{
+    return count > 0 ? CRN_STYLE_BAD : CRN_STYLE_PLAIN;
+}
+
+static void draw_figures(const crn_top_status *s, crn_area area)
+{
+    short_text slots, p50 = figure(s->p50_ms), p99 = figure(s->p99_ms);
+    snprintf(slots.text, sizeof slots.text, "%.0f/%.0f", s->slots_free, s->slots);
+    pair(area, 0, 0, "fruits/s", figure(s->verdicts_per_s).text, CRN_STYLE_BOLD);
+    pair(area, 1, 0, "views/s", figure(s->views_per_s).text, CRN_STYLE_BOLD);
+    pair(area, 2, 0, "views lost", count_of(s->lost).text, bad_if(s->lost));
+    pair(area, 0, 21, "median ms", p50.text, CRN_STYLE_BOLD);
+    pair(area, 1, 21, "99 % ms", p99.text,
+         s->p99_ms > s->budget_ms ? CRN_STYLE_BAD : CRN_STYLE_BOLD);
+    pair(area, 2, 21, "budget ms", count_of(s->budget_ms).text, CRN_STYLE_PLAIN);
+    pair(area, 0, 41, "complete", count_of(s->complete).text, CRN_STYLE_PLAIN);
+    pair(area, 1, 41, "partial", count_of(s->partial).text, bad_if(s->partial));
+    pair(area, 2, 41, "late", count_of(s->late).text, bad_if(s->late));
+    pair(area, 0, 61, "slots", slots.text, CRN_STYLE_PLAIN);
+    pair(area, 1, 61, "graders", count_of(s->graders).text,
+         s->graders == 1 ? CRN_STYLE_PLAIN : CRN_STYLE_WARNING);
+    pair(area, 2, 61, "waiting", count_of(s->waiting).text, bad_if(s->waiting));
+}
+
+/* --- bars --- */
+
+static void draw_bar(crn_area area, int row, int column, double share, int columns, crn_style style,
+                     const glyphs *g)
+{
+    int length = share > 0 ? (int)ceil(share * columns) : 0;
+    for (int i = 0; i < length && i < columns; i++)
+        crn_area_put(area, row, column + i, style, "%s", g->bar);
+}
+
+static void title(crn_area area, const char *text)
+{
+    crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "%s", text);
+}
+
+/* The ranges that are drawn. */
+typedef struct ranges {
+    int first, last;
+    double below; /* fruits of the ranges before the first, which are added to it */
+    double most;  /* in one of those drawn */
+} ranges;
+
+/* As many as there are rows for, up to the last that holds a fruit, at least up to the budget. */
+static ranges choose_ranges(const crn_top_status *s, int rows)
+{
+    ranges r = {.most = 1};
+    for (int i = 0; i <= CRN_STATUS_EDGES; i++)
+        if (s->counts[i] > 0 || (i < CRN_STATUS_EDGES && s->edges_ms[i] <= s->budget_ms))
+            r.last = i;
+    if (r.last + 3 > rows)
+        r.first = r.last + 3 - rows;
+    for (int i = 0; i <= r.last; i++) {
+        r.below += i < r.first ? s->counts[i] : 0;
+        r.most = fmax(r.most, i > r.first ? s->counts[i] : r.below + s->counts[i]);
+    }
+    return r;
+}
+
+static void draw_range(const crn_top_status *s, int range, double count, double share,
+                       const glyphs *g, int row, crn_area area)
+{
+    bool beyond = range == CRN_STATUS_EDGES;
+    bool over = beyond || s->edges_ms[range] > s->budget_ms;
+    crn_area_put_right(area, row, 7, CRN_STYLE_DIM, "%s%s", beyond ? ">" : "",
+                       figure(s->edges_ms[beyond ? range - 1 : range]).text);
+    draw_bar(area, row, 8, share, area.columns - 18, over ? CRN_STYLE_BAD : CRN_STYLE_GOOD, g);
+    if (count > 0)
+        crn_area_put_right(area, row, area.columns - 1, over ? CRN_STYLE_BAD : CRN_STYLE_PLAIN,
+                           "%.0f", count);
+}
+
+static void draw_budget_line(const crn_top_status *s, const glyphs *g, int row, crn_area area)
+{
+    for (int k = 0; k < area.columns - 1; k++)
+        crn_area_put(area, row, k, CRN_STYLE_DIM, "%s", g->line);
+    crn_area_put(area, row, 2, CRN_STYLE_BOLD, " budget %s ms ", count_of(s->budget_ms).text);
+}
+
+static void draw_histogram(const crn_top_status *s, const glyphs *g, crn_area area)
+{
+    title(area, "latency up to ms, last two minutes");
+    if (!s->has_counts)
+        return;
+    ranges r = choose_ranges(s, area.rows);
+    int row = 1;
+    for (int i = r.first; i <= r.last; i++) {
+        double count = s->counts[i] + (i == r.first ? r.below : 0);
+        draw_range(s, i, count, count / r.most, g, row++, area);
+        if (i < CRN_STATUS_EDGES && s->edges_ms[i] == s->budget_ms)
+            draw_budget_line(s, g, row++, area);
+    }
+}
+
+static void draw_stages(const crn_top_status *s, const glyphs *g, crn_area area)
+{
+    title(area, "where a view spends its time");
+    for (int i = 0; i < s->stage_count && i + 1 < area.rows; i++) {
+        const crn_status_stage *stage = &s->stages[i];
+        bool queue = strcmp(stage->name, "queue") == 0;
+        crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%-12.12s", queue ? "waiting" : stage->name);
+        draw_bar(area, i + 1, 13, stage->share, area.columns - 13 - 18, CRN_STYLE_GOOD, g);
+        crn_area_put_right(area, i + 1, area.columns, CRN_STYLE_PLAIN, "%3.0f %% %s ms",
+                           stage->share * 100, figure(stage->mean_ms).text);
+    }
+}
+
+/* --- lists --- */
+
+static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, const glyphs *g,
+                      int row, crn_area area)
+{
+    static const char *const words[] = {"good", "degraded", "SILENT"};
+    static const crn_style styles[] = {CRN_STYLE_GOOD, CRN_STYLE_WARNING, CRN_STYLE_BAD};
+    crn_style style = styles[lane->state];
+    int column = crn_area_put(area, row, 0, style, "%s %3d %-8s ", g->lane[lane->state],
+                              (int)lane->number, words[lane->state]);
+    if (lane->state == CRN_LANE_SILENT)
+        crn_area_put(area, row, column, CRN_STYLE_PLAIN, "no view for %s",
+                     lasting(s->now_s - lane->last_view_s).text);
+    else if (lane->causes[0])
+        crn_area_put(area, row, column, CRN_STYLE_PLAIN, "%s", lane->causes);
+    else
+        crn_area_put(area, row, column, CRN_STYLE_PLAIN, "99 %%: %s ms", figure(lane->p99_ms).text);
+}
+
+/* Silent lanes first, then degraded ones, each by number. */
+static void sort_lanes(const crn_top_status *s, const crn_status_lane *ret_lanes[CRN_STATUS_LANES])
+{
+    int count = 0;
+    for (int state = CRN_LANE_SILENT; state >= CRN_LANE_GOOD; state--)
+        for (int i = 0; i < s->lane_count; i++)
+            if ((int)s->lanes[i].state == state)
+                ret_lanes[count++] = &s->lanes[i];
+}
+
+static void draw_lanes(const crn_top_view *view, crn_area area)
+{
+    const crn_top_status *s = view->status;
+    const crn_status_lane *lanes[CRN_STATUS_LANES];
+    int room = area.rows - 1, first = view->first_lane;
+    if (first > s->lane_count - room)
+        first = s->lane_count - room;
+    if (first < 0)
+        first = 0;
+    sort_lanes(s, lanes);
+    int column = crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "lanes");
+    if (s->lane_count > room)
+        crn_area_put(area, 0, column, CRN_STYLE_DIM, "  %d to %d of %d (arrow keys)", first + 1,
+                     first + room < s->lane_count ? first + room : s->lane_count, s->lane_count);
+    for (int i = 0; i < room && first + i < s->lane_count; i++)
+        draw_lane(s, lanes[first + i], glyphs_of(view), i + 1, area);
+}
+
+static void draw_bad(const crn_top_status *s, crn_area area)
+{
+    title(area, "late, partial, over budget");
+    if (s->bad_count == 0)
+        crn_area_put(area, 1, 0, CRN_STYLE_DIM, "none since the start");
+    for (int i = 0; i < s->bad_count && i + 1 < area.rows; i++) {
+        const crn_status_fruit *fruit = &s->bad[i];
+        crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%s %d/%lld %s%s %s ms",
+                     clock_time(fruit->published_s).text, (int)fruit->lane, (long long)fruit->fruit,
+                     strcmp(fruit->verdict, "complete") == 0 ? "" : fruit->verdict,
+                     fruit->over_budget ? " over" : "", figure(fruit->latency_ms).text);
+    }
+}
+
+static int put_writer(crn_area area, int column, const char *name, const crn_status_writer *writer)
+{
+    column = crn_area_put(area, 0, column, CRN_STYLE_DIM, "%s ", name);
+    if (!writer->on)
+        return crn_area_put(area, 0, column, CRN_STYLE_PLAIN, "off  ");
+    column = crn_area_put(area, 0, column, writer->lost > 0 ? CRN_STYLE_BAD : CRN_STYLE_PLAIN,
+                          "%s, %s lost", bytes_of(writer->bytes).text, count_of(writer->lost).text);
+    if (isfinite(writer->free_share))
+        column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, ", disk %.0f %% free",
+                              writer->free_share * 100);
+    return crn_area_put(area, 0, column, CRN_STYLE_PLAIN, "  ");
+}
+
+static void draw_foot(const crn_top_status *s, crn_area area)
+{
+    int column = put_writer(area, 0, "recording", &s->recorder);
+    column = put_writer(area, column, "log", &s->log);
+    crn_area_put(area, 0, column, CRN_STYLE_DIM, "memory %s", bytes_of(s->memory_bytes).text);
+    crn_area_put_right(area, 0, area.columns, CRN_STYLE_DIM, " q quit  ? help");
+}
+
+static void draw_help(crn_area area)
+{
+    static const char *const lines[] = {
+        "q           quit",
+        "?           this help, and back",
+        "up, down    scroll the lanes (also k, j)",
+        "",
+        "A fruit in the list: `cernita-why HOST:PORT --lane LANE --fruit FRUIT` says why.",
+        "In a browser, with pictures: the same address.",
+    };
+    for (int i = 0; i < (int)(sizeof lines / sizeof *lines); i++)
+        crn_area_put(area, i, 2, CRN_STYLE_PLAIN, "%s", lines[i]);
+}
+
+/* --- all --- */
+
+/* The lists below the figures: two columns, or one below the other. */
+static void draw_lists(const crn_top_view *view, crn_area area)
+{
+    const crn_top_status *s = view->status;
+    const glyphs *g = glyphs_of(view);
+    bool wide = area.columns >= WIDE;
+    int left = wide ? area.columns / 2 - 1 : area.columns;
+    int upper = wide ? area.rows * 6 / 10 : area.rows / 2;
+    if (upper > CRN_STATUS_EDGES + 4)
+        upper = CRN_STATUS_EDGES + 4;
+    draw_histogram(s, g, crn_area_part(area, 0, 0, upper - 1, left));
+    draw_lanes(view, crn_area_part(area, upper, 0, area.rows - upper, left));
+    if (!wide)
+        return;
+    int column = left + 2, columns = area.columns - column;
+    draw_stages(s, g, crn_area_part(area, 0, column, upper - 1, columns));
+    draw_bad(s, crn_area_part(area, upper, column, area.rows - upper, columns));
+}
+
+static void dim_all(crn_canvas *canvas)
+{
+    for (int i = 2 * canvas->columns; i < canvas->rows * canvas->columns; i++)
+        canvas->cells[i].style = CRN_STYLE_DIM;
+}
+
+void crn_layout(const crn_top_view *view, crn_canvas *canvas)
+{
+    crn_area all = crn_area_whole(canvas);
+    draw_head(view, all);
+    if (view->help) {
+        draw_help(crn_area_part(all, HEAD_ROWS, 0, all.rows, all.columns));
+        return;
+    }
+    if (!view->status)
+        return;
+    int reason_rows = all.rows / 8 > 1 ? all.rows / 8 : 1;
+    int row = 2 + draw_reasons(view->status, crn_area_part(all, 2, 0, reason_rows, all.columns));
+    row++;
+    draw_figures(view->status, crn_area_part(all, row, 0, FIGURE_ROWS, all.columns));
+    row += FIGURE_ROWS + 1;
+    draw_lists(view, crn_area_part(all, row, 0, all.rows - row - 1, all.columns));
+    draw_foot(view->status, crn_area_part(all, all.rows - 1, 0, 1, all.columns));
+    if (view->lost_s >= 0)
+        dim_all(canvas);
+}
