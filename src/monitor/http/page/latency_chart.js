@@ -68,21 +68,31 @@ function fillTable(labels, counts) {
   });
 }
 
+// The daemon was built without Chart.js.
+function showTableOnly() {
+  byId('histogram').parentElement.hidden = true;
+  document.querySelector('#latency details').open = true;
+}
+
 // Shows these counts; the last one is of all that lie beyond the edges.
 export function showHistogram(edges, counts, budget, latency) {
   const last = edges[edges.length - 1];
   const same = drawn && drawn.budget === budget && drawn.counts.every((count, i) => count === counts[i]);
   if (same) return;
   drawn = { edges, counts, budget };
+  fillTable([...edges.map(milliseconds), say('above', milliseconds(last))], counts);
+  if (!window.Chart) {
+    showTableOnly();
+    return;
+  }
   chart = chart || create();
   chart.data.labels = [...edges.map(figure), `> ${figure(last)}`];
   chart.data.datasets[0].data = counts.map((count) => (count > 0 ? count : null));
   paint();
-  fillTable([...edges.map(milliseconds), say('above', milliseconds(last))], counts);
   byId('histogram').setAttribute('aria-label', say('chart', number(counts.reduce((a, b) => a + b, 0)),
     percent(latency.within_budget), milliseconds(latency.p99)));
 }
 
 document.addEventListener('theme', () => {
-  if (drawn) paint();
+  if (chart) paint();
 });

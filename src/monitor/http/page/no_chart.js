@@ -1,0 +1,1 @@
+// Stands for Chart.js where it was not there when the daemon was built: the histogram is a table only.
