@@ -289,16 +289,26 @@ static enum MHD_Result answer_fruit(crn_http *http, struct MHD_Connection *conne
     return answer_once(http, connection, CRN_HTTP_OK, "application/json", response);
 }
 
+/* Sends the file itself, not a copy: slow readers share it. */
 static enum MHD_Result answer_photos(crn_http *http, struct MHD_Connection *connection,
                                      const char *name)
 {
     char *end;
+    const void *png;
+    size_t size;
+    bool is_number = *name >= '0' && *name <= '9';
     uint64_t number = strtoull(name, &end, 10);
-    const crn_sheet *sheet = *end == '\0' ? crn_sheets_find(http->sheets, number) : NULL;
+    const crn_sheet *sheet =
+        is_number && *end == '\0' ? crn_sheets_find(http->sheets, number) : NULL;
     if (!sheet)
         return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
                            "this sheet is not kept any more\n");
-    return answer_bytes(http, connection, CRN_HTTP_OK, "image/png", sheet->png, sheet->size);
+    crn_sheet_file *file = crn_sheet_hold(sheet, &png, &size);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        size, (void *)(uintptr_t)png, crn_sheet_let_go, file);
+    if (!response)
+        crn_sheet_let_go(file);
+    return answer_once(http, connection, CRN_HTTP_OK, "image/png", response);
 }
 
 typedef enum MHD_Result answer_fn(crn_http *http, struct MHD_Connection *connection,

@@ -155,7 +155,10 @@ static void a_sheet_holds_the_pixels(void **state)
     assert_int_equal(sheet->parts[1].y_px, HEIGHT);
     assert_int_equal(sheet->parts[1].width_px, WIDTH / 2);
     png_image image = {.version = PNG_IMAGE_VERSION};
-    assert_true(png_image_begin_read_from_memory(&image, sheet->png, sheet->size));
+    const void *png;
+    size_t size;
+    crn_sheet_file *file = crn_sheet_hold(sheet, &png, &size);
+    assert_true(png_image_begin_read_from_memory(&image, png, size));
     assert_int_equal(image.width, WIDTH);
     assert_int_equal(image.height, 2 * HEIGHT);
     image.format = PNG_FORMAT_GRAY;
@@ -165,6 +168,73 @@ static void a_sheet_holds_the_pixels(void **state)
     for (int y = 0; y < HEIGHT; y++) {
         assert_memory_equal(read[HEIGHT + y], f->pixels + y * (WIDTH / 2), WIDTH / 2);
         assert_int_equal(read[HEIGHT + y][WIDTH - 1], 0);
+    }
+    crn_sheet_let_go(file);
+}
+
+/* A wide photograph above a high one would be a square of 10^10 pixels, most of them black. */
+static void a_sheet_stays_small(void **state)
+{
+    photos_fixture *f = *state;
+    static unsigned char pixels[100000];
+    crn_photo_set set = {.count = 3,
+                         .photos = {{.view = 0, .height_px = 1, .width_px = 30000},
+                                    {.view = 1, .height_px = 30000, .width_px = 1},
+                                    {.view = 2, .height_px = 1, .width_px = 100}}};
+    for (uint32_t i = 0; i < set.count; i++)
+        set.photos[i].pixels = pixels;
+    const crn_sheet *sheet = crn_sheets_add(f->sheets, &set);
+    assert_int_equal(sheet->part_count, 2);
+    assert_int_equal(sheet->parts[1].view, 2);
+    assert_int_equal(sheet->parts[1].y_px, 1);
+    set = (crn_photo_set){.count = 1,
+                          .photos = {{.height_px = 1, .width_px = 100000, .pixels = pixels}}};
+    assert_null(crn_sheets_add(f->sheets, &set)); /* browsers do not show it */
+}
+
+#define NOISE_SIDE 2048
+
+/* What slow readers hold counts: beyond the limit there are no new sheets, until one lets go. */
+static void readers_share_files_within_the_limit(void **state)
+{
+    photos_fixture *f = *state;
+    unsigned char *noise = malloc(NOISE_SIDE * NOISE_SIDE);
+    crn_sheet_file *held[CRN_SHEETS_MAX];
+    const void *png, *again;
+    size_t size, count = 0;
+    assert_non_null(noise);
+    for (int i = 0; i < NOISE_SIDE * NOISE_SIDE; i++)
+        noise[i] = (unsigned char)rand();
+    crn_photo_set set = {
+        .count = 1, .photos = {{.height_px = NOISE_SIDE, .width_px = NOISE_SIDE, .pixels = noise}}};
+    const crn_sheet *sheet;
+    while ((sheet = crn_sheets_add(f->sheets, &set))) {
+        assert_true(count < CRN_SHEETS_MAX);
+        held[count++] = crn_sheet_hold(sheet, &png, &size);
+    }
+    assert_int_equal(count, CRN_SHEETS_BYTES / size);
+    assert_memory_equal(png, "\x89PNG", 4);
+    crn_sheet_let_go(held[0]);
+    sheet = crn_sheets_add(f->sheets, &set);
+    assert_non_null(sheet);
+    held[0] = crn_sheet_hold(sheet, &png, &size);
+    assert_ptr_equal(crn_sheet_hold(sheet, &again, &size), held[0]);
+    assert_ptr_equal(again, png);
+    crn_sheet_let_go(held[0]);
+    for (size_t i = 0; i < count; i++)
+        crn_sheet_let_go(held[i]);
+    free(noise);
+}
+
+/* A sender that was restarted without a new epoch numbers its fruits alike. */
+static void of_fruits_numbered_alike_the_latest_counts(void **state)
+{
+    photos_fixture *f = *state;
+    for (uint64_t i = 1; i <= 2; i++) {
+        crn_live_photos_want(f->photos);
+        offer(f, 8);
+        assert_non_null(crn_sheets_add(f->sheets, crn_live_photos_take(f->photos)));
+        assert_int_equal(crn_sheets_of(f->sheets, 3, 5, 8)->number, i);
     }
 }
 
@@ -191,9 +261,15 @@ static void the_last_sheets_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(they_come_when_asked_for),    TEST(a_fruit_without_leaves_the_question_open),
-        TEST(too_large_ones_are_left_out), TEST(one_fruit_at_a_time),
-        TEST(a_sheet_holds_the_pixels),    TEST(the_last_sheets_are_kept),
+        TEST(they_come_when_asked_for),
+        TEST(a_fruit_without_leaves_the_question_open),
+        TEST(too_large_ones_are_left_out),
+        TEST(one_fruit_at_a_time),
+        TEST(a_sheet_holds_the_pixels),
+        TEST(a_sheet_stays_small),
+        TEST(the_last_sheets_are_kept),
+        TEST(readers_share_files_within_the_limit),
+        TEST(of_fruits_numbered_alike_the_latest_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
