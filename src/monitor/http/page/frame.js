@@ -1,5 +1,5 @@
 // What both pages have around their content: fixed texts, and the choice of language and theme.
-import { language, otherLanguage, say } from './words.js';
+import { language, otherLanguage, recall, remember, say } from './words.js';
 
 export const byId = (id) => document.getElementById(id);
 
@@ -17,8 +17,10 @@ export function make(name, attributes = {}, ...children) {
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
+let chosenTheme = recall('theme');
+
 function currentTheme() {
-  return localStorage.getItem('theme') || (dark.matches ? 'dark' : 'light');
+  return chosenTheme || (dark.matches ? 'dark' : 'light');
 }
 
 function applyTheme() {
@@ -29,12 +31,13 @@ function applyTheme() {
 }
 
 function switchTheme() {
-  localStorage.setItem('theme', currentTheme() === 'dark' ? 'light' : 'dark');
+  chosenTheme = currentTheme() === 'dark' ? 'light' : 'dark';
+  remember('theme', chosenTheme);
   applyTheme();
 }
 
 function switchLanguage() {
-  localStorage.setItem('language', otherLanguage);
+  remember('language', otherLanguage);
   location.reload();
 }
 

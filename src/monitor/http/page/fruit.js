@@ -1,6 +1,6 @@
 // The page of one fruit: where its time went, and its views.
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
-import { classColours, drawView } from './fruit_picture.js';
+import { classColours, drawView, sayIncomplete } from './fruit_picture.js';
 import { figure, milliseconds, say, timeOfDay } from './words.js';
 
 const [, , lane, epoch, fruit] = location.pathname.split('/');
@@ -87,6 +87,11 @@ function showTotals(verdict) {
   }
 }
 
+function showIncomplete(verdict) {
+  const text = sayIncomplete(verdict);
+  if (text) byId('totals').parentElement.after(make('p', { class: 'note' }, text));
+}
+
 function show(data) {
   const { verdict } = data;
   const budget = milliseconds(verdict.budget_ms);
@@ -97,8 +102,9 @@ function show(data) {
   showWaterfall(verdict);
   showParts(verdict);
   showTotals(verdict);
+  showIncomplete(verdict);
   for (const view of data.views) {
-    byId('pictures').append(make('figure', {}, drawView(data, view, colours), make('figcaption', {}, say('view', view.view))));
+    byId('pictures').append(make('figure', {}, drawView(data, view, colours, fruit), make('figcaption', {}, say('view', view.view))));
   }
   setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} --lane ${lane} --fruit ${fruit}`));
 }
@@ -106,10 +112,11 @@ function show(data) {
 async function load() {
   const answer = await fetch(`/fruits/${lane}/${epoch}/${fruit}.json`);
   if (answer.ok) show(await answer.json());
-  else setHeadline('none', say('not_found'), say('not_found_hint'));
+  else if (answer.status === 404) setHeadline('none', say('not_found'), say('not_found_hint'));
+  else setHeadline('none', say('no_answer'), '');
 }
 
 startFrame();
 document.title = `${say('fruit_name', lane, fruit)} – cernita`;
 setText(byId('title'), say('fruit_name', lane, fruit));
-load().catch(() => setHeadline('none', say('not_found'), ''));
+load().catch(() => setHeadline('none', say('no_answer'), ''));

@@ -18,14 +18,24 @@ export function classColours(verdict) {
   return new Map(Object.keys(verdict.totals).map((name, i) => [name, COLOURS[i % COLOURS.length]]));
 }
 
-// "2 healed hail, 1 rot", or that there are none.
-export function describeTotals(totals) {
-  const found = Object.entries(totals).filter(([, total]) => total.count > 0);
-  return found.map(([name, total]) => `${total.count} ${name}`).join(', ') || say('no_defects');
+// Why there are more defects than are shown, or may be; empty: what is shown is all.
+export function sayIncomplete(verdict) {
+  if (verdict.views_judged === 0) return say('not_judged');
+  if (verdict.truncated) return say('defects_cut');
+  const found = Object.values(verdict.totals).some((total) => total.count > 0);
+  return found && verdict.defects.length === 0 ? say('outlines_not_kept') : '';
+}
+
+// "2 healed hail, 1 rot", or why nothing is known of them.
+function describeView(verdict, number, defects) {
+  const view = verdict.view_states.find((one) => one.view === number);
+  if (view && view.state !== 'judged') return say('view_states')[view.state];
+  const found = Object.entries(countByClass(defects)).map(([name, total]) => `${total.count} ${name}`).join(', ');
+  return found || sayIncomplete(verdict) || say('no_defects');
 }
 
 function countByClass(defects) {
-  const totals = {};
+  const totals = Object.create(null); // a class may have any name
   for (const defect of defects) {
     if (defect.hole) continue;
     totals[defect.class] = totals[defect.class] || { count: 0 };
@@ -72,15 +82,16 @@ function nameTag(defect, colour, width, height) {
   return text;
 }
 
-// One view: `view` and `photos` as in /fruits/….json.
-export function drawView(data, view, colours) {
+// One view: `view` and `photos` as in /fruits/….json; the fruit's number as text, as it may have more digits than
+// JavaScript's numbers.
+export function drawView(data, view, colours, fruit) {
   const { width_px: width, height_px: height } = view;
   const defects = data.verdict.defects.filter((defect) => defect.view === view.view);
   const svg = makeSvg('svg', {
     viewBox: `-0.5 -0.5 ${width} ${height}`,
     class: 'view',
     role: 'img',
-    'aria-label': say('picture', data.verdict.fruit, view.view, describeTotals(countByClass(defects))),
+    'aria-label': say('picture', fruit, view.view, describeView(data.verdict, view.view, defects)),
   });
   svg.append(makeSvg('rect', { x: -0.5, y: -0.5, width, height, class: 'ground' }));
   if (view.y_px !== null) {
@@ -99,15 +110,17 @@ export function drawView(data, view, colours) {
   return svg;
 }
 
-// What was found, a colour beside each class.
+// What was found, a colour beside each class, and whether there may be more.
 export function legend(verdict, colours) {
   const found = Object.entries(verdict.totals).filter(([, total]) => total.count > 0);
-  if (found.length === 0) return make('p', { class: 'found' }, say('no_defects'));
+  const incomplete = sayIncomplete(verdict);
+  if (found.length === 0) return make('p', { class: 'found' }, incomplete || say('no_defects'));
   const list = make('ul', { class: 'found' });
   for (const [name, total] of found) {
     const swatch = makeSvg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' });
     swatch.append(makeSvg('rect', { width: 10, height: 10, fill: colours.get(name) }));
     list.append(make('li', {}, swatch, ` ${total.count} ${name}, ${figure(total.area_px)} px²`));
   }
+  if (incomplete) list.append(make('li', {}, incomplete));
   return list;
 }

@@ -1,6 +1,6 @@
 // The histogram of latencies, with a line where the budget ends.
 import { byId, make, setText } from './frame.js';
-import { figure, milliseconds, number, percent, say } from './words.js';
+import { figure, milliseconds, number, percent, quantile, say } from './words.js';
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -90,7 +90,7 @@ export function showHistogram(edges, counts, budget, latency) {
   chart.data.datasets[0].data = counts.map((count) => (count > 0 ? count : null));
   paint();
   byId('histogram').setAttribute('aria-label', say('chart', number(counts.reduce((a, b) => a + b, 0)),
-    percent(latency.within_budget), milliseconds(latency.p99)));
+    percent(latency.within_budget), quantile(latency.p99, edges)));
 }
 
 document.addEventListener('theme', () => {

@@ -2,7 +2,9 @@
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
 import { classColours, drawView, legend } from './fruit_picture.js';
 import { showHistogram } from './latency_chart.js';
-import { bytes, duration, figure, milliseconds, number, percent, say, sayReason, timeOfDay } from './words.js';
+import {
+  bytes, duration, figure, milliseconds, number, percent, quantile, say, sayReason, timeOfDay,
+} from './words.js';
 
 const VIEWS_SHOWN = 4;
 const SILENCE_MS = 6000; // without an event for so long the connection counts as lost
@@ -14,21 +16,30 @@ let lastEventMs = 0;
 
 // --- the headline ---
 
+// Verdicts of the last two minutes that no grader gets.
+function countUndelivered(event) {
+  return event.codes.filter(({ code }) => code === 'verdict_dropped' || code === 'verdict_failed')
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
 function headlineOf(event) {
   const clock = (seconds) => [timeOfDay(seconds), duration(event.now_s - seconds)];
   const { budget } = event;
   if (!event.healthy) return ['bad', say('hangs'), ''];
   if (event.state === 'starting' || event.state === 'stopping') return ['none', say(event.state), ''];
+  const undelivered = countUndelivered(event);
+  if (undelivered > 0) return ['bad', say('undelivered', undelivered), say('in_the_last_two_minutes')];
   if (!budget.kept) {
     const level = budget.missed >= 0.01 * budget.verdicts ? 'bad' : 'warning';
     return [level, say('over', budget.missed, budget.verdicts), say('over_since', ...clock(budget.since_s), event.budget_ms)];
   }
   if (event.state === 'ready') return ['none', say('empty'), ''];
+  if (event.state === 'degraded') return ['warning', say('degraded'), ''];
   if (event.lanes.every((lane) => lane.state === 'silent')) {
     const last = Math.max(...event.lanes.map((lane) => lane.last_view_s));
     return ['none', say('idle'), say('idle_since', ...clock(last))];
   }
-  if (event.state === 'degraded') return ['warning', say('degraded'), ''];
+  if (event.graders === 0) return ['warning', say('within'), say('no_grader')];
   return ['good', say('within'), say('since', ...clock(budget.since_s), event.budget_ms)];
 }
 
@@ -59,7 +70,7 @@ function showReasons(event) {
   const texts = event.reasons.map((text, i) => sayReason(event.codes[i].code, event.codes[i].count, text));
   const silent = event.lanes.filter((lane) => lane.state === 'silent');
   if (silent.length < event.lanes.length) {
-    texts.push(...silent.map((lane) => `${say('lane', lane.lane)}: ${laneText(lane, event.now_s)}`));
+    texts.push(...silent.map((lane) => `${say('lane', lane.lane)}: ${laneText(lane, event)}`));
   }
   byId('reasons').hidden = texts.length === 0;
   const list = byId('reason-list');
@@ -70,17 +81,17 @@ function showReasons(event) {
 function showFigures(event) {
   setText(byId('fruits-per-s'), figure(event.verdicts_per_s));
   setText(byId('views-per-s'), figure(event.views_per_s));
-  setText(byId('p50'), milliseconds(event.recent.latency_ms.p50));
-  setText(byId('p99'), milliseconds(event.recent.latency_ms.p99));
+  setText(byId('p50'), quantile(event.recent.latency_ms.p50, event.edges_ms));
+  setText(byId('p99'), quantile(event.recent.latency_ms.p99, event.edges_ms));
   for (const kind of ['complete', 'partial', 'late']) setText(byId(kind), number(event.verdicts[kind]));
   setText(byId('lost'), number(event.lost));
 }
 
-function laneText(lane, now) {
-  if (lane.state === 'silent') return say('lane_silent', duration(now - lane.last_view_s));
+function laneText(lane, event) {
+  if (lane.state === 'silent') return say('lane_silent', duration(event.now_s - lane.last_view_s));
   const causes = Object.entries(lane.causes).map(([name, count]) => say('causes')[name](count));
   if (causes.length > 0) return `${causes.join(', ')} ${say('in_two_minutes')}`;
-  return `${milliseconds(lane.latency_ms.p99)} (99 %)`;
+  return `${quantile(lane.latency_ms.p99, event.edges_ms)} (99 %)`;
 }
 
 const LANE_WORDS = { good: 'good', degraded: 'degraded_lane', silent: 'silent' };
@@ -95,7 +106,7 @@ function showLanes(event) {
     list.children[i].dataset.state = lane.state;
     setText(name, say('lane', lane.lane));
     setText(state, say(LANE_WORDS[lane.state]));
-    setText(why, laneText(lane, event.now_s));
+    setText(why, laneText(lane, event));
   });
 }
 
@@ -111,6 +122,11 @@ function showStages(event) {
     stage.backend, milliseconds(stage.mean_ms), percent(stage.share)]));
 }
 
+// As text: it may have more digits than JavaScript's numbers.
+function fruitNumber(name) {
+  return name.split('/')[2];
+}
+
 function showBad(event) {
   const body = byId('bad-list');
   byId('no-bad').hidden = event.bad.length > 0;
@@ -122,7 +138,7 @@ function showBad(event) {
     if (fruit.over_budget) words.push(say('over_budget'));
     setText(time, timeOfDay(fruit.published_s));
     link.setAttribute('href', `/fruits/${fruit.name}`);
-    setText(link, say('fruit_name', fruit.lane, fruit.fruit));
+    setText(link, say('fruit_name', fruit.lane, fruitNumber(fruit.name)));
     setText(verdict, words.join(', '));
     setText(views, say('of', fruit.views_judged, fruit.views_expected || '?'));
     setText(latency, milliseconds(fruit.latency_ms));
@@ -157,11 +173,11 @@ const cards = new Map();
 function makeCard(name, data) {
   const { verdict } = data;
   const colours = classColours(verdict);
-  const title = make('a', { href: `/fruits/${name}` }, say('fruit_name', verdict.lane, verdict.fruit));
+  const title = make('a', { href: `/fruits/${name}` }, say('fruit_name', verdict.lane, fruitNumber(name)));
   const facts = `${say(verdict.verdict)}, ${milliseconds(verdict.latency_ms.total)}`;
   const card = make('article', { 'data-fruit': name, 'data-verdict': verdict.verdict },
     make('h3', {}, title), make('p', { class: 'facts' }, facts));
-  for (const view of data.views.slice(0, VIEWS_SHOWN)) card.append(drawView(data, view, colours));
+  for (const view of data.views.slice(0, VIEWS_SHOWN)) card.append(drawView(data, view, colours, fruitNumber(name)));
   const more = data.views.length - VIEWS_SHOWN;
   if (more > 0) card.append(make('p', { class: 'facts' }, say('more_views', more)));
   card.append(legend(verdict, colours));

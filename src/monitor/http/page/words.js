@@ -4,9 +4,26 @@ import italian from './words_it.js';
 
 const LANGUAGES = { en: english, it: italian };
 
+// Choices of the reader, which browsers set up to store nothing refuse to keep.
+export function recall(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // It lasts as long as the page.
+  }
+}
+
 function preferred() {
-  const stored = localStorage.getItem('language');
-  if (stored in LANGUAGES) return stored;
+  const stored = recall('language');
+  if (Object.hasOwn(LANGUAGES, stored)) return stored;
   return navigator.languages.map((name) => name.slice(0, 2)).find((name) => name in LANGUAGES) || 'en';
 }
 
@@ -30,7 +47,7 @@ export function sayReason(code, count, english) {
 
 const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 const digits = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
-const clock = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const clock = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const calendar = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 
 export function number(value) {
@@ -47,8 +64,16 @@ export function milliseconds(value) {
   return value === null || value === undefined ? '–' : `${figure(value)} ms`;
 }
 
+// 100 % is all, not nearly all.
 export function percent(share) {
-  return share === null || share === undefined ? '–' : `${figure(share * 100)} %`;
+  if (share === null || share === undefined) return '–';
+  return `${figure(share < 1 ? Math.min(share * 100, 99.9) : share * 100)} %`;
+}
+
+// A quantile of durations that are counted up to the last edge: more than that is not known.
+export function quantile(value, edges) {
+  const last = edges[edges.length - 1];
+  return value !== null && value >= last ? `> ${milliseconds(last)}` : milliseconds(value);
 }
 
 export function bytes(value) {
