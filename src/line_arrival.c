@@ -43,7 +43,7 @@ void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
     if (lane)
-        crn_meters_arrival(&line->meters, lane, header, crn_ingest_get_path(line->ingest),
+        crn_meters_arrival(&line->meters, lane, header, crn_ingest_get_path(line->ingest), now_ns,
                            crn_realtime_ns());
     if (crn_lanes_reused(line->lanes) > reused)
         crn_notice_epoch(&line->notices, header, now_ns);

@@ -24,7 +24,8 @@ typedef struct crn_monitor_facts {
     const crn_config *config; /* resolved */
     const char *processor;    /* the processor's operators: "serial" or "openmp"; static */
     char run[24];             /* id of the start, as in verdicts */
-    int64_t started_ns;       /* CLOCK_REALTIME */
+    int64_t started_ns;       /* CLOCK_REALTIME, as it was set then */
+    int64_t began_ns;         /* the same on CLOCK_MONOTONIC, which is never set */
 } crn_monitor_facts;
 
 /* Status codes that the server answers with. */

@@ -25,11 +25,12 @@ void crn_meters_done(crn_meters *meters)
 }
 
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
-                        crn_ingest_path path, int64_t realtime_ns)
+                        crn_ingest_path path, int64_t now_ns, int64_t realtime_ns)
 {
     crn_lane_meters *own = &meters->lanes[crn_lane_index(lane)];
     own->received[path]++;
     own->last_view_ns = (uint64_t)realtime_ns;
+    own->arrived_ns = now_ns;
     if (header->captured_ns == 0)
         return;
     /* A capture time that does not even fit the clock's type is as wrong as one in the future. */

@@ -31,6 +31,7 @@ typedef struct crn_lane_meters {
     uint64_t captured_later; /* views whose captured_ns lies after their reception */
     uint64_t gaps;           /* highest value of the lane's `missing` so far */
     uint64_t last_view_ns;   /* CLOCK_REALTIME of the last valid view's reception */
+    int64_t arrived_ns;      /* the same on CLOCK_MONOTONIC */
 } crn_lane_meters;
 
 /* Of views that the chain finished. */
@@ -54,7 +55,7 @@ void crn_meters_done(crn_meters *meters);
 
 /* A valid message arrived by `path`, whatever became of its view. */
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
-                        crn_ingest_path path, int64_t realtime_ns);
+                        crn_ingest_path path, int64_t now_ns, int64_t realtime_ns);
 
 /* The chain finished a view. */
 void crn_meters_view(crn_meters *meters, const crn_judgement *judgement);

@@ -89,11 +89,11 @@ static uint64_t count_rejected(const crn_lane_snapshot *lane)
 static bool is_silent(const crn_observation *observation, const crn_lane_snapshot *lane,
                       const crn_lane_snapshot *before)
 {
-    int64_t since_ns = crn_realtime_ns() - (int64_t)lane->meters.last_view_ns;
+    int64_t since_ns = observation->now_ns - lane->meters.arrived_ns;
     uint64_t views = lane->stats.views - before->stats.views;
     int64_t window_ns = observation->snapshot->taken_ns - observation->before->taken_ns;
     if (observation->before->taken_ns == 0)
-        window_ns = crn_realtime_ns() - observation->facts->started_ns;
+        window_ns = observation->now_ns - observation->facts->began_ns;
     int64_t pause_ns = views > 0 ? window_ns / (int64_t)views : 0;
     return since_ns > SILENT_NS && since_ns > SILENT_PAUSES * pause_ns;
 }
@@ -157,8 +157,8 @@ static void put_lane(const crn_observation *observation, int32_t index, crn_enco
     crn_encoder_pair_unsigned(encoder, "views", lane->stats.views);
     crn_encoder_pair_unsigned(encoder, "gaps", lane->meters.gaps);
     crn_encoder_pair_unsigned(encoder, "rejected", count_rejected(lane));
-    crn_encoder_pair_real(encoder, "last_view_s",
-                          round((double)lane->meters.last_view_ns / 1e6) / 1e3);
+    int64_t last_view_ns = crn_realtime_ns() - (observation->now_ns - lane->meters.arrived_ns);
+    crn_encoder_pair_real(encoder, "last_view_s", round((double)last_view_ns / 1e6) / 1e3);
     crn_event_figures(&lane->meters, &observation->edges[CRN_SCALE_FRUIT], encoder);
     crn_encoder_map_end(encoder);
 }

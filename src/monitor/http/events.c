@@ -25,6 +25,14 @@ static double ms_of(double ns)
     return round(ns / 1e3) / 1e3;
 }
 
+/* What today's clock said then: CLOCK_MONOTONIC to seconds since 1970. Differences of
+ * CLOCK_REALTIME would be wrong once it has been set, as on a machine that learns the time after
+ * its start. */
+static double time_of_day(const crn_observation *observation, int64_t ns)
+{
+    return seconds(crn_realtime_ns() - (observation->now_ns - ns));
+}
+
 /* --- what it is --- */
 
 #define FACT_PAIRS 10
@@ -37,7 +45,7 @@ static void put_facts(const crn_observation *observation, crn_encoder *encoder)
     const char *backend = levels->devices > 0 ? "cuda" : facts->processor;
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
     crn_encoder_pair_text(encoder, "run", facts->run);
-    crn_encoder_pair_real(encoder, "started_s", to_ms(seconds(facts->started_ns)));
+    crn_encoder_pair_real(encoder, "started_s", to_ms(time_of_day(observation, facts->began_ns)));
     crn_encoder_pair_text(encoder, "config",
                           slash                 ? slash + 1
                           : facts->config->file ? facts->config->file
@@ -72,13 +80,11 @@ static void put_codes(const crn_reasons *reasons, crn_encoder *encoder)
 static void put_budget(const crn_observation *observation, crn_budget_watch budget,
                        crn_encoder *encoder)
 {
-    int64_t age_ns = crn_now_ns() - budget.since_ns;
-    int64_t since_ns =
-        budget.since_ns > 0 ? crn_realtime_ns() - age_ns : observation->facts->started_ns;
+    int64_t since_ns = budget.since_ns > 0 ? budget.since_ns : observation->facts->began_ns;
     crn_encoder_text(encoder, "budget");
     crn_encoder_map(encoder, 4);
     crn_encoder_pair_bool(encoder, "kept", budget.kept);
-    crn_encoder_pair_real(encoder, "since_s", round(seconds(since_ns)));
+    crn_encoder_pair_real(encoder, "since_s", round(time_of_day(observation, since_ns)));
     crn_encoder_pair_unsigned(encoder, "missed", budget.missed);
     crn_encoder_pair_unsigned(encoder, "verdicts", budget.verdicts);
     crn_encoder_map_end(encoder);

@@ -29,6 +29,6 @@ void crn_pages_health(const crn_observation *observation, crn_encoder *encoder)
     crn_encoder_pair_text(encoder, "run", facts->run);
     crn_encoder_pair_real(
         encoder, "uptime_s",
-        round((double)(crn_realtime_ns() - facts->started_ns) / (double)CRN_NS_PER_S));
+        round((double)(observation->now_ns - facts->began_ns) / (double)CRN_NS_PER_S));
     crn_encoder_map_end(encoder);
 }

@@ -150,6 +150,7 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
     http->facts.config = config;
     http->facts.processor = ops ? ops->name : "";
     http->facts.started_ns = crn_realtime_ns();
+    http->facts.began_ns = crn_now_ns();
     snprintf(http->facts.run, sizeof http->facts.run, "%s", settings->run);
     http->from = *settings;
     http->clients.stats = &http->stats;

@@ -209,6 +209,41 @@ static void events_show_shares_and_quantiles(void **state)
     assert_non_null(strstr(all + 1, figures));
 }
 
+/* The clock was at 1970 when the daemon started, and on 2020-09-13 when a view came; then it was
+ * set. */
+static void times_of_day_follow_a_clock_that_is_set(void **state)
+{
+    health_fixture *f = *state;
+    crn_event_rates rates = {.taken_ns = 0};
+    const unsigned char *bytes;
+    size_t size;
+    char text[4096];
+    f->facts.started_ns = 0;
+    f->facts.began_ns = f->observation.now_ns - 50 * CRN_NS_PER_S;
+    f->snapshot->lane_count = 1;
+    f->snapshot->lanes[0].stats.views = 1;
+    f->snapshot->lanes[0].meters.last_view_ns = UINT64_C(1600000000) * CRN_NS_PER_S;
+    f->snapshot->lanes[0].meters.arrived_ns = f->observation.now_ns - 2 * CRN_NS_PER_S;
+    int64_t now_s = crn_realtime_ns() / CRN_NS_PER_S;
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    static const struct {
+        const char *key;
+        int64_t ago_s;
+    } times[] = {{"\"started_s\":", 50}, {"\"since_s\":", 50}, {"\"last_view_s\":", 2}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const char *at = strstr(text, times[i].key);
+        assert_non_null(at);
+        double late_s = strtod(at + strlen(times[i].key), NULL) - (double)(now_s - times[i].ago_s);
+        if (late_s < -1 || late_s > 60) /* the second one may be long under a sanitizer */
+            fail_msg("%s is off by %g s", times[i].key, late_s);
+    }
+    assert_non_null(strstr(text, "\"state\":\"good\""));
+    expect(f, "\"uptime_s\":50}", true, true);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -221,6 +256,7 @@ int main(void)
         TEST(a_line_that_hangs_is_not_healthy),
         TEST(rates_follow_from_the_last_snapshot),
         TEST(events_show_shares_and_quantiles),
+        TEST(times_of_day_follow_a_clock_that_is_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
