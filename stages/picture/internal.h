@@ -46,6 +46,11 @@ int crn_picture_tiff_read(int fd, const char *path, bool pixels, crn_picture *re
 int crn_picture_png_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
                          crn_error *error);
 
+int crn_picture_jpeg_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
+                          crn_error *error);
+int crn_picture_npy_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,
+                         crn_error *error);
+
 int crn_picture_tiff_write(const char *path, const crn_picture *picture, crn_error *error);
 int crn_picture_png_write(const char *path, const crn_picture *picture, crn_error *error);
 

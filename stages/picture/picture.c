@@ -147,6 +147,10 @@ static reader_fn *reader_of(const unsigned char magic[MAGIC_BYTES])
         {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43}};
     if (!memcmp(magic, "\x89PNG\r\n\x1a\n", MAGIC_BYTES))
         return crn_picture_png_read;
+    if (!memcmp(magic, "\xff\xd8\xff", 3))
+        return crn_picture_jpeg_read;
+    if (!memcmp(magic, "\x93NUMPY", 6))
+        return crn_picture_npy_read;
     for (size_t i = 0; i < sizeof tiffs / sizeof *tiffs; i++)
         if (!memcmp(magic, tiffs[i], sizeof *tiffs))
             return crn_picture_tiff_read;
@@ -166,7 +170,8 @@ static int load(const char *path, bool pixels, crn_picture *ret_picture, crn_err
     else if (!got)
         r = crn_error_set(error, -EBADMSG, "%s: is empty", path);
     else if (!reader_of(magic))
-        r = crn_error_set(error, -EBADMSG, "%s: is neither a TIFF nor a PNG", path);
+        r = crn_error_set(error, -EBADMSG, "%s: is neither a TIFF, PNG or JPEG nor a .npy file",
+                          path);
     if (r) {
         close(fd);
         return r;

@@ -1,10 +1,11 @@
 /**
  * @file
  * Image files: TIFF (u8, u16, f16, f32; planar or interleaved, striped or tiled, all compressions
- * that libtiff decodes, classic or BigTIFF, either byte order, several pages, with alpha) and PNG
- * (up to 16 bits per sample).
+ * that libtiff decodes, classic or BigTIFF, either byte order, several pages, with alpha), PNG (up
+ * to 16 bits per sample), and, to read only, JPEG (grey and colour) and NumPy's .npy (u8, u16, f16,
+ * f32; height x width or height x width x samples).
  *
- * Only stages/picture uses libtiff and libpng, apart from the line's recordings.
+ * Only stages/picture uses libtiff, libpng and libjpeg, apart from the line's recordings and pages.
  */
 #ifndef CRN_STAGES_PICTURE_PICTURE_H
 #define CRN_STAGES_PICTURE_PICTURE_H

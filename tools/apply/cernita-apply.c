@@ -8,14 +8,16 @@
 static const crn_tool tool = {
     .name = "cernita-apply",
     .operands = "OPERATOR [options] IN OUT",
-    .about = "Applies one operator to a picture, TIFF or PNG; the pages and samples of a file are\n"
-             "its planes. Each operator has its own --help:\n\n"
-             "  contours        contours at a level, as JSON or drawn over the picture\n"
-             "  morphology      erosion, dilation, opening, closing, gradient, top hat, black hat\n"
-             "  convolve        convolution with a kernel (correlation, as OpenCV's filter2D)\n"
-             "  haar            the Haar transform, its inverse, and denoising\n"
-             "  ranklet         rank statistics of one half of a window against the other\n"
-             "  diamond-square  a fractal field (a generator: no IN)",
+    .about =
+        "Applies one operator to a picture: TIFF, PNG, JPEG or NumPy's .npy; the result is TIFF "
+        "or\n"
+        "PNG. The pages and samples of a file are its planes. Each operator has its own --help:\n\n"
+        "  contours        contours at a level, as JSON or drawn over the picture\n"
+        "  morphology      erosion, dilation, opening, closing, gradient, top hat, black hat\n"
+        "  convolve        convolution with a kernel (correlation, as OpenCV's filter2D)\n"
+        "  haar            the Haar transform, its inverse, and denoising\n"
+        "  ranklet         rank statistics of one half of a window against the other\n"
+        "  diamond-square  a fractal field (a generator: no IN)",
     .options = (const crn_option[]){{NULL, NULL, NULL}},
     .operands_min = 1,
     .operands_max = 1,

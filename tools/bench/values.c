@@ -11,7 +11,7 @@
 #include "stages/base/clock.h"
 #include "src/fruit/values.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/npy.h"
+#include "tools/bench/frame.h"
 #include "tools/bench/time.h"
 
 enum { OPTION_FRAME, OPTION_ROUNDS, OPTION_JSON };
@@ -264,7 +264,7 @@ int crn_bench_values(int argc, char **argv)
     }
     crn_image frame;
     crn_error error;
-    if (path && crn_npy_read(path, &frame, &error) < 0)
+    if (path && crn_frame_read(path, &frame, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     if (!path && make_frame(&frame) < 0)
         return crn_tool_fail(&tool, "out of memory");

@@ -13,7 +13,7 @@
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
-#include "tools/bench/npy.h"
+#include "tools/bench/frame.h"
 
 #define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
 
@@ -259,13 +259,13 @@ static void a_frame_is_read_from_npy(void **state)
     crn_error error = {0};
     crn_image frame;
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 2), }  \n", 30);
-    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_int_equal(crn_frame_read("maps.npy", &frame, &error), 0);
     assert_true(frame.type == CRN_F32 && frame.planes == 2 && frame.height == 3);
     assert_int_equal(frame.width, 5);
     assert_true(crn_image_at(&frame, 1, 2, 3) == 27 && crn_image_at(&frame, 0, 0, 1) == 2);
     free(frame.data);
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", 12);
-    assert_int_equal(crn_npy_read("maps.npy", &frame, &error), 0);
+    assert_int_equal(crn_frame_read("maps.npy", &frame, &error), 0);
     assert_true(frame.planes == 1 && crn_image_at(&frame, 0, 3, 2) == 11);
     free(frame.data);
 }
@@ -287,11 +287,13 @@ static void other_files_are_no_frames(void **state)
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         crn_error error = {0};
         write_npy(headers[i], 30);
-        assert_int_equal(crn_npy_read("maps.npy", &frame, &error), -EINVAL);
+        assert_true(crn_frame_read("maps.npy", &frame, &error) < 0);
         assert_non_null(strstr(error.text, "maps.npy: "));
     }
     apply_write_text("maps.npy", "no numbers");
-    assert_int_equal(crn_npy_read("maps.npy", &frame, &(crn_error){0}), -EINVAL);
+    assert_true(crn_frame_read("maps.npy", &frame, &(crn_error){0}) < 0);
+    write_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (4, 6), }", 12);
+    assert_int_equal(crn_frame_read("maps.npy", &frame, &(crn_error){0}), -EINVAL); /* no f32 */
     assert_int_equal(bench("gpu --frame maps.npy"), 1);
     assert_non_null(strstr(apply_output, "numpy.save"));
     assert_int_equal(bench("gpu --frame none.npy"), 1);

@@ -8,7 +8,7 @@
 
 #include "tools/bench/bench.h"
 #include "tools/bench/gpu/gpu.h"
-#include "tools/bench/npy.h"
+#include "tools/bench/frame.h"
 #include "tools/bench/time.h"
 
 /* A sustained flow should reach this share of the upload bandwidth. */
@@ -331,7 +331,7 @@ int crn_bench_gpu(int argc, char **argv)
         check_only(&request);
     const char *why = "";
     crn_error error = {0};
-    if (request.frame_path && crn_npy_read(request.frame_path, &request.frame, &error) < 0)
+    if (request.frame_path && crn_frame_read(request.frame_path, &request.frame, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     request.gpu = crn_gpu_get(&why);
     if (!request.gpu) {

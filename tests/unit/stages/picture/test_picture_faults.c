@@ -39,9 +39,9 @@ static void what_is_no_picture_is_told(void **state)
     picture_save_bytes(path, "", 0);
     assert_refused(path, -EBADMSG, "is empty");
     picture_save_bytes(path, "GIF89a, a picture of another kind", 33);
-    assert_refused(path, -EBADMSG, "is neither a TIFF nor a PNG");
+    assert_refused(path, -EBADMSG, "is neither a TIFF, PNG or JPEG nor a .npy file");
     picture_save_bytes(path, "II", 2);
-    assert_refused(path, -EBADMSG, "is neither a TIFF nor a PNG");
+    assert_refused(path, -EBADMSG, "is neither a TIFF, PNG or JPEG nor a .npy file");
     picture_save_bytes(path, "II*\0", 4);
     assert_refused(path, -EBADMSG, "page 1: ");
     picture_save_bytes(path, "\x89PNG\r\n\x1a\n", 8);
