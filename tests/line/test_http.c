@@ -209,7 +209,8 @@ static void events_are_whole_snapshots(void **state)
     assert_non_null(strstr(text, "event: snapshot\ndata: {\"number\":"));
     assert_non_null(strstr(text, "\"verdicts\":{\"complete\":3,\"partial\":0,\"late\":0}"));
     assert_non_null(strstr(text, "\"within_budget\":1"));
-    assert_non_null(strstr(text, "\"lanes\":[{\"lane\":0,\"state\":\"good\",\"causes\":{},\"views\":6,\"gaps\":0,\"rejected\":0,"));
+    assert_non_null(strstr(text, "\"lanes\":[{\"lane\":0,\"state\":\"good\",\"causes\":{},"
+                                 "\"views\":6,\"gaps\":0,\"rejected\":0,"));
     assert_true(http_read_until(stream, "event: snapshot", text, sizeof text)); /* the next one */
     close(stream);
 }

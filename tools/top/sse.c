@@ -8,6 +8,8 @@ static bool append(char **buffer, size_t *size, size_t *capacity, size_t max, co
 {
     if (count > max - *size)
         return false;
+    if (count == 0)
+        return true; /* there may be no buffer yet */
     if (*size + count > *capacity) {
         size_t wanted = 2 * (*size + count);
         char *larger = realloc(*buffer, wanted);

@@ -101,7 +101,8 @@ static void pictures_that_are_no_element_are_told(void **state)
     assert_refused(write_values(NULL, 1, 1, 4096), size, false, -EINVAL, "sides up to 4095");
     const char *path = picture_path("element.tif");
     picture_save_bytes(path, "none", 4);
-    assert_refused(path, size, false, -EBADMSG, "element.tif: is neither a TIFF, PNG or JPEG nor a .npy file");
+    assert_refused(path, size, false, -EBADMSG,
+                   "element.tif: is neither a TIFF, PNG or JPEG nor a .npy file");
 }
 
 int main(void)

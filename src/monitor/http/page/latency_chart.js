@@ -47,16 +47,14 @@ function create() {
   });
 }
 
+// Sets the colours, which the theme decides; options are not touched otherwise, so that nothing is computed anew.
 function paint() {
-  const budgetEdge = drawn.edges.indexOf(drawn.budget);
-  const set = chart.data.datasets[0];
-  set.backgroundColor = drawn.counts.map((_, i) => colour(i <= budgetEdge ? '--good' : '--bad'));
   for (const axis of Object.values(chart.options.scales)) {
-    axis.ticks = { ...axis.ticks, color: colour('--muted') };
-    axis.grid = { ...axis.grid, color: colour('--line') };
-    axis.title = { ...axis.title, color: colour('--muted') };
+    axis.ticks.color = axis.title.color = colour('--muted');
+    axis.grid.color = colour('--line');
   }
-  chart.update();
+  const budgetEdge = drawn.edges.indexOf(drawn.budget);
+  chart.data.datasets[0].backgroundColor = drawn.edges.concat(0).map((_, i) => colour(i <= budgetEdge ? '--good' : '--bad'));
 }
 
 function fillTable(labels, counts) {
@@ -85,14 +83,19 @@ export function showHistogram(edges, counts, budget, latency) {
     showTableOnly();
     return;
   }
-  chart = chart || create();
+  if (!chart) {
+    chart = create();
+    paint();
+  }
   chart.data.labels = [...edges.map(figure), `> ${figure(last)}`];
   chart.data.datasets[0].data = counts.map((count) => (count > 0 ? count : null));
-  paint();
+  chart.update();
   byId('histogram').setAttribute('aria-label', say('chart', number(counts.reduce((a, b) => a + b, 0)),
     percent(latency.within_budget), quantile(latency.p99, edges)));
 }
 
 document.addEventListener('theme', () => {
-  if (chart) paint();
+  if (!chart) return;
+  paint();
+  chart.update();
 });

@@ -29,7 +29,7 @@ export default {
   stopping: 'Stopping',
   hangs: 'The line does not answer',
   degraded: 'Degraded: a device is lost',
-  reasons: 'Out of the ordinary',
+  reasons: 'To look at',
   fruits_per_s: 'fruits per second',
   views_per_s: 'views per second',
   p50: 'latency, median',
