@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 #include "src/ingest/socket/endpoint.h"
-#include "src/monitor/http/sheets.h"
+#include "src/monitor/fruits/sheets.h"
 #include "src/publish/packed_defects.h"
 
 #define LINGER_MS 500

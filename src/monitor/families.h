@@ -53,7 +53,7 @@ typedef struct crn_observation {
     const crn_monitor_facts *facts;
     const crn_histogram_edges *edges; /* CRN_SCALES of them */
     const crn_snapshot *snapshot;
-    const crn_snapshot *before; /* of two minutes ago, or of the start (http/history.h) */
+    const crn_snapshot *before; /* of two minutes ago, or of the start (events/history.h) */
     crn_machine machine;
     crn_http_stats http;
     int64_t now_ns;

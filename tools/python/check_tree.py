@@ -40,7 +40,7 @@ FLOORS = [
     ["src/publish/log"],
     ["src/publish"],
     ["src/recording"],
-    ["src/monitor", "src/monitor/http"],
+    ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http"],
     ["src"],
     ["tools/common"],
     ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",

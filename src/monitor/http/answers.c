@@ -9,7 +9,7 @@
 #include "src/monitor/http/fruit_page.h"
 #include "src/monitor/http/maps.h"
 #include "src/monitor/http/maps_format.h"
-#include "src/monitor/http/pages.h"
+#include "src/monitor/events/health.h"
 #include "src/monitor/http/traces.h"
 #include "src/monitor/http/verdicts.h"
 #include "src/publish/log/format.h"
@@ -138,7 +138,7 @@ static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *conn
     const unsigned char *bytes;
     size_t size;
     observe(http, false, &observation);
-    crn_pages_health(&observation, http->encoder);
+    crn_health_page(&observation, http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
     return answer_bytes(http, connection,

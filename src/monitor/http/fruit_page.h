@@ -4,7 +4,7 @@
 
 #include <microhttpd.h>
 
-#include "src/monitor/http/last_fruits.h"
+#include "src/monitor/fruits/last_fruits.h"
 
 CRN_C_BEGIN
 

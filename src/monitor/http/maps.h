@@ -4,7 +4,7 @@
 
 #include <microhttpd.h>
 
-#include "src/monitor/kept_maps.h"
+#include "src/monitor/fruits/kept_maps.h"
 
 CRN_C_BEGIN
 

@@ -1,16 +1,16 @@
 /*
  * The HTTP thread: the pages of monitor.http, for Prometheus, service managers and people. It only
- * reads snapshots (snapshot.h) and keeps the flight recorder's verdicts (flight.h), so that nothing
+ * reads snapshots (snapshot.h) and keeps the flight recorder's verdicts (fruits/flight.h), so that nothing
  * a client does takes time of the line; it runs at a raised nice value, and all that clients may
  * use is bounded (clients.h).
  */
 #ifndef CRN_SRC_MONITOR_HTTP_SERVER_H
 #define CRN_SRC_MONITOR_HTTP_SERVER_H
 
-#include "src/monitor/flight.h"
-#include "src/monitor/kept_maps.h"
+#include "src/monitor/fruits/flight.h"
+#include "src/monitor/fruits/kept_maps.h"
 #include "src/monitor/meters.h"
-#include "src/monitor/live_photos.h"
+#include "src/monitor/fruits/live_photos.h"
 #include "src/monitor/snapshot.h"
 #include "stages/base/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "src/monitor/http/address.h"
 #include "src/monitor/http/clients.h"
-#include "src/monitor/http/events.h"
+#include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"
 #include "src/monitor/http/streams.h"
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "src/monitor/trace.h"
+#include "src/monitor/fruits/trace.h"
 #include "src/publish/encoder.h"
 
 /* A trace being read: its bytes are the encoder's. */

@@ -5,7 +5,7 @@
 
 #include <microhttpd.h>
 
-#include "src/monitor/flight.h"
+#include "src/monitor/fruits/flight.h"
 
 CRN_C_BEGIN
 

@@ -1,5 +1,5 @@
 /* The flight recorder: what it keeps, in which form, and what it lets go. */
-#include "src/monitor/flight.h"
+#include "src/monitor/fruits/flight.h"
 
 #include "src/publish/log/format.h"
 #include "tests/unit/publish/verdict_bench.h"

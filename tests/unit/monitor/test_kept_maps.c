@@ -1,5 +1,5 @@
 /* The maps that are kept: of which fruits, for how long, and copied whole while others come. */
-#include "src/monitor/kept_maps.h"
+#include "src/monitor/fruits/kept_maps.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

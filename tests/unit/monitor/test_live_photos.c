@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/http/sheets.h"
-#include "src/monitor/live_photos.h"
+#include "src/monitor/fruits/sheets.h"
+#include "src/monitor/fruits/live_photos.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define WIDTH  70

@@ -1,5 +1,5 @@
 /* The trace of two fruits: which rows, spans and arrows it has, and when. */
-#include "src/monitor/trace.h"
+#include "src/monitor/fruits/trace.h"
 
 #include <math.h>
 

@@ -1,12 +1,12 @@
-#include "src/monitor/http/events.h"
+#include "src/monitor/events/events.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/monitor/http/event_lanes.h"
-#include "src/monitor/http/pages.h"
+#include "src/monitor/events/lanes.h"
+#include "src/monitor/events/health.h"
 #include "stages/base/clock.h"
 
 static double seconds(int64_t ns)
@@ -295,10 +295,10 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder,
-                    14 + CRN_PAGES_STATE_PAIRS + FACT_PAIRS + RATE_PAIRS + CRN_EVENT_FIGURE_PAIRS);
+                    14 + CRN_HEALTH_PAIRS + FACT_PAIRS + RATE_PAIRS + CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(seconds(crn_realtime_ns())));
-    crn_pages_state(observation, &reasons, encoder);
+    crn_health_state(observation, &reasons, encoder);
     put_codes(&reasons, encoder);
     crn_encoder_pair_real(encoder, "age_s", to_ms(seconds(crn_reasons_silence_ns(observation))));
     put_facts(observation, encoder);

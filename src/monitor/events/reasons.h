@@ -1,6 +1,6 @@
 /* Whether the line is healthy, and in words what is out of the ordinary. No sockets. */
-#ifndef CRN_SRC_MONITOR_HTTP_REASONS_H
-#define CRN_SRC_MONITOR_HTTP_REASONS_H
+#ifndef CRN_SRC_MONITOR_EVENTS_REASONS_H
+#define CRN_SRC_MONITOR_EVENTS_REASONS_H
 
 #include "src/monitor/families.h"
 

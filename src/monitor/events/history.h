@@ -3,8 +3,8 @@
  * compared with those of two minutes ago, and when the budget was last missed. Used by the HTTP
  * thread.
  */
-#ifndef CRN_SRC_MONITOR_HTTP_HISTORY_H
-#define CRN_SRC_MONITOR_HTTP_HISTORY_H
+#ifndef CRN_SRC_MONITOR_EVENTS_HISTORY_H
+#define CRN_SRC_MONITOR_EVENTS_HISTORY_H
 
 #include "src/monitor/snapshot.h"
 #include "stages/base/clock.h"

@@ -4,8 +4,8 @@
  * copies them out. Neither waits for the other: a view that is being copied is not dropped
  * meanwhile, and a newer one is not kept instead.
  */
-#ifndef CRN_SRC_MONITOR_KEPT_MAPS_H
-#define CRN_SRC_MONITOR_KEPT_MAPS_H
+#ifndef CRN_SRC_MONITOR_FRUITS_KEPT_MAPS_H
+#define CRN_SRC_MONITOR_FRUITS_KEPT_MAPS_H
 
 #include "src/ingest/pool.h"
 #include "stages/base/api.h"

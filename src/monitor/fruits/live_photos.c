@@ -1,4 +1,4 @@
-#include "src/monitor/live_photos.h"
+#include "src/monitor/fruits/live_photos.h"
 
 #include <errno.h>
 #include <stdatomic.h>

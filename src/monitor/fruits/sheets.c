@@ -1,4 +1,4 @@
-#include "src/monitor/http/sheets.h"
+#include "src/monitor/fruits/sheets.h"
 
 #include <errno.h>
 #include <png.h>

@@ -1,4 +1,4 @@
-#include "src/monitor/kept_maps.h"
+#include "src/monitor/fruits/kept_maps.h"
 
 #include <errno.h>
 #include <stdatomic.h>

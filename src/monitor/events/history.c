@@ -1,4 +1,4 @@
-#include "src/monitor/http/history.h"
+#include "src/monitor/events/history.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "src/monitor/trace.h"
+#include "src/monitor/fruits/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>

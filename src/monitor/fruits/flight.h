@@ -8,8 +8,8 @@
  * CRN_FLIGHT_WHOLE_BYTES (if it was given in JSON only: in JSON) is kept without its list of
  * defects.
  */
-#ifndef CRN_SRC_MONITOR_FLIGHT_H
-#define CRN_SRC_MONITOR_FLIGHT_H
+#ifndef CRN_SRC_MONITOR_FRUITS_FLIGHT_H
+#define CRN_SRC_MONITOR_FRUITS_FLIGHT_H
 
 #include "src/fruit/fruit.h"
 #include "src/publish/result_store.h"

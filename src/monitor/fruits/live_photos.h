@@ -2,8 +2,8 @@
  * The photographs of a fruit's views, from the line's thread to the HTTP thread, which asks for one
  * fruit at a time, and only while a page shows them. Neither waits for the other.
  */
-#ifndef CRN_SRC_MONITOR_LIVE_PHOTOS_H
-#define CRN_SRC_MONITOR_LIVE_PHOTOS_H
+#ifndef CRN_SRC_MONITOR_FRUITS_LIVE_PHOTOS_H
+#define CRN_SRC_MONITOR_FRUITS_LIVE_PHOTOS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "src/monitor/http/reasons.h"
+#include "src/monitor/events/reasons.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "src/monitor/http/event_lanes.h"
+#include "src/monitor/events/lanes.h"
 
 #include <math.h>
 

@@ -4,10 +4,10 @@
  * as spans of their own, and an arrow from each view to its fruit's verdict.
  * https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
  */
-#ifndef CRN_SRC_MONITOR_TRACE_H
-#define CRN_SRC_MONITOR_TRACE_H
+#ifndef CRN_SRC_MONITOR_FRUITS_TRACE_H
+#define CRN_SRC_MONITOR_FRUITS_TRACE_H
 
-#include "src/monitor/flight.h"
+#include "src/monitor/fruits/flight.h"
 #include "src/publish/encoder.h"
 
 CRN_C_BEGIN

@@ -1,10 +1,10 @@
 /* The events of /events: what the live page and cernita-top show, as JSON. No sockets. */
-#ifndef CRN_SRC_MONITOR_HTTP_EVENTS_H
-#define CRN_SRC_MONITOR_HTTP_EVENTS_H
+#ifndef CRN_SRC_MONITOR_EVENTS_EVENTS_H
+#define CRN_SRC_MONITOR_EVENTS_EVENTS_H
 
 #include "src/monitor/families.h"
-#include "src/monitor/http/last_fruits.h"
-#include "src/monitor/http/history.h"
+#include "src/monitor/fruits/last_fruits.h"
+#include "src/monitor/events/history.h"
 #include "src/publish/encoder.h"
 
 CRN_C_BEGIN

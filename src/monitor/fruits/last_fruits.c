@@ -1,4 +1,4 @@
-#include "src/monitor/http/last_fruits.h"
+#include "src/monitor/fruits/last_fruits.h"
 
 #include "stages/base/clock.h"
 

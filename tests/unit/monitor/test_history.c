@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/http/history.h"
+#include "src/monitor/events/history.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define LANES   2

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/http/events.h"
-#include "src/monitor/http/pages.h"
+#include "src/monitor/events/events.h"
+#include "src/monitor/events/health.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 
@@ -71,7 +71,7 @@ static void expect(health_fixture *f, const char *said, bool healthy, bool ready
     const unsigned char *bytes;
     size_t size;
     char text[2048], flags[64];
-    crn_pages_health(&f->observation, f->encoder);
+    crn_health_page(&f->observation, f->encoder);
     assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
     snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
     if (!strstr(text, said))

@@ -2,12 +2,12 @@
  * The fruits that pages list: the last ones that were late, partial or over budget, and, while a
  * page is open, one a second with its photographs. Used by the HTTP thread.
  */
-#ifndef CRN_SRC_MONITOR_HTTP_LAST_FRUITS_H
-#define CRN_SRC_MONITOR_HTTP_LAST_FRUITS_H
+#ifndef CRN_SRC_MONITOR_FRUITS_LAST_FRUITS_H
+#define CRN_SRC_MONITOR_FRUITS_LAST_FRUITS_H
 
-#include "src/monitor/flight.h"
-#include "src/monitor/http/sheets.h"
-#include "src/monitor/kept_maps.h"
+#include "src/monitor/fruits/flight.h"
+#include "src/monitor/fruits/sheets.h"
+#include "src/monitor/fruits/kept_maps.h"
 
 CRN_C_BEGIN
 

@@ -1,11 +1,11 @@
-#include "src/monitor/http/pages.h"
+#include "src/monitor/events/health.h"
 
 #include <math.h>
 
 #include "stages/base/clock.h"
 
-void crn_pages_state(const crn_observation *observation, const crn_reasons *reasons,
-                     crn_encoder *encoder)
+void crn_health_state(const crn_observation *observation, const crn_reasons *reasons,
+                      crn_encoder *encoder)
 {
     crn_encoder_pair_text(encoder, "state", crn_state_names[observation->snapshot->state]);
     crn_encoder_pair_bool(encoder, "healthy", crn_reasons_is_healthy(observation));
@@ -17,14 +17,14 @@ void crn_pages_state(const crn_observation *observation, const crn_reasons *reas
     crn_encoder_array_end(encoder);
 }
 
-void crn_pages_health(const crn_observation *observation, crn_encoder *encoder)
+void crn_health_page(const crn_observation *observation, crn_encoder *encoder)
 {
     const crn_monitor_facts *facts = observation->facts;
     crn_reasons reasons;
     crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, CRN_PAGES_STATE_PAIRS + 3);
-    crn_pages_state(observation, &reasons, encoder);
+    crn_encoder_map(encoder, CRN_HEALTH_PAIRS + 3);
+    crn_health_state(observation, &reasons, encoder);
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
     crn_encoder_pair_text(encoder, "run", facts->run);
     crn_encoder_pair_real(

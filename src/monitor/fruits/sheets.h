@@ -2,10 +2,10 @@
  * Contact sheets: the photographs of a fruit's views as one PNG file, one below the other, which
  * pages load by number. The last ones are kept in memory. Used by the HTTP thread.
  */
-#ifndef CRN_SRC_MONITOR_HTTP_SHEETS_H
-#define CRN_SRC_MONITOR_HTTP_SHEETS_H
+#ifndef CRN_SRC_MONITOR_FRUITS_SHEETS_H
+#define CRN_SRC_MONITOR_FRUITS_SHEETS_H
 
-#include "src/monitor/live_photos.h"
+#include "src/monitor/fruits/live_photos.h"
 
 CRN_C_BEGIN
 

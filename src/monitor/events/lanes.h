@@ -1,6 +1,6 @@
 /* The figures of verdicts, and the lanes, in the events of /events. */
-#ifndef CRN_SRC_MONITOR_HTTP_EVENT_LANES_H
-#define CRN_SRC_MONITOR_HTTP_EVENT_LANES_H
+#ifndef CRN_SRC_MONITOR_EVENTS_LANES_H
+#define CRN_SRC_MONITOR_EVENTS_LANES_H
 
 #include "src/monitor/families.h"
 #include "src/publish/encoder.h"

@@ -1,4 +1,4 @@
-#include "src/monitor/flight.h"
+#include "src/monitor/fruits/flight.h"
 
 #include <errno.h>
 #include <stdatomic.h>
