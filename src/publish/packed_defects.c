@@ -47,6 +47,8 @@ struct crn_defects_packer {
 
 static bool uses(const crn_config *config, crn_format format)
 {
+    if (format == CRN_FORMAT_MSGPACK && config->monitor.http[0])
+        return true; /* the flight recorder's */
     return config->publish.grader.format == (int32_t)format ||
            config->publish.viewers.format == (int32_t)format;
 }

@@ -25,11 +25,13 @@ typedef struct pages_fixture {
     char address[64];
 } pages_fixture;
 
-static int set_up(void **state)
+static int set_up_in(void **state, crn_format format)
 {
     pages_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    line_start_on(&f->line, yaml, NULL);
+    line_configure(&f->line, yaml);
+    f->line.config.publish.grader.format = f->line.config.publish.viewers.format = (int32_t)format;
+    line_run(&f->line, NULL);
     f->maps = line_discs(40, 60, 2);
     f->photo = malloc(40 * 60);
     assert_non_null(f->photo);
@@ -38,6 +40,16 @@ static int set_up(void **state)
     snprintf(f->address, sizeof f->address, "%s", crn_line_http(f->line.line));
     *state = f;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_in(state, CRN_FORMAT_MSGPACK);
+}
+
+static int set_up_json(void **state)
+{
+    return set_up_in(state, CRN_FORMAT_JSON);
 }
 
 static int tear_down(void **state)
@@ -50,10 +62,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A fruit whose last view is missing if `whole` is false: partial. */
-static void judge(pages_fixture *f, uint64_t fruit, bool whole)
+/* Sends a fruit, without its last view if `whole` is false: it will be partial. */
+static void send_fruit(pages_fixture *f, uint64_t fruit, bool whole)
 {
-    seen_verdict verdict;
     for (uint16_t view = 0; view < (whole ? VIEWS : VIEWS - 1); view++) {
         crn_view_header header = line_header(&f->line, fruit, view, VIEWS, 40, 60);
         header.flags = CRN_WIRE_FLAG_INTENSITY;
@@ -61,6 +72,12 @@ static void judge(pages_fixture *f, uint64_t fruit, bool whole)
             header.deadline_ns = (uint64_t)crn_realtime_ns() + 300 * CRN_NS_PER_MS;
         line_send(&f->line, header, f->maps, f->photo);
     }
+}
+
+static void judge(pages_fixture *f, uint64_t fruit, bool whole)
+{
+    seen_verdict verdict;
+    send_fruit(f, fruit, whole);
     assert_true(line_receive(&f->line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, whole ? "complete" : "partial");
 }
@@ -155,6 +172,24 @@ static void a_bad_fruit_is_listed_with_its_photographs(void **state)
     free(sheet);
 }
 
+/* The flight recorder keeps verdicts in MessagePack, whatever the sockets use. */
+static void a_fruit_has_outlines_also_if_sockets_use_json(void **state)
+{
+    pages_fixture *f = *state;
+    char text[16384], name[128];
+    send_fruit(f, 8, false);
+    int stream = open_events(f);
+    assert_true(http_read_until(stream, "\"verdict\":\"partial\"", text, sizeof text));
+    close(stream);
+    cut(text, "\"bad\":[{\"name\":\"", "\"", name);
+    char *sheet;
+    char *data = load_fruit(f, name, &sheet);
+    assert_non_null(strstr(data, "\"class\":\"rot\""));
+    assert_non_null(strstr(data, "\"xy\":[["));
+    free(data);
+    free(sheet);
+}
+
 static void pages_load_nothing_from_elsewhere(void **state)
 {
     pages_fixture *f = *state;
@@ -199,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_fruit_is_shown_with_its_photographs),
         TEST(a_bad_fruit_is_listed_with_its_photographs),
+        cmocka_unit_test_setup_teardown(a_fruit_has_outlines_also_if_sockets_use_json, set_up_json,
+                                        tear_down),
         TEST(pages_load_nothing_from_elsewhere),
         TEST(all_losses_are_translated),
     };
