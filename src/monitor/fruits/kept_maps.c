@@ -134,10 +134,12 @@ static place *find_view(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32
     return best;
 }
 
-static int copy_view(const crn_view *view, crn_kept_copy *copy)
+/* Copies the intensity, behind the tensor if that is wanted, too. */
+static int copy_view(const crn_view *view, bool tensor, crn_kept_copy *copy)
 {
+    size_t tensor_bytes = tensor ? view->header.payload_bytes : 0;
     size_t intensity_bytes = crn_wire_intensity_bytes(&view->header);
-    size_t size = view->header.payload_bytes + intensity_bytes;
+    size_t size = tensor_bytes + intensity_bytes;
     if (size > copy->capacity) {
         unsigned char *larger = realloc(copy->bytes, size);
         if (!larger)
@@ -148,21 +150,34 @@ static int copy_view(const crn_view *view, crn_kept_copy *copy)
     copy->header = view->header;
     copy->arrived_ns = (uint64_t)(crn_realtime_ns() - (crn_now_ns() - view->received_ns));
     copy->size = size;
-    memcpy(copy->bytes, view->maps, view->header.payload_bytes);
+    if (tensor)
+        memcpy(copy->bytes, view->maps, tensor_bytes);
     if (view->intensity)
-        memcpy(copy->bytes + view->header.payload_bytes, view->intensity, intensity_bytes);
+        memcpy(copy->bytes + tensor_bytes, view->intensity, intensity_bytes);
     return 1;
+}
+
+static int copy_next(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first, bool tensor,
+                     crn_kept_copy *copy)
+{
+    place *one = find_view(maps, fruit, first);
+    if (!one)
+        return 0;
+    int r = copy_view(one->view, tensor, copy);
+    give_back(one);
+    return r;
 }
 
 int crn_kept_maps_copy(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first,
                        crn_kept_copy *copy)
 {
-    place *one = find_view(maps, fruit, first);
-    if (!one)
-        return 0;
-    int r = copy_view(one->view, copy);
-    give_back(one);
-    return r;
+    return copy_next(maps, fruit, first, true, copy);
+}
+
+int crn_kept_maps_copy_photo(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first,
+                             crn_kept_copy *copy)
+{
+    return copy_next(maps, fruit, first, false, copy);
 }
 
 /* --- names --- */

@@ -53,6 +53,10 @@ typedef struct crn_kept_copy {
 int crn_kept_maps_copy(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first,
                        crn_kept_copy *copy);
 
+/* The same without the tensor: `bytes` is the intensity, if `size` is not 0. */
+int crn_kept_maps_copy_photo(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32_t first,
+                             crn_kept_copy *copy);
+
 CRN_C_END
 
 #endif

@@ -19,18 +19,17 @@ static const crn_sheet *sheet_kept(crn_kept_maps *maps, crn_sheets *sheets,
     size_t used = 0;
     uint32_t first = 0;
     while (pixels && set.count < CRN_FRUIT_VIEWS_MAX &&
-           crn_kept_maps_copy(maps, name, first, &copy) == 1) {
+           crn_kept_maps_copy_photo(maps, name, first, &copy) == 1) {
         const crn_view_header *header = &copy.header;
-        size_t bytes = crn_wire_intensity_bytes(header);
         first = header->view + 1u;
-        if (bytes == 0 || bytes > CRN_LIVE_PHOTOS_BYTES - used)
+        if (copy.size == 0 || copy.size > CRN_LIVE_PHOTOS_BYTES - used)
             continue;
-        memcpy(pixels + used, copy.bytes + header->payload_bytes, bytes);
+        memcpy(pixels + used, copy.bytes, copy.size);
         set.photos[set.count++] = (crn_view_photo){.view = header->view,
                                                    .height_px = header->height,
                                                    .width_px = header->width,
                                                    .pixels = pixels + used};
-        used += bytes;
+        used += copy.size;
     }
     const crn_sheet *sheet = set.count > 0 ? crn_sheets_add(sheets, &set) : NULL;
     free(copy.bytes);

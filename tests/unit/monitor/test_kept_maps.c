@@ -100,6 +100,23 @@ static void views_are_copied_in_their_order(void **state)
     assert_int_equal(crn_kept_maps_copy(f->maps, &name, 0, &f->copy), 0);
 }
 
+static void photographs_are_copied_without_maps(void **state)
+{
+    kept_fixture *f = *state;
+    crn_kept_fruit name = {3, 9, 1};
+    add(f, 1, 0, true);
+    add(f, 1, 1, false);
+    assert_int_equal(crn_kept_maps_copy_photo(f->maps, &name, 0, &f->copy), 1);
+    assert_int_equal(f->copy.size, 200);
+    assert_int_equal(f->copy.capacity, 200);
+    for (size_t i = 0; i < f->copy.size; i++)
+        assert_int_equal(f->copy.bytes[i], value_of(1, 0));
+    assert_int_equal(crn_kept_maps_copy_photo(f->maps, &name, 1, &f->copy), 1);
+    assert_int_equal(f->copy.header.view, 1);
+    assert_int_equal(f->copy.size, 0);
+    assert_int_equal(crn_kept_maps_copy_photo(f->maps, &name, 2, &f->copy), 0);
+}
+
 static void the_oldest_fruit_goes_as_a_whole(void **state)
 {
     kept_fixture *f = *state;
@@ -173,6 +190,7 @@ static void copies_are_whole_while_others_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_KEPT(photographs_are_copied_without_maps),
         ON_KEPT(views_are_copied_in_their_order),
         ON_KEPT(the_oldest_fruit_goes_as_a_whole),
         ON_KEPT(a_fruit_of_many_views_keeps_its_first),
