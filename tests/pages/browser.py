@@ -10,10 +10,11 @@ PATIENCE_S = 20
 
 
 class Browser:
-    def __init__(self, axe=None):
+    def __init__(self, axe=None, flags="--expose-gc"):
+        """`flags`: of its JavaScript engine."""
         options = webdriver.ChromeOptions()
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                         "--enable-precise-memory-info", "--js-flags=--expose-gc"):
+                         "--enable-precise-memory-info", f"--js-flags={flags}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))

@@ -1,6 +1,7 @@
 #include "tools/top/layout.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -126,40 +127,64 @@ static void say_budget(const crn_top_status *status, const glyphs *g, headline *
              lasting(status->now_s - status->budget_since_s).text, kept ? "" : " ago");
 }
 
+/* Sets a line of that level. */
+__attribute__((format(printf, 4, 5))) static void say(headline *line, crn_style style,
+                                                      const char *glyph, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line->text, sizeof line->text, format, arguments);
+    va_end(arguments);
+    line->style = style;
+    line->glyph = glyph;
+}
+
+static bool is_state(const crn_top_status *status, const char *state)
+{
+    return strcmp(status->state, state) == 0;
+}
+
+/* What matters most, as on the live page. */
+static void say_state(const crn_top_status *status, const glyphs *g, headline *line)
+{
+    if (!status->healthy)
+        say(line, CRN_STYLE_BAD, g->bad, "THE LINE DOES NOT ANSWER");
+    else if (is_state(status, "starting"))
+        say(line, CRN_STYLE_BOLD, g->none, "STARTING");
+    else if (is_state(status, "stopping"))
+        say(line, CRN_STYLE_BOLD, g->none, "STOPPING");
+    else if (status->undelivered > 0) {
+        say(line, CRN_STYLE_BAD, g->bad, "%.0f VERDICTS REACHED NO GRADER", status->undelivered);
+        snprintf(line->detail, sizeof line->detail, "in the last two minutes");
+    } else if (status->budget_known && !status->budget_kept)
+        say_budget(status, g, line);
+    else if (is_state(status, "ready"))
+        say(line, CRN_STYLE_BOLD, g->none, "READY, NO VIEW HAS ARRIVED YET");
+    else if (is_state(status, "degraded"))
+        say(line, CRN_STYLE_WARNING, g->warning, "DEGRADED: A DEVICE IS LOST");
+    else if (all_silent(status))
+        say(line, CRN_STYLE_BOLD, g->none, "NO FRUITS ARRIVE");
+    else if (status->budget_known && status->graders == 0) {
+        say(line, CRN_STYLE_WARNING, g->warning, "WITHIN THE BUDGET");
+        snprintf(line->detail, sizeof line->detail, "but no grader is connected");
+    } else if (status->budget_known)
+        say_budget(status, g, line);
+    else
+        say(line, CRN_STYLE_BOLD, g->none, "RUNNING");
+}
+
 static headline headline_of(const crn_top_view *view)
 {
-    const crn_top_status *status = view->status;
     const glyphs *g = glyphs_of(view);
-    headline line = {.style = CRN_STYLE_BOLD, .glyph = g->none};
+    headline line = {.detail = ""};
     if (view->lost_s >= 0) {
-        line.style = CRN_STYLE_BAD;
-        line.glyph = g->bad;
-        snprintf(line.text, sizeof line.text, "NO CONNECTION");
+        say(&line, CRN_STYLE_BAD, g->bad, "NO CONNECTION");
         snprintf(line.detail, sizeof line.detail, "for %s%s%s", lasting(view->lost_s).text,
                  view->fault[0] ? ": " : "", view->fault);
-    } else if (!status) {
-        snprintf(line.text, sizeof line.text, "CONNECTING");
-    } else if (!status->healthy) {
-        line.style = CRN_STYLE_BAD;
-        line.glyph = g->bad;
-        snprintf(line.text, sizeof line.text, "THE LINE DOES NOT ANSWER");
-    } else if (strcmp(status->state, "starting") == 0 || strcmp(status->state, "stopping") == 0) {
-        snprintf(line.text, sizeof line.text, "%s",
-                 status->state[2] == 'a' ? "STARTING" : "STOPPING");
-    } else if (status->budget_known && !status->budget_kept) {
-        say_budget(status, g, &line);
-    } else if (strcmp(status->state, "ready") == 0) {
-        snprintf(line.text, sizeof line.text, "READY, NO VIEW HAS ARRIVED YET");
-    } else if (all_silent(status)) {
-        snprintf(line.text, sizeof line.text, "NO FRUITS ARRIVE");
-    } else if (strcmp(status->state, "degraded") == 0) {
-        line.style = CRN_STYLE_WARNING;
-        line.glyph = g->warning;
-        snprintf(line.text, sizeof line.text, "DEGRADED: A DEVICE IS LOST");
-    } else if (status->budget_known) {
-        say_budget(status, g, &line);
+    } else if (view->status) {
+        say_state(view->status, g, &line);
     } else {
-        snprintf(line.text, sizeof line.text, "RUNNING");
+        say(&line, CRN_STYLE_BOLD, g->none, "CONNECTING");
     }
     return line;
 }

@@ -122,6 +122,25 @@ static void read_figures(const object *event, crn_top_status *status)
     status->waiting = number(event, "waiting");
 }
 
+static bool is_text(const object *value, const char *text)
+{
+    return value && value->type == MSGPACK_OBJECT_STR && value->via.str.size == strlen(text) &&
+           memcmp(value->via.str.ptr, text, strlen(text)) == 0;
+}
+
+/* As the live page counts them. */
+static void read_codes(const object *event, crn_top_status *status)
+{
+    const object *codes;
+    int count = items(get(event, "codes"), CRN_STATUS_REASONS, &codes);
+    for (int i = 0; i < count; i++) {
+        const object *code = get(&codes[i], "code");
+        double lost = number(&codes[i], "count");
+        if ((is_text(code, "verdict_dropped") || is_text(code, "verdict_failed")) && lost > 0)
+            status->undelivered += lost;
+    }
+}
+
 static double value_of(const object *item)
 {
     msgpack_object_kv pair = {
@@ -237,6 +256,7 @@ static void read_event(const object *event, crn_top_status *status)
     status->reason_count = items(get(event, "reasons"), CRN_STATUS_REASONS, &reasons);
     for (int i = 0; i < status->reason_count; i++)
         copy_text(&reasons[i], status->reasons[i], CRN_STATUS_REASON);
+    read_codes(event, status);
     read_budget(event, status);
     read_figures(event, status);
     read_histogram(event, status);

@@ -132,7 +132,12 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "! 3 OF 1200 FRUITS MISSED THE BUDGET  first at ");
     status.missed = 12;
     expect(draw(24, 80), "✕ 12 OF 1200 FRUITS MISSED");
+    status.undelivered = 4;
+    expect(draw(24, 80), "✕ 4 VERDICTS REACHED NO GRADER  in the last two minutes");
+    status.undelivered = 0;
     status.budget_kept = true;
+    status.graders = 0;
+    expect(draw(24, 80), "! WITHIN THE BUDGET  but no grader is connected");
     for (int i = 0; i < status.lane_count; i++)
         status.lanes[i].state = CRN_LANE_SILENT;
     expect(draw(24, 80), "NO FRUITS ARRIVE");

@@ -74,7 +74,9 @@ static void an_event_is_read(void **state)
     static crn_top_status s;
     assert_int_equal(
         parse("{\"state\":\"running\",\"healthy\":true,\"reasons\":[\"one\",\"two\"],"
-              "\"config\":\"a.yaml\",\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
+              "\"codes\":[{\"code\":\"verdict_dropped\",\"count\":3},{\"code\":\"log_failed\","
+              "\"count\":9},{\"code\":\"verdict_failed\",\"count\":2}],\"config\":\"a.yaml\","
+              "\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
               "\"budget\":{\"kept\":false,\"since_s\":7,\"missed\":2,\"verdicts\":9},"
               "\"verdicts\":{\"complete\":5,\"partial\":1,\"late\":0},"
               "\"latency_ms\":{\"p50\":8,\"p99\":9},"
@@ -95,6 +97,7 @@ static void an_event_is_read(void **state)
     assert_true(s.budget_known && !s.budget_kept && s.missed == 2 && s.recent_verdicts == 9);
     assert_true(s.complete == 5 && s.views_per_s == 40.5 && s.p50_ms == 0.5 && isnan(s.p99_ms));
     assert_true(isnan(s.graders) && !s.has_counts);
+    assert_true(s.undelivered == 5);
     assert_int_equal(s.stage_count, 1);
     assert_true(s.stages[0].share == 0.25);
     assert_int_equal(s.lane_count, 1);
