@@ -22,6 +22,12 @@ function countUndelivered(event) {
     .reduce((sum, { count }) => sum + count, 0);
 }
 
+// The first reason that is neither a state nor a grader's absence: before the first view, why messages are refused.
+function findLoss(event) {
+  const at = event.codes.findIndex(({ code }) => code !== 'ready' && code !== 'no_grader');
+  return at < 0 ? '' : sayReason(event.codes[at].code, event.codes[at].count, event.reasons[at]);
+}
+
 function headlineOf(event) {
   const clock = (seconds) => [timeOfDay(seconds), duration(event.now_s - seconds)];
   const { budget } = event;
@@ -33,7 +39,10 @@ function headlineOf(event) {
     const level = budget.missed >= 0.01 * budget.verdicts ? 'bad' : 'warning';
     return [level, say('over', budget.missed, budget.verdicts), say('over_since', ...clock(budget.since_s), event.budget_ms)];
   }
-  if (event.state === 'ready') return ['none', say('empty'), ''];
+  if (event.state === 'ready') {
+    const refused = findLoss(event);
+    return refused ? ['warning', say('empty_refused'), refused] : ['none', say('empty'), ''];
+  }
   if (event.state === 'degraded') return ['warning', say('degraded'), ''];
   if (event.lanes.every((lane) => lane.state === 'silent')) {
     const last = Math.max(...event.lanes.map((lane) => lane.last_view_s));

@@ -25,6 +25,7 @@ export default {
   idle: 'No fruits arrive',
   idle_since: (time, lasted) => `the last view came at ${time} (${lasted} ago)`,
   empty: 'Ready; no view has arrived yet',
+  empty_refused: 'No view has been accepted yet',
   starting: 'Starting',
   stopping: 'Stopping',
   hangs: 'The line does not answer',

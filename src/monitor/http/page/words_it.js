@@ -25,6 +25,7 @@ export default {
   idle: 'Non arrivano frutti',
   idle_since: (time, lasted) => `l'ultima vista è arrivata ${lasted} fa (${time})`,
   empty: 'Pronto; non è ancora arrivata nessuna vista',
+  empty_refused: 'Nessuna vista è stata ancora accettata',
   starting: 'Avvio in corso',
   stopping: 'Arresto in corso',
   hangs: 'La linea non risponde',
