@@ -1,8 +1,8 @@
 /*
- * The defects of a view as the bytes of its fruit's verdict, in each format that an outlet uses, and
- * in MessagePack if the flight recorder keeps it.
- * Workers pack them, because a thousand of them take 0.5 ms in MessagePack and 20 ms in JSON; the
- * line's thread joins the views of a fruit by copying.
+ * The defects of a view as the bytes of its fruit's verdict, in each format that an outlet uses,
+ * and in MessagePack if the flight recorder keeps it. Workers pack them, because a thousand of them
+ * take 0.5 ms in MessagePack and 20 ms in JSON; the line's thread joins the views of a fruit by
+ * copying.
  *
  * `parent` alone depends on the views before, because it is an index in the whole verdict: where a
  * defect has one, the packed bytes have a gap (encoder.h), which is filled when they are joined.

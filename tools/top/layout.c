@@ -122,9 +122,10 @@ static void say_budget(const crn_top_status *status, const glyphs *g, headline *
     else
         snprintf(line->text, sizeof line->text, "%.0f OF %.0f FRUITS MISSED THE BUDGET",
                  status->missed, status->recent_verdicts);
-    snprintf(line->detail, sizeof line->detail, "%s %s (%s%s)", kept ? "since" : "first at",
+    snprintf(line->detail, sizeof line->detail, "since %s (%s)%s",
              clock_time(status->budget_since_s).text,
-             lasting(status->now_s - status->budget_since_s).text, kept ? "" : " ago");
+             lasting(status->now_s - status->budget_since_s).text,
+             kept ? "" : "; counted in the last two minutes");
 }
 
 /* Sets a line of that level. */

@@ -1,8 +1,8 @@
 /*
  * The HTTP thread: the pages of monitor.http, for Prometheus, service managers and people. It only
- * reads snapshots (snapshot.h) and keeps the flight recorder's verdicts (fruits/flight.h), so that nothing
- * a client does takes time of the line; it runs at a raised nice value, and all that clients may
- * use is bounded (clients.h).
+ * reads snapshots (snapshot.h) and keeps the flight recorder's verdicts (fruits/flight.h), so that
+ * nothing a client does takes time of the line; it runs at a raised nice value, and all that
+ * clients may use is bounded (clients.h).
  */
 #ifndef CRN_SRC_MONITOR_HTTP_SERVER_H
 #define CRN_SRC_MONITOR_HTTP_SERVER_H

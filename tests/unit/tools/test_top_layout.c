@@ -129,7 +129,7 @@ static void states_have_their_words(void **state)
     (void)state;
     status.budget_kept = false;
     status.missed = 3;
-    expect(draw(24, 80), "! 3 OF 1200 FRUITS MISSED THE BUDGET  first at ");
+    expect(draw(24, 80), "! 3 OF 1200 FRUITS MISSED THE BUDGET  since ");
     status.missed = 12;
     expect(draw(24, 80), "✕ 12 OF 1200 FRUITS MISSED");
     status.undelivered = 4;

@@ -272,6 +272,9 @@ function watch() {
     setConnection('lost', say('not_connected'));
     document.title = `${say('not_connected')} – cernita`;
     setHeadline('bad', say('not_connected'), say('connection_lost', timeOfDay(lastEventMs / 1000)));
+  } else if (lost) {
+    setConnection('lost', say('not_connected'));
+    setHeadline('bad', say('not_connected'), say('never_connected'));
   } else if (!latest) setConnection('connecting', say('connecting'));
   const closed = !source || source.readyState === EventSource.CLOSED;
   if (closed || (lost && silentMs % (2 * SILENCE_MS) < 1000)) connect();
