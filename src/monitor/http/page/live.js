@@ -143,7 +143,7 @@ function showBad(event) {
   event.bad.forEach((fruit, i) => {
     const [time, name, verdict, views, latency] = body.rows[i].cells;
     const link = name.firstElementChild;
-    const words = fruit.verdict === 'complete' ? [] : [say(fruit.verdict)];
+    const words = fruit.verdict === 'complete' ? [] : [say('kinds')[fruit.verdict]];
     if (fruit.over_budget) words.push(say('over_budget'));
     setText(time, timeOfDay(fruit.published_s));
     link.setAttribute('href', `/fruits/${fruit.name}`);
@@ -183,7 +183,7 @@ function makeCard(name, data) {
   const { verdict } = data;
   const colours = classColours(verdict);
   const title = make('a', { href: `/fruits/${name}` }, say('fruit_name', verdict.lane, fruitNumber(name)));
-  const facts = `${say(verdict.verdict)}, ${milliseconds(verdict.latency_ms.total)}`;
+  const facts = `${say('kinds')[verdict.verdict]}, ${milliseconds(verdict.latency_ms.total)}`;
   const card = make('article', { 'data-fruit': name, 'data-verdict': verdict.verdict },
     make('h3', {}, title), make('p', { class: 'facts' }, facts));
   for (const view of data.views.slice(0, VIEWS_SHOWN)) card.append(drawView(data, view, colours, fruitNumber(name)));
