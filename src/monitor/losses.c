@@ -31,6 +31,12 @@ static void lost(losses *list, const char *name, uint64_t count, const char *hin
     list->at[list->count++] = (crn_loss){.name = name, .lost = true, .hint = hint, .count = count};
 }
 
+static void refused(losses *list, const char *name, uint64_t count, const char *hint)
+{
+    lost(list, name, count, hint);
+    list->at[list->count - 1].refused = true;
+}
+
 static void unusual(losses *list, const char *name, uint64_t count)
 {
     list->at[list->count++] = (crn_loss){.name = name, .count = count};
@@ -45,15 +51,15 @@ static void cut(losses *list, crn_peers_cut reason, uint64_t count)
 static void read_messages(const crn_metrics *metrics, losses *list)
 {
     for (int fault = 1; fault < CRN_WIRE_FAULTS; fault++)
-        lost(list, crn_wire_fault_names[fault], metrics->ingest.faults[fault],
-             crn_wire_fault_hints[fault]);
+        refused(list, crn_wire_fault_names[fault], metrics->ingest.faults[fault],
+                crn_wire_fault_hints[fault]);
     uint64_t elsewhere = 0;
     for (int why = 0; why < CRN_REFUSALS; why++)
         elsewhere += metrics->refused_elsewhere.count[why];
     unusual(list, "refused_elsewhere", elsewhere);
-    lost(list, "views_mismatch", metrics->fruits.views_mismatch,
-         "all views of a fruit must name the same number of views");
-    lost(list, "lanes", metrics->fruits.lanes, "more lanes than limits.lanes");
+    refused(list, "views_mismatch", metrics->fruits.views_mismatch,
+            "all views of a fruit must name the same number of views");
+    refused(list, "lanes", metrics->fruits.lanes, "more lanes than limits.lanes");
     lost(list, "sequence_missing", metrics->lanes.missing,
          "gaps in a sender's numbering: views were lost on their way, or refused");
     unusual(list, "sequence_duplicate", metrics->lanes.duplicates);

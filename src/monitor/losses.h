@@ -13,6 +13,7 @@
 typedef struct crn_loss {
     const char *name;
     bool lost;        /* a view, verdict or copy was lost or came too late; else the line coped */
+    bool refused;     /* views that were refused: counts messages */
     const char *hint; /* cause and cure, one clause; NULL: the name says it */
     uint64_t count;
 } crn_loss;

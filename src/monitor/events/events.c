@@ -69,9 +69,10 @@ static void put_codes(const crn_reasons *reasons, crn_encoder *encoder)
     crn_encoder_text(encoder, "codes");
     crn_encoder_array(encoder, reasons->count);
     for (uint32_t i = 0; i < reasons->count; i++) {
-        crn_encoder_map(encoder, 2);
+        crn_encoder_map(encoder, 3);
         crn_encoder_pair_text(encoder, "code", reasons->at[i].code);
         crn_encoder_pair_unsigned(encoder, "count", reasons->at[i].count);
+        crn_encoder_pair_bool(encoder, "refused", reasons->at[i].refused);
         crn_encoder_map_end(encoder);
     }
     crn_encoder_array_end(encoder);

@@ -38,6 +38,7 @@ __attribute__((format(printf, 4, 5))) static void add(crn_reasons *list, const c
     crn_reason *reason = &list->at[list->count++];
     reason->code = code;
     reason->count = count;
+    reason->refused = false;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reason->text, CRN_REASON_BYTES, format, arguments);
@@ -90,11 +91,15 @@ static void add_losses(const crn_observation *observation, crn_reasons *list)
     crn_loss losses[CRN_LOSSES_MAX];
     int rows =
         crn_losses_since(&observation->snapshot->metrics, &observation->before->metrics, losses);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
+        uint32_t at = list->count;
         if (losses[i].count > 0 && losses[i].hint)
             add(list, losses[i].name, losses[i].count,
                 "%s: %" PRIu64 " in the last two minutes: %s", losses[i].name, losses[i].count,
                 losses[i].hint);
+        if (list->count > at)
+            list->at[at].refused = losses[i].refused;
+    }
 }
 
 void crn_reasons_find(const crn_observation *observation, crn_reasons *list)

@@ -15,6 +15,7 @@ CRN_C_BEGIN
 typedef struct crn_reason {
     const char *code; /* for programs and translations; static. Of a loss: its name in the log */
     uint64_t count;   /* of what the code says, or 0 */
+    bool refused;     /* views were refused: their messages are counted */
     char text[CRN_REASON_BYTES]; /* a clause */
 } crn_reason;
 

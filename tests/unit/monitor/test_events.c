@@ -209,6 +209,28 @@ static void events_show_shares_and_quantiles(void **state)
     assert_non_null(strstr(all + 1, figures));
 }
 
+/* Programs tell by it why no view is accepted; a view that was lost later was accepted. */
+static void codes_say_which_refuse_messages(void **state)
+{
+    health_fixture *f = *state;
+    crn_event_rates rates = {.taken_ns = 0};
+    const unsigned char *bytes;
+    size_t size;
+    char text[4096];
+    f->snapshot->metrics.ingest.faults[CRN_WIRE_MAGIC] = 3;
+    f->snapshot->metrics.fruits.views_mismatch = 2;
+    f->snapshot->metrics.fruits.lanes = 1;
+    f->snapshot->metrics.fruits.stragglers = 4;
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    assert_non_null(strstr(text, "\"codes\":[{\"code\":\"magic\",\"count\":3,\"refused\":true},"
+                                 "{\"code\":\"views_mismatch\",\"count\":2,\"refused\":true},"
+                                 "{\"code\":\"lanes\",\"count\":1,\"refused\":true},"
+                                 "{\"code\":\"straggler\",\"count\":4,\"refused\":false}],"));
+}
+
 /* The clock was at 1970 when the daemon started, and on 2020-09-13 when a view came; then it was
  * set. */
 static void times_of_day_follow_a_clock_that_is_set(void **state)
@@ -256,6 +278,7 @@ int main(void)
         TEST(a_line_that_hangs_is_not_healthy),
         TEST(rates_follow_from_the_last_snapshot),
         TEST(events_show_shares_and_quantiles),
+        TEST(codes_say_which_refuse_messages),
         TEST(times_of_day_follow_a_clock_that_is_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
