@@ -9,6 +9,7 @@ barriers in every state, --shots keeps a picture of each, --minutes M leaves the
 import argparse
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -17,16 +18,15 @@ import time
 import traceback
 import urllib.request
 
-import msgpack
 import numpy as np
-import tifffile
-import zmq
 
 from browser import Browser
-from live_daemon import BUDGET_MS, Daemon
+from live_daemon import BUDGET_MS, CLASSES, FRUITS, VIEWS, Daemon
+from outlines import outlines_are_the_verdicts
 
-FRUITS = 30
-VIEWS = 4
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/python"))
+from sender import Sender
+
 DESKTOP, PHONE = (1400, 1000), (390, 844)
 
 
@@ -140,101 +140,6 @@ def budget_line_is_drawn(test):
         line.close()
 
 
-def read_verdicts(line, wanted, patience_s=20):
-    """Verdicts of the viewers' socket by fruit, until `wanted` is among them."""
-    context = zmq.Context.instance()
-    socket = context.socket(zmq.SUB)
-    socket.connect(line.endpoint("viewers"))
-    socket.subscribe("fruit/")
-    found, end = {}, time.monotonic() + patience_s
-    try:
-        while time.monotonic() < end:
-            if socket.poll(200):
-                verdict = msgpack.unpackb(socket.recv_multipart()[1])
-                found[verdict["fruit"]] = verdict
-            if wanted(found):
-                return found
-        raise AssertionError("the viewers' socket did not give the verdict")
-    finally:
-        socket.close(0)
-
-
-def path_points(d):
-    closed = d.endswith("Z")
-    points = [tuple(map(float, pair.split())) for pair in d.removeprefix("M").removesuffix("Z").split("L")]
-    return np.array(points), closed
-
-
-CARD = """
-    const card = document.querySelector(`[data-fruit$="/${arguments[0]}"]`);
-    if (!card) return null;
-    return [...card.querySelectorAll('svg.view')].map((svg) => ({
-        box: svg.getBoundingClientRect().toJSON(), viewBox: svg.getAttribute('viewBox'),
-        image: svg.querySelector('image')?.getAttribute('href') ?? null,
-        outlines: [...svg.querySelectorAll('path.outline')].map((path) => ({
-            d: path.getAttribute('d'), name: path.dataset.class, box: path.getBoundingClientRect().toJSON()}))}))"""
-
-
-def check_outlines(defects, view):
-    """The outlines of a view: the verdict's points, at their place in the picture."""
-    assert len(view["outlines"]) == len(defects)
-    x0, y0, width, _ = map(float, view["viewBox"].split())
-    scale = view["box"]["width"] / width
-    for defect, outline in zip(defects, view["outlines"]):
-        points, closed = path_points(outline["d"])
-        wanted = np.frombuffer(defect["xy"], "<f4").reshape(-1, 2)
-        assert outline["name"] == defect["class"] and closed == defect["closed"]
-        assert np.array_equal(points.astype("<f4"), wanted), "the outline has other points than the verdict"
-        left = view["box"]["left"] + (wanted[:, 0].min() - x0) * scale
-        top = view["box"]["top"] + (wanted[:, 1].min() - y0) * scale
-        assert abs(outline["box"]["left"] - left) < 1.5 and abs(outline["box"]["top"] - top) < 1.5, (outline, left, top)
-
-
-def outlines_are_the_verdicts(test):
-    """The last fruits' outlines are those of the verdicts that a viewer reads, over the recording's photographs."""
-    line = test.daemon()
-    try:
-        line.grade()
-        test.browser.open(line.address)
-        line.replay(test.one_lane, "--loop", 3)
-
-        def shown(found):
-            names = test.browser.run("return [...document.querySelectorAll('[data-fruit]')]"
-                                     ".filter((e) => e.querySelector('image')).map((e) => e.dataset.fruit)")
-            fruits = [int(name.split("/")[2]) for name in names]
-            return [fruit for fruit in fruits if fruit in found and found[fruit]["defects"]]
-        found = read_verdicts(line, shown)
-        fruit = shown(found)[0]
-        views = test.browser.run(CARD, fruit)
-        assert len(views) == VIEWS
-        for index, view in enumerate(views):
-            check_outlines([defect for defect in found[fruit]["defects"] if defect["view"] == index], view)
-        check_photographs(test, line, views[0]["image"], fruit % FRUITS)
-    finally:
-        line.close()
-
-
-def check_photographs(test, line, image, fruit):
-    """The sheet of photographs has the recording's pixels."""
-    with tifffile.TiffFile(test.one_lane) as recording:
-        pages = [page for page in recording.pages if json.loads(page.description or "{}").get("intensity")]
-        wanted = np.concatenate([page.asarray() for page in pages[VIEWS * fruit:VIEWS * (fruit + 1)]])
-    shown = test.browser.driver.execute_async_script("""
-        const [address, done] = arguments;
-        const image = new Image();
-        image.onload = () => {
-            const canvas = document.createElement('canvas');
-            [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
-            const context = canvas.getContext('2d');
-            context.drawImage(image, 0, 0);
-            const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
-            done([canvas.height, canvas.width, Array.from(pixels.filter((_, i) => i % 4 === 0))]);
-        };
-        image.src = address;""", image)
-    height, width, pixels = shown
-    assert np.array_equal(np.array(pixels, np.uint8).reshape(height, width), wanted), "other pixels than recorded"
-
-
 def over_budget(test):
     """A pause of the daemon: fruits over budget are counted, listed, and explained on a page of their own."""
     line = test.daemon()
@@ -276,6 +181,74 @@ def check_waterfall(browser, address):
         for bar, at in zip(drawn, (times[0], (times[0] or 0) + (times[1] or 0))):
             assert abs(bar[0] - at * per_ms) < 0.1
     assert abs(dict(marks)["published"] - (verdict["assembly_ms"] + verdict["latency_ms"]["total"]) * per_ms) < 0.1
+
+
+class SmallViews:
+    """A sender of lane 1 whose views are small and empty."""
+
+    def __init__(self, line, classes=CLASSES):
+        self.sender = Sender(line.endpoint("views"))
+        self.classes, self.epoch, self.sequence = classes, time.time_ns(), 0
+        assert self.sender.look(10), "no daemon answers"
+
+    def send(self, fruit, views):
+        """The first views of a fruit of VIEWS."""
+        maps = np.zeros((8, 8, len(self.classes)), np.float32)
+        for view in range(views):
+            assert self.sender.send_view(maps, lane=1, epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view,
+                                         views=VIEWS, classes=self.classes)
+            self.sequence += 1
+
+
+def partial_fruits(test):
+    """From 1 % of partial fruits on the headline warns of them, in both languages; of fewer it does not."""
+    line = test.daemon(latency={"budget_ms": 5000}, limits={"slots": 60}) # a busy machine keeps it too
+    level = "return document.getElementById('verdict').dataset.level"
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        line.replay(test.one_lane, "--loop", 0, "--rate", 2)
+        test.browser.wait("120 fruits", lambda: histogram_sum(test.browser) > 120)
+        views = SmallViews(line)
+        views.send(0, VIEWS - 1)
+        test.browser.wait_text("#partial", "1")
+        assert "Within the budget" in test.browser.text("#headline"), test.browser.text("#headline")
+        for fruit in range(1, 20):
+            views.send(fruit, VIEWS - 1)
+        test.browser.wait("the headline", lambda: re.fullmatch(r"\d+ of \d+ fruits are partial",
+                                                               test.browser.text("#headline")))
+        assert test.browser.run(level) == "warning" and "missing or unfinished" in test.browser.text("#since")
+        test.browser.wait("the list", lambda: "partial" in "".join(test.browser.texts("#bad-list tr")))
+        assert "partial" in test.browser.texts("#lane-list li")[1]
+        test.keep("partial")
+        test.browser.open(line.address, "it")
+        test.browser.wait_text("#headline", "sono parziali")
+        views.sender.close()
+    finally:
+        line.close()
+
+
+def refused_views(test):
+    """No view is accepted, at first or any more: the headline says why they are refused."""
+    line = test.daemon()
+    try:
+        line.grade()
+        test.browser.open(line.address)
+        views = SmallViews(line, CLASSES[::-1])
+        views.send(0, VIEWS)
+        test.browser.wait_text("#headline", "No view has been accepted yet")
+        assert "class_set: 4 in" in test.browser.text("#since")
+        line.replay(test.one_lane)
+        test.browser.wait_text("#headline", "Within the budget")
+        views.send(1, 1)
+        test.browser.wait_text("#headline", "No fruits arrive: 5 messages refused")
+        assert re.match(r"class_set: 5 in .*; the last view came at ", test.browser.text("#since"))
+        test.keep("refused")
+        test.browser.open(line.address, "it")
+        test.browser.wait_text("#headline", "Non arrivano frutti: 5 messaggi rifiutati")
+        views.sender.close()
+    finally:
+        line.close()
 
 
 def silent_lane(test):
@@ -429,8 +402,9 @@ def memory_stays(test):
         line.close()
 
 
-TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, silent_lane, degraded,
-         it_connects_again, fits_a_phone, words_are_whole, keyboard_reaches_everything, memory_stays]
+TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, partial_fruits,
+         refused_views, silent_lane, degraded, it_connects_again, fits_a_phone, words_are_whole,
+         keyboard_reaches_everything, memory_stays]
 
 
 def main():

@@ -11,6 +11,8 @@ import yaml
 CLASSES = ["background", "rot", "rust", "fresh hail", "healed hail", "picking damage", "transport damage", "bruise",
            "mould", "stem", "calyx", "roller"]
 BUDGET_MS = 100
+FRUITS = 30 # of a recording
+VIEWS = 4 # of a fruit
 
 
 def settings(folder, changes):

@@ -9,6 +9,7 @@ import {
 const VIEWS_SHOWN = 4;
 const SILENCE_MS = 6000; // without an event for so long the connection counts as lost
 const RETRY_MS = 2000;
+const PARTIAL_SHARE = 0.01; // of the fruits; from here on the headline says so
 
 let latest = null; // the last event
 let period = 'recent';
@@ -28,6 +29,23 @@ function findLoss(event) {
   return at < 0 ? '' : sayReason(event.codes[at].code, event.codes[at].count, event.reasons[at]);
 }
 
+// How many messages of the last two minutes were refused, and why most of them were; null if none was.
+function findRefused(event) {
+  const refused = event.codes.map(({ count }, i) => ({ count, i })).filter(({ i }) => event.codes[i].refused);
+  if (refused.length === 0) return null;
+  const { i } = refused.reduce((most, one) => (one.count > most.count ? one : most));
+  return {
+    count: refused.reduce((sum, { count }) => sum + count, 0),
+    reason: sayReason(event.codes[i].code, event.codes[i].count, event.reasons[i]),
+  };
+}
+
+function idleHeadline(event, clock) {
+  const last = say('idle_since', ...clock(Math.max(...event.lanes.map((lane) => lane.last_view_s))));
+  const refused = findRefused(event);
+  return refused ? ['warning', say('idle_refused', refused.count), `${refused.reason}; ${last}`] : ['none', say('idle'), last];
+}
+
 function headlineOf(event) {
   const clock = (seconds) => [timeOfDay(seconds), duration(event.now_s - seconds)];
   const { budget } = event;
@@ -44,11 +62,12 @@ function headlineOf(event) {
     return refused ? ['warning', say('empty_refused'), refused] : ['none', say('empty'), ''];
   }
   if (event.state === 'degraded') return ['warning', say('degraded'), ''];
-  if (event.lanes.every((lane) => lane.state === 'silent')) {
-    const last = Math.max(...event.lanes.map((lane) => lane.last_view_s));
-    return ['none', say('idle'), say('idle_since', ...clock(last))];
-  }
+  if (event.lanes.every((lane) => lane.state === 'silent')) return idleHeadline(event, clock);
   if (event.graders === 0) return ['warning', say('within'), say('no_grader')];
+  const { partial } = event.recent.verdicts;
+  if (partial > 0 && partial >= PARTIAL_SHARE * budget.verdicts) {
+    return ['warning', say('many_partial', partial, budget.verdicts), say('many_partial_why')];
+  }
   return ['good', say('within'), say('since', ...clock(budget.since_s), event.budget_ms)];
 }
 
