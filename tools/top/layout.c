@@ -1,199 +1,21 @@
 #include "tools/top/layout.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
-#include <time.h>
+
+#include "tools/top/headline.h"
+#include "tools/top/texts.h"
 
 #define HEAD_ROWS   3
 #define FIGURE_ROWS 3
 #define WIDE        76 /* from here on two columns of lists */
 
-/* Below this share of missed fruits it is a warning. */
-#define BAD_SHARE 0.01
-
-typedef struct glyphs {
-    const char *good, *warning, *bad, *none, *bar, *line, *lane[3];
-} glyphs;
-
-static const glyphs utf8 = {"✓", "!", "✕", "…", "█", "─", {"●", "▲", "○"}};
-static const glyphs ascii = {"+", "!", "X", ".", "#", "-", {"+", "!", "o"}};
-
-static const glyphs *glyphs_of(const crn_top_view *view)
-{
-    return view->ascii ? &ascii : &utf8;
-}
-
-/* --- texts --- */
-
-typedef struct short_text {
-    char text[40];
-} short_text;
-
-/* Three digits, "-" if it is unknown. */
-static short_text figure(double value)
-{
-    short_text t;
-    if (!isfinite(value))
-        strcpy(t.text, "-");
-    else
-        snprintf(t.text, sizeof t.text, "%.*f",
-                 fabs(value) < 10    ? 2
-                 : fabs(value) < 100 ? 1
-                                     : 0,
-                 value);
-    return t;
-}
-
-static short_text count_of(double value)
-{
-    short_text t;
-    if (isfinite(value))
-        snprintf(t.text, sizeof t.text, "%.0f", value);
-    else
-        strcpy(t.text, "-");
-    return t;
-}
-
-static short_text clock_time(double seconds)
-{
-    short_text t = {"-"};
-    time_t whole = (time_t)seconds;
-    struct tm parts;
-    if (isfinite(seconds) && fabs(seconds) < 1e11 && localtime_r(&whole, &parts))
-        strftime(t.text, sizeof t.text, "%H:%M:%S", &parts);
-    return t;
-}
-
-static short_text lasting(double seconds)
-{
-    short_text t = {"-"};
-    if (!isfinite(seconds))
-        return t;
-    double s = seconds > 0 ? seconds : 0;
-    if (s < 120)
-        snprintf(t.text, sizeof t.text, "%.0f s", s);
-    else if (s < 7200)
-        snprintf(t.text, sizeof t.text, "%.0f min", floor(s / 60));
-    else if (s < 172800)
-        snprintf(t.text, sizeof t.text, "%.0f h", floor(s / 3600));
-    else
-        snprintf(t.text, sizeof t.text, "%.0f days", floor(s / 86400));
-    return t;
-}
-
-static short_text bytes_of(double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    short_text t = {"-"};
-    int unit = 0;
-    if (!isfinite(bytes))
-        return t;
-    for (; fabs(bytes) >= 1000 && unit < 4; unit++)
-        bytes /= 1000;
-    snprintf(t.text, sizeof t.text, "%.0f %s", bytes, units[unit]);
-    return t;
-}
-
 /* --- head --- */
-
-typedef struct headline {
-    crn_style style;
-    const char *glyph;
-    char text[128], detail[160];
-} headline;
-
-static bool all_silent(const crn_top_status *status)
-{
-    for (int i = 0; i < status->lane_count; i++)
-        if (status->lanes[i].state != CRN_LANE_SILENT)
-            return false;
-    return status->lane_count > 0;
-}
-
-static void say_budget(const crn_top_status *status, const glyphs *g, headline *line)
-{
-    bool kept = status->budget_kept;
-    bool many = status->missed >= BAD_SHARE * status->recent_verdicts;
-    line->style = kept ? CRN_STYLE_GOOD : many ? CRN_STYLE_BAD : CRN_STYLE_WARNING;
-    line->glyph = kept ? g->good : many ? g->bad : g->warning;
-    if (kept)
-        snprintf(line->text, sizeof line->text, "WITHIN THE BUDGET");
-    else
-        snprintf(line->text, sizeof line->text, "%.0f OF %.0f FRUITS MISSED THE BUDGET",
-                 status->missed, status->recent_verdicts);
-    snprintf(line->detail, sizeof line->detail, "since %s (%s)%s",
-             clock_time(status->budget_since_s).text,
-             lasting(status->now_s - status->budget_since_s).text,
-             kept ? "" : "; counted in the last two minutes");
-}
-
-/* Sets a line of that level. */
-__attribute__((format(printf, 4, 5))) static void say(headline *line, crn_style style,
-                                                      const char *glyph, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line->text, sizeof line->text, format, arguments);
-    va_end(arguments);
-    line->style = style;
-    line->glyph = glyph;
-}
-
-static bool is_state(const crn_top_status *status, const char *state)
-{
-    return strcmp(status->state, state) == 0;
-}
-
-/* What matters most, as on the live page. */
-static void say_state(const crn_top_status *status, const glyphs *g, headline *line)
-{
-    if (!status->healthy)
-        say(line, CRN_STYLE_BAD, g->bad, "THE LINE DOES NOT ANSWER");
-    else if (is_state(status, "starting"))
-        say(line, CRN_STYLE_BOLD, g->none, "STARTING");
-    else if (is_state(status, "stopping"))
-        say(line, CRN_STYLE_BOLD, g->none, "STOPPING");
-    else if (status->undelivered > 0) {
-        say(line, CRN_STYLE_BAD, g->bad, "%.0f VERDICTS REACHED NO GRADER", status->undelivered);
-        snprintf(line->detail, sizeof line->detail, "in the last two minutes");
-    } else if (status->budget_known && !status->budget_kept)
-        say_budget(status, g, line);
-    else if (is_state(status, "ready"))
-        say(line, CRN_STYLE_BOLD, g->none, "READY, NO VIEW HAS ARRIVED YET");
-    else if (is_state(status, "degraded"))
-        say(line, CRN_STYLE_WARNING, g->warning, "DEGRADED: A DEVICE IS LOST");
-    else if (all_silent(status))
-        say(line, CRN_STYLE_BOLD, g->none, "NO FRUITS ARRIVE");
-    else if (status->budget_known && status->graders == 0) {
-        say(line, CRN_STYLE_WARNING, g->warning, "WITHIN THE BUDGET");
-        snprintf(line->detail, sizeof line->detail, "but no grader is connected");
-    } else if (status->budget_known)
-        say_budget(status, g, line);
-    else
-        say(line, CRN_STYLE_BOLD, g->none, "RUNNING");
-}
-
-static headline headline_of(const crn_top_view *view)
-{
-    const glyphs *g = glyphs_of(view);
-    headline line = {.detail = ""};
-    if (view->lost_s >= 0) {
-        say(&line, CRN_STYLE_BAD, g->bad, "NO CONNECTION");
-        snprintf(line.detail, sizeof line.detail, "for %s%s%s", lasting(view->lost_s).text,
-                 view->fault[0] ? ": " : "", view->fault);
-    } else if (view->status) {
-        say_state(view->status, g, &line);
-    } else {
-        say(&line, CRN_STYLE_BOLD, g->none, "CONNECTING");
-    }
-    return line;
-}
 
 static void draw_head(const crn_top_view *view, crn_area area)
 {
     const crn_top_status *status = view->status;
-    headline line = headline_of(view);
+    crn_headline line = crn_headline_of(view);
     int column = crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "cernita-top ");
     column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, " %s", view->endpoint);
     if (status)
@@ -235,28 +57,28 @@ static crn_style bad_if(double count)
 
 static void draw_figures(const crn_top_status *s, crn_area area)
 {
-    short_text slots, p50 = figure(s->p50_ms), p99 = figure(s->p99_ms);
+    crn_short_text slots, p50 = crn_figure_text(s->p50_ms), p99 = crn_figure_text(s->p99_ms);
     snprintf(slots.text, sizeof slots.text, "%.0f/%.0f", s->slots_free, s->slots);
-    pair(area, 0, 0, "fruits/s", figure(s->verdicts_per_s).text, CRN_STYLE_BOLD);
-    pair(area, 1, 0, "views/s", figure(s->views_per_s).text, CRN_STYLE_BOLD);
-    pair(area, 2, 0, "views lost", count_of(s->lost).text, bad_if(s->lost));
+    pair(area, 0, 0, "fruits/s", crn_figure_text(s->verdicts_per_s).text, CRN_STYLE_BOLD);
+    pair(area, 1, 0, "views/s", crn_figure_text(s->views_per_s).text, CRN_STYLE_BOLD);
+    pair(area, 2, 0, "views lost", crn_count_text(s->lost).text, bad_if(s->lost));
     pair(area, 0, 21, "median ms", p50.text, CRN_STYLE_BOLD);
     pair(area, 1, 21, "99 % ms", p99.text,
          s->p99_ms > s->budget_ms ? CRN_STYLE_BAD : CRN_STYLE_BOLD);
-    pair(area, 2, 21, "budget ms", count_of(s->budget_ms).text, CRN_STYLE_PLAIN);
-    pair(area, 0, 41, "complete", count_of(s->complete).text, CRN_STYLE_PLAIN);
-    pair(area, 1, 41, "partial", count_of(s->partial).text, bad_if(s->partial));
-    pair(area, 2, 41, "late", count_of(s->late).text, bad_if(s->late));
+    pair(area, 2, 21, "budget ms", crn_count_text(s->budget_ms).text, CRN_STYLE_PLAIN);
+    pair(area, 0, 41, "complete", crn_count_text(s->complete).text, CRN_STYLE_PLAIN);
+    pair(area, 1, 41, "partial", crn_count_text(s->partial).text, bad_if(s->partial));
+    pair(area, 2, 41, "late", crn_count_text(s->late).text, bad_if(s->late));
     pair(area, 0, 61, "slots", slots.text, CRN_STYLE_PLAIN);
-    pair(area, 1, 61, "graders", count_of(s->graders).text,
+    pair(area, 1, 61, "graders", crn_count_text(s->graders).text,
          s->graders == 1 ? CRN_STYLE_PLAIN : CRN_STYLE_WARNING);
-    pair(area, 2, 61, "waiting", count_of(s->waiting).text, bad_if(s->waiting));
+    pair(area, 2, 61, "waiting", crn_count_text(s->waiting).text, bad_if(s->waiting));
 }
 
 /* --- bars --- */
 
 static void draw_bar(crn_area area, int row, int column, double share, int columns, crn_style style,
-                     const glyphs *g)
+                     const crn_glyphs *g)
 {
     int length = share > 0 ? (int)ceil(share * columns) : 0;
     for (int i = 0; i < length && i < columns; i++)
@@ -292,26 +114,26 @@ static ranges choose_ranges(const crn_top_status *s, int rows)
 }
 
 static void draw_range(const crn_top_status *s, int range, double count, double share,
-                       const glyphs *g, int row, crn_area area)
+                       const crn_glyphs *g, int row, crn_area area)
 {
     bool beyond = range == CRN_STATUS_EDGES;
     bool over = beyond || s->edges_ms[range] > s->budget_ms;
     crn_area_put_right(area, row, 7, CRN_STYLE_DIM, "%s%s", beyond ? ">" : "",
-                       figure(s->edges_ms[beyond ? range - 1 : range]).text);
+                       crn_figure_text(s->edges_ms[beyond ? range - 1 : range]).text);
     draw_bar(area, row, 8, share, area.columns - 18, over ? CRN_STYLE_BAD : CRN_STYLE_GOOD, g);
     if (count > 0)
         crn_area_put_right(area, row, area.columns - 1, over ? CRN_STYLE_BAD : CRN_STYLE_PLAIN,
                            "%.0f", count);
 }
 
-static void draw_budget_line(const crn_top_status *s, const glyphs *g, int row, crn_area area)
+static void draw_budget_line(const crn_top_status *s, const crn_glyphs *g, int row, crn_area area)
 {
     for (int k = 0; k < area.columns - 1; k++)
         crn_area_put(area, row, k, CRN_STYLE_DIM, "%s", g->line);
-    crn_area_put(area, row, 2, CRN_STYLE_BOLD, " budget %s ms ", count_of(s->budget_ms).text);
+    crn_area_put(area, row, 2, CRN_STYLE_BOLD, " budget %s ms ", crn_count_text(s->budget_ms).text);
 }
 
-static void draw_histogram(const crn_top_status *s, const glyphs *g, crn_area area)
+static void draw_histogram(const crn_top_status *s, const crn_glyphs *g, crn_area area)
 {
     title(area, "latency up to ms, last two minutes");
     if (!s->has_counts)
@@ -326,7 +148,7 @@ static void draw_histogram(const crn_top_status *s, const glyphs *g, crn_area ar
     }
 }
 
-static void draw_stages(const crn_top_status *s, const glyphs *g, crn_area area)
+static void draw_stages(const crn_top_status *s, const crn_glyphs *g, crn_area area)
 {
     title(area, "where a view spends its time");
     for (int i = 0; i < s->stage_count && i + 1 < area.rows; i++) {
@@ -335,13 +157,13 @@ static void draw_stages(const crn_top_status *s, const glyphs *g, crn_area area)
         crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%-12.12s", queue ? "waiting" : stage->name);
         draw_bar(area, i + 1, 13, stage->share, area.columns - 13 - 18, CRN_STYLE_GOOD, g);
         crn_area_put_right(area, i + 1, area.columns, CRN_STYLE_PLAIN, "%3.0f %% %s ms",
-                           stage->share * 100, figure(stage->mean_ms).text);
+                           stage->share * 100, crn_figure_text(stage->mean_ms).text);
     }
 }
 
 /* --- lists --- */
 
-static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, const glyphs *g,
+static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, const crn_glyphs *g,
                       int row, crn_area area)
 {
     static const char *const words[] = {"good", "degraded", "SILENT"};
@@ -351,11 +173,12 @@ static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, cons
                               (int)lane->number, words[lane->state]);
     if (lane->state == CRN_LANE_SILENT)
         crn_area_put(area, row, column, CRN_STYLE_PLAIN, "no view for %s",
-                     lasting(s->now_s - lane->last_view_s).text);
+                     crn_lasting_text(s->now_s - lane->last_view_s).text);
     else if (lane->causes[0])
         crn_area_put(area, row, column, CRN_STYLE_PLAIN, "%s", lane->causes);
     else
-        crn_area_put(area, row, column, CRN_STYLE_PLAIN, "99 %%: %s ms", figure(lane->p99_ms).text);
+        crn_area_put(area, row, column, CRN_STYLE_PLAIN, "99 %%: %s ms",
+                     crn_figure_text(lane->p99_ms).text);
 }
 
 /* Silent lanes first, then degraded ones, each by number. */
@@ -383,7 +206,7 @@ static void draw_lanes(const crn_top_view *view, crn_area area)
         crn_area_put(area, 0, column, CRN_STYLE_DIM, "  %d to %d of %d (arrow keys)", first + 1,
                      first + room < s->lane_count ? first + room : s->lane_count, s->lane_count);
     for (int i = 0; i < room && first + i < s->lane_count; i++)
-        draw_lane(s, lanes[first + i], glyphs_of(view), i + 1, area);
+        draw_lane(s, lanes[first + i], crn_glyphs_of(view->ascii), i + 1, area);
 }
 
 static void draw_bad(const crn_top_status *s, crn_area area)
@@ -394,9 +217,10 @@ static void draw_bad(const crn_top_status *s, crn_area area)
     for (int i = 0; i < s->bad_count && i + 1 < area.rows; i++) {
         const crn_status_fruit *fruit = &s->bad[i];
         crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%s %d/%lld %s%s %s ms",
-                     clock_time(fruit->published_s).text, (int)fruit->lane, (long long)fruit->fruit,
+                     crn_clock_text(fruit->published_s).text, (int)fruit->lane,
+                     (long long)fruit->fruit,
                      strcmp(fruit->verdict, "complete") == 0 ? "" : fruit->verdict,
-                     fruit->over_budget ? " over" : "", figure(fruit->latency_ms).text);
+                     fruit->over_budget ? " over" : "", crn_figure_text(fruit->latency_ms).text);
     }
 }
 
@@ -406,7 +230,8 @@ static int put_writer(crn_area area, int column, const char *name, const crn_sta
     if (!writer->on)
         return crn_area_put(area, 0, column, CRN_STYLE_PLAIN, "off  ");
     column = crn_area_put(area, 0, column, writer->lost > 0 ? CRN_STYLE_BAD : CRN_STYLE_PLAIN,
-                          "%s, %s lost", bytes_of(writer->bytes).text, count_of(writer->lost).text);
+                          "%s, %s lost", crn_bytes_text(writer->bytes).text,
+                          crn_count_text(writer->lost).text);
     if (isfinite(writer->free_share))
         column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, ", disk %.0f %% free",
                               writer->free_share * 100);
@@ -417,7 +242,7 @@ static void draw_foot(const crn_top_status *s, crn_area area)
 {
     int column = put_writer(area, 0, "recording", &s->recorder);
     column = put_writer(area, column, "log", &s->log);
-    crn_area_put(area, 0, column, CRN_STYLE_DIM, "memory %s", bytes_of(s->memory_bytes).text);
+    crn_area_put(area, 0, column, CRN_STYLE_DIM, "memory %s", crn_bytes_text(s->memory_bytes).text);
     crn_area_put_right(area, 0, area.columns, CRN_STYLE_DIM, " q quit  ? help");
 }
 
@@ -441,7 +266,7 @@ static void draw_help(crn_area area)
 static void draw_lists(const crn_top_view *view, crn_area area)
 {
     const crn_top_status *s = view->status;
-    const glyphs *g = glyphs_of(view);
+    const crn_glyphs *g = crn_glyphs_of(view->ascii);
     bool wide = area.columns >= WIDE;
     int left = wide ? area.columns / 2 - 1 : area.columns;
     int upper = wide ? area.rows * 6 / 10 : area.rows / 2;

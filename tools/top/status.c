@@ -114,6 +114,7 @@ static void read_figures(const object *event, crn_top_status *status)
     status->partial = number(verdicts, "partial");
     status->late = number(verdicts, "late");
     status->lost = number(event, "lost");
+    status->recent_partial = number(get(recent, "verdicts"), "partial");
     status->p50_ms = number(latency, "p50");
     status->p99_ms = number(latency, "p99");
     status->slots = number(event, "slots");
@@ -133,11 +134,17 @@ static void read_codes(const object *event, crn_top_status *status)
 {
     const object *codes;
     int count = items(get(event, "codes"), CRN_STATUS_REASONS, &codes);
+    double most = 0;
     for (int i = 0; i < count; i++) {
         const object *code = get(&codes[i], "code");
         double lost = number(&codes[i], "count");
         if ((is_text(code, "verdict_dropped") || is_text(code, "verdict_failed")) && lost > 0)
             status->undelivered += lost;
+        if (is_true(&codes[i], "refused") && lost > 0) {
+            status->refused += lost;
+            status->refused_reason = lost > most ? i : status->refused_reason;
+            most = fmax(most, lost);
+        }
     }
 }
 

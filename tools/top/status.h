@@ -64,7 +64,10 @@ typedef struct crn_top_status {
     double verdicts_per_s, views_per_s, complete, partial, late, lost;
     double p50_ms, p99_ms; /* of the last two minutes */
     double slots, slots_free, graders, waiting;
-    double undelivered; /* verdicts of the last two minutes that no grader gets */
+    double undelivered;    /* verdicts of the last two minutes that no grader gets */
+    double recent_partial; /* fruits, of the last two minutes */
+    double refused;        /* messages of the last two minutes */
+    int refused_reason;    /* why most of them were, of `reasons`; only if any was */
     double edges_ms[CRN_STATUS_EDGES], counts[CRN_STATUS_EDGES + 1]; /* of the last two minutes */
     bool has_counts;
     int stage_count, lane_count, bad_count;

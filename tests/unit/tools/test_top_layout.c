@@ -160,6 +160,38 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "q           quit");
 }
 
+static void partial_fruits_warn(void **state)
+{
+    (void)state;
+    status.recent_partial = 11; /* below 1 % */
+    expect(draw(24, 80), "✓ WITHIN THE BUDGET");
+    status.recent_partial = 12;
+    expect(draw(24, 80), "! 12 OF 1200 FRUITS ARE PARTIAL  views missing or unfinished; see lists");
+    status.recent_partial = status.recent_verdicts = 1;
+    expect(draw(24, 80), "! 1 OF 1 FRUITS IS PARTIAL  ");
+    status.graders = 0; /* worse */
+    expect(draw(24, 80), "! WITHIN THE BUDGET  but no grader");
+    status.budget_kept = false;
+    status.missed = 1;
+    expect(draw(24, 80), "✕ 1 OF 1 FRUITS MISSED");
+}
+
+static void without_views_it_says_why_they_are_refused(void **state)
+{
+    (void)state;
+    status.refused = 30;
+    status.reason_count = 2;
+    status.refused_reason = 1;
+    strcpy(status.reasons[1], "magic: 20 in the last two minutes");
+    expect(draw(24, 80), "✓ WITHIN THE BUDGET"); /* others' views are accepted */
+    for (int i = 0; i < status.lane_count; i++)
+        status.lanes[i].state = CRN_LANE_SILENT;
+    expect(draw(24, 80), "! NO FRUITS ARRIVE, 30 MESSAGES REFUSED  magic: 20 in the last two");
+    strcpy(status.state, "ready");
+    status.refused = 1;
+    expect(draw(24, 80), "! NO VIEW ACCEPTED YET, 1 MESSAGE REFUSED  magic: 20 in");
+}
+
 static void reasons_say_how_many_more_there_are(void **state)
 {
     (void)state;
@@ -214,6 +246,8 @@ int main(void)
         TEST(no_fruit_is_missing_in_the_histogram),
         TEST(all_lanes_can_be_seen),
         TEST(states_have_their_words),
+        TEST(partial_fruits_warn),
+        TEST(without_views_it_says_why_they_are_refused),
         TEST(reasons_say_how_many_more_there_are),
         TEST(any_size_is_drawn),
         TEST(unknown_numbers_are_dashes),

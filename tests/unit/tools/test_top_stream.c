@@ -75,12 +75,16 @@ static void an_event_is_read(void **state)
     assert_int_equal(
         parse("{\"state\":\"running\",\"healthy\":true,\"reasons\":[\"one\",\"two\"],"
               "\"codes\":[{\"code\":\"verdict_dropped\",\"count\":3},{\"code\":\"log_failed\","
-              "\"count\":9},{\"code\":\"verdict_failed\",\"count\":2}],\"config\":\"a.yaml\","
+              "\"count\":9},{\"code\":\"verdict_failed\",\"count\":2},"
+              "{\"code\":\"magic\",\"count\":4,\"refused\":true},{\"code\":\"lanes\","
+              "\"count\":6,\"refused\":true},{\"code\":\"straggler\",\"count\":8,"
+              "\"refused\":false}],\"config\":\"a.yaml\","
               "\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
               "\"budget\":{\"kept\":false,\"since_s\":7,\"missed\":2,\"verdicts\":9},"
               "\"verdicts\":{\"complete\":5,\"partial\":1,\"late\":0},"
               "\"latency_ms\":{\"p50\":8,\"p99\":9},"
-              "\"recent\":{\"latency_ms\":{\"p50\":0.5,\"p99\":null},\"stages\":[{\"stage\":"
+              "\"recent\":{\"verdicts\":{\"partial\":7},\"latency_ms\":{\"p50\":0.5,\"p99\":null},"
+              "\"stages\":[{\"stage\":"
               "\"queue\",\"backend\":\"\",\"mean_ms\":1,\"share\":0.25}]},"
               "\"lanes\":[{\"lane\":3,\"state\":\"silent\",\"causes\":{\"over_budget\":2,"
               "\"late\":1},\"last_view_s\":5,\"latency_ms\":{\"p99\":2}}],"
@@ -97,7 +101,8 @@ static void an_event_is_read(void **state)
     assert_true(s.budget_known && !s.budget_kept && s.missed == 2 && s.recent_verdicts == 9);
     assert_true(s.complete == 5 && s.views_per_s == 40.5 && s.p50_ms == 0.5 && isnan(s.p99_ms));
     assert_true(isnan(s.graders) && !s.has_counts);
-    assert_true(s.undelivered == 5);
+    assert_true(s.undelivered == 5 && s.recent_partial == 7);
+    assert_true(s.refused == 10 && s.refused_reason == 4);
     assert_int_equal(s.stage_count, 1);
     assert_true(s.stages[0].share == 0.25);
     assert_int_equal(s.lane_count, 1);
