@@ -1,9 +1,7 @@
 /* cernita-apply: one operator on one file. */
-#include <string.h>
-
 #include "stages/base/file/new_file.h"
 #include "stages/base/process/standard.h"
-#include "tools/apply/apply.h"
+#include "tools/common/operators/operators.h"
 
 static const crn_tool tool = {
     .name = "cernita-apply",
@@ -23,22 +21,13 @@ static const crn_tool tool = {
     .operands_max = 1,
 };
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} operators[] = {
-    {"contours", crn_apply_contours}, {"morphology", crn_apply_morphology},
-    {"convolve", crn_apply_convolve}, {"haar", crn_apply_haar},
-    {"ranklet", crn_apply_ranklet},   {"diamond-square", crn_apply_diamond_square},
-};
-
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-apply");
     crn_new_file_remove_at_signals();
-    for (size_t i = 0; argc > 1 && i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(argv[1], operators[i].name))
-            return operators[i].run(argc - 1, argv + 1);
+    const crn_operator *found = argc > 1 ? crn_operator_find(argv[1]) : NULL;
+    if (found)
+        return found->run(argc - 1, argv + 1);
     if (argc > 1 && argv[1][0] != '-')
         crn_usage_error(
             &tool,

@@ -13,6 +13,13 @@
 
 static bool drawn; /* a bar is shown on the terminal's last line */
 
+static crn_progress_watcher *watcher;
+
+void crn_progress_watch(crn_progress_watcher *watch)
+{
+    watcher = watch;
+}
+
 static int terminal_columns(void)
 {
     struct winsize size;
@@ -25,6 +32,8 @@ void crn_progress_begin(crn_progress *progress, const char *unit, uint64_t total
 {
     int64_t now_ns = crn_now_ns();
     *progress = (crn_progress){unit, total, now_ns, now_ns + INTERVAL_NS, isatty(STDERR_FILENO)};
+    if (watcher)
+        watcher(unit, 0, total);
 }
 
 bool crn_progress_due(const crn_progress *progress)
@@ -34,6 +43,8 @@ bool crn_progress_due(const crn_progress *progress)
 
 void crn_progress_update(crn_progress *progress, uint64_t done, const char *note)
 {
+    if (watcher)
+        watcher(progress->unit, done, progress->total);
     if (!crn_progress_due(progress))
         return;
     int64_t now_ns = crn_now_ns();

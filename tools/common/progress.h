@@ -30,6 +30,10 @@ bool crn_progress_due(const crn_progress *progress);
 /* Removes the bar. The tool prints its own summary, on a terminal or not. */
 void crn_progress_end(crn_progress *progress);
 
+/* Called with every progress, on a terminal or not; for a program that shows it in another way. */
+typedef void crn_progress_watcher(const char *unit, uint64_t done, uint64_t total);
+void crn_progress_watch(crn_progress_watcher *watch);
+
 /* Clears the bar's line so that a message can be printed; the next update redraws it. */
 void crn_progress_hide(void);
 

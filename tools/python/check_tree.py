@@ -42,9 +42,9 @@ FLOORS = [
     ["src/recording"],
     ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http"],
     ["src"],
-    ["tools/common"],
+    ["tools/common", "tools/common/operators", "tools/common/scene"],
     ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
-     "tools/top", "tools/why"],
+     "tools/top", "tools/why", "tools/workbench"],
     ["tests"],
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

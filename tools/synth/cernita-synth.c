@@ -14,7 +14,7 @@
 #include "stages/stage/classes.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
-#include "tools/synth/scene.h"
+#include "tools/common/scene/scene.h"
 
 /* 2026-01-01T00:00:00Z: the first exposure. The same seed gives the same bytes, times included. */
 #define START_NS UINT64_C(1767225600000000000)

@@ -10,8 +10,8 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/operators/operator_tests.h"
-#include "tools/apply/panel.h"
-#include "tools/apply/windows.h"
+#include "tools/common/operators/panel.h"
+#include "tools/common/operators/windows.h"
 
 #define POINTS   20000
 #define CONTOURS 5000

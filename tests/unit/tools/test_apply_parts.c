@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/apply/panel.h"
-#include "tools/apply/windows.h"
+#include "tools/common/operators/panel.h"
+#include "tools/common/operators/windows.h"
 
 static const crn_tool tool = {.name = "test", .operands = "", .about = ""};
 

@@ -12,7 +12,7 @@
 #include "stages/image.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/recorded.h"
-#include "tools/synth/scene.h"
+#include "tools/common/scene/scene.h"
 
 /* Runs cernita-synth; returns its exit status. */
 static int synth(const char *file, const char *arguments)

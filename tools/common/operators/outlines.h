@@ -1,9 +1,9 @@
 /* Contours in files: as JSON, and drawn over their picture. */
-#ifndef CRN_TOOLS_APPLY_OUTLINES_H
-#define CRN_TOOLS_APPLY_OUTLINES_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
+#define CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
 
 #include "stages/result.h"
-#include "tools/apply/apply.h"
+#include "tools/common/operators/apply.h"
 
 /* [{"plane":0,"closed":true,"points":[[x,y],...]},...], one contour per line, every double with the
  * fewest digits that read back as the same value. 0 or negative errno. */

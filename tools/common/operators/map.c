@@ -1,4 +1,4 @@
-#include "tools/apply/map.h"
+#include "tools/common/operators/map.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
-#include "tools/apply/filter.h"
+#include "tools/common/operators/filter.h"
 
 #include <stddef.h>
 
-#include "tools/apply/map.h"
+#include "tools/common/operators/map.h"
 #include "tools/common/progress.h"
 
 #define GROUP_PIXELS (1 << 22) /* per call: some milliseconds for most operators */
@@ -106,6 +106,8 @@ int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in,
                           error);
     if (r == 0)
         r = crn_apply_check_memory(in, &probed, bytes_needed(apply, &probed, png), error);
+    if (r == 0)
+        r = crn_apply_begin(apply);
     if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0)

@@ -1,4 +1,4 @@
-#include "tools/apply/windows.h"
+#include "tools/common/operators/windows.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "tools/apply/filter.h"
-#include "tools/apply/map.h"
+#include "tools/common/operators/filter.h"
+#include "tools/common/operators/map.h"
 
 static const crn_option options[] = {
     {"levels", "N", "number of levels, 0 to ceil(log2(longer side)) (required)"},
@@ -16,6 +16,12 @@ static const crn_option options[] = {
     CRN_APPLY_OPTIONS,
 };
 enum { OPTION_LEVELS, OPTION_INVERSE, OPTION_THRESHOLD, OPTION_COMMON };
+
+static const crn_value_range ranges[] = {
+    [OPTION_LEVELS] = {CRN_VALUE_INTEGER, true, 0, 31, NULL, NULL},
+    [OPTION_INVERSE] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
+    [OPTION_THRESHOLD] = {CRN_VALUE_REAL, false, 0, 3e38, NULL, NULL},
+};
 
 static const crn_tool tool = {
     .name = "cernita-apply haar",
@@ -30,6 +36,8 @@ static const crn_tool tool = {
     .operands_max = 2,
 };
 
+static const char *const endings[] = {".tif", ".tiff", ".png", NULL};
+
 typedef struct apply_haar_settings {
     int32_t levels; /* -1: not given */
     bool inverse;
@@ -43,13 +51,13 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_haar_set
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_LEVELS:
-            set->levels = (int32_t)crn_option_integer(&tool, "levels", text, 0, 31);
+            set->levels = (int32_t)crn_operator_integer(&crn_apply_haar, option, text);
             break;
         case OPTION_INVERSE:
             set->inverse = true;
             break;
         case OPTION_THRESHOLD:
-            set->threshold = crn_option_real(&tool, "threshold", text, 0, 3e38);
+            set->threshold = crn_operator_real(&crn_apply_haar, option, text);
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);
@@ -59,8 +67,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_haar_set
         crn_usage_error(&tool, "--levels is missing");
     if (set->inverse && !isnan(set->threshold))
         crn_usage_error(&tool, "--threshold goes there and back by itself; leave --inverse out");
-    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    crn_apply_check_ending(apply, argv[optind + 1], endings);
 }
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
@@ -156,6 +163,8 @@ static int work(crn_apply *apply, const apply_haar_settings *set, const char *in
     if (r == 0)
         r = check_picture(set, in, out, &probed, error);
     if (r == 0)
+        r = crn_apply_begin(apply);
+    if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0)
         r = transform(apply, set, in, out, &picture, &result, error);
@@ -165,7 +174,7 @@ static int work(crn_apply *apply, const apply_haar_settings *set, const char *in
     return r;
 }
 
-int crn_apply_haar(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     apply_haar_settings set = {.levels = -1, .threshold = NAN};
     crn_apply apply;
@@ -175,3 +184,13 @@ int crn_apply_haar(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_haar = {
+    .name = "haar",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = false,
+    .endings = endings,
+    .run = run_command,
+};

@@ -1,11 +1,11 @@
-#include "tools/synth/scene.h"
+#include "tools/common/scene/scene.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/synth/scene_fruit.h"
+#include "tools/common/scene/scene_fruit.h"
 
 #define CLOUDS_EXPONENT 9
 #define CLOUDS_LEVEL    3    /* clouds of 64 pixels and less */

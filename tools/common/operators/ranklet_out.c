@@ -1,4 +1,4 @@
-#include "tools/apply/ranklet_out.h"
+#include "tools/common/operators/ranklet_out.h"
 
 #include <errno.h>
 #include <stdio.h>

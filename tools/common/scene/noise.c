@@ -1,4 +1,4 @@
-#include "tools/synth/noise.h"
+#include "tools/common/scene/noise.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "tools/apply/apply.h"
+#include "tools/common/operators/apply.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000
 
-enum { COMMON_BACKEND, COMMON_THREADS, COMMON_TIME, COMMON_REPEAT };
+enum { COMMON_BACKEND, COMMON_THREADS, COMMON_TIME, COMMON_REPEAT, COMMON_DRY_RUN };
 
 static int32_t core_count(void)
 {
@@ -45,6 +45,9 @@ void crn_apply_option(crn_apply *apply, int number, const char *text)
         break;
     case COMMON_REPEAT:
         apply->repeat = (int32_t)crn_option_integer(apply->tool, "repeat", text, 1, REPEAT_MAX);
+        break;
+    case COMMON_DRY_RUN:
+        apply->dry = true;
         break;
     }
 }
@@ -108,6 +111,11 @@ int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out,
     return check_output(out, error);
 }
 
+int crn_apply_begin(const crn_apply *apply)
+{
+    return apply->dry ? -ECANCELED : 0;
+}
+
 static int by_time(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -129,7 +137,7 @@ int crn_apply_close(crn_apply *apply, int r, const crn_error *error)
     static const char *const names[] = {"time_ms", "kernel_ms", "upload_ms", "download_ms"};
     int status = 0;
     int clocks = apply->backend == CRN_BACKEND_CUDA ? CRN_APPLY_CLOCKS : 1;
-    if (r < 0)
+    if (r < 0 && !(apply->dry && r == -ECANCELED))
         status = crn_tool_fail(apply->tool, "%s", error->text);
     for (int clock = 0; r == 0 && apply->timed && clock < clocks; clock++)
         print_times(apply, names[clock], apply->run_ns[clock]);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/apply/ranklet_out.h"
+#include "tools/common/operators/ranklet_out.h"
 #include "tools/common/progress.h"
 
 static const crn_option options[] = {
@@ -14,6 +14,12 @@ static const crn_option options[] = {
     CRN_APPLY_OPTIONS,
 };
 enum { OPTION_WINDOWS, OPTION_PYRAMID, OPTION_SQUARE, OPTION_COMMON };
+
+static const crn_value_range ranges[] = {
+    [OPTION_WINDOWS] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
+    [OPTION_PYRAMID] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
+    [OPTION_SQUARE] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
+};
 
 static const crn_tool tool = {
     .name = "cernita-apply ranklet",
@@ -27,6 +33,8 @@ static const crn_tool tool = {
     .operands_min = 2,
     .operands_max = 2,
 };
+
+static const char *const endings[] = {".tif", ".tiff", ".csv", ".png", NULL};
 
 typedef struct apply_ranklet_settings {
     bool pyramid, square;
@@ -56,8 +64,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_ranklet_
         crn_usage_error(&tool, "name the windows with either --windows or --pyramid");
     if (set->square && !set->pyramid)
         crn_usage_error(&tool, "--square is for --pyramid; --windows 8 is square already");
-    static const char *const ends[] = {".tif", ".tiff", ".csv", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    crn_apply_check_ending(apply, argv[optind + 1], endings);
 }
 
 static int64_t positions(const crn_image *image, crn_size window)
@@ -162,6 +169,8 @@ static int work(crn_apply *apply, apply_ranklet_settings *set, const char *in, c
     if (r == 0)
         r = check_picture(apply, set, in, path, &probed, error);
     if (r == 0)
+        r = crn_apply_begin(apply);
+    if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0) {
         values = malloc((size_t)max_positions(&picture.image, &set->windows) * 3 * sizeof *values);
@@ -181,7 +190,7 @@ static int work(crn_apply *apply, apply_ranklet_settings *set, const char *in, c
     return r;
 }
 
-int crn_apply_ranklet(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     apply_ranklet_settings set = {0};
     crn_apply apply;
@@ -191,3 +200,13 @@ int crn_apply_ranklet(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_ranklet = {
+    .name = "ranklet",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = false,
+    .endings = endings,
+    .run = run_command,
+};

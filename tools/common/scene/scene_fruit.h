@@ -1,11 +1,11 @@
 /* A fruit of the synthesiser: shape, rotation in a view, defects and skin. */
-#ifndef CRN_TOOLS_SYNTH_SCENE_FRUIT_H
-#define CRN_TOOLS_SYNTH_SCENE_FRUIT_H
+#ifndef CRN_TOOLS_COMMON_SCENE_SCENE_FRUIT_H
+#define CRN_TOOLS_COMMON_SCENE_SCENE_FRUIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/synth/scene.h"
+#include "tools/common/scene/scene.h"
 
 enum {
     CLASS_BACKGROUND,

@@ -6,8 +6,8 @@
 
 #include "stages/names.h"
 #include "stages/serial/contours.h"
-#include "tools/apply/map.h"
-#include "tools/apply/outlines.h"
+#include "tools/common/operators/map.h"
+#include "tools/common/operators/outlines.h"
 
 static const crn_option options[] = {
     {"level", "L", "the contours' value, in the picture's own range (required)"},
@@ -28,6 +28,14 @@ enum {
     OPTION_COMMON
 };
 
+static const crn_value_range ranges[] = {
+    [OPTION_LEVEL] = {CRN_VALUE_REAL, true, -1e300, 1e300, NULL, NULL},
+    [OPTION_CONNECTIVITY] = {CRN_VALUE_CHOICE, false, 0, 0, crn_connectivity_names, "low"},
+    [OPTION_ORIENTATION] = {CRN_VALUE_CHOICE, false, 0, 0, crn_orientation_names, "low"},
+    [OPTION_BORDER] = {CRN_VALUE_CHOICE, false, 0, 0, crn_border_names, "open"},
+    [OPTION_SCALE] = {CRN_VALUE_INTEGER, false, 1, 16, NULL, "1"},
+};
+
 static const crn_tool tool = {
     .name = "cernita-apply contours",
     .operands = "IN OUT",
@@ -39,6 +47,8 @@ static const crn_tool tool = {
     .operands_min = 2,
     .operands_max = 2,
 };
+
+static const char *const endings[] = {".json", ".png", NULL};
 
 typedef struct apply_contours_settings {
     double level; /* NaN: not given */
@@ -53,20 +63,20 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_contours
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_LEVEL:
-            set->level = crn_option_real(&tool, "level", text, -1e300, 1e300);
+            set->level = crn_operator_real(&crn_apply_contours, option, text);
             break;
         case OPTION_CONNECTIVITY:
             set->connectivity =
-                crn_option_choice(&tool, "connectivity", text, crn_connectivity_names);
+                crn_operator_choice(&crn_apply_contours, option, text);
             break;
         case OPTION_ORIENTATION:
-            set->orientation = crn_option_choice(&tool, "orientation", text, crn_orientation_names);
+            set->orientation = crn_operator_choice(&crn_apply_contours, option, text);
             break;
         case OPTION_BORDER:
-            set->border = crn_option_choice(&tool, "border", text, crn_border_names);
+            set->border = crn_operator_choice(&crn_apply_contours, option, text);
             break;
         case OPTION_SCALE:
-            set->scale = (int32_t)crn_option_integer(&tool, "scale", text, 1, 16);
+            set->scale = (int32_t)crn_operator_integer(&crn_apply_contours, option, text);
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);
@@ -79,8 +89,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_contours
                         "--border closed treats the outside as 0, so --level %g must "
                         "not be below it",
                         set->level);
-    static const char *const ends[] = {".json", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    crn_apply_check_ending(apply, argv[optind + 1], endings);
     if (set->scale && !crn_apply_ends(argv[optind + 1], ".png"))
         crn_usage_error(&tool, "--scale is for OUT.png");
     set->scale = set->scale ? set->scale : 1;
@@ -212,6 +221,8 @@ static int work(crn_apply *apply, const apply_contours_settings *set, const char
     if (r == 0)
         r = check_picture(apply, set, in, out, &probed, error);
     if (r == 0)
+        r = crn_apply_begin(apply);
+    if (r == 0)
         r = crn_picture_read(in, &picture, error);
     if (r == 0)
         warn_of_level(set, in, &picture.image);
@@ -228,7 +239,7 @@ static int work(crn_apply *apply, const apply_contours_settings *set, const char
     return r;
 }
 
-int crn_apply_contours(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     apply_contours_settings set = {.level = NAN};
     crn_apply apply;
@@ -238,3 +249,13 @@ int crn_apply_contours(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_contours = {
+    .name = "contours",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = false,
+    .endings = endings,
+    .run = run_command,
+};

@@ -1,8 +1,8 @@
 /* Shared by the operators that turn a picture into a picture of the same size. */
-#ifndef CRN_TOOLS_APPLY_FILTER_H
-#define CRN_TOOLS_APPLY_FILTER_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_FILTER_H
+#define CRN_TOOLS_COMMON_OPERATORS_FILTER_H
 
-#include "tools/apply/apply.h"
+#include "tools/common/operators/apply.h"
 
 typedef struct crn_filter {
     const void *settings;

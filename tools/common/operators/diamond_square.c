@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <stddef.h>
 
-#include "tools/apply/apply.h"
+#include "tools/common/operators/apply.h"
 #include "tools/common/progress.h"
 
 static const crn_option options[] = {
@@ -15,6 +15,15 @@ static const crn_option options[] = {
 };
 enum { OPTION_EXPONENT, OPTION_SEED, OPTION_ROUGHNESS, OPTION_TYPE, OPTION_COMMON };
 
+static const char *const types[] = {"u8", "f32", NULL};
+
+static const crn_value_range ranges[] = {
+    [OPTION_EXPONENT] = {CRN_VALUE_INTEGER, true, 0, CRN_DIAMOND_SQUARE_EXPONENT_MAX, NULL, NULL},
+    [OPTION_SEED] = {CRN_VALUE_INTEGER, true, 0, (double)INT64_MAX, NULL, NULL},
+    [OPTION_ROUGHNESS] = {CRN_VALUE_REAL, false, 0, 1, NULL, "0.5"},
+    [OPTION_TYPE] = {CRN_VALUE_CHOICE, false, 0, 0, types, "u8"},
+};
+
 static const crn_tool tool = {
     .name = "cernita-apply diamond-square",
     .operands = "OUT",
@@ -25,6 +34,8 @@ static const crn_tool tool = {
     .operands_max = 1,
 };
 
+static const char *const endings[] = {".tif", ".tiff", ".png", NULL};
+
 typedef struct apply_diamond_square_settings {
     crn_diamond_square_params params; /* exponent -1: not given */
     bool seeded;
@@ -34,25 +45,23 @@ typedef struct apply_diamond_square_settings {
 static void read_options(int argc, char **argv, crn_apply *apply,
                          apply_diamond_square_settings *set)
 {
-    static const char *const types[] = {"u8", "f32", NULL};
     crn_diamond_square_params *params = &set->params;
     const char *text = NULL;
     int option;
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_EXPONENT:
-            params->exponent = (int32_t)crn_option_integer(&tool, "exponent", text, 0,
-                                                           CRN_DIAMOND_SQUARE_EXPONENT_MAX);
+            params->exponent = (int32_t)crn_operator_integer(&crn_apply_diamond_square, option, text);
             break;
         case OPTION_SEED:
-            params->seed = (uint64_t)crn_option_integer(&tool, "seed", text, 0, INT64_MAX);
+            params->seed = (uint64_t)crn_operator_integer(&crn_apply_diamond_square, option, text);
             set->seeded = true;
             break;
         case OPTION_ROUGHNESS:
-            params->roughness = crn_option_real(&tool, "roughness", text, 0, 1);
+            params->roughness = crn_operator_real(&crn_apply_diamond_square, option, text);
             break;
         case OPTION_TYPE:
-            set->type = crn_option_choice(&tool, "type", text, types) ? CRN_F32 : CRN_U8;
+            set->type = crn_operator_choice(&crn_apply_diamond_square, option, text) ? CRN_F32 : CRN_U8;
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);
@@ -62,8 +71,7 @@ static void read_options(int argc, char **argv, crn_apply *apply,
         crn_usage_error(&tool, "--exponent is missing: how large shall the field be?");
     if (!set->seeded)
         crn_usage_error(&tool, "--seed is missing");
-    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind], ends);
+    crn_apply_check_ending(apply, argv[optind], endings);
     if (set->type == CRN_F32 && crn_apply_ends(argv[optind], ".png"))
         crn_usage_error(&tool, "%s: a PNG holds no f32; name a .tif or leave --type out",
                         argv[optind]);
@@ -134,6 +142,8 @@ static int work(crn_apply *apply, const apply_diamond_square_settings *set, cons
     int r = crn_apply_open(apply, "diamond-square", out, error);
     if (r == 0)
         r = check_memory(apply, set, out, side, error);
+    if (r == 0)
+        r = crn_apply_begin(apply);
     if (r == 0 && crn_picture_create(set->type, 1, 1, side, side, &field) < 0)
         r = crn_error_set(error, -ENOMEM, "%s: no memory for a field of %d x %d", out, side, side);
     if (r == 0)
@@ -144,7 +154,7 @@ static int work(crn_apply *apply, const apply_diamond_square_settings *set, cons
     return r;
 }
 
-int crn_apply_diamond_square(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     apply_diamond_square_settings set = {.params = {.exponent = -1, .roughness = 0.5},
                                          .type = CRN_U8};
@@ -155,3 +165,13 @@ int crn_apply_diamond_square(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_diamond_square = {
+    .name = "diamond-square",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = true,
+    .endings = endings,
+    .run = run_command,
+};

@@ -5,7 +5,7 @@
 
 #include "stages/kernel/element.h"
 #include "stages/names.h"
-#include "tools/apply/filter.h"
+#include "tools/common/operators/filter.h"
 
 static const crn_option options[] = {
     {"operation", "OP", "erode, dilate, open, close, gradient, tophat or blackhat (required)"},
@@ -18,6 +18,13 @@ static const crn_option options[] = {
 };
 enum { OPTION_OPERATION, OPTION_ELEMENT, OPTION_SIZE, OPTION_NON_FLAT, OPTION_COMMON };
 
+static const crn_value_range ranges[] = {
+    [OPTION_OPERATION] = {CRN_VALUE_CHOICE, true, 0, 0, crn_morphology_operation_names, NULL},
+    [OPTION_ELEMENT] = {CRN_VALUE_TEXT, true, 0, 0, crn_element_shape_names, NULL},
+    [OPTION_SIZE] = {CRN_VALUE_SIZE, false, 1, CRN_ELEMENT_MAX, NULL, NULL},
+    [OPTION_NON_FLAT] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
+};
+
 static const crn_tool tool = {
     .name = "cernita-apply morphology",
     .operands = "IN OUT",
@@ -29,6 +36,8 @@ static const crn_tool tool = {
     .operands_min = 2,
     .operands_max = 2,
 };
+
+static const char *const endings[] = {".tif", ".tiff", ".png", NULL};
 
 typedef struct apply_morphology_settings {
     int operation; /* crn_morphology_operation; -1: not given */
@@ -65,13 +74,13 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_morpholo
         switch (option) {
         case OPTION_OPERATION:
             set->operation =
-                crn_option_choice(&tool, "operation", text, crn_morphology_operation_names);
+                crn_operator_choice(&crn_apply_morphology, option, text);
             break;
         case OPTION_ELEMENT:
             set->element = text;
             break;
         case OPTION_SIZE:
-            crn_option_size(&tool, "size", text, 1, CRN_ELEMENT_MAX, &set->size.width,
+            crn_operator_size(&crn_apply_morphology, option, text, &set->size.width,
                             &set->size.height);
             break;
         case OPTION_NON_FLAT:
@@ -82,8 +91,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_morpholo
         }
     }
     check_settings(set);
-    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    crn_apply_check_ending(apply, argv[optind + 1], endings);
 }
 
 static int check_type(const void *argument, const char *path, crn_type type, crn_error *error)
@@ -121,7 +129,7 @@ static int work(crn_apply *apply, apply_morphology_settings *set, const char *in
     return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
 }
 
-int crn_apply_morphology(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     static apply_morphology_settings set = {.operation = -1}; /* static: large */
     crn_apply apply;
@@ -131,3 +139,13 @@ int crn_apply_morphology(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_morphology = {
+    .name = "morphology",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = false,
+    .endings = endings,
+    .run = run_command,
+};

@@ -4,12 +4,13 @@
  *
  * Exit status: 0 success, 1 failure with the given files, 2 usage error.
  */
-#ifndef CRN_TOOLS_APPLY_APPLY_H
-#define CRN_TOOLS_APPLY_APPLY_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_APPLY_H
+#define CRN_TOOLS_COMMON_OPERATORS_APPLY_H
 
 #include "stages/base/error.h"
 #include "stages/backend.h"
 #include "stages/picture/picture.h"
+#include "tools/common/operators/operators.h"
 #include "tools/common/options.h"
 
 /* The options common to all operators, ending each operator's table. */
@@ -21,6 +22,7 @@
          "time_ms median=... min=... max=... n=...; with cuda it includes the transfers, and\n"    \
          "kernel_ms, upload_ms, download_ms are its parts"},                                       \
         {"repeat", "N", "with --time: run it N times, 1 to 10000 (1); all runs count"},            \
+        {"dry-run", NULL, "check the options, the files and the memory, and do no more"},          \
     {                                                                                              \
         NULL, NULL, NULL                                                                           \
     }
@@ -39,7 +41,7 @@ typedef struct crn_apply {
     const crn_tool *tool;
     int32_t backend; /* crn_backend */
     int32_t threads, repeat;
-    bool timed;
+    bool timed, dry;
     const crn_ops *ops;
     crn_context *context;
     int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each of the `repeat` runs so far */
@@ -54,6 +56,10 @@ void crn_apply_option(crn_apply *apply, int number, const char *text);
  * operator, creates the context, and checks that `out` can be created, so
  * that this fails before the work and not after it. 0 or negative errno. */
 int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error);
+
+/* The last step before the work. 0, or with --dry-run -ECANCELED, which crn_apply_close() takes for
+ * success. */
+int crn_apply_begin(const crn_apply *apply);
 
 /* Prints the error when r < 0, else the timing if
  * requested; frees what it owns. Returns the exit status. */
@@ -98,13 +104,13 @@ int crn_apply_check_memory(const char *path, const crn_picture *probed, uint64_t
 int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn_image *image,
                       crn_error *error);
 
-/* --- the operators: argv[0] is the operator's name; each returns the exit status --- */
+/* --- the operators --- */
 
-int crn_apply_contours(int argc, char **argv);
-int crn_apply_morphology(int argc, char **argv);
-int crn_apply_convolve(int argc, char **argv);
-int crn_apply_haar(int argc, char **argv);
-int crn_apply_ranklet(int argc, char **argv);
-int crn_apply_diamond_square(int argc, char **argv);
+extern const crn_operator crn_apply_contours;
+extern const crn_operator crn_apply_morphology;
+extern const crn_operator crn_apply_convolve;
+extern const crn_operator crn_apply_haar;
+extern const crn_operator crn_apply_ranklet;
+extern const crn_operator crn_apply_diamond_square;
 
 #endif

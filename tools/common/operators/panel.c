@@ -1,4 +1,4 @@
-#include "tools/apply/panel.h"
+#include "tools/common/operators/panel.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,12 +3,12 @@
  * of a CNN. A fruit is an ellipsoid that rolls on; its defects sit on its skin, so each view shows
  * them where they have turned to. The seed determines everything.
  */
-#ifndef CRN_TOOLS_SYNTH_SCENE_H
-#define CRN_TOOLS_SYNTH_SCENE_H
+#ifndef CRN_TOOLS_COMMON_SCENE_SCENE_H
+#define CRN_TOOLS_COMMON_SCENE_SCENE_H
 
 #include <stdint.h>
 
-#include "tools/synth/noise.h"
+#include "tools/common/scene/noise.h"
 
 #define CRN_SCENE_CLASSES     12 /* named ones; further channels stay empty */
 #define CRN_SCENE_DEFECTS_MAX 6

@@ -1,4 +1,4 @@
-#include "tools/apply/outlines.h"
+#include "tools/common/operators/outlines.h"
 
 #include <cairo.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "stages/base/file/new_file.h"
-#include "tools/apply/map.h"
+#include "tools/common/operators/map.h"
 #include "tools/common/palette.h"
 
 #define GAP        8     /* pixels between pages */

@@ -2,11 +2,11 @@
  * Results as pictures: conversion from the operators' types to those of files, and to the greys of
  * a PNG for viewing.
  */
-#ifndef CRN_TOOLS_APPLY_MAP_H
-#define CRN_TOOLS_APPLY_MAP_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_MAP_H
+#define CRN_TOOLS_COMMON_OPERATORS_MAP_H
 
 #include "stages/base/param.h"
-#include "tools/apply/apply.h"
+#include "tools/common/operators/apply.h"
 
 /* Allocates a zeroed picture with the pages, samples and size of `like` in another type. 0, or
  * -ENOMEM with a message about `path`. */

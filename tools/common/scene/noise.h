@@ -4,8 +4,8 @@
  * The textures are diamond-square with its noise, but start at any level: the operator always
  * starts with the corners, which makes its largest clouds as large as the field.
  */
-#ifndef CRN_TOOLS_SYNTH_NOISE_H
-#define CRN_TOOLS_SYNTH_NOISE_H
+#ifndef CRN_TOOLS_COMMON_SCENE_NOISE_H
+#define CRN_TOOLS_COMMON_SCENE_NOISE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "tools/synth/scene_fruit.h"
+#include "tools/common/scene/scene_fruit.h"
 
 #include <math.h>
 

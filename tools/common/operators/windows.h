@@ -1,6 +1,6 @@
 /* The windows of cernita-apply ranklet: a list from the command line, or the pyramid. */
-#ifndef CRN_TOOLS_APPLY_WINDOWS_H
-#define CRN_TOOLS_APPLY_WINDOWS_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_WINDOWS_H
+#define CRN_TOOLS_COMMON_OPERATORS_WINDOWS_H
 
 #include "stages/base/param.h"
 #include "tools/common/options.h"

@@ -5,7 +5,7 @@
 
 #include "stages/kernel/kernel.h"
 #include "stages/names.h"
-#include "tools/apply/filter.h"
+#include "tools/common/operators/filter.h"
 
 #define SIDE_MAX     127 /* the largest odd square of CRN_KERNEL_TAPS_MAX weights */
 #define SIDE_DEFAULT 3
@@ -21,6 +21,12 @@ static const crn_option options[] = {
 };
 enum { OPTION_KERNEL, OPTION_SIZE, OPTION_BORDER, OPTION_COMMON };
 
+static const crn_value_range ranges[] = {
+    [OPTION_KERNEL] = {CRN_VALUE_TEXT, true, 0, 0, crn_kernel_names, NULL},
+    [OPTION_SIZE] = {CRN_VALUE_INTEGER, false, 1, SIDE_MAX, NULL, "3"},
+    [OPTION_BORDER] = {CRN_VALUE_CHOICE, false, 0, 0, crn_convolve_border_names, "replicate"},
+};
+
 static const crn_tool tool = {
     .name = "cernita-apply convolve",
     .operands = "IN OUT",
@@ -32,6 +38,8 @@ static const crn_tool tool = {
     .operands_min = 2,
     .operands_max = 2,
 };
+
+static const char *const endings[] = {".tif", ".tiff", ".png", NULL};
 
 typedef struct apply_convolve_settings {
     const char *name;
@@ -72,18 +80,17 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_convolve
             set->name = text;
             break;
         case OPTION_SIZE:
-            set->side = (int32_t)crn_option_integer(&tool, "size", text, 1, SIDE_MAX);
+            set->side = (int32_t)crn_operator_integer(&crn_apply_convolve, option, text);
             break;
         case OPTION_BORDER:
-            set->border = crn_option_choice(&tool, "border", text, crn_convolve_border_names);
+            set->border = crn_operator_choice(&crn_apply_convolve, option, text);
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);
         }
     }
     check_settings(set);
-    static const char *const ends[] = {".tif", ".tiff", ".png", NULL};
-    crn_apply_check_ending(apply, argv[optind + 1], ends);
+    crn_apply_check_ending(apply, argv[optind + 1], endings);
 }
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
@@ -126,7 +133,7 @@ static int work(crn_apply *apply, apply_convolve_settings *set, const char *in, 
     return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
 }
 
-int crn_apply_convolve(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     static apply_convolve_settings set; /* static: large */
     crn_apply apply;
@@ -136,3 +143,13 @@ int crn_apply_convolve(int argc, char **argv)
     int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
     return crn_apply_close(&apply, r, &error);
 }
+
+const crn_operator crn_apply_convolve = {
+    .name = "convolve",
+    .tool = &tool,
+    .values = ranges,
+    .value_count = OPTION_COMMON,
+    .generates = false,
+    .endings = endings,
+    .run = run_command,
+};
