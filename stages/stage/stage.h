@@ -93,7 +93,7 @@ int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output);
 int crn_job_widen(crn_job *job);
 
 /** All stages in their usual order, NULL-terminated. */
-extern const crn_stage *const crn_stages[];
+CRN_API extern const crn_stage *const crn_stages[];
 
 /** The stage of that name, or NULL. */
 CRN_API const crn_stage *crn_stage_find(const char *name);

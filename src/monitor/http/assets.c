@@ -2,32 +2,22 @@
 
 #include <string.h>
 
-/* The bytes of a file, from crn_asset_NAME to crn_asset_NAME_end. CMakeLists.txt defines where the
- * files lie, and builds this anew when one changes. */
-#define EMBED(name, path)                                                                          \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".globl crn_asset_" #name "\n"                                                         \
-            "crn_asset_" #name ":\n"                                                               \
-            ".incbin \"" path "\"\n"                                                               \
-            ".globl crn_asset_" #name "_end\n"                                                     \
-            "crn_asset_" #name "_end:\n"                                                           \
-            ".popsection\n");                                                                      \
-    extern const unsigned char crn_asset_##name[], crn_asset_##name##_end[];
+#include "src/monitor/http/embed.h"
 
-EMBED(index, CRN_PAGE_DIR "/index.html")
-EMBED(fruit_html, CRN_PAGE_DIR "/fruit.html")
-EMBED(style, CRN_PAGE_DIR "/style.css")
-EMBED(live, CRN_PAGE_DIR "/live.js")
-EMBED(fruit, CRN_PAGE_DIR "/fruit.js")
-EMBED(fruit_picture, CRN_PAGE_DIR "/fruit_picture.js")
-EMBED(chart, CRN_PAGE_DIR "/latency_chart.js")
-EMBED(frame, CRN_PAGE_DIR "/frame.js")
-EMBED(words, CRN_PAGE_DIR "/words.js")
-EMBED(words_en, CRN_PAGE_DIR "/words_en.js")
-EMBED(words_it, CRN_PAGE_DIR "/words_it.js")
-EMBED(licences, CRN_PAGE_DIR "/licences.txt")
-EMBED(icon, CRN_PAGE_DIR "/icon.svg")
-EMBED(chart_library, CRN_CHART_JS)
+CRN_EMBED(index, CRN_PAGE_DIR "/index.html")
+CRN_EMBED(fruit_html, CRN_PAGE_DIR "/fruit.html")
+CRN_EMBED(style, CRN_PAGE_DIR "/style.css")
+CRN_EMBED(live, CRN_PAGE_DIR "/live.js")
+CRN_EMBED(fruit, CRN_PAGE_DIR "/fruit.js")
+CRN_EMBED(fruit_picture, CRN_PAGE_DIR "/fruit_picture.js")
+CRN_EMBED(chart, CRN_PAGE_DIR "/latency_chart.js")
+CRN_EMBED(frame, CRN_PAGE_DIR "/frame.js")
+CRN_EMBED(words, CRN_PAGE_DIR "/words.js")
+CRN_EMBED(words_en, CRN_PAGE_DIR "/words_en.js")
+CRN_EMBED(words_it, CRN_PAGE_DIR "/words_it.js")
+CRN_EMBED(licences, CRN_PAGE_DIR "/licences.txt")
+CRN_EMBED(icon, CRN_PAGE_DIR "/icon.svg")
+CRN_EMBED(chart_library, CRN_CHART_JS)
 
 #define HTML   "text/html; charset=utf-8"
 #define SCRIPT "text/javascript; charset=utf-8"

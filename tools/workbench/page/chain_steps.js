@@ -64,10 +64,10 @@ function stepLines({ stage, values }) {
   return [`  - ${stage}:`, ...lines];
 }
 
-// The `classes` and `chain` of a line's file.
-export function composeYaml(state) {
-  const classes = state.classes.map(({ name, outline, level }) => (
-    `  - {name: ${scalar(name)}${outline ? `, level: ${level}` : ''}}`));
+// The `classes` and `chain` of a line's file; `only`: a class that alone is outlined, null: all that are to be.
+export function composeYaml(state, only = null) {
+  const classes = state.classes.map(({ name, outline, level }, i) => (
+    `  - {name: ${scalar(name)}${outline && (only === null || only === i) ? `, level: ${level}` : ''}}`));
   const steps = [...state.steps, state.contours, ...(state.ranklet ? [state.ranklet] : [])];
   return ['classes:', ...classes, 'chain:', ...steps.flatMap(stepLines), ''].join('\n');
 }

@@ -1,0 +1,305 @@
+/* cernita-workbench: every operator on a picture, in a browser. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/process/standard.h"
+#include "tools/common/options.h"
+#include "tools/workbench/requests.h"
+
+#define LISTEN_DEFAULT "127.0.0.1:8080"
+
+/* While jobs wait: how often is looked whether their clients are still there. */
+#define TICK_MS 250
+
+/* Rounds that libmicrohttpd takes to resume connections and to send their answers. */
+#define LAST_RUNS 4
+
+#define CLIENTS_MAX             64
+#define CLIENTS_PER_ADDRESS_MAX 48
+#define CLIENT_BYTES            (32 << 10)
+#define IDLE_S                  20
+
+static const crn_option options[] = {
+    {"listen", "HOST:PORT",
+     "where the page is served (127.0.0.1:8080); port 0: any that is free; an\n"
+     "address that other machines reach needs --token-file"},
+    {"token-file", "FILE",
+     "a secret of 16 to 128 letters and digits, without which nobody is\n"
+     "answered; the printed address has it"},
+    {NULL, NULL, NULL},
+};
+enum { OPTION_LISTEN, OPTION_TOKEN_FILE };
+
+static const crn_tool tool = {
+    .name = "cernita-workbench",
+    .operands = "[FILE…]",
+    .about =
+        "Every operator on a picture, in a browser: choose, run, compare, measure, and find the\n"
+        "settings of a line's chain. Starts with generated pictures and the files given: TIFF,\n"
+        "PNG, JPEG, NumPy's .npy, recordings. Files opened in the page stay in memory.",
+    .options = options,
+    .operands_min = 0,
+    .operands_max = 64,
+};
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+static bool is_loopback(const char *listen)
+{
+    return strncmp(listen, "127.", 4) == 0 || strncmp(listen, "localhost:", 10) == 0 ||
+           strncmp(listen, "[::1]:", 6) == 0;
+}
+
+static void read_token(crn_workbench *bench, const char *path)
+{
+    char text[CRN_TOKEN_BYTES + 2] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (size < 0)
+        crn_usage_error(&tool, "--token-file %s: cannot be read: %s", path, strerror(errno));
+    close(fd);
+    text[strcspn(text, "\r\n")] = '\0';
+    size_t length = strlen(text);
+    bool plain =
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == length;
+    if (!plain || length < CRN_TOKEN_BYTES_MIN || length >= CRN_TOKEN_BYTES)
+        crn_usage_error(&tool, "--token-file %s: needs a line of %d to %d letters and digits", path,
+                        CRN_TOKEN_BYTES_MIN, CRN_TOKEN_BYTES - 1);
+    snprintf(bench->token, sizeof bench->token, "%s", text);
+}
+
+static void read_options(int argc, char **argv, crn_workbench *bench)
+{
+    const char *text = NULL;
+    int option;
+    bench->listen = LISTEN_DEFAULT;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        if (option == OPTION_LISTEN)
+            bench->listen = text;
+        else
+            read_token(bench, text);
+    }
+    const char *colon = strrchr(bench->listen, ':');
+    char *end = NULL;
+    long port = colon ? strtol(colon + 1, &end, 10) : -1;
+    if (!colon || colon == bench->listen || !colon[1] || *end || port < 0 || port > 65535 ||
+        strlen(bench->listen) >= CRN_TEXT_BYTES)
+        crn_usage_error(&tool, "--listen '%s' is not HOST:PORT", bench->listen);
+    if (!is_loopback(bench->listen) && !bench->token[0])
+        crn_usage_error(
+            &tool, "--listen %s: other machines may reach this address: give --token-file, too",
+            bench->listen);
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* A job at the start, whose end is kept. */
+static void keep_end(void *owner, crn_job_end *end)
+{
+    *(crn_job_end *)owner = *end;
+}
+
+static int run_now(crn_workbench *bench, crn_job_run *run, const crn_task *task,
+                   crn_job_end *ret_end)
+{
+    crn_workbench_job job = {.run = run, .settings = task, .ended = keep_end, .owner = ret_end};
+    int r = crn_jobs_run_now(&bench->jobs, &job);
+    if (r == 0 && ret_end->status != 0)
+        r = -EIO;
+    return r;
+}
+
+static void free_end(crn_job_end *end)
+{
+    if (end->output > 0)
+        close(end->output);
+    free(end->said);
+    *end = (crn_job_end){0};
+}
+
+static int read_catalogue(crn_workbench *bench, crn_error *error)
+{
+    crn_task task = {0};
+    crn_job_end end = {0};
+    struct stat status = {0};
+    int r = run_now(bench, crn_task_catalogue, &task, &end);
+    if (r == 0 && fstat(end.output, &status) == 0)
+        bench->catalogue = malloc((size_t)status.st_size + 1);
+    if (bench->catalogue &&
+        pread(end.output, bench->catalogue, (size_t)status.st_size, 0) == status.st_size)
+        bench->catalogue_bytes = (size_t)status.st_size;
+    if (!bench->catalogue_bytes)
+        r = crn_error_set(error, -EIO, "the operators cannot be listed: %s",
+                          end.said && *end.said ? end.said : "no memory");
+    free_end(&end);
+    return r;
+}
+
+/* The pictures to begin with. */
+static int generate(crn_workbench *bench, crn_error *error)
+{
+    const crn_task field = {.first = 7, .count = 8, .roughness = 0.5, .out = "field-8-7.png"};
+    const crn_task fruit = {.first = 1,
+                            .count = 0,
+                            .out = "fruit-1-0-maps.tif",
+                            .out_photograph = "fruit-1-0-photograph.png"};
+    crn_job_end end = {0};
+    crn_stored *made[3] = {0};
+    int r = run_now(bench, crn_task_field, &field, &end);
+    if (r == 0)
+        made[0] = crn_store_add(&bench->store, field.out, &end.report.pictures[0], false);
+    free_end(&end);
+    r = r < 0 ? r : run_now(bench, crn_task_fruit, &fruit, &end);
+    if (r == 0) {
+        made[1] = crn_store_add(&bench->store, fruit.out, &end.report.pictures[0], false);
+        made[2] =
+            crn_store_add(&bench->store, fruit.out_photograph, &end.report.pictures[1], false);
+    }
+    free_end(&end);
+    if (!made[0] || !made[1] || !made[2])
+        return crn_error_set(error, -ENOMEM, "%s: no room for the first pictures",
+                             bench->store.folder);
+    made[1]->photograph = made[2]->id;
+    snprintf(made[0]->spec, sizeof made[0]->spec, "field:8:7:0.5");
+    snprintf(made[1]->spec, sizeof made[1]->spec, "fruit:1:0:maps");
+    snprintf(made[2]->spec, sizeof made[2]->spec, "fruit:1:0:photograph");
+    return 0;
+}
+
+/* A file of the command line is read where it lies, through a link. */
+static int open_given(crn_workbench *bench, const char *path, crn_error *error)
+{
+    crn_task task = {0};
+    crn_job_end end = {0};
+    char *whole = realpath(path, NULL);
+    if (!whole)
+        return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
+    crn_store_name(&bench->store, path, task.in);
+    int r = symlinkat(whole, bench->store.folder_fd, task.in) < 0 ? -errno : 0;
+    if (r < 0)
+        crn_error_set(error, r, "%s: %s", path, strerror(-r));
+    free(whole);
+    if (r < 0)
+        return r;
+    r = run_now(bench, crn_task_open, &task, &end);
+    crn_stored *picture =
+        r < 0 ? NULL : crn_store_add(&bench->store, task.in, &end.report.pictures[0], false);
+    if (picture)
+        picture->given = true;
+    else
+        r = crn_error_set(error, -EIO, "%.*s", end.said ? (int)strcspn(end.said, "\n") : 0,
+                          end.said ? end.said : "");
+    free_end(&end);
+    return picture ? 0 : r;
+}
+
+static int start_daemon(crn_workbench *bench, crn_error *error)
+{
+    int listener;
+    int r = crn_http_listen(bench->listen, &listener, bench->address, error);
+    if (r < 0)
+        return r;
+    bench->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, crn_request_handle, bench,
+        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS_MAX,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CLIENTS_PER_ADDRESS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, crn_request_completed, bench,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (bench->daemon)
+        return 0;
+    close(listener);
+    return crn_error_set(error, -ENOMEM, "%s: cannot be served", bench->listen);
+}
+
+static int start(crn_workbench *bench, int count, char **files, crn_error *error)
+{
+    int r = crn_store_open(&bench->store, error);
+    bench->jobs.folder = bench->store.folder;
+    if (r == 0 && crn_encoder_create(CRN_FORMAT_JSON, &bench->encoder) < 0)
+        r = crn_error_set(error, -ENOMEM, "no memory");
+    if (r == 0)
+        r = read_catalogue(bench, error);
+    if (r == 0)
+        r = generate(bench, error);
+    for (int i = 0; r == 0 && i < count; i++)
+        r = open_given(bench, files[i], error);
+    return r < 0 ? r : start_daemon(bench, error);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+/* Serves until a signal comes. */
+static void serve(crn_workbench *bench, int signals)
+{
+    int epoll = MHD_get_daemon_info(bench->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    for (;;) {
+        MHD_UNSIGNED_LONG_LONG wanted_ms;
+        struct pollfd polled[] = {{.fd = signals, .events = POLLIN},
+                                  {.fd = epoll, .events = POLLIN},
+                                  {.fd = crn_jobs_descriptor(&bench->jobs), .events = POLLIN}};
+        int wait_ms = bench->waiting ? TICK_MS : -1;
+        if (MHD_get_timeout(bench->daemon, &wanted_ms) == MHD_YES &&
+            (wait_ms < 0 || wanted_ms < (MHD_UNSIGNED_LONG_LONG)wait_ms))
+            wait_ms = (int)wanted_ms;
+        (void)poll(polled, 3, wait_ms);
+        if (polled[0].revents & POLLIN)
+            return;
+        crn_jobs_step(&bench->jobs);
+        crn_requests_drop_gone(bench);
+        MHD_run(bench->daemon);
+    }
+}
+
+static void stop(crn_workbench *bench)
+{
+    crn_requests_end(bench);
+    for (int i = 0; bench->daemon && i < LAST_RUNS; i++)
+        MHD_run(bench->daemon);
+    if (bench->daemon)
+        MHD_stop_daemon(bench->daemon);
+    crn_store_close(&bench->store);
+    crn_encoder_free(&bench->encoder);
+    free(bench->catalogue);
+}
+
+static int catch_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int main(int argc, char **argv)
+{
+    static crn_workbench bench; /* static: large */
+    crn_error error = {0};
+    crn_standard_streams("cernita-workbench");
+    read_options(argc, argv, &bench);
+    int signals = catch_signals();
+    int r = start(&bench, argc - optind, argv + optind, &error);
+    if (r == 0) {
+        printf("cernita-workbench: open http://%s/%s%s in a browser; Ctrl-C ends it\n",
+               bench.address, bench.token[0] ? "?token=" : "", bench.token);
+        fflush(stdout);
+        serve(&bench, signals);
+    }
+    stop(&bench);
+    close(signals);
+    return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
+}

@@ -1,0 +1,78 @@
+/* Who is answered: a page from elsewhere, opened in the same browser, must reach nothing here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/workbench/requests.h"
+
+#define COOKIE "cernita_workbench"
+
+/* Takes as long wherever the texts differ. */
+static bool is_token(const crn_workbench *bench, const char *text)
+{
+    size_t length = strlen(bench->token);
+    unsigned char differs = strlen(text) != length;
+    for (size_t i = 0; i < length && text[i]; i++)
+        differs |= (unsigned char)(bench->token[i] ^ text[i]);
+    return !differs;
+}
+
+static const char *header(const crn_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* With the token in the address the browser gets it as a cookie, and the address without it. */
+static void take_token(crn_request *request)
+{
+    char cookie[CRN_TOKEN_BYTES + 64];
+    snprintf(cookie, sizeof cookie, COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/",
+             request->bench->token);
+    crn_answer_bytes(request, "text/plain", "", 0, true);
+    request->status = MHD_HTTP_SEE_OTHER;
+    if (!request->response)
+        return;
+    MHD_add_response_header(request->response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+    MHD_add_response_header(request->response, MHD_HTTP_HEADER_LOCATION, "/");
+}
+
+static bool knows_token(crn_request *request)
+{
+    if (!request->bench->token[0])
+        return true;
+    const char *cookie = MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, COOKIE);
+    if (cookie && is_token(request->bench, cookie))
+        return true;
+    const char *given = crn_request_text(request, "token");
+    if (given && is_token(request->bench, given))
+        take_token(request);
+    else
+        crn_answer_refusal(request, MHD_HTTP_FORBIDDEN,
+                           "the token is missing or wrong: open the address with ?token=… once");
+    return false;
+}
+
+/* Pages from elsewhere cannot set this header without asking first, which nothing here answers. */
+static bool is_own_page(crn_request *request)
+{
+    const char *origin = header(request, "Origin"), *host = header(request, MHD_HTTP_HEADER_HOST);
+    bool own = header(request, "X-Cernita-Workbench") != NULL;
+    if (own && origin)
+        own = host && strncmp(origin, "http://", 7) == 0 && strcmp(origin + 7, host) == 0;
+    if (!own)
+        crn_answer_refusal(request, MHD_HTTP_FORBIDDEN,
+                           "only the workbench's own page may ask for that (a program: with the "
+                           "header X-Cernita-Workbench: 1)");
+    return own;
+}
+
+bool crn_guard_allows(crn_request *request, const char *method)
+{
+    if (!crn_http_host_is_own(header(request, MHD_HTTP_HEADER_HOST), request->bench->listen)) {
+        crn_answer_refusal(request, MHD_HTTP_MISDIRECTED_REQUEST,
+                           "unknown host name: use the address, localhost or the machine's name");
+        return false;
+    }
+    bool reads =
+        strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    return knows_token(request) && (reads || is_own_page(request));
+}

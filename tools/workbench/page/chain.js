@@ -1,0 +1,339 @@
+// Chain mode: several operators on a view's class maps, and the outlines that a line would find with them.
+import { make, setText } from './frame.js';
+import { figure, milliseconds, number, say } from './words.js';
+import { newToken, post, remove } from './api.js';
+import { ChainPicture, classColour } from './chain_picture.js';
+import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, unpackState } from './chain_steps.js';
+
+const SETTLE_MS = 200; // tables, the YAML and the URL follow a moving slider this often at most
+const SLOW_MS = 500; // a run that takes longer says so and can be cancelled
+
+function classNames(catalogue, planes) {
+  if (planes === catalogue.classes.length) return catalogue.classes;
+  return Array.from({ length: planes }, (_, i) => `class${i}`);
+}
+
+// Runs the newest request, one at a time: those that came while one ran are dropped, but for the last.
+class Latest {
+  constructor(run) {
+    this.run = run;
+    this.busy = false;
+    this.next = null;
+  }
+
+  async request(what) {
+    this.next = what;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next) {
+      const now = this.next;
+      this.next = null;
+      await this.run(now);
+    }
+    this.busy = false;
+  }
+}
+
+// Calls `work` soon, but not more often than each SETTLE_MS.
+function settled(work) {
+  let timer = 0;
+  return () => {
+    timer ||= setTimeout(() => {
+      timer = 0;
+      work();
+    }, SETTLE_MS);
+  };
+}
+
+function scrollBox(label, ...children) {
+  return make('div', { class: 'chain-scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...children);
+}
+
+function headRow(...words) {
+  return make('thead', {}, make('tr', {}, ...words.map((word) => make('th', { scope: 'col' }, say(word)))));
+}
+
+class Chain {
+  constructor(section, app) {
+    this.section = section;
+    this.app = app;
+    this.maps = null; // the input, once maps are chosen
+    this.picture = new ChainPicture();
+    section.latencies = this.picture.latencies;
+    this.runs = new Latest((request) => this.run(request));
+    this.settle = settled(() => this.showSettled());
+    this.alert = make('p', { class: 'chain-alert', role: 'alert' });
+    this.status = make('span', { role: 'status' });
+    this.cancel = make('button', { type: 'button' }, say('chain_cancel'));
+    this.cancel.hidden = true;
+    this.cancel.addEventListener('click', () => remove(`/jobs/${this.token}`).catch((error) => this.fail(error)));
+    this.choice = make('div', {});
+    this.body = make('div', { class: 'chain-body' });
+    section.append(make('h2', {}, say('chain_title')), make('p', { class: 'note' }, say('chain_about')), this.choice, this.alert,
+      make('p', { class: 'chain-row chain-progress' }, this.status, this.cancel), this.body);
+  }
+
+  visible() {
+    return this.section.clientWidth > 0;
+  }
+
+  // Called when the selected picture or the mode changed: nothing is computed while the mode is hidden.
+  follow() {
+    if (!this.visible()) return;
+    const picture = this.app.current();
+    if (picture?.kind !== 'maps') {
+      this.maps = null;
+      this.body.hidden = true;
+      this.showChoice();
+    } else if (picture.id !== this.maps?.id) {
+      this.open(picture);
+    }
+  }
+
+  // Which pictures this mode could work on.
+  showChoice() {
+    const maps = this.app.pictures().filter(({ kind }) => kind === 'maps');
+    const buttons = maps.map((picture) => {
+      const button = make('button', { type: 'button' }, say('chain_choose', picture.name));
+      button.addEventListener('click', () => this.app.select(picture.id));
+      return button;
+    });
+    this.choice.replaceChildren(make('p', {}, say(maps.length > 0 ? 'chain_no_maps' : 'chain_none')),
+      make('div', { class: 'chain-row' }, ...buttons));
+    setText(this.alert, '');
+  }
+
+  open(picture) {
+    this.maps = picture;
+    this.initial = newState(classNames(this.app.catalogue, picture.planes));
+    this.initial.threads = Math.min(4, this.app.catalogue.cores);
+    const photograph = this.app.pictures().find(({ id }) => id === picture.photograph);
+    this.photograph = photograph ?? null;
+    if (!photograph) this.initial.ground = 0;
+    this.state = unpackState(this.app.settings.get('chain'), this.initial);
+    if (!photograph && this.state.ground < 0) this.state.ground = 0;
+    this.choice.replaceChildren(make('p', { class: 'facts' }, say('chain_input', picture.name, picture.width, picture.height, picture.planes)));
+    this.body.hidden = false;
+    this.answer = null;
+    this.picture.showDefects([], null);
+    this.build();
+    this.showGround();
+    this.changed();
+  }
+
+  build() {
+    const changed = () => this.changed();
+    const steps = new StepsEditor(this.state.steps, changed);
+    const contours = make('fieldset', {}, make('legend', {}, say('chain_contours')),
+      make('div', { class: 'chain-row' }, ...makeFields(this.state.contours, changed)));
+    this.totals = make('tbody');
+    this.times = make('tbody');
+    this.yaml = make('pre', {});
+    const settings = make('div', { class: 'chain-settings' }, this.classRows(), steps.element, contours,
+      this.rankletFields(), this.backendFields());
+    const shown = make('div', { class: 'chain-shown' }, this.groundField(), this.picture.element);
+    const tables = make('div', { class: 'chain-tables' },
+      scrollBox(say('chain_totals'), make('table', {}, make('caption', {}, say('chain_totals')),
+        headRow('chain_class', 'chain_count', 'chain_holes', 'chain_area'), this.totals)),
+      scrollBox(say('chain_times'), make('table', {}, make('caption', {}, say('chain_times')),
+        headRow('chain_step', 'chain_ms'), this.times)));
+    this.body.replaceChildren(shown, settings, tables, this.yamlBox());
+  }
+
+  classRows() {
+    const rows = this.state.classes.map((one, plane) => this.classRow(one, plane));
+    return make('fieldset', {}, make('legend', {}, say('chain_classes')), make('ul', { class: 'chain-classes' }, ...rows));
+  }
+
+  classRow(one, plane) {
+    const swatch = make('span', { class: 'chain-swatch', 'aria-hidden': 'true' });
+    swatch.style.background = classColour(plane);
+    const name = make('input', { type: 'text', maxlength: 47, 'aria-label': say('chain_name', plane) });
+    name.value = one.name;
+    const outline = make('input', { type: 'checkbox' });
+    outline.checked = one.outline;
+    const range = { min: 0, max: 1, step: 0.005 };
+    const slider = make('input', { type: 'range', ...range });
+    const exact = make('input', { type: 'number', ...range });
+    const label = () => {
+      outline.setAttribute('aria-label', say('chain_outline_of', one.name));
+      slider.setAttribute('aria-label', say('chain_level', one.name));
+      exact.setAttribute('aria-label', say('chain_level_exact', one.name));
+    };
+    label();
+    slider.value = exact.value = one.level;
+    slider.disabled = exact.disabled = !one.outline;
+    name.addEventListener('input', () => {
+      one.name = name.value;
+      label();
+      this.changed();
+    });
+    outline.addEventListener('change', () => {
+      one.outline = outline.checked;
+      slider.disabled = exact.disabled = !one.outline;
+      this.changed();
+    });
+    slider.addEventListener('input', () => {
+      const since = performance.now();
+      exact.value = slider.value;
+      one.level = slider.valueAsNumber;
+      this.changed(plane, since);
+    });
+    slider.addEventListener('change', () => this.changed()); // let go: all classes, for the tables
+    exact.addEventListener('input', () => {
+      if (!exact.validity.valid || exact.value === '') return;
+      slider.value = exact.value;
+      one.level = exact.valueAsNumber;
+      this.changed();
+    });
+    return make('li', {}, swatch, name, make('label', {}, outline, ` ${say('chain_outline')}`), slider, exact);
+  }
+
+  rankletFields() {
+    const step = this.state.ranklet ?? newStep('ranklet');
+    const box = make('input', { type: 'checkbox' });
+    const fields = make('div', { class: 'chain-row' }, ...makeFields(step, () => this.changed()));
+    box.checked = this.state.ranklet !== null;
+    fields.hidden = !box.checked;
+    box.addEventListener('change', () => {
+      this.state.ranklet = box.checked ? step : null;
+      fields.hidden = !box.checked;
+      this.changed();
+    });
+    return make('fieldset', {}, make('legend', {}, say('chain_ranklet')),
+      make('label', {}, box, ` ${say('chain_ranklet_on')}`), fields);
+  }
+
+  backendFields() {
+    const { backends, cores } = this.app.catalogue;
+    const usable = backends.filter(({ why }) => !why);
+    const select = make('select', {}, ...usable.map(({ name }) => make('option', { value: name }, name)));
+    select.value = this.state.backend;
+    if (select.selectedIndex < 0) this.state.backend = select.value = usable[0].name;
+    const threads = make('input', { type: 'number', min: 1, max: cores, step: 1 });
+    threads.value = this.state.threads;
+    select.addEventListener('input', () => {
+      this.state.backend = select.value;
+      this.changed();
+    });
+    threads.addEventListener('input', () => {
+      if (!threads.validity.valid || threads.value === '') return;
+      this.state.threads = threads.valueAsNumber;
+      this.changed();
+    });
+    const missing = backends.filter(({ why }) => why).map(({ name, why }) => make('p', { class: 'note' }, `${name}: ${why}`));
+    return make('fieldset', {}, make('legend', {}, say('chain_run')), make('div', { class: 'chain-row' },
+      make('label', { class: 'chain-field' }, `${say('chain_backend')} `, select),
+      make('label', { class: 'chain-field' }, `${say('chain_threads')} `, threads)), ...missing);
+  }
+
+  groundField() {
+    const names = this.state.classes.map(({ name }, plane) => make('option', { value: plane }, say('chain_map', name)));
+    if (this.photograph) names.unshift(make('option', { value: -1 }, say('chain_photograph')));
+    const select = make('select', {}, ...names);
+    select.value = this.state.ground;
+    select.addEventListener('input', () => {
+      this.state.ground = Number(select.value);
+      this.showGround();
+      this.settle();
+    });
+    return make('label', { class: 'chain-field' }, `${say('chain_ground')} `, select);
+  }
+
+  showGround() {
+    const { ground } = this.state;
+    this.picture.showGround(ground < 0 ? this.photograph : this.maps, ground).catch((error) => this.fail(error));
+  }
+
+  yamlBox() {
+    const copy = make('button', { type: 'button' }, say('chain_copy'));
+    const copied = make('span', { role: 'status' });
+    copy.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(composeYaml(this.state));
+        setText(copied, say('chain_copied'));
+      } catch {
+        getSelection().selectAllChildren(this.yaml);
+        setText(copied, say('chain_selected'));
+      }
+    });
+    return make('div', { class: 'chain-yaml' }, make('h3', {}, say('chain_yaml')), make('p', { class: 'note' }, say('chain_yaml_about')),
+      scrollBox(say('chain_yaml'), this.yaml), make('p', { class: 'chain-row' }, copy, copied));
+  }
+
+  // After each change. A moving slider asks for its own class alone, which is faster: a class's outlines do not depend on
+  // the others' levels. `since`: when the slider moved.
+  changed(only = null, since = null) {
+    const { next } = this.runs;
+    if (next && next.only !== only) only = null; // what still waits is not lost
+    if (!this.answer) only = null;
+    this.runs.request({ maps: this.maps, yaml: composeYaml(this.state, only), only, since });
+    this.settle();
+  }
+
+  async run({ maps, yaml, only, since }) {
+    if (maps !== this.maps) return;
+    this.token = newToken();
+    const slow = setTimeout(() => this.showBusy(true), SLOW_MS);
+    const query = new URLSearchParams({ in: maps.id, backend: this.state.backend, threads: this.state.threads, job: this.token });
+    try {
+      const answer = await post(`/chain?${query}`, yaml);
+      if (maps === this.maps) this.take(answer, only, since);
+    } catch (error) {
+      if (maps === this.maps) this.fail(error);
+    } finally {
+      clearTimeout(slow);
+      this.showBusy(false);
+    }
+  }
+
+  take(answer, only, since) {
+    if (only === null) this.answer = answer;
+    else this.answer.defects = this.answer.defects.filter(({ plane }) => plane !== only).concat(answer.defects);
+    this.picture.showDefects(this.answer.defects, since);
+    setText(this.alert, answer.truncated ? say('chain_truncated') : '');
+    this.settle();
+  }
+
+  showBusy(busy) {
+    this.cancel.hidden = !busy;
+    setText(this.status, busy ? say('chain_running') : '');
+  }
+
+  fail(error) {
+    setText(this.alert, error.message);
+  }
+
+  // What need not follow a moving slider at once.
+  showSettled() {
+    if (!this.maps) return;
+    setText(this.yaml, composeYaml(this.state));
+    this.app.settings.set('chain', packState(this.state, this.initial));
+    this.picture.showLatency();
+    if (this.answer) this.showTables();
+  }
+
+  showTables() {
+    const { classes } = this.state;
+    const counts = classes.map(() => ({ count: 0, holes: 0, area: 0 }));
+    for (const { plane, hole, area_px: area } of this.answer.defects) {
+      counts[plane][hole ? 'holes' : 'count'] += 1;
+      counts[plane].area += hole ? -area : area;
+    }
+    this.picture.showLegend(classes, counts);
+    const row = (name, ...values) => make('tr', {}, make('th', { scope: 'row' }, name), ...values.map((value) => make('td', {}, value)));
+    this.totals.replaceChildren(...classes.flatMap(({ name, outline }, plane) => {
+      const { count, holes, area } = counts[plane];
+      return outline ? [row(name, number(count), number(holes), figure(area))] : [];
+    }));
+    this.times.replaceChildren(...this.answer.stages.map(({ name, ms }) => row(name, milliseconds(ms))),
+      row(say('chain_all'), milliseconds(this.answer.run_ms)));
+  }
+}
+
+export function startChain(section, app) {
+  const chain = new Chain(section, app);
+  app.onselect(() => chain.follow());
+  new ResizeObserver(() => chain.follow()).observe(section);
+  chain.follow();
+}

@@ -1,0 +1,129 @@
+// The outlines that a chain finds, over the photograph or a class's map.
+import { make, setText } from './frame.js';
+import { figure, say } from './words.js';
+import { planesOf } from './api.js';
+import { PALETTE, toRgba } from './pixels.js';
+import { Viewer } from './viewer.js';
+
+const LATENCIES_MAX = 500;
+
+export const classColour = (plane) => PALETTE[plane % PALETTE.length];
+
+// Points are at the centres of pixels, which the viewer counts from their corners.
+function trace(path, xy, closed) {
+  for (let i = 0; i + 1 < xy.length; i += 2) {
+    if (i === 0) path.moveTo(xy[0] + 0.5, xy[1] + 0.5);
+    else path.lineTo(xy[i] + 0.5, xy[i + 1] + 0.5);
+  }
+  if (closed) path.closePath();
+}
+
+// Two paths a class, of its outlines and its holes: the fewer, the faster they are drawn.
+function makePaths(defects) {
+  const paths = new Map();
+  for (const defect of defects) {
+    if (!paths.has(defect.plane)) paths.set(defect.plane, { outlines: new Path2D(), holes: new Path2D() });
+    const { outlines, holes } = paths.get(defect.plane);
+    trace(defect.hole ? holes : outlines, defect.xy, defect.closed);
+  }
+  return paths;
+}
+
+function isInside({ bbox, xy }, x, y) {
+  if (x < bbox[0] || y < bbox[1] || x > bbox[2] || y > bbox[3]) return false;
+  let inside = false;
+  for (let i = 0, j = xy.length - 2; i < xy.length; j = i, i += 2) {
+    const crosses = (xy[i + 1] > y) !== (xy[j + 1] > y);
+    if (crosses && x < ((xy[j] - xy[i]) * (y - xy[i + 1])) / (xy[j + 1] - xy[i + 1]) + xy[i]) inside = !inside;
+  }
+  return inside;
+}
+
+function quantileOf(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
+}
+
+export class ChainPicture {
+  constructor() {
+    this.latencies = []; // ms from a level's input to its outlines, the last ones
+    this.defects = [];
+    this.paths = new Map();
+    this.since = null; // when the input came whose outlines are to be drawn next
+    this.figure = make('figure');
+    this.hover = make('p', { class: 'note chain-hover' }, say('chain_hover'));
+    this.legend = make('ul', { class: 'found', 'aria-label': say('chain_legend') });
+    this.latency = make('p', { class: 'note' }, say('chain_latency_none'));
+    this.element = make('div', {}, this.figure, this.hover, this.legend, this.latency);
+    this.viewer = new Viewer(this.figure);
+    this.viewer.canvas.setAttribute('aria-label', say('chain_picture'));
+    this.viewer.overlay = (context, transform) => this.draw(context, transform);
+    this.viewer.onhover = (x, y) => setText(this.hover, this.describe(x, y));
+  }
+
+  // What lies below: all samples of a photograph, or one plane of maps.
+  async showGround(picture, plane) {
+    const asked = `${picture.id} ${plane}`;
+    if (this.shown === asked) return;
+    this.shown = asked;
+    const count = plane < 0 ? picture.planes : 1;
+    const values = await planesOf(picture, Math.max(plane, 0), count);
+    if (this.shown !== asked) return; // another one was asked for meanwhile
+    this.viewer.show(toRgba(picture, values, count));
+  }
+
+  // `since`: when the input event came that these are the outlines for; null: not a level's.
+  showDefects(defects, since) {
+    this.defects = defects;
+    this.paths = makePaths(defects);
+    this.since = since;
+    this.viewer.redraw();
+  }
+
+  draw(context, { scale, x, y }) {
+    context.save();
+    context.translate(x, y);
+    context.scale(scale, scale);
+    context.lineWidth = 1.8 / scale;
+    for (const [plane, { outlines, holes }] of this.paths) {
+      context.strokeStyle = classColour(plane);
+      context.setLineDash([]);
+      context.stroke(outlines);
+      context.setLineDash([4 / scale, 3 / scale]);
+      context.stroke(holes);
+    }
+    context.restore();
+    if (this.since !== null) this.measure();
+  }
+
+  // The viewer draws within requestAnimationFrame, and the outlines last: this is the frame's end.
+  measure() {
+    this.latencies.push(performance.now() - this.since);
+    if (this.latencies.length > LATENCIES_MAX) this.latencies.shift();
+    this.since = null;
+  }
+
+  showLatency() {
+    if (this.latencies.length === 0) return;
+    const sorted = this.latencies.toSorted((a, b) => a - b);
+    setText(this.latency, say('chain_latency', sorted.length, figure(quantileOf(sorted, 0.5)), figure(quantileOf(sorted, 0.95))));
+  }
+
+  showLegend(classes, counts) {
+    const items = classes.map(({ name, outline }, plane) => {
+      if (!outline) return null;
+      const swatch = make('span', { class: 'chain-swatch', 'aria-hidden': 'true' });
+      swatch.style.background = classColour(plane);
+      return make('li', {}, swatch, ` ${name}: ${counts[plane].count}`);
+    });
+    this.legend.replaceChildren(...items.filter((item) => item));
+  }
+
+  // The innermost outline around a point of the picture.
+  describe(x, y) {
+    if (x === null || x === undefined) return say('chain_hover');
+    const around = this.defects.filter((defect) => isInside(defect, x - 0.5, y - 0.5));
+    if (around.length === 0) return say('chain_hover_none');
+    const inner = around.reduce((a, b) => (b.area_px < a.area_px ? b : a));
+    return say('chain_defect', inner.class, inner.hole, figure(inner.area_px), figure(inner.perimeter_px), figure(inner.mean_probability));
+  }
+}

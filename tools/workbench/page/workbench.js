@@ -1,0 +1,269 @@
+// The frame of the workbench: pictures, modes, and what the URL keeps.
+import { startChain } from './chain.js';
+import { Refusal, get, post } from './api.js';
+import { byId, make, setText, startFrame } from './frame.js';
+import { Operator } from './operator.js';
+import { startTiming } from './timing.js';
+import { bytes, number, say } from './words.js';
+
+const MODES = ['operator', 'timing', 'chain'];
+const INPUTS = ['picture', 'maps', 'recording'];
+
+// --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is no text ---
+
+const settings = {
+  modes: {},
+
+  read() {
+    for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+      const [, mode, name, json] = key.match(/^(\w+)\.([\w-]+)(:?)$/) || [];
+      if (!mode) continue;
+      if (!Object.hasOwn(this.modes, mode)) this.modes[mode] = {};
+      try {
+        this.modes[mode][name] = json ? JSON.parse(value) : value;
+      } catch {
+        // Anyone may have written the URL.
+      }
+    }
+  },
+
+  get(mode) {
+    return { ...(Object.hasOwn(this.modes, mode) ? this.modes[mode] : {}) };
+  },
+
+  set(mode, object) {
+    this.modes[mode] = { ...object };
+    clearTimeout(this.timer); // browsers limit how often the URL may change
+    this.timer = setTimeout(() => this.write(), 100);
+  },
+
+  write() {
+    const params = new URLSearchParams();
+    for (const [mode, object] of Object.entries(this.modes)) {
+      for (const [name, value] of Object.entries(object)) {
+        if (typeof value === 'string') params.set(`${mode}.${name}`, value);
+        else if (value !== undefined) params.set(`${mode}.${name}:`, JSON.stringify(value));
+      }
+    }
+    history.replaceState(null, '', `#${params}`);
+  },
+};
+
+// --- pictures ---
+
+let pictures = [];
+let selected = null;
+const onselect = [];
+
+const nameInUrl = (picture) => picture.spec || `file:${picture.name}`;
+
+const app = {
+  catalogue: null,
+  settings,
+  pictures: () => pictures,
+  current: () => selected,
+  onselect: (listener) => onselect.push(listener),
+  warn: (text) => setText(byId('alert'), text),
+  tell: (text) => setText(byId('told'), text),
+
+  select(id) {
+    const picture = pictures.find((one) => one.id === Number(id) && INPUTS.includes(one.kind)) || null;
+    if (picture === selected && picture) return;
+    selected = picture;
+    byId('picture').value = picture ? String(picture.id) : '';
+    byId('view-field').hidden = !(picture && picture.kind === 'recording');
+    if (picture && picture.kind === 'recording') byId('view').max = picture.views - 1;
+    if (picture) settings.set('page', { ...settings.get('page'), picture: nameInUrl(picture) });
+    for (const listener of onselect) listener(picture);
+  },
+
+  // Adds them to the list; those known already are not added twice.
+  add(list) {
+    for (const picture of list) if (!pictures.some(({ id }) => id === picture.id)) pictures.push(picture);
+    listPictures();
+  },
+
+  // Sends a file's content and selects it.
+  async open(blob, name) {
+    const { upload_bytes: most } = app.catalogue.limits;
+    if (blob.size > most) throw new Refusal(say('file_too_large', bytes(blob.size), bytes(most)), 413);
+    const answer = await post(`/pictures?name=${encodeURIComponent(name)}`, blob);
+    app.add(answer.pictures);
+    const first = answer.pictures.find(({ kind }) => INPUTS.includes(kind));
+    if (!first) app.tell(say('opened_table', name));
+    else if (first.kind === 'recording' && first.views > 0) await openView(first, 0);
+    else app.select(first.id);
+  },
+};
+
+function pictureText({ name, width, height, type, planes, kind, views }) {
+  return kind === 'recording' ? say('recording', name, views) : say('described', name, width, height, type, planes);
+}
+
+function listPictures() {
+  const list = pictures.filter(({ kind }) => INPUTS.includes(kind));
+  byId('picture').replaceChildren(...list.map((one) => make('option', { value: one.id }, pictureText(one))));
+  if (selected) byId('picture').value = String(selected.id);
+}
+
+// An action whose refusal is said; `name` is the file's that it is about.
+async function attempt(action, name = '') {
+  app.warn('');
+  app.tell('');
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    app.warn(name && !error.message.includes(name) ? `${name}: ${error.message}` : error.message);
+    return false;
+  }
+  return true;
+}
+
+async function openFiles(files) {
+  for (const file of files) {
+    if (!await attempt(() => app.open(file, file.name), file.name)) return;
+  }
+}
+
+async function openView(recording, view) {
+  const answer = await post(`/views?picture=${recording.id}&view=${view}`);
+  app.add(answer.pictures);
+  app.select(answer.pictures[0].id);
+}
+
+// `words`: generator and its numbers, as in a picture's `spec`.
+async function generate(words, spec = '') {
+  const answer = await post('/generate', words.join('\n'));
+  app.add(answer.pictures);
+  return answer.pictures.find((one) => one.spec === spec) || answer.pictures[0];
+}
+
+function listenForms() {
+  const values = (...ids) => ids.map((id) => byId(id).value.trim());
+  const side = () => setText(byId('field-side'), say('side', 2 ** Number(byId('field-exponent').value) + 1));
+  const submit = (form, words) => byId(form).addEventListener('submit', (event) => {
+    event.preventDefault();
+    attempt(async () => app.select((await generate(words())).id));
+  });
+  submit('field-form', () => ['field', ...values('field-exponent', 'field-seed', 'field-roughness')]);
+  submit('fruit-form', () => ['fruit', ...values('fruit-seed', 'fruit-view')]);
+  byId('field-exponent').addEventListener('input', side);
+  side();
+  byId('view-open').addEventListener('click', () => attempt(() => openView(selected, byId('view').value), selected.name));
+}
+
+function listenFiles() {
+  const file = byId('file');
+  byId('open').addEventListener('click', () => file.click());
+  file.addEventListener('change', async () => {
+    await openFiles([...file.files]);
+    file.value = ''; // so that the same file can be opened again
+  });
+  const carriesFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes('Files');
+  document.addEventListener('dragover', (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    byId('drop').hidden = false;
+  });
+  document.addEventListener('dragleave', (event) => {
+    if (!event.relatedTarget) byId('drop').hidden = true;
+  });
+  document.addEventListener('drop', (event) => {
+    byId('drop').hidden = true;
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    openFiles([...event.dataTransfer.files]);
+  });
+  document.addEventListener('paste', (event) => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    openFiles(files);
+  });
+  byId('picture').addEventListener('change', () => app.select(byId('picture').value));
+}
+
+// --- modes ---
+
+function showMode(mode, focus = false) {
+  for (const name of MODES) {
+    const tab = byId(`tab-${name}`);
+    tab.setAttribute('aria-selected', String(name === mode));
+    tab.tabIndex = name === mode ? 0 : -1;
+    byId(name).hidden = name !== mode;
+  }
+  if (focus) byId(`tab-${mode}`).focus();
+  settings.set('page', { ...settings.get('page'), mode });
+}
+
+function listenTabs() {
+  MODES.forEach((mode, i) => {
+    const tab = byId(`tab-${mode}`);
+    tab.addEventListener('click', () => showMode(mode));
+    tab.addEventListener('keydown', (event) => {
+      const to = { ArrowRight: i + 1, ArrowLeft: i + MODES.length - 1, Home: 0, End: MODES.length - 1 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      showMode(MODES[to % MODES.length], true);
+    });
+  });
+}
+
+// --- the start ---
+
+// The picture that the URL names: open, made again, or gone.
+async function restorePicture(wanted) {
+  const known = pictures.find((one) => nameInUrl(one) === wanted && INPUTS.includes(one.kind));
+  if (known) return known;
+  const first = pictures.find(({ kind }) => INPUTS.includes(kind)) || null;
+  if (!wanted) return first;
+  if (wanted.startsWith('file:')) {
+    app.warn(say('file_gone', wanted.slice(5)));
+    return first;
+  }
+  try {
+    const [kind, ...numbers] = wanted.split(':');
+    return await generate([kind, ...numbers.slice(0, kind === 'fruit' ? 2 : 3)], wanted);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    app.warn(error.message);
+    return first;
+  }
+}
+
+async function start() {
+  startFrame();
+  settings.read();
+  listenTabs();
+  listenForms();
+  listenFiles();
+  // The skip link's own jump would overwrite what the URL keeps.
+  document.querySelector('.skip').addEventListener('click', (event) => {
+    event.preventDefault();
+    byId('main').focus();
+  });
+  addEventListener('hashchange', () => location.reload());
+  app.catalogue = await get('/catalogue');
+  app.add((await get('/pictures')).pictures);
+  setText(byId('version'), say('version', app.catalogue.version, number(app.catalogue.cores)));
+  const page = settings.get('page');
+  const operator = new Operator(app);
+  app.job = () => operator.job();
+  app.oncheck = (listener) => {
+    operator.listeners.push(listener);
+    listener(operator.checked);
+  };
+  startTiming(byId('timing'), app);
+  startChain(byId('chain'), app);
+  showMode(MODES.includes(page.mode) ? page.mode : 'operator');
+  const picture = await restorePicture(page.picture);
+  if (picture) app.select(picture.id);
+  else for (const listener of onselect) listener(null);
+  document.body.dataset.ready = 'true';
+}
+
+start().catch((error) => {
+  app.warn(error.message);
+  throw error;
+});

@@ -1,0 +1,407 @@
+#include "tools/workbench/requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One kind of request: what comes after `path`, if that ends with a slash, is its `rest`. */
+struct crn_route {
+    const char *method, *path;
+    void (*answer)(crn_request *request);
+    bool is_upload; /* the body is a file, not text */
+};
+
+/* --- what needs no job ------------------------------------------------------------------------ */
+
+static void answer_asset(crn_request *request)
+{
+    const char *type;
+    const unsigned char *start;
+    size_t size;
+    const char *name = request->rest[0] ? request->rest : "index.html";
+    if (crn_workbench_asset(name, &type, &start, &size))
+        crn_answer_bytes(request, type, start, size, true);
+    else
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "no such file");
+}
+
+static void answer_catalogue(crn_request *request)
+{
+    crn_answer_bytes(request, "application/json", request->bench->catalogue,
+                     request->bench->catalogue_bytes, true);
+}
+
+static void answer_pictures(crn_request *request)
+{
+    crn_store *store = &request->bench->store;
+    crn_encoder *encoder = request->bench->encoder;
+    uint32_t count = 0;
+    for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+        count += store->at[i].id && !store->at[i].result;
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 1);
+    crn_encoder_text(encoder, "pictures");
+    crn_encoder_array(encoder, count);
+    for (uint64_t last = 0; count > 0; count--) {
+        const crn_stored *next = NULL; /* the oldest that is younger than the last */
+        for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++) {
+            const crn_stored *one = &store->at[i];
+            if (one->id > last && !one->result && (!next || one->id < next->id))
+                next = one;
+        }
+        last = next->id;
+        crn_stored_write(next, encoder);
+    }
+    crn_encoder_array_end(encoder);
+    crn_encoder_map_end(encoder);
+    crn_answer_encoded(request);
+}
+
+static void answer_download(crn_request *request, const crn_stored *picture)
+{
+    const char *ending = strrchr(picture->name, '.');
+    const char *type = "application/octet-stream";
+    if (ending && strcmp(ending, ".json") == 0)
+        type = "application/json";
+    else if (ending && strcmp(ending, ".csv") == 0)
+        type = "text/csv; charset=utf-8";
+    else if (ending && strcmp(ending, ".png") == 0)
+        type = "image/png";
+    else if (ending && strncmp(ending, ".tif", 4) == 0)
+        type = "image/tiff";
+    int fd = openat(request->bench->store.folder_fd, picture->name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "%s: cannot be read: %s", picture->name,
+                           strerror(errno));
+    else
+        crn_answer_file(request, type, fd, picture->name);
+}
+
+/* /pictures/ID/file and /pictures/ID/planes */
+static void answer_picture(crn_request *request)
+{
+    char *end;
+    bool is_number = request->rest[0] >= '0' && request->rest[0] <= '9';
+    uint64_t id = is_number ? strtoull(request->rest, &end, 10) : 0;
+    crn_stored *picture = id ? crn_store_find(&request->bench->store, id) : NULL;
+    if (!picture)
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "this picture is not open any more");
+    else if (strcmp(end, "/file") == 0)
+        answer_download(request, picture);
+    else if (strcmp(end, "/planes") == 0)
+        crn_work_planes(request, picture);
+    else
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "a picture has /file and /planes");
+}
+
+static void answer_job(crn_request *request)
+{
+    crn_encoder *encoder = request->bench->encoder;
+    int ahead;
+    const crn_workbench_job *job = crn_jobs_find(&request->bench->jobs, request->rest, &ahead);
+    const crn_job_report *report = job ? job->report : NULL;
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 5);
+    crn_encoder_pair_text(encoder, "state", !job ? "unknown" : report ? "running" : "waiting");
+    crn_encoder_pair_unsigned(encoder, "ahead", job ? (uint64_t)ahead : 0);
+    crn_encoder_pair_unsigned(encoder, "done", report ? atomic_load(&report->done) : 0);
+    crn_encoder_pair_unsigned(encoder, "total", report ? atomic_load(&report->total) : 0);
+    char unit[CRN_JOB_PROGRESS_UNIT] = "";
+    if (report)
+        snprintf(unit, sizeof unit, "%.*s", (int)sizeof unit - 1, report->unit);
+    crn_encoder_pair_text(encoder, "unit", unit);
+    crn_encoder_map_end(encoder);
+    crn_answer_encoded(request);
+}
+
+static void answer_cancel(crn_request *request)
+{
+    if (!crn_jobs_cancel(&request->bench->jobs, request->rest)) {
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "this job has ended");
+        return;
+    }
+    crn_encoder_begin(request->bench->encoder);
+    crn_encoder_map(request->bench->encoder, 0);
+    crn_encoder_map_end(request->bench->encoder);
+    crn_answer_encoded(request);
+}
+
+static const crn_route routes[] = {
+    {"GET", "/", answer_asset, false},
+    {"GET", "/page/", answer_asset, false},
+    {"GET", "/catalogue", answer_catalogue, false},
+    {"GET", "/pictures", answer_pictures, false},
+    {"GET", "/pictures/", answer_picture, false},
+    {"GET", "/jobs/", answer_job, false},
+    {"DELETE", "/jobs/", answer_cancel, false},
+    {"POST", "/pictures", crn_work_upload, true},
+    {"POST", "/generate", crn_work_generate, false},
+    {"POST", "/views", crn_work_view, false},
+    {"POST", "/tile", crn_work_tile, false},
+    {"POST", "/apply", crn_work_apply, false},
+    {"POST", "/chain", crn_work_chain, false},
+};
+
+/* --- the life of a request -------------------------------------------------------------------- */
+
+static bool is_route(const crn_route *route, const char *path)
+{
+    size_t length = strlen(route->path);
+    bool whole = length == 1 || route->path[length - 1] != '/';
+    return whole ? strcmp(path, route->path) == 0 : strncmp(path, route->path, length) == 0;
+}
+
+static void find_route(crn_request *request, const char *method, const char *path)
+{
+    const char *as = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method;
+    bool path_known = false;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes && !request->route; i++) {
+        if (!is_route(&routes[i], path))
+            continue;
+        path_known = true;
+        if (strcmp(as, routes[i].method) == 0)
+            request->route = &routes[i];
+    }
+    if (!request->route)
+        crn_answer_refusal(request, path_known ? MHD_HTTP_METHOD_NOT_ALLOWED : MHD_HTTP_NOT_FOUND,
+                           path_known ? "this address takes another method" : "no such page");
+    else if (strlen(path) - strlen(request->route->path) < sizeof request->rest)
+        snprintf(request->rest, sizeof request->rest, "%s", path + strlen(request->route->path));
+}
+
+/* Prepares a file for the body, before it comes. */
+static void begin_upload(crn_request *request)
+{
+    crn_workbench *bench = request->bench;
+    const char *name = crn_request_text(request, "name");
+    const char *length = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+                                                     MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t bytes = length ? strtoull(length, NULL, 10) : 0;
+    if (bench->uploads >= CRN_UPLOADS_MAX) {
+        crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                           "%d files are being opened already: try again when they are done",
+                           CRN_UPLOADS_MAX);
+        return;
+    }
+    crn_store_name(&bench->store, name ? name : "picture", request->task.in);
+    if (bytes > CRN_UPLOAD_BYTES_MAX || !crn_store_has_room(&bench->store, bytes)) {
+        crn_answer_refusal(request, MHD_HTTP_CONTENT_TOO_LARGE,
+                           "%s: has %llu MiB; files of %llu MiB can be opened here, larger ones by "
+                           "naming them on the command line",
+                           request->task.in, (unsigned long long)(bytes >> 20),
+                           (unsigned long long)(CRN_UPLOAD_BYTES_MAX >> 20));
+        return;
+    }
+    request->upload = openat(bench->store.folder_fd, request->task.in,
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (request->upload < 0)
+        crn_answer_refusal(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s: cannot be stored: %s",
+                           request->task.in, strerror(errno));
+    else
+        bench->uploads++;
+}
+
+static crn_request *begin(crn_workbench *bench, struct MHD_Connection *connection,
+                          const char *method, const char *path)
+{
+    crn_request *request = calloc(1, sizeof *request);
+    if (!request)
+        return NULL;
+    request->bench = bench;
+    request->connection = connection;
+    request->upload = -1;
+    if (!crn_guard_allows(request, method)) {
+        request->refused = true;
+        return request;
+    }
+    find_route(request, method, path);
+    if (request->route && request->route->is_upload)
+        begin_upload(request);
+    return request;
+}
+
+/* The answer to a body that is too large or cannot be stored is given when all of it has come. */
+static void take_body(crn_request *request, const char *bytes, size_t size)
+{
+    if (request->response || !request->route)
+        return;
+    if (request->route->is_upload) {
+        request->upload_bytes += size;
+        if (request->upload_bytes > CRN_UPLOAD_BYTES_MAX)
+            crn_answer_refusal(request, MHD_HTTP_CONTENT_TOO_LARGE, "%s: is too large",
+                               request->task.in);
+        else if (write(request->upload, bytes, size) != (ssize_t)size)
+            crn_answer_refusal(request, MHD_HTTP_INSUFFICIENT_STORAGE,
+                               "%s: cannot be stored: memory is full", request->task.in);
+        return;
+    }
+    char *grown = request->body_bytes + size <= CRN_BODY_BYTES_MAX
+                      ? realloc(request->body, request->body_bytes + size + 1)
+                      : NULL;
+    if (!grown) {
+        crn_answer_refusal(request, MHD_HTTP_CONTENT_TOO_LARGE, "the request is too long");
+        return;
+    }
+    memcpy(grown + request->body_bytes, bytes, size);
+    request->body = grown;
+    request->body_bytes += size;
+    request->body[request->body_bytes] = '\0';
+}
+
+static enum MHD_Result send_answer(crn_request *request)
+{
+    struct MHD_Response *response = request->response;
+    if (!response)
+        return MHD_NO;
+    request->response = NULL;
+    enum MHD_Result r = MHD_queue_response(request->connection, request->status, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+enum MHD_Result crn_request_handle(void *context, struct MHD_Connection *connection,
+                                   const char *path, const char *method, const char *version,
+                                   const char *upload, size_t *upload_size, void **of_connection)
+{
+    crn_request *request = *of_connection;
+    (void)version;
+    if (!request) {
+        *of_connection = request = begin(context, connection, method, path);
+        if (!request)
+            return MHD_NO;
+        return request->refused ? send_answer(request) : MHD_YES;
+    }
+    if (*upload_size > 0) {
+        take_body(request, upload, *upload_size);
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (!request->response && !request->begun) {
+        request->begun = true;
+        request->route->answer(request);
+        if (request->job.run) /* suspended: the next call has the answer */
+            return MHD_YES;
+    }
+    return send_answer(request);
+}
+
+static void end_upload(crn_request *request)
+{
+    if (request->upload < 0)
+        return;
+    close(request->upload);
+    request->upload = -1;
+    request->bench->uploads--;
+}
+
+void crn_request_completed(void *context, struct MHD_Connection *connection, void **of_connection,
+                           enum MHD_RequestTerminationCode code)
+{
+    crn_request *request = *of_connection;
+    (void)context;
+    (void)connection;
+    (void)code;
+    if (!request)
+        return;
+    /* A body that never came to its end. */
+    if (request->upload >= 0)
+        crn_store_remove_file(&request->bench->store, request->task.in);
+    end_upload(request);
+    if (request->response)
+        MHD_destroy_response(request->response);
+    free(request->body);
+    free(request);
+    *of_connection = NULL;
+}
+
+/* --- waiting for a job ------------------------------------------------------------------------ */
+
+void crn_request_work(crn_request *request, crn_job_run *run, crn_job_ended *ended, int64_t limit_s)
+{
+    const char *token = crn_request_text(request, "job");
+    crn_workbench_job *job = &request->job;
+    *job = (crn_workbench_job){.run = run,
+                               .settings = &request->task,
+                               .limit_s = limit_s,
+                               .ended = ended,
+                               .owner = request};
+    if (token && strlen(token) < sizeof job->token)
+        snprintf(job->token, sizeof job->token, "%s", token);
+    end_upload(request);
+    MHD_suspend_connection(request->connection);
+    request->waits = true;
+    request->next = request->bench->waiting;
+    request->bench->waiting = request;
+    int r = crn_jobs_add(&request->bench->jobs, job);
+    if (r < 0) {
+        char text[] = "too many jobs wait already: try again when they are done";
+        crn_job_end end = {.status = 1, .output = -1, .said = strdup(text)};
+        ended(request, &end);
+    }
+}
+
+/* Called by whoever has set the answer of a request that waits. */
+static void resume(crn_request *request)
+{
+    crn_request **at = &request->bench->waiting;
+    while (*at && *at != request)
+        at = &(*at)->next;
+    if (*at)
+        *at = request->next;
+    request->waits = false;
+    MHD_resume_connection(request->connection);
+}
+
+void crn_request_answered(crn_request *request, crn_job_end *end)
+{
+    if (end->output >= 0)
+        close(end->output);
+    free(end->said);
+    end->output = -1;
+    end->said = NULL;
+    resume(request);
+}
+
+void crn_requests_drop_gone(crn_workbench *bench)
+{
+    for (crn_request *request = bench->waiting, *next; request; request = next) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+        next = request->next;
+        if (poll(&client, 1, 0) == 1 && (client.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+            crn_jobs_cancel_one(&bench->jobs, &request->job);
+    }
+}
+
+void crn_requests_end(crn_workbench *bench)
+{
+    crn_jobs_close(&bench->jobs);
+    while (bench->waiting) {
+        crn_request *request = bench->waiting;
+        crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the workbench has ended");
+        resume(request);
+    }
+}
+
+/* --- what the address says -------------------------------------------------------------------- */
+
+const char *crn_request_text(const crn_request *request, const char *key)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, key);
+}
+
+int64_t crn_request_number(const crn_request *request, const char *key, int64_t initial)
+{
+    const char *text = crn_request_text(request, key);
+    char *end;
+    if (!text)
+        return initial;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    return end == text || *end || errno || value < 0 ? -1 : value;
+}

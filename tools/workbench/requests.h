@@ -1,0 +1,111 @@
+/* Requests: what is asked, what was sent with it, and how it is answered. */
+#ifndef CRN_TOOLS_WORKBENCH_REQUESTS_H
+#define CRN_TOOLS_WORKBENCH_REQUESTS_H
+
+#include "tools/workbench/tasks.h"
+#include "tools/workbench/workbench.h"
+
+/* A file that is uploaded; several at once. */
+#define CRN_UPLOAD_BYTES_MAX (UINT64_C(256) << 20)
+#define CRN_UPLOADS_MAX      4
+
+/* Any other body: arguments, YAML. */
+#define CRN_BODY_BYTES_MAX (256 << 10)
+#define CRN_ARGUMENTS_MAX  64
+
+/* libmicrohttpd's callbacks; the context is the crn_workbench. */
+enum MHD_Result crn_request_handle(void *context, struct MHD_Connection *connection,
+                                   const char *path, const char *method, const char *version,
+                                   const char *upload, size_t *upload_size, void **request);
+void crn_request_completed(void *context, struct MHD_Connection *connection, void **request,
+                           enum MHD_RequestTerminationCode code);
+
+/* Cancels the jobs of clients that have left: libmicrohttpd does not watch those that wait. */
+void crn_requests_drop_gone(crn_workbench *bench);
+
+/* Answers all that wait, before the program ends. */
+void crn_requests_end(crn_workbench *bench);
+
+/* --- between requests.c and its neighbours ---------------------------------------------------- */
+
+typedef struct crn_route crn_route;
+
+struct crn_request {
+    crn_workbench *bench;
+    struct MHD_Connection *connection;
+    const crn_route *route;
+    char rest[CRN_STORE_NAME_BYTES]; /* of the path, after the route's */
+    bool begun, refused;
+
+    char *body; /* ended by a 0 */
+    size_t body_bytes;
+    int upload; /* descriptor of the file that receives the body; -1: none */
+    uint64_t upload_bytes;
+
+    crn_workbench_job job;
+    crn_task task;
+    char *arguments[CRN_ARGUMENTS_MAX];
+    char spec[CRN_STORE_SPEC_BYTES];
+    bool waits; /* suspended */
+    crn_request *next;
+
+    unsigned status; /* of the answer, once there is one */
+    struct MHD_Response *response;
+};
+
+/* Whether the request may be answered at all: it names this server, knows the token, and comes from
+ * this server's own page. If not, sets the answer. */
+bool crn_guard_allows(crn_request *request, const char *method);
+
+/* --- answers: each sets the request's answer -------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) void crn_answer_refusal(crn_request *request, unsigned status,
+                                                              const char *format, ...);
+/* What the encoder holds. */
+void crn_answer_encoded(crn_request *request);
+void crn_answer_bytes(crn_request *request, const char *type, const void *bytes, size_t size,
+                      bool is_static);
+/* Whole file `descriptor`, which the answer then owns; `name` makes it a download. */
+void crn_answer_file(crn_request *request, const char *type, int descriptor, const char *name);
+/* The job failed: its own words. True if it did. */
+bool crn_answer_failure(crn_request *request, const crn_job_end *end);
+
+/* The lines that a job said, without the program's name and hints at --help; the last one for
+ * errors. */
+void crn_said_lines(crn_encoder *encoder, char *said);
+
+/* --- the requests that need a job (work.c): each begins one or sets the answer -----------------
+ */
+
+void crn_work_upload(crn_request *request);
+void crn_work_generate(crn_request *request);
+void crn_work_view(crn_request *request);
+void crn_work_tile(crn_request *request);
+void crn_work_planes(crn_request *request, crn_stored *picture);
+void crn_work_apply(crn_request *request);
+void crn_work_chain(crn_request *request);
+
+/* Begins the request's job and lets the connection wait for it. */
+void crn_request_work(crn_request *request, crn_job_run *run, crn_job_ended *ended,
+                      int64_t limit_s);
+
+/* The job's answer is set: frees what the job left and lets the connection go on. */
+void crn_request_answered(crn_request *request, crn_job_end *end);
+
+/* A number from the address, ?key=N; `initial` without it, -1 if it is none. */
+int64_t crn_request_number(const crn_request *request, const char *key, int64_t initial);
+const char *crn_request_text(const crn_request *request, const char *key);
+
+/* --- command.c -------------------------------------------------------------------------------- */
+
+/* Writes the pairs `command` and `python`: the job for a shell and for a script. */
+void crn_command_write(const crn_task *task, const crn_stored *in, const char *ending,
+                       crn_encoder *encoder);
+
+/* --- assets.c --------------------------------------------------------------------------------- */
+
+/* The page's files; false: there is none of that name. */
+bool crn_workbench_asset(const char *name, const char **ret_type, const unsigned char **ret_start,
+                         size_t *ret_size);
+
+#endif

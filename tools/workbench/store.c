@@ -1,0 +1,281 @@
+#include "tools/workbench/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stages/image.h"
+#include "stages/picture/picture.h"
+
+#define PREFIX    "cernita-workbench-"
+#define LOCK_NAME ".lock"
+
+/* Of the memory that is available at the start, and at most. */
+#define MEMORY_SHARE 4
+#define BYTES_MAX    (UINT64_C(4) << 30)
+
+static const char *memory_folder(void)
+{
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+/* Removes the files of a folder, which has no subfolders, and the folder itself. */
+static void remove_folder(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        unlinkat(fd, entry->d_name, 0);
+    closedir(folder);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* A folder whose lock nobody holds belongs to a program that was killed. */
+static bool is_abandoned(int parent, const char *name)
+{
+    char lock[300];
+    struct stat status;
+    if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_uid != geteuid())
+        return false;
+    snprintf(lock, sizeof lock, "%s/" LOCK_NAME, name);
+    int fd = openat(parent, lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool abandoned = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return abandoned;
+}
+
+static void remove_abandoned(const char *parent_path)
+{
+    DIR *parent = opendir(parent_path);
+    if (!parent)
+        return;
+    for (const struct dirent *entry; (entry = readdir(parent));)
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+            is_abandoned(dirfd(parent), entry->d_name))
+            remove_folder(dirfd(parent), entry->d_name);
+    closedir(parent);
+}
+
+int crn_store_open(crn_store *store, crn_error *error)
+{
+    const char *parent = memory_folder();
+    *store = (crn_store){.folder_fd = -1, .lock_fd = -1};
+    remove_abandoned(parent);
+    snprintf(store->folder, sizeof store->folder, "%s/" PREFIX "XXXXXX", parent);
+    if (!mkdtemp(store->folder)) {
+        store->folder[0] = '\0';
+        return crn_error_set(error, -errno, "%s: no folder for pictures can be made: %s", parent,
+                             strerror(errno));
+    }
+    store->folder_fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    store->lock_fd = openat(store->folder_fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->lock_fd < 0 || flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return crn_error_set(error, -errno, "%s: cannot be locked: %s", store->folder,
+                             strerror(errno));
+    store->bytes_max = crn_memory_available_bytes() / MEMORY_SHARE;
+    if (store->bytes_max > BYTES_MAX)
+        store->bytes_max = BYTES_MAX;
+    return 0;
+}
+
+void crn_store_close(crn_store *store)
+{
+    if (store->folder[0])
+        remove_folder(AT_FDCWD, store->folder);
+    if (store->folder_fd >= 0)
+        close(store->folder_fd);
+    if (store->lock_fd >= 0)
+        close(store->lock_fd);
+    store->folder[0] = '\0';
+    store->folder_fd = store->lock_fd = -1;
+}
+
+void crn_store_remove_file(const crn_store *store, const char *name)
+{
+    unlinkat(store->folder_fd, name, 0);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Bytes of the UTF-8 sequence at `text`; 0 where it is none. */
+static size_t utf8_bytes(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t count = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    if (at[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < count; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return count;
+}
+
+static void clean(const char *wanted, char *ret_text, size_t room)
+{
+    size_t used = 0;
+    const char *slash = strrchr(wanted, '/');
+    for (const char *from = slash ? slash + 1 : wanted; *from;) {
+        size_t count = utf8_bytes(from);
+        bool bad = count == 0 || (count == 1 && (*from < ' ' || *from == 0x7f || *from == '\\'));
+        bad = bad || (used == 0 && (*from == '.' || *from == '-' || *from == '@'));
+        if (count == 0)
+            count = 1;
+        if (used + count >= room)
+            break;
+        memcpy(ret_text + used, bad ? "____" : from, bad ? 1 : count);
+        used += bad ? 1 : count;
+        from += count;
+    }
+    ret_text[used] = '\0';
+    if (used == 0)
+        snprintf(ret_text, room, "picture");
+}
+
+static bool is_taken(const crn_store *store, const char *name)
+{
+    struct stat status;
+    return fstatat(store->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void crn_store_name(const crn_store *store, const char *wanted, char ret_name[CRN_STORE_NAME_BYTES])
+{
+    char base[CRN_STORE_NAME_BYTES - 16];
+    clean(wanted, base, sizeof base);
+    snprintf(ret_name, CRN_STORE_NAME_BYTES, "%s", base);
+    char *dot = strrchr(base, '.');
+    const char *ending = dot && dot > base ? dot : base + strlen(base);
+    for (int number = 2; is_taken(store, ret_name); number++)
+        snprintf(ret_name, CRN_STORE_NAME_BYTES, "%.*s-%d%s", (int)(ending - base), base, number,
+                 ending);
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static void drop(crn_store *store, crn_stored *picture)
+{
+    crn_store_remove_file(store, picture->name);
+    *picture = (crn_stored){0};
+}
+
+/* The oldest result but the last, else the oldest upload but the last two; NULL if there is none:
+ * a job's input and what it made must not go while its user looks at them. */
+static crn_stored *droppable(crn_store *store)
+{
+    for (int results = 1; results >= 0; results--) {
+        crn_stored *oldest = NULL;
+        int count = 0;
+        for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++) {
+            crn_stored *one = &store->at[i];
+            if (!one->id || one->given || one->result != results)
+                continue;
+            count++;
+            if (!oldest || one->id < oldest->id)
+                oldest = one;
+        }
+        if (count > (results ? 1 : 2))
+            return oldest;
+    }
+    return NULL;
+}
+
+static uint64_t bytes_held(const crn_store *store)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+        bytes += store->at[i].bytes;
+    return bytes;
+}
+
+bool crn_store_has_room(crn_store *store, uint64_t bytes)
+{
+    while (bytes_held(store) + bytes > store->bytes_max) {
+        crn_stored *oldest = droppable(store);
+        if (!oldest)
+            return false;
+        drop(store, oldest);
+    }
+    return true;
+}
+
+static crn_stored *free_entry(crn_store *store)
+{
+    for (;;) {
+        for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+            if (!store->at[i].id)
+                return &store->at[i];
+        crn_stored *oldest = droppable(store);
+        if (!oldest)
+            return NULL;
+        drop(store, oldest);
+    }
+}
+
+crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_facts *facts,
+                          bool result)
+{
+    struct stat status = {0};
+    if (fstatat(store->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return NULL;
+    uint64_t bytes = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    crn_stored *entry = crn_store_has_room(store, bytes) ? free_entry(store) : NULL;
+    if (!entry) {
+        crn_store_remove_file(store, name);
+        return NULL;
+    }
+    *entry =
+        (crn_stored){.id = ++store->last_id, .facts = *facts, .result = result, .bytes = bytes};
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    return entry;
+}
+
+crn_stored *crn_store_find(crn_store *store, uint64_t id)
+{
+    for (int i = 0; id && i < CRN_STORE_PICTURES_MAX; i++)
+        if (store->at[i].id == id)
+            return &store->at[i];
+    return NULL;
+}
+
+crn_stored *crn_store_find_spec(crn_store *store, const char *spec)
+{
+    for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+        if (store->at[i].id && *spec && strcmp(store->at[i].spec, spec) == 0)
+            return &store->at[i];
+    return NULL;
+}
+
+void crn_stored_write(const crn_stored *picture, crn_encoder *encoder)
+{
+    static const char *const kinds[] = {"picture", "maps", "recording", "contours", "table"};
+    const crn_picture_facts *facts = &picture->facts;
+    crn_encoder_map(encoder, 13);
+    crn_encoder_pair_unsigned(encoder, "id", picture->id);
+    crn_encoder_pair_text(encoder, "name", picture->name);
+    crn_encoder_pair_text(encoder, "kind", kinds[facts->kind]);
+    crn_encoder_pair_unsigned(encoder, "width", (uint64_t)facts->width);
+    crn_encoder_pair_unsigned(encoder, "height", (uint64_t)facts->height);
+    crn_encoder_pair_unsigned(encoder, "pages", (uint64_t)facts->pages);
+    crn_encoder_pair_unsigned(encoder, "samples", (uint64_t)facts->samples);
+    crn_encoder_pair_unsigned(encoder, "planes", (uint64_t)facts->planes);
+    crn_encoder_pair_text(encoder, "type", facts->type ? crn_type_name((crn_type)facts->type) : "");
+    crn_encoder_pair_bool(encoder, "alpha", facts->alpha);
+    crn_encoder_pair_unsigned(encoder, "views", (uint64_t)facts->views);
+    crn_encoder_pair_text(encoder, "spec", picture->spec);
+    crn_encoder_pair_unsigned(encoder, "photograph", picture->photograph);
+    crn_encoder_map_end(encoder);
+}

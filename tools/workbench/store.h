@@ -1,0 +1,83 @@
+/*
+ * The pictures that are open: files in a folder of this process in memory (/dev/shm), and links to
+ * the files that the command line names. All names in the folder differ, so that a job, which runs
+ * in the folder, names a picture as its user does.
+ */
+#ifndef CRN_TOOLS_WORKBENCH_STORE_H
+#define CRN_TOOLS_WORKBENCH_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/publish/encoder.h"
+#include "stages/base/error.h"
+
+#define CRN_STORE_PICTURES_MAX 128
+#define CRN_STORE_NAME_BYTES   112
+#define CRN_STORE_SPEC_BYTES   64
+
+/* What a file is. */
+typedef enum crn_picture_kind {
+    CRN_PICTURE_PLAIN,
+    CRN_PICTURE_MAPS,      /* several planes, as a CNN's class maps */
+    CRN_PICTURE_RECORDING, /* of views; each can be taken out of it */
+    CRN_PICTURE_CONTOURS,  /* JSON */
+    CRN_PICTURE_TABLE,     /* CSV, or a TIFF whose pages differ: to be saved only */
+} crn_picture_kind;
+
+/* What a job found out about a file. Written by the job's process. */
+typedef struct crn_picture_facts {
+    int32_t kind; /* crn_picture_kind */
+    int32_t width, height, pages, samples, planes, type /* crn_type */, alpha;
+    int64_t views; /* of a recording */
+} crn_picture_facts;
+
+typedef struct crn_stored {
+    uint64_t id; /* 0: the entry is free */
+    char name[CRN_STORE_NAME_BYTES];
+    char spec[CRN_STORE_SPEC_BYTES]; /* of a generated one, as in addresses: field:9:7:0.5 */
+    crn_picture_facts facts;
+    uint64_t photograph; /* id of the photograph that goes with these maps; 0: none */
+    bool result;         /* an operator's: dropped first, and not listed */
+    bool given;          /* on the command line: never dropped */
+    uint64_t bytes;      /* of memory */
+} crn_stored;
+
+typedef struct crn_store {
+    char folder[64];
+    int folder_fd, lock_fd;
+    uint64_t last_id, bytes_max;
+    crn_stored at[CRN_STORE_PICTURES_MAX];
+} crn_store;
+
+/* Makes the folder, and removes those that killed programs of this user left. 0 or negative errno.
+ */
+int crn_store_open(crn_store *store, crn_error *error);
+void crn_store_close(crn_store *store);
+
+/*
+ * Turns the wanted name into one that is free in the folder, without slashes, control characters
+ * and leading dots and dashes.
+ */
+void crn_store_name(const crn_store *store, const char *wanted,
+                    char ret_name[CRN_STORE_NAME_BYTES]);
+
+/* Adds a file that lies in the folder; its own room is made by dropping the oldest results, then
+ * the oldest uploads. NULL: there is no room, and the file is removed. */
+crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_facts *facts,
+                          bool result);
+
+/* NULL: there is none (any more). */
+crn_stored *crn_store_find(crn_store *store, uint64_t id);
+crn_stored *crn_store_find_spec(crn_store *store, const char *spec);
+
+/* Whether so many more bytes may be taken, after dropping what may be dropped. */
+bool crn_store_has_room(crn_store *store, uint64_t bytes);
+
+/* Removes a file of the folder; one that is not there is fine. */
+void crn_store_remove_file(const crn_store *store, const char *name);
+
+/* Writes the picture as a map. */
+void crn_stored_write(const crn_stored *picture, crn_encoder *encoder);
+
+#endif

@@ -1,0 +1,30 @@
+/* The program's state, and what its parts know of each other. One thread. */
+#ifndef CRN_TOOLS_WORKBENCH_WORKBENCH_H
+#define CRN_TOOLS_WORKBENCH_WORKBENCH_H
+
+#include <microhttpd.h>
+
+#include "src/monitor/http/address.h"
+#include "tools/workbench/jobs.h"
+#include "tools/workbench/store.h"
+
+#define CRN_TOKEN_BYTES_MIN 16
+#define CRN_TOKEN_BYTES     129
+
+typedef struct crn_request crn_request;
+
+typedef struct crn_workbench {
+    const char *listen;                   /* as on the command line */
+    char address[CRN_HTTP_ADDRESS_BYTES]; /* as bound */
+    char token[CRN_TOKEN_BYTES];          /* that clients must know; "": none */
+    struct MHD_Daemon *daemon;
+    crn_store store;
+    crn_jobs jobs;
+    char *catalogue; /* JSON; owned */
+    size_t catalogue_bytes;
+    crn_encoder *encoder;
+    crn_request *waiting; /* suspended until their job has ended */
+    int uploads;          /* under way */
+} crn_workbench;
+
+#endif
