@@ -10,6 +10,9 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
+    picture = cernita.read("picture.tif")          # TIFF, PNG, JPEG or .npy: H x W, or H x W x planes
+    kernel = cernita.kernel("gaussian", 5)         # and the others that line files name
+
 Every operator takes backend ("serial", "openmp", "cuda"), threads or a context, and `out`, an array to write to. With
 prepare=True all but contours give the call itself, to be made again and again on the same arrays: for benchmarks.
 missing("cuda") says why there is none here, or None; what the parts of the last call on a device took stands in
@@ -89,6 +92,23 @@ class _Contours(ctypes.Structure):
 class _Ops(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p)] + [(operator, ctypes.CFUNCTYPE(ctypes.c_int)) for operator in (
         "contours", "morphology", "convolve", "haar", "ranklet", "diamond_square", "widen")]
+
+
+class _Picture(ctypes.Structure):
+    _fields_ = [("image", _Image), ("alpha", _Image), ("alpha_associated", ctypes.c_bool), ("pages", ctypes.c_int32),
+                ("samples", ctypes.c_int32), ("memory", ctypes.c_void_p), ("alpha_memory", ctypes.c_void_p)]
+
+
+class _Size(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_int32), ("height", ctypes.c_int32)]
+
+
+class _Kernel(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_int32), ("height", ctypes.c_int32), ("weights", ctypes.c_float * _TAPS_MAX)]
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("text", ctypes.c_char * 1024)]
 
 
 class _DeviceTimes(ctypes.Structure):
@@ -441,3 +461,34 @@ def diamond_square(exponent, seed=0, *, roughness=0.5, dtype="uint8", x=0, y=0, 
     params = _DiamondSquareParams(exponent, _whole("seed", seed, 0, 2**64 - 1),
                                   _number("roughness", roughness, 0, 1), x, y)
     return _call("diamond_square", params, None, image(out), out, **how)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+def read(path):
+    """A picture file as an array of its own type: H x W, or H x W x planes (a TIFF's pages and samples, without
+    alpha)."""
+    picture, error = _Picture(), _Error()
+    if _lib.crn_picture_read(os.fsencode(path), ctypes.byref(picture), ctypes.byref(error)) < 0:
+        raise OSError(error.text.decode())
+    try:
+        planes = picture.image
+        kind = np.dtype(next(name for name, number in _TYPES.items() if number == planes.type))
+        shape, strides = ((planes.height, planes.width, planes.planes),
+                          (planes.row_stride, planes.step, planes.plane_stride))
+        count = planes.planes * planes.height * planes.width
+        memory = (ctypes.c_char * (count * kind.itemsize)).from_address(planes.data)
+        array = np.ndarray(shape, kind, memory, strides=[kind.itemsize * stride for stride in strides]).copy("C")
+    finally:
+        _lib.crn_picture_free(ctypes.byref(picture))
+    return array[..., 0] if shape[2] == 1 else array
+
+
+def kernel(name, size=3):
+    """The weights of a named kernel, with sides of `size` (N or (width, height)), or of a file's, as convolve takes
+    them."""
+    width, height = _pair("size", size, 1, _TAPS_MAX)
+    made, error = _Kernel(), _Error()
+    if _lib.crn_kernel_load(os.fsencode(name), _Size(width, height), ctypes.byref(made), ctypes.byref(error)) < 0:
+        raise ValueError(error.text.decode())
+    return np.array(made.weights[:made.width * made.height], "f4").reshape(made.height, made.width)

@@ -149,10 +149,10 @@ static int read_catalogue(crn_workbench *bench, crn_error *error)
 static int generate(crn_workbench *bench, crn_error *error)
 {
     const crn_task field = {.first = 7, .count = 8, .roughness = 0.5, .out = "field-8-7.png"};
-    const crn_task fruit = {.first = 1,
-                            .count = 0,
-                            .out = "fruit-1-0-maps.tif",
-                            .out_photograph = "fruit-1-0-photograph.png"};
+    const crn_task fruit = {.first = 4, /* with rot and bruises in this view */
+                            .count = 2,
+                            .out = "fruit-4-2-maps.tif",
+                            .out_photograph = "fruit-4-2-photograph.png"};
     crn_job_end end = {0};
     crn_stored *made[3] = {0};
     int r = run_now(bench, crn_task_field, &field, &end);
@@ -171,8 +171,8 @@ static int generate(crn_workbench *bench, crn_error *error)
                              bench->store.folder);
     made[1]->photograph = made[2]->id;
     snprintf(made[0]->spec, sizeof made[0]->spec, "field:8:7:0.5");
-    snprintf(made[1]->spec, sizeof made[1]->spec, "fruit:1:0:maps");
-    snprintf(made[2]->spec, sizeof made[2]->spec, "fruit:1:0:photograph");
+    snprintf(made[1]->spec, sizeof made[1]->spec, "fruit:4:2:maps");
+    snprintf(made[2]->spec, sizeof made[2]->spec, "fruit:4:2:photograph");
     return 0;
 }
 

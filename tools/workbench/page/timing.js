@@ -26,10 +26,9 @@ function parseTimes(output) {
   return times;
 }
 
-function withExponent(args, exponent) {
+function withoutExponent(args) {
   const at = args.indexOf('--exponent');
-  const rest = at < 0 ? args : args.filter((_, i) => i !== at && i !== at + 1);
-  return [...rest, '--exponent', String(exponent)];
+  return at < 0 ? args : args.filter((_, i) => i !== at && i !== at + 1);
 }
 
 function csvOf(columns, rows) {
@@ -298,11 +297,13 @@ class Timing {
 
   async measureSizes() {
     const job = this.currentJob();
+    const generated = job.operator === GENERATOR;
+    if (generated) job.args = withoutExponent(job.args);
+    job.title = say('timing_of', [job.operator, ...job.args].join(' '), job.picture?.name, null);
     const chosen = this.sizeConfigurations();
     const all = EXPONENTS.length * chosen.length;
     this.bySize = { job, series: chosen.map(({ label }) => ({ label, rows: new Map() })), left: new Map() };
     for (const [i, exponent] of EXPONENTS.entries()) {
-      const generated = job.operator === GENERATOR;
       const side = 2 ** exponent + (generated ? 1 : 0);
       let tile = null;
       for (const [k, one] of chosen.entries()) {
@@ -310,7 +311,7 @@ class Timing {
         setText(this.status, say('timing_progress_size', i * chosen.length + k + 1, all, one.label, side));
         try {
           if (!generated) tile ??= await this.tileOf(job.picture, side);
-          const args = generated ? withExponent(job.args, exponent) : job.args;
+          const args = generated ? [...job.args, '--exponent', exponent] : job.args;
           this.bySize.series[k].rows.set(side, await this.time(job, args, tile, one));
         } catch (error) {
           if (!this.stopped) this.leaveOut(side, one.label, error.message);

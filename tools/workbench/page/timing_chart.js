@@ -133,7 +133,7 @@ export class SizeChart extends TimingChart {
     const datasets = series.map(({ label, points }, i) => {
       const { name, ...line } = LINES[i % LINES.length];
       const look = () => ({ borderColor: colour(name), backgroundColor: colour(name) });
-      return { label, data: points, pointRadius: 5, borderWidth: 2, ...line, look };
+      return { label, data: points, pointRadius: 5, clip: 8, borderWidth: 2, ...line, look };
     });
     this.show([], datasets, description);
     if (!this.chart) return;

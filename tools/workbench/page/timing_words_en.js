@@ -10,7 +10,8 @@ export default {
   timing_about: 'Times the operator of the Operator mode with its options on the selected picture: the operator alone, '
     + 'without reading and writing files. Nothing runs before you press Measure.',
   timing_what: (title) => `To be measured: ${title}`,
-  timing_of: (job, name, size) => (size ? `${job}, on ${name}, ${size[0]} × ${size[1]} px, ${size[2]} plane${s(size[2])}` : job),
+  timing_of: (job, name, size) => (
+    `${job}${name ? `, on ${name}` : ''}${size ? `, ${size[0]} × ${size[1]} px, ${size[2]} plane${s(size[2])}` : ''}`),
   timing_no_picture: 'Select a picture first: this operator needs one.',
   timing_no_job: 'Choose an operator in the Operator mode first.',
   timing_nothing_chosen: 'Choose at least one backend.',

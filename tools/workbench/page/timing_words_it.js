@@ -8,7 +8,7 @@ export default {
     + 'senza lettura e scrittura dei file. Nulla parte prima di premere Misura.',
   timing_what: (title) => `Da misurare: ${title}`,
   timing_of: (job, name, size) => (
-    size ? `${job}, su ${name}, ${size[0]} × ${size[1]} px, ${size[2]} ${size[2] === 1 ? 'piano' : 'piani'}` : job),
+    `${job}${name ? `, su ${name}` : ''}${size ? `, ${size[0]} × ${size[1]} px, ${size[2]} ${size[2] === 1 ? 'piano' : 'piani'}` : ''}`),
   timing_no_picture: 'Scegliere prima un’immagine: questo operatore ne ha bisogno.',
   timing_no_job: 'Scegliere prima un operatore nella modalità Operatore.',
   timing_nothing_chosen: 'Scegliere almeno un backend.',
