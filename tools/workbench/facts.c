@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/recording/recording.h"
+#include "stages/kernel/kernel.h"
 #include "tools/common/operators/apply.h"
 #include "tools/workbench/tasks.h"
 
@@ -50,13 +51,22 @@ static crn_picture_kind kind_of(const crn_picture *picture)
                                                                 : CRN_PICTURE_PLAIN;
 }
 
+/* True for rows of numbers. */
+static bool is_kernel(const char *path)
+{
+    static crn_kernel kernel; /* large */
+    bool text = crn_apply_ends(path, ".txt") || crn_apply_ends(path, ".csv");
+    return text && crn_kernel_load(path, (crn_size){3, 3}, &kernel, NULL) == 0;
+}
+
 int crn_facts_find(const char *path, bool whole, crn_picture_facts *ret_facts, crn_error *error)
 {
-    *ret_facts = (crn_picture_facts){.kind = CRN_PICTURE_TABLE};
-    if (crn_apply_ends(path, ".json"))
-        ret_facts->kind = CRN_PICTURE_CONTOURS;
-    if (crn_apply_ends(path, ".json") || crn_apply_ends(path, ".csv") ||
-        find_recording(path, ret_facts))
+    bool json = crn_apply_ends(path, ".json"), csv = crn_apply_ends(path, ".csv");
+    *ret_facts = (crn_picture_facts){.kind = json ? CRN_PICTURE_CONTOURS : CRN_PICTURE_TABLE};
+    /* An operator's own files, or a kernel that is opened to be used. */
+    if ((!whole && (json || csv)) || (whole && is_kernel(path)))
+        return 0;
+    if (find_recording(path, ret_facts))
         return 0;
     crn_picture picture = {0};
     int r = crn_picture_probe(path, &picture, error);

@@ -76,7 +76,7 @@ int crn_store_open(crn_store *store, crn_error *error)
     const char *parent = memory_folder();
     *store = (crn_store){.folder_fd = -1, .lock_fd = -1};
     remove_abandoned(parent);
-    snprintf(store->folder, sizeof store->folder, "%s/" PREFIX "XXXXXX", parent);
+    snprintf(store->folder, sizeof store->folder, "%s/" PREFIX "%d-XXXXXX", parent, (int)getpid());
     if (!mkdtemp(store->folder)) {
         store->folder[0] = '\0';
         return crn_error_set(error, -errno, "%s: no folder for pictures can be made: %s", parent,

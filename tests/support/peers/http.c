@@ -57,7 +57,7 @@ static bool read_more(int connection, char *text, size_t *used, size_t capacity)
     return true;
 }
 
-char *http_read_all(int connection)
+char *http_read_bytes(int connection, size_t *ret_size)
 {
     size_t capacity = 1 << 16, used = 0;
     char *text = malloc(capacity);
@@ -70,7 +70,14 @@ char *http_read_all(int connection)
             assert_non_null(text);
         }
     }
+    *ret_size = used;
     return text;
+}
+
+char *http_read_all(int connection)
+{
+    size_t size;
+    return http_read_bytes(connection, &size);
 }
 
 bool http_read_until(int connection, const char *wanted, char *text, size_t capacity)

@@ -15,6 +15,9 @@ bool http_send(int connection, const char *text);
 /* Reads until the server closes the connection. Returns the text, freed by the caller. */
 char *http_read_all(int connection);
 
+/* The same for a body that is not text: *ret_size is what was read. */
+char *http_read_bytes(int connection, size_t *ret_size);
+
 /* Reads until `wanted` was read; false if the server closes before. `text` keeps what was read. */
 bool http_read_until(int connection, const char *wanted, char *text, size_t capacity);
 

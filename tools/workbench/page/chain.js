@@ -288,6 +288,7 @@ class Chain {
   }
 
   take(answer, only, since) {
+    for (const defect of answer.defects) defect.xy = defect.xy.flat(); // from pairs
     if (only === null) this.answer = answer;
     else this.answer.defects = this.answer.defects.filter(({ plane }) => plane !== only).concat(answer.defects);
     this.picture.showDefects(this.answer.defects, since);

@@ -15,6 +15,10 @@ const MIDDLE = { u8: '128', u16: '32768', f16: '0.5', f32: '0.5' };
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 const sizeText = ({ width, height }) => (width === height ? String(width) : `${width}x${height}`);
 
+// Of a pyramid's windows the first whose positions give a picture worth looking at; the largest fit almost nowhere else.
+const firstShown = ({ values, windows, input }) => (values.pyramid
+  ? Math.max(windows.findIndex(({ width }) => width <= input.width / 8), 0) : 0);
+
 // What shows best; the numbers as they are.
 const outOf = (operator) => (operator.outputs.includes('tif') ? 'tif' : 'json');
 
@@ -187,8 +191,8 @@ export class Operator {
   }
 
   async pollProgress(token) {
-    await sleep(QUIET_MS);
     const start = Date.now();
+    await sleep(QUIET_MS);
     while (this.token === token) {
       let state = null;
       try {
@@ -197,18 +201,18 @@ export class Operator {
         // Its POST says what is wrong.
       }
       if (this.token !== token) return;
-      this.showProgress(state || { state: 'unknown', seconds: (Date.now() - start) / 1000 });
+      this.showProgress(state || { state: 'unknown' }, (Date.now() - start) / 1000);
       await sleep(POLL_MS);
     }
   }
 
-  showProgress({ state, ahead, done, total, unit, seconds }) {
+  showProgress({ state, ahead, done, total, unit }, seconds) {
     const bar = byId('progress');
     byId('progress-box').hidden = false;
     if (state === 'running' && total > 0) bar.value = Math.min(done / total, 1);
     else bar.removeAttribute('value'); // it moves without a length
     const part = total > 0 ? `, ${say('part', number(done), number(total), unit || '')}` : '';
-    setText(byId('progress-text'), state === 'waiting' ? say('job_waiting', ahead || 0) : `${say('job_running', duration(seconds || 0))}${part}`);
+    setText(byId('progress-text'), state === 'waiting' ? say('job_waiting', ahead || 0) : `${say('job_running', duration(seconds))}${part}`);
   }
 
   async cancel() {
@@ -221,7 +225,9 @@ export class Operator {
   }
 
   // `window`: which of several windows of ranklets is shown; they are computed one at a time.
-  async run(window = 0, order = window ? this.result.order : this.order()) {
+  async run(wanted = null) {
+    const order = wanted === null ? this.order() : this.result.order;
+    const window = wanted === null ? firstShown(order) : wanted;
     this.app.warn('');
     this.app.tell('');
     const several = order.windows.length > 1;

@@ -188,6 +188,8 @@ export class Result {
 
   render() {
     this.fillPlanes();
+    const ground = this.ground();
+    byId('pair').classList.toggle('wide', Boolean(ground) && ground.picture.width > 2.5 * ground.picture.height);
     const { input, output } = this;
     const [left, right] = this.viewers;
     const shown = input ? this.paint(input) : null;

@@ -235,6 +235,7 @@ class Timing {
     const chosen = this.configurations();
     const faults = new Set();
     this.done = { job, rows: [] };
+    this.showRows();
     for (const [i, one] of chosen.entries()) {
       if (this.stopped) break;
       setText(this.status, say('timing_progress', i + 1, chosen.length, one.label));
@@ -264,7 +265,12 @@ class Timing {
 
   showRows() {
     const { job, rows } = this.done ?? {};
-    if (!rows?.length) return;
+    if (!rows?.length) {
+      this.bars.hide();
+      this.table.element.hidden = true;
+      setText(this.title, '');
+      return;
+    }
     const { transfers } = this.settings;
     const device = rows.some(({ kernel }) => kernel);
     const parts = device ? PARTS.slice(1) : [];
@@ -303,6 +309,7 @@ class Timing {
     const chosen = this.sizeConfigurations();
     const all = EXPONENTS.length * chosen.length;
     this.bySize = { job, series: chosen.map(({ label }) => ({ label, rows: new Map() })), left: new Map() };
+    this.showSizes();
     for (const [i, exponent] of EXPONENTS.entries()) {
       const side = 2 ** exponent + (generated ? 1 : 0);
       let tile = null;

@@ -41,6 +41,7 @@ export class Viewer {
       this.back.height = height;
       const pixels = new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.length);
       this.back.getContext('2d').putImageData(new ImageData(pixels, width, height), 0, 0);
+      this.canvas.style.setProperty('--aspect', width / height);
       if (!before || before.width !== width || before.height !== height) this.fitted = true;
     }
     if (this.fitted) this.fit();
