@@ -33,12 +33,17 @@ def read_arguments():
     parser.add_argument("--out", default="study-out", help="folder for study.md and its plots (default study-out)")
     parser.add_argument("--long", action="store_true",
                         help="also what takes more than minutes: ranklets of 2048² and more")
+    parser.add_argument("--image", metavar="FILE", help="instead: every operator on this picture (TIFF, PNG, JPEG, .npy)")
     parser.add_argument("--seconds", type=float, default=0.5, help="spent on a measurement (default 0.5)")
     parser.add_argument("experiment", nargs="*", help="see below")
     options = parser.parse_args()
     for name in options.experiment:
         if name not in EXPERIMENTS:
             parser.error(f"'{name}' is no experiment; one of {', '.join(EXPERIMENTS)}")
+    if options.image and options.experiment:
+        parser.error("--image stands alone: the experiments have their own pictures")
+    if options.image and not pathlib.Path(options.image).is_file():
+        parser.error(f"--image {options.image}: there is no such file")
     return options
 
 
@@ -59,11 +64,14 @@ def main():
     os.environ["OMP_WAIT_POLICY"] = "passive"
     packages.need("numpy", "matplotlib")  # of a Python that is not Debian's
     from study_experiments import RUN
+    from study_image import study_image
     from study_report import Report, set_budget
 
     set_budget(options.seconds)
     report = Report(options.out)
-    for name in options.experiment or EXPERIMENTS:
+    if options.image:
+        study_image(report, options.image)
+    for name in () if options.image else options.experiment or EXPERIMENTS:
         RUN[name](report, options.long)
     if len(report.highlights) > 1:
         report.figure("overview", report.highlights)

@@ -68,6 +68,7 @@ export class ChainPicture {
     const count = plane < 0 ? picture.planes : 1;
     const values = await planesOf(picture, Math.max(plane, 0), count);
     if (this.shown !== asked) return; // another one was asked for meanwhile
+    this.viewer.canvas.style.aspectRatio = `${picture.width} / ${picture.height}`;
     this.viewer.show(toRgba(picture, values, count));
   }
 
