@@ -172,8 +172,9 @@ static void drop(crn_store *store, crn_stored *picture)
     *picture = (crn_stored){0};
 }
 
-/* The oldest result but the last, else the oldest upload but the last two; NULL if there is none:
- * a job's input and what it made must not go while its user looks at them. */
+/* Of the results the longest unused, but for the last one, else of the uploads but for the last
+ * two; NULL if there is none: a job's input and what it made must not go while its user looks at
+ * them. */
 static crn_stored *droppable(crn_store *store)
 {
     for (int results = 1; results >= 0; results--) {
@@ -184,7 +185,7 @@ static crn_stored *droppable(crn_store *store)
             if (!one->id || one->given || one->result != results)
                 continue;
             count++;
-            if (!oldest || one->id < oldest->id)
+            if (!oldest || one->used < oldest->used)
                 oldest = one;
         }
         if (count > (results ? 1 : 2))
@@ -237,8 +238,11 @@ crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_
         crn_store_remove_file(store, name);
         return NULL;
     }
-    *entry =
-        (crn_stored){.id = ++store->last_id, .facts = *facts, .result = result, .bytes = bytes};
+    *entry = (crn_stored){.id = ++store->last_id,
+                          .facts = *facts,
+                          .result = result,
+                          .bytes = bytes,
+                          .used = ++store->last_use};
     snprintf(entry->name, sizeof entry->name, "%s", name);
     return entry;
 }
@@ -246,8 +250,10 @@ crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_
 crn_stored *crn_store_find(crn_store *store, uint64_t id)
 {
     for (int i = 0; id && i < CRN_STORE_PICTURES_MAX; i++)
-        if (store->at[i].id == id)
+        if (store->at[i].id == id) {
+            store->at[i].used = ++store->last_use;
             return &store->at[i];
+        }
     return NULL;
 }
 

@@ -41,12 +41,13 @@ typedef struct crn_stored {
     bool result;         /* an operator's: dropped first, and not listed */
     bool given;          /* on the command line: never dropped */
     uint64_t bytes;      /* of memory */
+    uint64_t used;       /* when it was last worked on: the longest unused is dropped first */
 } crn_stored;
 
 typedef struct crn_store {
     char folder[64];
     int folder_fd, lock_fd;
-    uint64_t last_id, bytes_max;
+    uint64_t last_id, last_use, bytes_max;
     crn_stored at[CRN_STORE_PICTURES_MAX];
 } crn_store;
 
@@ -62,12 +63,13 @@ void crn_store_close(crn_store *store);
 void crn_store_name(const crn_store *store, const char *wanted,
                     char ret_name[CRN_STORE_NAME_BYTES]);
 
-/* Adds a file that lies in the folder; its own room is made by dropping the oldest results, then
- * the oldest uploads. NULL: there is no room, and the file is removed. */
+/* Adds a file that lies in the folder; room for it is made by dropping results, then uploads, those
+ * first that were not used for the longest time. NULL: there is no room, and the file is removed.
+ */
 crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_facts *facts,
                           bool result);
 
-/* NULL: there is none (any more). */
+/* Finds it and counts that as a use. NULL: there is none (any more). */
 crn_stored *crn_store_find(crn_store *store, uint64_t id);
 crn_stored *crn_store_find_spec(crn_store *store, const char *spec);
 

@@ -134,7 +134,7 @@ export class Operator {
     if (!reason) {
       try {
         const order = this.order();
-        answer = await this.ask(order, order.out, newToken(), '&check=1');
+        answer = await this.ask(order, order.out, newToken(), { check: true });
       } catch (error) {
         reason = error.message;
       }
@@ -163,10 +163,11 @@ export class Operator {
     setText(byId('reason'), this.text);
   }
 
-  ask(order, out, token, more = '', values = order.values) {
+  // A run also gives the operator's own time; the shown command line has no --time, as it comes from the check.
+  ask(order, out, token, { check = false, values = order.values } = {}) {
     const from = order.input ? `in=${order.input.id}&` : '';
-    const lines = [order.operator.name, ...argsOf(order.operator, values, out), ...order.common];
-    return post(`/apply?${from}out=${out}&job=${token}${more}`, lines.join('\n'));
+    const lines = [order.operator.name, ...argsOf(order.operator, values, out), ...order.common, ...(check ? [] : ['--time'])];
+    return post(`/apply?${from}out=${out}&job=${token}${check ? '&check=1' : ''}`, lines.join('\n'));
   }
 
   // Runs it with progress; null if the reader has cancelled it or it failed, which is then said.
@@ -177,7 +178,7 @@ export class Operator {
     this.update();
     this.pollProgress(token);
     try {
-      return await this.ask(order, out, token, '', values);
+      return await this.ask(order, out, token, { values });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (error.status === 409) this.app.tell(say('cancelled'));

@@ -34,6 +34,8 @@ const LINES = [
   { name: '--good', pointStyle: 'triangle', borderDash: [2, 3] },
 ];
 
+const LOG_FROM = 20; // the ratio of times from which on bars have a logarithmic axis
+
 const axis = (text, more) => ({ title: { display: true, text }, grid: {}, ticks: {}, ...more });
 
 class TimingChart {
@@ -116,6 +118,20 @@ export class BarChart extends TimingChart {
       look: () => ({ backgroundColor: LOOKS[name](), borderColor: colour('--text') }),
     }));
     this.show(rows.map((row) => row.label), datasets, description);
+    if (this.chart) this.chooseAxis(rows, names, transfers);
+  }
+
+  // Backends may differ a thousandfold; but parts of a bar can be compared on a linear axis only.
+  chooseAxis(rows, names, transfers) {
+    const totals = rows.map((row) => Object.values(partsOf(row, transfers)).reduce((a, b) => a + b, 0));
+    const log = names.every((name) => name === 'compute' || name === 'kernel') && Math.max(...totals) > LOG_FROM * Math.min(...totals);
+    const { y } = this.chart.options.scales;
+    y.type = log ? 'logarithmic' : 'linear';
+    y.beginAtZero = !log;
+    y.min = log ? 10 ** Math.floor(Math.log10(Math.min(...totals) / 2)) : undefined;
+    y.title.text = say(log ? 'timing_log_axis' : 'timing_axis');
+    y.ticks.callback = (value) => (log ? markOf(value) : figure(value));
+    this.chart.update();
   }
 }
 

@@ -41,6 +41,8 @@ export default {
   timing_speedup: 'speed-up S(p)',
   timing_efficiency: 'efficiency E(p)',
   timing_over_serial: '× serial',
+  timing_axis: 'ms',
+  timing_log_axis: 'ms, logarithmic',
   timing_compute: 'computation',
   timing_kernel: 'kernel',
   timing_upload: 'upload',

@@ -39,6 +39,8 @@ export default {
   timing_speedup: 'accelerazione S(p)',
   timing_efficiency: 'efficienza E(p)',
   timing_over_serial: '× serial',
+  timing_axis: 'ms',
+  timing_log_axis: 'ms, logaritmico',
   timing_compute: 'calcolo',
   timing_kernel: 'kernel',
   timing_upload: 'invio',
