@@ -1,7 +1,8 @@
 /*
  * Mutated pictures (bytes changed, inserted and deleted, files cut) in every format through the
- * reader: it ends, with a picture or with one line. CRN_CASES is the number of cases of each format
- * (500 by default), CRN_SEED the first seed (default: the clock).
+ * reader, and opened as cernita-workbench does: it ends, with a picture or with one line. CRN_CASES
+ * is the number of cases of each format (500 by default), CRN_SEED the first seed (default: the
+ * clock).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 #include <jpeglib.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/recorded.h"
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/random.h"
+#include "tools/workbench/tasks.h"
 
 #define BYTES_MAX 65536
 #define WIDTH     40
@@ -116,11 +119,12 @@ static void read_mutated(const char *path, uint64_t seed)
     static unsigned char bytes[BYTES_MAX];
     unsigned char *original;
     size_t size = picture_load_bytes(path, &original);
-    assert_true(size > 60 && size < BYTES_MAX - 10);
+    assert_true(size > 40 && size < BYTES_MAX - 10);
     uint32_t cases = crn_random_cases(500);
     for (uint32_t i = 0; i < cases; i++) {
         crn_random random = {seed + i};
         crn_picture picture;
+        crn_picture_facts facts;
         crn_error error = {0};
         memcpy(bytes, original, size);
         picture_save_bytes(path, bytes, spoil(&random, bytes, size));
@@ -130,6 +134,11 @@ static void read_mutated(const char *path, uint64_t seed)
                      error.text);
         if (r == 0)
             crn_picture_free(&picture);
+        error.text[0] = '\0';
+        r = crn_facts_find(path, true, &facts, &error);
+        if (r < 0 && (!error.text[0] || strchr(error.text, '\n')))
+            fail_msg("CRN_SEED=%" PRIu64 " CRN_CASES=1, %s opened: %d: '%s'", seed + i, path, r,
+                     error.text);
     }
     free(original);
 }
@@ -154,8 +163,24 @@ static void mutated_pictures_do_no_harm(void **state)
     read_mutated(tiff, seed);
 }
 
+/* What only the workbench takes: recordings, and kernels as text. */
+static void mutated_recordings_and_kernels_do_no_harm(void **state)
+{
+    uint64_t seed = crn_random_seed();
+    const char *kernel = picture_path("a.txt");
+    static const char text[] =
+        "# edge\n-1 -1 -1.5, 0\n-1\t8 -1 0.25\n-1 -1 -1e-3 7\n0 0 0 0 # end\n";
+    picture_save_bytes(kernel, text, strlen(text));
+    read_mutated(kernel, seed);
+    assert_int_equal(recorded_setup(state), 0);
+    recorded_write_small(3);
+    read_mutated(recorded_path, seed);
+    assert_int_equal(recorded_teardown(state), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mutated_pictures_do_no_harm)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutated_pictures_do_no_harm),
+                                       cmocka_unit_test(mutated_recordings_and_kernels_do_no_harm)};
     return cmocka_run_group_tests(tests, picture_folder_setup, picture_folder_teardown);
 }
