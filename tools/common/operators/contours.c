@@ -66,8 +66,7 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_contours
             set->level = crn_operator_real(&crn_apply_contours, option, text);
             break;
         case OPTION_CONNECTIVITY:
-            set->connectivity =
-                crn_operator_choice(&crn_apply_contours, option, text);
+            set->connectivity = crn_operator_choice(&crn_apply_contours, option, text);
             break;
         case OPTION_ORIENTATION:
             set->orientation = crn_operator_choice(&crn_apply_contours, option, text);

@@ -51,7 +51,8 @@ static void read_options(int argc, char **argv, crn_apply *apply,
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_EXPONENT:
-            params->exponent = (int32_t)crn_operator_integer(&crn_apply_diamond_square, option, text);
+            params->exponent =
+                (int32_t)crn_operator_integer(&crn_apply_diamond_square, option, text);
             break;
         case OPTION_SEED:
             params->seed = (uint64_t)crn_operator_integer(&crn_apply_diamond_square, option, text);
@@ -61,7 +62,8 @@ static void read_options(int argc, char **argv, crn_apply *apply,
             params->roughness = crn_operator_real(&crn_apply_diamond_square, option, text);
             break;
         case OPTION_TYPE:
-            set->type = crn_operator_choice(&crn_apply_diamond_square, option, text) ? CRN_F32 : CRN_U8;
+            set->type =
+                crn_operator_choice(&crn_apply_diamond_square, option, text) ? CRN_F32 : CRN_U8;
             break;
         default:
             crn_apply_option(apply, option - OPTION_COMMON, text);

@@ -73,15 +73,14 @@ static void read_options(int argc, char **argv, crn_apply *apply, apply_morpholo
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
         switch (option) {
         case OPTION_OPERATION:
-            set->operation =
-                crn_operator_choice(&crn_apply_morphology, option, text);
+            set->operation = crn_operator_choice(&crn_apply_morphology, option, text);
             break;
         case OPTION_ELEMENT:
             set->element = text;
             break;
         case OPTION_SIZE:
             crn_operator_size(&crn_apply_morphology, option, text, &set->size.width,
-                            &set->size.height);
+                              &set->size.height);
             break;
         case OPTION_NON_FLAT:
             set->non_flat = true;
