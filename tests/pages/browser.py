@@ -7,6 +7,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 PATIENCE_S = 20
+SAYS = "#headline, #since, #connection, [role=alert], [role=status]"
 
 
 class Browser:
@@ -36,6 +37,7 @@ class Browser:
         if self.run(stored) != [language, theme]:
             self.run("localStorage.setItem('language', arguments[0]); localStorage.setItem('theme', arguments[1])",
                      language, theme)
+            self.driver.get("about:blank") # to the same address with a fragment it would only jump
             self.driver.get(address)
 
     def run(self, script, *arguments):
@@ -58,8 +60,8 @@ class Browser:
             if seen:
                 return seen
             if time.monotonic() > end:
-                raise AssertionError(f"waited {patience_s} s in vain: {what}; the page says: "
-                                     f"{self.text('#headline')} / {self.text('#since')} / {self.text('#connection')}")
+                said = " / ".join(text for text in self.texts(SAYS) if text)
+                raise AssertionError(f"waited {patience_s} s in vain: {what}; the page says: {said}")
             time.sleep(0.1)
 
     def wait_text(self, selector, wanted, patience_s=PATIENCE_S):

@@ -6,16 +6,13 @@
 Prints a line per test and at last how many passed, failed and were skipped; exits 1 when any failed. --axe looks for
 barriers in every state, --shots keeps a picture of each, --minutes M leaves the page open for so long (0: not).
 """
-import argparse
 import json
 import pathlib
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 import urllib.request
 
 import numpy as np
@@ -23,27 +20,24 @@ import numpy as np
 from browser import Browser
 from live_daemon import BUDGET_MS, CLASSES, FRUITS, VIEWS, Daemon
 from outlines import outlines_are_the_verdicts
+from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/python"))
 from sender import Sender
 
-DESKTOP, PHONE = (1400, 1000), (390, 844)
 
-
-class Test:
-    """What the tests share: a browser, recordings, and where pictures go."""
+class LiveTest(PageTest):
+    """Also has recordings, and starts daemons."""
 
     def __init__(self, arguments, folder):
-        self.arguments, self.folder = arguments, pathlib.Path(folder)
-        self.browser = Browser(arguments.axe)
-        self.browser.resize(*DESKTOP)
+        super().__init__(arguments, folder)
         self.daemons = 0
         self.one_lane = self.record("one.tif", "--fruits", FRUITS)
         self.two_lanes = self.record("two.tif", "--fruits", FRUITS, "--lanes", 2)
 
     def record(self, name, *options):
         path = self.folder / name
-        subprocess.run([pathlib.Path(self.arguments.bin) / "cernita-synth", path, "--views", str(VIEWS),
+        subprocess.run([self.programs / "cernita-synth", path, "--views", str(VIEWS),
                         *map(str, options)], check=True, stdout=subprocess.DEVNULL)
         return path
 
@@ -51,22 +45,7 @@ class Test:
         self.daemons += 1
         folder = self.folder / str(self.daemons)
         folder.mkdir()
-        return Daemon(folder, self.arguments.bin, program, **changes)
-
-    def keep(self, name):
-        """A picture of the page as it is, and its barriers in both themes."""
-        if self.arguments.shots:
-            self.browser.screenshot(pathlib.Path(self.arguments.shots) / f"{name}.png")
-        for _ in range(2):
-            barriers = self.browser.find_barriers()
-            assert not barriers, f"{name}: {barriers}"
-            self.browser.run("document.getElementById('theme').click()")
-        self.expect_good_text()
-
-    def expect_good_text(self):
-        text = self.browser.run("return document.body.innerText")
-        for bad in ("undefined", "NaN", "[object", "null", "Infinity"):
-            assert bad not in text, f"the page says '{bad}': {text}"
+        return Daemon(folder, self.programs, program, **changes)
 
 
 # --- tests: each starts what it needs, and says no more than that it failed ---
@@ -335,14 +314,7 @@ def words_are_whole(test):
     line = test.daemon()
     try:
         test.browser.open(line.address)
-        missing = test.browser.driver.execute_async_script("""
-            const done = arguments[0];
-            Promise.all([import('/page/words_en.js'), import('/page/words_it.js')]).then(([en, it]) => {
-                const keys = (words) => Object.keys(words).filter((key) => key !== 'codes').sort().join();
-                const used = [...document.querySelectorAll('[data-word]')].map((e) => e.dataset.word);
-                done([keys(en.default) === keys(it.default), used.filter((key) => !(key in en.default))]);
-            });""")
-        assert missing == [True, []], missing
+        test.expect_whole_words()
     finally:
         line.close()
 
@@ -408,34 +380,9 @@ TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdict
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--axe")
-    parser.add_argument("--shots")
+    parser = make_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=0)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    if arguments.shots:
-        pathlib.Path(arguments.shots).mkdir(parents=True, exist_ok=True)
-    counts = {"ok": 0, "FAILED": 0, "skipped": 0}
-    with tempfile.TemporaryDirectory(prefix="cernita-pages-") as folder:
-        test = Test(arguments, folder)
-        for one in TESTS:
-            if arguments.only not in one.__name__:
-                continue
-            result, why = "ok", ""
-            try:
-                result = one(test) or "ok"
-                complaints = test.browser.complaints()
-                assert not complaints, f"the console: {complaints}"
-            except Exception as error: # whatever it is, the others run
-                result, why = "FAILED", f": {error}"
-                traceback.print_exc()
-            print(f"{result:7} {one.__name__}: {one.__doc__}{why}", flush=True)
-            counts[result] += 1
-        test.browser.close()
-    print(f"{counts['ok']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
-    return counts["FAILED"] > 0
+    return run_tests(LiveTest, TESTS, parser.parse_args())
 
 
 if __name__ == "__main__":
