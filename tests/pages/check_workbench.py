@@ -14,6 +14,7 @@ import sys
 import time
 
 import numpy as np
+import tifffile
 from selenium.webdriver.common.keys import Keys
 
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
@@ -265,10 +266,26 @@ def values_under_the_pointer(test):
                 for said, picture in (("#input-values", values), ("#output-values", result)):
                     numbers = [f"{float(value):.6g}" for value in np.atleast_1d(picture[y, x])]
                     test.browser.wait_text(said, f"x {x}, y {y}: " + pattern.format(*numbers), 3)
+    expect_ranklets_under_pointer(test)
     page.choose("haar", levels="2")
     page.run()
-    page.point_at("output-figure", values.shape[1] - 1.5, 1.5)
+    page.point_at("output-figure", 129.5, 1.5)
     test.browser.wait_text("#output-values", "level 1, horizontal details")
+
+
+def expect_ranklets_under_pointer(test):
+    """Those of the window whose middle is under the pointer."""
+    page = test.page
+    page.open_file(test.folder / "grey.png")
+    page.choose("ranklet", windows="6x8")
+    page.run()
+    with tifffile.TiffFile(page.apply("ranklet", ["grey.png"], "ranklets.tif", "--windows", "6x8")) as file:
+        pages = [one.asarray() for one in file.pages]
+    for left, top in ((0, 0), (31, 17), (131 - 6, 93 - 8)):
+        page.point_at("output-figure", left + 3, top + 4)
+        numbers = "; ".join(f"{name} {float(values[top, left]):.6g}"
+                            for name, values in zip(("vertical", "horizontal", "diagonal"), pages, strict=True))
+        test.browser.wait_text("#output-values", f"window 6 × 8 at x {left}, y {top}: {numbers}", 3)
 
 
 def zoom_is_linked(test):

@@ -170,6 +170,9 @@ def chain_is_the_server_s(test):
     yaml, first = expect_same_counts(test)
     assert sum(values[0] for values in first.values()) > 0, "no defect at all"
     accept_in_a_line(test, yaml)
+    test.browser.run("document.querySelector('#chain .chain-classes input[type=checkbox]').click()") # the background has holes
+    _, wide = expect_same_counts(test)
+    assert wide["background"][1] > 0, wide
     for stage in ("convolve", "morphology", "haar"):
         add_step(test, stage)
         yaml, _ = expect_same_counts(test)
