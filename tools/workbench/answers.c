@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/workbench/requests.h"
+#include "tools/workbench/text.h"
 
 /* What the page may load: only what this server has; pictures are drawn from bytes. */
 #define CONTENT_POLICY                                                                             \
@@ -55,6 +56,7 @@ void crn_answer_refusal(crn_request *request, unsigned status, const char *forma
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    crn_utf8_mend(text);
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, 1);
     crn_encoder_pair_text(encoder, "error", text);
@@ -116,6 +118,8 @@ static char *bare_line(char *line)
 void crn_said_lines(crn_encoder *encoder, char *said)
 {
     uint32_t count = 0;
+    if (said)
+        crn_utf8_mend(said);
     for (const char *at = said ? said : ""; *at; at++)
         count += *at == '\n';
     crn_encoder_array(encoder, count);

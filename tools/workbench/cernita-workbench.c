@@ -24,6 +24,9 @@
 /* Rounds that libmicrohttpd takes to resume connections and to send their answers. */
 #define LAST_RUNS 4
 
+/* Of processor time, for a file of the command line. */
+#define START_LIMIT_S 600
+
 #define CLIENTS_MAX             64
 #define CLIENTS_PER_ADDRESS_MAX 48
 #define CLIENT_BYTES            (32 << 10)
@@ -112,8 +115,14 @@ static void keep_end(void *owner, crn_job_end *end)
 static int run_now(crn_workbench *bench, crn_job_run *run, const crn_task *task,
                    crn_job_end *ret_end)
 {
-    crn_workbench_job job = {.run = run, .settings = task, .ended = keep_end, .owner = ret_end};
+    crn_workbench_job job = {.run = run,
+                             .settings = task,
+                             .limit_s = START_LIMIT_S,
+                             .ended = keep_end,
+                             .owner = ret_end};
     int r = crn_jobs_run_now(&bench->jobs, &job);
+    if (r == 0 && ret_end->cancelled)
+        r = -EINTR;
     if (r == 0 && ret_end->status != 0)
         r = -EIO;
     return r;
@@ -184,8 +193,11 @@ static int open_given(crn_workbench *bench, const char *path, crn_error *error)
     char *whole = realpath(path, NULL);
     if (!whole)
         return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
-    crn_store_name(&bench->store, path, task.in);
-    int r = symlinkat(whole, bench->store.folder_fd, task.in) < 0 ? -errno : 0;
+    int r = crn_store_reserve(&bench->store, path, task.in);
+    if (r == 0) {
+        crn_store_remove_file(&bench->store, task.in);
+        r = symlinkat(whole, bench->store.folder_fd, task.in) < 0 ? -errno : 0;
+    }
     if (r < 0)
         crn_error_set(error, r, "%s: %s", path, strerror(-r));
     free(whole);
@@ -194,11 +206,15 @@ static int open_given(crn_workbench *bench, const char *path, crn_error *error)
     r = run_now(bench, crn_task_open, &task, &end);
     crn_stored *picture =
         r < 0 ? NULL : crn_store_add(&bench->store, task.in, &end.report.pictures[0], false);
-    if (picture)
+    if (picture) {
         picture->given = true;
-    else
-        r = crn_error_set(error, -EIO, "%.*s", end.said ? (int)strcspn(end.said, "\n") : 0,
-                          end.said ? end.said : "");
+        crn_store_original(path, picture->original);
+    } else if (end.status < 0) {
+        r = crn_error_set(error, -EIO, "%s: reading it ended by signal %d", path, end.signal);
+    } else {
+        r = crn_error_set(error, r < 0 ? r : -ENOMEM, "%.*s",
+                          end.said ? (int)strcspn(end.said, "\n") : 0, end.said ? end.said : "");
+    }
     free_end(&end);
     return picture ? 0 : r;
 }
@@ -222,10 +238,11 @@ static int start_daemon(crn_workbench *bench, crn_error *error)
     return crn_error_set(error, -ENOMEM, "%s: cannot be served", bench->listen);
 }
 
-static int start(crn_workbench *bench, int count, char **files, crn_error *error)
+static int start(crn_workbench *bench, int signals, int count, char **files, crn_error *error)
 {
     int r = crn_store_open(&bench->store, error);
-    bench->jobs.folder = bench->store.folder;
+    bench->jobs.folder = bench->quick.folder = bench->store.folder;
+    bench->jobs.interrupt = bench->quick.interrupt = signals;
     if (r == 0 && crn_encoder_create(CRN_FORMAT_JSON, &bench->encoder) < 0)
         r = crn_error_set(error, -ENOMEM, "no memory");
     if (r == 0)
@@ -247,17 +264,20 @@ static void serve(crn_workbench *bench, int signals)
         MHD_UNSIGNED_LONG_LONG wanted_ms;
         struct pollfd polled[] = {{.fd = signals, .events = POLLIN},
                                   {.fd = epoll, .events = POLLIN},
-                                  {.fd = crn_jobs_descriptor(&bench->jobs), .events = POLLIN}};
-        int wait_ms = bench->waiting ? TICK_MS : -1;
+                                  {.fd = crn_jobs_descriptor(&bench->jobs), .events = POLLIN},
+                                  {.fd = crn_jobs_descriptor(&bench->quick), .events = POLLIN}};
+        int wait_ms = bench->resumed ? 0 : bench->waiting ? TICK_MS : -1;
         if (MHD_get_timeout(bench->daemon, &wanted_ms) == MHD_YES &&
             (wait_ms < 0 || wanted_ms < (MHD_UNSIGNED_LONG_LONG)wait_ms))
             wait_ms = (int)wanted_ms;
-        (void)poll(polled, 3, wait_ms);
+        (void)poll(polled, 4, wait_ms);
         if (polled[0].revents & POLLIN)
             return;
-        crn_jobs_step(&bench->jobs);
-        crn_requests_drop_gone(bench);
+        bench->resumed = false;
         MHD_run(bench->daemon);
+        crn_jobs_step(&bench->jobs);
+        crn_jobs_step(&bench->quick);
+        crn_requests_drop_gone(bench);
     }
 }
 
@@ -292,7 +312,7 @@ int main(int argc, char **argv)
     crn_standard_streams("cernita-workbench");
     read_options(argc, argv, &bench);
     int signals = catch_signals();
-    int r = start(&bench, argc - optind, argv + optind, &error);
+    int r = start(&bench, signals, argc - optind, argv + optind, &error);
     if (r == 0) {
         printf("cernita-workbench: open http://%s/%s%s in a browser; Ctrl-C ends it\n",
                bench.address, bench.token[0] ? "?token=" : "", bench.token);
@@ -301,5 +321,7 @@ int main(int argc, char **argv)
     }
     stop(&bench);
     close(signals);
+    if (r == -EINTR) /* a signal at the start */
+        return 0;
     return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
 }

@@ -28,7 +28,7 @@ static void print_command(FILE *out, const crn_task *task, const crn_stored *in,
     for (int32_t i = 0; i < task->argument_count; i++)
         print_word(out, task->arguments[i]);
     if (in)
-        print_word(out, in->name);
+        print_word(out, in->original);
     fprintf(out, " out.%s", ending);
 }
 
@@ -183,7 +183,7 @@ static void print_python(FILE *out, const crn_task *task, const crn_stored *in)
     fputs(ranklet ? "import numpy as np\nimport cernita\n\n" : "import cernita\n\n", out);
     if (in) {
         fputs("picture = cernita.read(", out);
-        print_text(out, in->name);
+        print_text(out, in->original);
         fputs(plain ? ")\n" : ").astype(\"f4\")\n", out);
     }
     if (strcmp(name, "contours") == 0)

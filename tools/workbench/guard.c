@@ -65,7 +65,20 @@ static bool is_own_page(crn_request *request)
     return own;
 }
 
-bool crn_guard_allows(crn_request *request, const char *method)
+/* Browsers say where a request comes from. A link from elsewhere may open the page, and no more: a
+ * foreign page with a thousand pictures of /pictures/1/planes would keep the jobs busy. */
+static bool is_from_here(crn_request *request, const char *path)
+{
+    const char *site = header(request, "Sec-Fetch-Site");
+    bool own = !site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0 ||
+               strcmp(path, "/") == 0;
+    if (!own)
+        crn_answer_refusal(request, MHD_HTTP_FORBIDDEN,
+                           "only the workbench's own page may ask for that");
+    return own;
+}
+
+bool crn_guard_allows(crn_request *request, const char *method, const char *path)
 {
     if (!crn_http_host_is_own(header(request, MHD_HTTP_HEADER_HOST), request->bench->listen)) {
         crn_answer_refusal(request, MHD_HTTP_MISDIRECTED_REQUEST,
@@ -74,5 +87,5 @@ bool crn_guard_allows(crn_request *request, const char *method)
     }
     bool reads =
         strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-    return knows_token(request) && (reads || is_own_page(request));
+    return knows_token(request) && is_from_here(request, path) && (reads || is_own_page(request));
 }

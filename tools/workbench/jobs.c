@@ -50,7 +50,8 @@ static _Noreturn void run_child(const crn_workbench_job *job, const char *folder
     if (getppid() != parent)
         _exit(1);
     volunteer_for_oom();
-    struct rlimit seconds = {(rlim_t)job->limit_s, (rlim_t)job->limit_s};
+    /* At the first of both SIGXCPU ends it, which tells this end from others. */
+    struct rlimit seconds = {(rlim_t)job->limit_s, (rlim_t)job->limit_s + 1};
     if (job->limit_s)
         setrlimit(RLIMIT_CPU, &seconds);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -166,26 +167,40 @@ static void prepare(crn_workbench_job *job)
     job->cancelled = false;
 }
 
-int crn_jobs_add(crn_jobs *jobs, crn_workbench_job *job)
+bool crn_jobs_full(const crn_jobs *jobs)
 {
     int count = 0;
-    crn_workbench_job **at = &jobs->first;
-    for (; *at; at = &(*at)->next)
+    for (const crn_workbench_job *job = jobs->first; job; job = job->next)
         count++;
-    if (count >= CRN_JOBS_MAX)
+    return count >= CRN_JOBS_MAX;
+}
+
+int crn_jobs_add(crn_jobs *jobs, crn_workbench_job *job)
+{
+    crn_workbench_job **at = &jobs->first;
+    if (crn_jobs_full(jobs))
         return -EBUSY;
+    while (*at)
+        at = &(*at)->next;
     prepare(job);
     *at = job;
-    start_first(jobs);
     return 0;
 }
 
 int crn_jobs_run_now(crn_jobs *jobs, crn_workbench_job *job)
 {
     int r = crn_jobs_add(jobs, job);
+    if (r == 0)
+        start_first(jobs);
     while (r == 0 && jobs->first) {
-        struct pollfd ended = {.fd = jobs->first->process, .events = POLLIN};
-        (void)poll(&ended, 1, -1);
+        struct pollfd polled[] = {{.fd = jobs->first->process, .events = POLLIN},
+                                  {.fd = jobs->interrupt, .events = POLLIN}};
+        (void)poll(polled, 2, -1);
+        if (polled[1].revents & POLLIN) {
+            crn_jobs_cancel_one(jobs, job);
+            (void)poll(polled, 1, -1);
+            r = -EINTR;
+        }
         crn_jobs_step(jobs);
     }
     return r;

@@ -66,16 +66,20 @@ typedef struct crn_workbench_job {
 
 typedef struct crn_jobs {
     const char *folder;
+    int interrupt;            /* readable: crn_jobs_run_now shall end; -1: never */
     crn_workbench_job *first; /* the running one, then those that wait */
 } crn_jobs;
 
 #define CRN_JOBS_MAX 32
 
-/* Begins a job or lets it wait; it stays the caller's until `ended` was called. 0, -EBUSY (too many
- * wait) or another negative errno. */
+bool crn_jobs_full(const crn_jobs *jobs);
+
+/* Lets a job wait until crn_jobs_step begins it; it stays the caller's until `ended` was called. 0,
+ * or -EBUSY: too many wait. */
 int crn_jobs_add(crn_jobs *jobs, crn_workbench_job *job);
 
-/* Runs a job to its end at once; `ended` is called before the return. For the program's start. */
+/* Runs a job to its end at once; `ended` is called before the return. For the program's start. 0,
+ * -EINTR (interrupted) or another negative errno. */
 int crn_jobs_run_now(crn_jobs *jobs, crn_workbench_job *job);
 
 /* Readable when the running job has ended; -1: none runs. */

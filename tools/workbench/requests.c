@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "stages/base/clock.h"
 
 /* One kind of request: what comes after `path`, if that ends with a slash, is its `rest`. */
 struct crn_route {
@@ -14,6 +17,9 @@ struct crn_route {
     void (*answer)(crn_request *request);
     bool is_upload; /* the body is a file, not text */
 };
+
+/* Of processor time: a file that is read without end. */
+#define QUICK_LIMIT_S 60
 
 /* --- what needs no job ------------------------------------------------------------------------ */
 
@@ -73,12 +79,18 @@ static void answer_download(crn_request *request, const crn_stored *picture)
         type = "image/png";
     else if (ending && strncmp(ending, ".tif", 4) == 0)
         type = "image/tiff";
-    int fd = openat(request->bench->store.folder_fd, picture->name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "%s: cannot be read: %s", picture->name,
-                           strerror(errno));
-    else
+    /* A file of the command line may have become anything since. */
+    struct stat status;
+    int fd =
+        openat(request->bench->store.folder_fd, picture->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         crn_answer_file(request, type, fd, picture->name);
+        return;
+    }
+    crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "%s: cannot be read: %s", picture->name,
+                       fd < 0 ? strerror(errno) : "it is no regular file any more");
+    if (fd >= 0)
+        close(fd);
 }
 
 /* /pictures/ID/file and /pictures/ID/planes */
@@ -103,9 +115,13 @@ static void answer_job(crn_request *request)
     crn_encoder *encoder = request->bench->encoder;
     int ahead;
     const crn_workbench_job *job = crn_jobs_find(&request->bench->jobs, request->rest, &ahead);
+    if (!job)
+        job = crn_jobs_find(&request->bench->quick, request->rest, &ahead);
     const crn_job_report *report = job ? job->report : NULL;
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 5);
+    crn_encoder_map(encoder, 6);
+    crn_encoder_pair_real(encoder, "seconds",
+                          report ? (double)(crn_now_ns() - job->started_ns) / 1e9 : 0);
     crn_encoder_pair_text(encoder, "state", !job ? "unknown" : report ? "running" : "waiting");
     crn_encoder_pair_unsigned(encoder, "ahead", job ? (uint64_t)ahead : 0);
     crn_encoder_pair_unsigned(encoder, "done", report ? atomic_load(&report->done) : 0);
@@ -120,7 +136,8 @@ static void answer_job(crn_request *request)
 
 static void answer_cancel(crn_request *request)
 {
-    if (!crn_jobs_cancel(&request->bench->jobs, request->rest)) {
+    if (!crn_jobs_cancel(&request->bench->jobs, request->rest) &&
+        !crn_jobs_cancel(&request->bench->quick, request->rest)) {
         crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "this job has ended");
         return;
     }
@@ -187,17 +204,24 @@ static void begin_upload(crn_request *request)
                            CRN_UPLOADS_MAX);
         return;
     }
-    crn_store_name(&bench->store, name ? name : "picture", request->task.in);
-    if (bytes > CRN_UPLOAD_BYTES_MAX || !crn_store_has_room(&bench->store, bytes)) {
-        crn_answer_refusal(request, MHD_HTTP_CONTENT_TOO_LARGE,
-                           "%s: has %llu MiB; files of %llu MiB can be opened here, larger ones by "
-                           "naming them on the command line",
-                           request->task.in, (unsigned long long)(bytes >> 20),
-                           (unsigned long long)(CRN_UPLOAD_BYTES_MAX >> 20));
+    if (bytes > CRN_UPLOAD_BYTES_MAX) {
+        crn_answer_refusal(
+            request, MHD_HTTP_CONTENT_TOO_LARGE,
+            "the file has %llu MiB; files of %llu MiB can be opened here, larger ones "
+            "by naming them on the command line",
+            (unsigned long long)(bytes >> 20), (unsigned long long)(CRN_UPLOAD_BYTES_MAX >> 20));
         return;
     }
-    request->upload = openat(bench->store.folder_fd, request->task.in,
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (!crn_store_has_room(&bench->store, bytes)) {
+        crn_answer_refusal(
+            request, MHD_HTTP_INSUFFICIENT_STORAGE,
+            "there is no memory left for %llu MiB: name the file on the command line",
+            (unsigned long long)(bytes >> 20));
+        return;
+    }
+    if (!crn_request_reserve(request, name ? name : "picture", request->task.in))
+        return;
+    request->upload = openat(bench->store.folder_fd, request->task.in, O_WRONLY | O_CLOEXEC);
     if (request->upload < 0)
         crn_answer_refusal(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s: cannot be stored: %s",
                            request->task.in, strerror(errno));
@@ -214,12 +238,15 @@ static crn_request *begin(crn_workbench *bench, struct MHD_Connection *connectio
     request->bench = bench;
     request->connection = connection;
     request->upload = -1;
-    if (!crn_guard_allows(request, method)) {
+    if (bench->ending)
+        crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the workbench has ended");
+    if (bench->ending || !crn_guard_allows(request, method, path)) {
         request->refused = true;
         return request;
     }
     find_route(request, method, path);
-    if (request->route && request->route->is_upload)
+    request->route_is_upload = request->route && request->route->is_upload;
+    if (request->route_is_upload)
         begin_upload(request);
     return request;
 }
@@ -280,10 +307,12 @@ enum MHD_Result crn_request_handle(void *context, struct MHD_Connection *connect
         *upload_size = 0;
         return MHD_YES;
     }
+    if (request->bench->ending && !request->response)
+        crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the workbench has ended");
     if (!request->response && !request->begun) {
         request->begun = true;
         request->route->answer(request);
-        if (request->job.run) /* suspended: the next call has the answer */
+        if (request->waits) /* suspended: the next call has the answer */
             return MHD_YES;
     }
     return send_answer(request);
@@ -311,8 +340,11 @@ void crn_request_completed(void *context, struct MHD_Connection *connection, voi
     if (request->upload >= 0)
         crn_store_remove_file(&request->bench->store, request->task.in);
     end_upload(request);
+    request->bench->sending_bytes -= request->sending_bytes;
     if (request->response)
         MHD_destroy_response(request->response);
+    for (int32_t i = 0; i < request->task.argument_count; i++)
+        free(request->arguments[i]);
     free(request->body);
     free(request);
     *of_connection = NULL;
@@ -320,40 +352,74 @@ void crn_request_completed(void *context, struct MHD_Connection *connection, voi
 
 /* --- waiting for a job ------------------------------------------------------------------------ */
 
-void crn_request_work(crn_request *request, crn_job_run *run, crn_job_ended *ended, int64_t limit_s)
+crn_stored *crn_request_pin(crn_request *request, uint64_t id)
+{
+    crn_stored *picture = crn_store_find(&request->bench->store, id);
+    if (!picture || request->pinned_count == CRN_ARGUMENTS_MAX)
+        return NULL;
+    crn_store_pin(&request->bench->store, id);
+    request->pinned[request->pinned_count++] = id;
+    return picture;
+}
+
+static void unpin_all(crn_request *request)
+{
+    while (request->pinned_count > 0)
+        crn_store_unpin(&request->bench->store, request->pinned[--request->pinned_count]);
+}
+
+bool crn_request_reserve(crn_request *request, const char *wanted,
+                         char ret_name[CRN_STORE_NAME_BYTES])
+{
+    int r = crn_store_reserve(&request->bench->store, wanted, ret_name);
+    if (r < 0) {
+        ret_name[0] = '\0';
+        crn_answer_refusal(request, MHD_HTTP_INSUFFICIENT_STORAGE, "no file can be made: %s",
+                           strerror(-r));
+    }
+    return r == 0;
+}
+
+void crn_request_work(crn_request *request, crn_queue queue, crn_job_run *run, crn_job_ended *ended)
 {
     const char *token = crn_request_text(request, "job");
     crn_workbench_job *job = &request->job;
+    request->quick = queue == CRN_QUEUE_QUICK;
+    crn_jobs *jobs = request->quick ? &request->bench->quick : &request->bench->jobs;
     *job = (crn_workbench_job){.run = run,
                                .settings = &request->task,
-                               .limit_s = limit_s,
+                               .limit_s = request->quick ? QUICK_LIMIT_S : 0,
                                .ended = ended,
                                .owner = request};
     if (token && strlen(token) < sizeof job->token)
         snprintf(job->token, sizeof job->token, "%s", token);
     end_upload(request);
+    if (crn_jobs_add(jobs, job) < 0) {
+        crn_job_end end = {.cancelled = true, .status = 1, .output = -1};
+        ended(request, &end);
+        crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                           "too many jobs wait already: try again when they are done");
+        return;
+    }
     MHD_suspend_connection(request->connection);
     request->waits = true;
     request->next = request->bench->waiting;
     request->bench->waiting = request;
-    int r = crn_jobs_add(&request->bench->jobs, job);
-    if (r < 0) {
-        char text[] = "too many jobs wait already: try again when they are done";
-        crn_job_end end = {.status = 1, .output = -1, .said = strdup(text)};
-        ended(request, &end);
-    }
 }
 
 /* Called by whoever has set the answer of a request that waits. */
 static void resume(crn_request *request)
 {
     crn_request **at = &request->bench->waiting;
+    if (!request->waits) /* its job was never begun */
+        return;
     while (*at && *at != request)
         at = &(*at)->next;
     if (*at)
         *at = request->next;
     request->waits = false;
     MHD_resume_connection(request->connection);
+    request->bench->resumed = true;
 }
 
 void crn_request_answered(crn_request *request, crn_job_end *end)
@@ -363,6 +429,7 @@ void crn_request_answered(crn_request *request, crn_job_end *end)
     free(end->said);
     end->output = -1;
     end->said = NULL;
+    unpin_all(request);
     resume(request);
 }
 
@@ -374,13 +441,15 @@ void crn_requests_drop_gone(crn_workbench *bench)
         struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
         next = request->next;
         if (poll(&client, 1, 0) == 1 && (client.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-            crn_jobs_cancel_one(&bench->jobs, &request->job);
+            crn_jobs_cancel_one(request->quick ? &bench->quick : &bench->jobs, &request->job);
     }
 }
 
 void crn_requests_end(crn_workbench *bench)
 {
+    bench->ending = true;
     crn_jobs_close(&bench->jobs);
+    crn_jobs_close(&bench->quick);
     while (bench->waiting) {
         crn_request *request = bench->waiting;
         crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the workbench has ended");

@@ -35,16 +35,19 @@ struct crn_request {
     struct MHD_Connection *connection;
     const crn_route *route;
     char rest[CRN_STORE_NAME_BYTES]; /* of the path, after the route's */
-    bool begun, refused;
+    bool begun, refused, route_is_upload;
 
     char *body; /* ended by a 0 */
     size_t body_bytes;
     int upload; /* descriptor of the file that receives the body; -1: none */
-    uint64_t upload_bytes;
+    uint64_t upload_bytes, sending_bytes;
 
     crn_workbench_job job;
     crn_task task;
-    char *arguments[CRN_ARGUMENTS_MAX];
+    char *arguments[CRN_ARGUMENTS_MAX]; /* copies */
+    uint64_t pinned[CRN_ARGUMENTS_MAX]; /* ids of the pictures that the job needs */
+    int32_t pinned_count;
+    bool quick; /* the job is one of the quick ones */
     char spec[CRN_STORE_SPEC_BYTES];
     bool waits; /* suspended */
     crn_request *next;
@@ -55,7 +58,7 @@ struct crn_request {
 
 /* Whether the request may be answered at all: it names this server, knows the token, and comes from
  * this server's own page. If not, sets the answer. */
-bool crn_guard_allows(crn_request *request, const char *method);
+bool crn_guard_allows(crn_request *request, const char *method, const char *path);
 
 /* --- answers: each sets the request's answer -------------------------------------------------- */
 
@@ -85,9 +88,26 @@ void crn_work_planes(crn_request *request, crn_stored *picture);
 void crn_work_apply(crn_request *request);
 void crn_work_chain(crn_request *request);
 
-/* Begins the request's job and lets the connection wait for it. */
-void crn_request_work(crn_request *request, crn_job_run *run, crn_job_ended *ended,
-                      int64_t limit_s);
+/* What all answers under way may hold of jobs' output. */
+#define CRN_SENDING_BYTES_MAX (UINT64_C(1) << 30)
+
+/* Which jobs run beside the operators. */
+typedef enum crn_queue {
+    CRN_QUEUE_OPERATORS,
+    CRN_QUEUE_QUICK,
+} crn_queue;
+
+/* Lets the request's job wait for its turn, and the connection for its end; or sets the refusal,
+ * after `ended` has been told that it was cancelled. */
+void crn_request_work(crn_request *request, crn_queue queue, crn_job_run *run,
+                      crn_job_ended *ended);
+
+/* Finds the picture and keeps it until the request has its answer; NULL: there is none. */
+crn_stored *crn_request_pin(crn_request *request, uint64_t id);
+
+/* Reserves a name for a file that the job makes; false: the refusal is set. */
+bool crn_request_reserve(crn_request *request, const char *wanted,
+                         char ret_name[CRN_STORE_NAME_BYTES]);
 
 /* The job's answer is set: frees what the job left and lets the connection go on. */
 void crn_request_answered(crn_request *request, crn_job_end *end);

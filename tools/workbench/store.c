@@ -8,17 +8,22 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "stages/image.h"
 #include "stages/picture/picture.h"
+#include "tools/workbench/text.h"
 
 #define PREFIX    "cernita-workbench-"
 #define LOCK_NAME ".lock"
 
-/* Of the memory that is available at the start, and at most. */
-#define MEMORY_SHARE 4
-#define BYTES_MAX    (UINT64_C(4) << 30)
+/* Of the memory that is available at the start, of the folder's file system, and at most. */
+#define MEMORY_SHARE        4
+#define FOLDER_SHARE(bytes) ((bytes) / 4 * 3)
+#define BYTES_MAX           (UINT64_C(4) << 30)
+
+#define ENDING_BYTES_MAX 8
 
 static const char *memory_folder(void)
 {
@@ -71,25 +76,40 @@ static void remove_abandoned(const char *parent_path)
     closedir(parent);
 }
 
+/* What all files together may take. */
+static uint64_t choose_bytes_max(const char *folder)
+{
+    struct statvfs status;
+    uint64_t bytes = crn_memory_available_bytes() / MEMORY_SHARE;
+    if (statvfs(folder, &status) == 0 &&
+        FOLDER_SHARE((uint64_t)status.f_bavail * status.f_frsize) < bytes)
+        bytes = FOLDER_SHARE((uint64_t)status.f_bavail * status.f_frsize);
+    return bytes < BYTES_MAX ? bytes : BYTES_MAX;
+}
+
 int crn_store_open(crn_store *store, crn_error *error)
 {
     const char *parent = memory_folder();
+    char hidden[sizeof store->folder];
     *store = (crn_store){.folder_fd = -1, .lock_fd = -1};
     remove_abandoned(parent);
-    snprintf(store->folder, sizeof store->folder, "%s/" PREFIX "%d-XXXXXX", parent, (int)getpid());
-    if (!mkdtemp(store->folder)) {
-        store->folder[0] = '\0';
+    /* Under another name until it is locked: a program that starts now would take it for abandoned.
+     */
+    snprintf(hidden, sizeof hidden, "%s/." PREFIX "%d-XXXXXX", parent, (int)getpid());
+    if (!mkdtemp(hidden))
         return crn_error_set(error, -errno, "%s: no folder for pictures can be made: %s", parent,
                              strerror(errno));
-    }
-    store->folder_fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    store->folder_fd = open(hidden, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     store->lock_fd = openat(store->folder_fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (store->lock_fd < 0 || flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        return crn_error_set(error, -errno, "%s: cannot be locked: %s", store->folder,
-                             strerror(errno));
-    store->bytes_max = crn_memory_available_bytes() / MEMORY_SHARE;
-    if (store->bytes_max > BYTES_MAX)
-        store->bytes_max = BYTES_MAX;
+    snprintf(store->folder, sizeof store->folder, "%s/%s", parent, hidden + strlen(parent) + 2);
+    if (store->lock_fd < 0 || flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0 ||
+        rename(hidden, store->folder) < 0) {
+        int r = crn_error_set(error, -errno, "%s: cannot be locked: %s", hidden, strerror(errno));
+        remove_folder(AT_FDCWD, hidden);
+        store->folder[0] = '\0';
+        return r;
+    }
+    store->bytes_max = choose_bytes_max(store->folder);
     return 0;
 }
 
@@ -112,25 +132,12 @@ void crn_store_remove_file(const crn_store *store, const char *name)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Bytes of the UTF-8 sequence at `text`; 0 where it is none. */
-static size_t utf8_bytes(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    size_t count = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if (at[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < count; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return count;
-}
-
 static void clean(const char *wanted, char *ret_text, size_t room)
 {
     size_t used = 0;
     const char *slash = strrchr(wanted, '/');
     for (const char *from = slash ? slash + 1 : wanted; *from;) {
-        size_t count = utf8_bytes(from);
+        size_t count = crn_utf8_bytes(from);
         bool bad = count == 0 || (count == 1 && (*from < ' ' || *from == 0x7f || *from == '\\'));
         bad = bad || (used == 0 && (*from == '.' || *from == '-' || *from == '@'));
         if (count == 0)
@@ -146,22 +153,48 @@ static void clean(const char *wanted, char *ret_text, size_t room)
         snprintf(ret_text, room, "picture");
 }
 
-static bool is_taken(const crn_store *store, const char *name)
+/* The last dot's part, if that is an ending. */
+static const char *ending_of(const char *name)
 {
-    struct stat status;
-    return fstatat(store->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && dot[1] && strlen(dot) <= ENDING_BYTES_MAX ? dot
+                                                                          : name + strlen(name);
 }
 
-void crn_store_name(const crn_store *store, const char *wanted, char ret_name[CRN_STORE_NAME_BYTES])
+/* The wanted name, made harmless; from the second on with a number before its ending. */
+static void make_name(const char *wanted, int number, char ret_name[CRN_STORE_NAME_BYTES])
 {
-    char base[CRN_STORE_NAME_BYTES - 16];
+    char base[CRN_STORE_NAME_BYTES - ENDING_BYTES_MAX - 16], ending[ENDING_BYTES_MAX + 2] = "";
+    const char *slash = strrchr(wanted, '/');
+    wanted = slash ? slash + 1 : wanted;
+    if (*ending_of(wanted)) {
+        clean(ending_of(wanted) + 1, ending + 1, sizeof ending - 1);
+        ending[0] = '.';
+    }
     clean(wanted, base, sizeof base);
-    snprintf(ret_name, CRN_STORE_NAME_BYTES, "%s", base);
-    char *dot = strrchr(base, '.');
-    const char *ending = dot && dot > base ? dot : base + strlen(base);
-    for (int number = 2; is_taken(store, ret_name); number++)
-        snprintf(ret_name, CRN_STORE_NAME_BYTES, "%.*s-%d%s", (int)(ending - base), base, number,
-                 ending);
+    *(char *)(uintptr_t)ending_of(base) = '\0'; /* unless it was cut off with what is too long */
+    if (number == 1)
+        snprintf(ret_name, CRN_STORE_NAME_BYTES, "%s%s", base, ending);
+    else
+        snprintf(ret_name, CRN_STORE_NAME_BYTES, "%s-%d%s", base, number, ending);
+}
+
+void crn_store_original(const char *wanted, char ret_name[CRN_STORE_NAME_BYTES])
+{
+    make_name(wanted, 1, ret_name);
+}
+
+int crn_store_reserve(const crn_store *store, const char *wanted,
+                      char ret_name[CRN_STORE_NAME_BYTES])
+{
+    for (int number = 1;; number++) {
+        make_name(wanted, number, ret_name);
+        int fd = openat(store->folder_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 || errno != EEXIST)
+            return fd >= 0 ? 0 : -errno;
+    }
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */
@@ -172,23 +205,23 @@ static void drop(crn_store *store, crn_stored *picture)
     *picture = (crn_stored){0};
 }
 
-/* Of the results the longest unused, but for the last one, else of the uploads but for the last
- * two; NULL if there is none: a job's input and what it made must not go while its user looks at
- * them. */
-static crn_stored *droppable(crn_store *store)
+/* The first to be dropped: of the results the longest unused, but for the last one, else of the
+ * uploads but for the last two, as a user looks at a job's input and at what it made; NULL if there
+ * is none. `gone`: entries that count as dropped already. */
+static crn_stored *droppable(crn_store *store, const bool gone[CRN_STORE_PICTURES_MAX])
 {
     for (int results = 1; results >= 0; results--) {
         crn_stored *oldest = NULL;
         int count = 0;
         for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++) {
             crn_stored *one = &store->at[i];
-            if (!one->id || one->given || one->result != results)
+            if (!one->id || one->given || one->result != results || gone[i])
                 continue;
             count++;
-            if (!oldest || one->used < oldest->used)
+            if (!one->pins && (!oldest || one->used < oldest->used))
                 oldest = one;
         }
-        if (count > (results ? 1 : 2))
+        if (oldest && count > (results ? 1 : 2))
             return oldest;
     }
     return NULL;
@@ -204,26 +237,31 @@ static uint64_t bytes_held(const crn_store *store)
 
 bool crn_store_has_room(crn_store *store, uint64_t bytes)
 {
-    while (bytes_held(store) + bytes > store->bytes_max) {
-        crn_stored *oldest = droppable(store);
+    bool gone[CRN_STORE_PICTURES_MAX] = {false};
+    uint64_t held = bytes_held(store);
+    while (held + bytes > store->bytes_max) {
+        const crn_stored *oldest = droppable(store, gone);
         if (!oldest)
             return false;
-        drop(store, oldest);
+        gone[oldest - store->at] = true;
+        held -= oldest->bytes;
     }
+    for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+        if (gone[i])
+            drop(store, &store->at[i]);
     return true;
 }
 
 static crn_stored *free_entry(crn_store *store)
 {
-    for (;;) {
-        for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
-            if (!store->at[i].id)
-                return &store->at[i];
-        crn_stored *oldest = droppable(store);
-        if (!oldest)
-            return NULL;
+    static const bool none[CRN_STORE_PICTURES_MAX];
+    for (int i = 0; i < CRN_STORE_PICTURES_MAX; i++)
+        if (!store->at[i].id)
+            return &store->at[i];
+    crn_stored *oldest = droppable(store, none);
+    if (oldest)
         drop(store, oldest);
-    }
+    return oldest;
 }
 
 crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_facts *facts,
@@ -244,6 +282,7 @@ crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_
                           .bytes = bytes,
                           .used = ++store->last_use};
     snprintf(entry->name, sizeof entry->name, "%s", name);
+    snprintf(entry->original, sizeof entry->original, "%s", name);
     return entry;
 }
 
@@ -255,6 +294,23 @@ crn_stored *crn_store_find(crn_store *store, uint64_t id)
             return &store->at[i];
         }
     return NULL;
+}
+
+static void change_pins(crn_store *store, uint64_t id, int32_t by)
+{
+    for (int i = 0; id && i < CRN_STORE_PICTURES_MAX; i++)
+        if (store->at[i].id == id)
+            store->at[i].pins += by;
+}
+
+void crn_store_pin(crn_store *store, uint64_t id)
+{
+    change_pins(store, id, 1);
+}
+
+void crn_store_unpin(crn_store *store, uint64_t id)
+{
+    change_pins(store, id, -1);
 }
 
 crn_stored *crn_store_find_spec(crn_store *store, const char *spec)

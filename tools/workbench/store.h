@@ -35,13 +35,16 @@ typedef struct crn_picture_facts {
 typedef struct crn_stored {
     uint64_t id; /* 0: the entry is free */
     char name[CRN_STORE_NAME_BYTES];
-    char spec[CRN_STORE_SPEC_BYTES]; /* of a generated one, as in addresses: field:9:7:0.5 */
+    char original[CRN_STORE_NAME_BYTES]; /* as its user calls it: another file may be called so, too
+                                          */
+    char spec[CRN_STORE_SPEC_BYTES];     /* of a generated one, as in addresses: field:9:7:0.5 */
     crn_picture_facts facts;
     uint64_t photograph; /* id of the photograph that goes with these maps; 0: none */
     bool result;         /* an operator's: dropped first, and not listed */
     bool given;          /* on the command line: never dropped */
     uint64_t bytes;      /* of memory */
     uint64_t used;       /* when it was last worked on: the longest unused is dropped first */
+    int32_t pins;        /* jobs that wait or run with it: not dropped */
 } crn_stored;
 
 typedef struct crn_store {
@@ -58,10 +61,14 @@ void crn_store_close(crn_store *store);
 
 /*
  * Turns the wanted name into one that is free in the folder, without slashes, control characters
- * and leading dots and dashes.
+ * and leading dots and dashes, and reserves it by an empty file, which whoever reserves it removes
+ * or adds. 0 or negative errno.
  */
-void crn_store_name(const crn_store *store, const char *wanted,
-                    char ret_name[CRN_STORE_NAME_BYTES]);
+int crn_store_reserve(const crn_store *store, const char *wanted,
+                      char ret_name[CRN_STORE_NAME_BYTES]);
+
+/* The same name without a number that sets it apart. */
+void crn_store_original(const char *wanted, char ret_name[CRN_STORE_NAME_BYTES]);
 
 /* Adds a file that lies in the folder; room for it is made by dropping results, then uploads, those
  * first that were not used for the longest time. NULL: there is no room, and the file is removed.
@@ -73,8 +80,13 @@ crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_
 crn_stored *crn_store_find(crn_store *store, uint64_t id);
 crn_stored *crn_store_find_spec(crn_store *store, const char *spec);
 
-/* Whether so many more bytes may be taken, after dropping what may be dropped. */
+/* Whether so many more bytes may be taken; drops for that what may be dropped, or nothing if that
+ * would not do. */
 bool crn_store_has_room(crn_store *store, uint64_t bytes);
+
+/* While a job needs it; each pin is undone by an unpin. An id that there is not is fine. */
+void crn_store_pin(crn_store *store, uint64_t id);
+void crn_store_unpin(crn_store *store, uint64_t id);
 
 /* Removes a file of the folder; one that is not there is fine. */
 void crn_store_remove_file(const crn_store *store, const char *name);

@@ -10,9 +10,6 @@
 #include "stages/backend.h"
 #include "tools/workbench/requests.h"
 
-/* Of processor time: a file that is read without end. */
-#define OPEN_LIMIT_S 60
-
 #define FIELD_EXPONENT_MAX 13
 #define TILE_SIDE_MAX      16384
 #define FRUIT_VIEWS        4
@@ -20,7 +17,7 @@
 static crn_stored *find_input(crn_request *request, const char *key)
 {
     int64_t id = crn_request_number(request, key, 0);
-    crn_stored *picture = id > 0 ? crn_store_find(&request->bench->store, (uint64_t)id) : NULL;
+    crn_stored *picture = id > 0 ? crn_request_pin(request, (uint64_t)id) : NULL;
     if (!picture)
         crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "this picture is not open any more");
     else
@@ -61,8 +58,13 @@ static void add_pictures(crn_request *request, const char *const names[],
             return;
         }
     }
+    const char *wanted = request->route_is_upload ? crn_request_text(request, "name") : NULL;
+    if (wanted && count > 0)
+        crn_store_original(wanted, made[0]->original);
     if (count == 2)
         made[0]->photograph = made[1]->id;
+    else if (request->task.out_photograph[0])
+        crn_store_remove_file(&request->bench->store, request->task.out_photograph);
     if (request->spec[0] && count == 2) {
         snprintf(made[0]->spec, sizeof made[0]->spec, "%.50s:maps", request->spec);
         snprintf(made[1]->spec, sizeof made[1]->spec, "%.50s:photograph", request->spec);
@@ -85,7 +87,16 @@ static void opened(void *owner, crn_job_end *end)
 
 void crn_work_upload(crn_request *request)
 {
-    crn_request_work(request, crn_task_open, opened, OPEN_LIMIT_S);
+    crn_request_work(request, CRN_QUEUE_QUICK, crn_task_open, opened);
+}
+
+/* The files that a failed job has left, or whose names were reserved for it. */
+static void remove_made(const crn_request *request)
+{
+    const char *const names[] = {request->task.out, request->task.out_photograph};
+    for (int i = 0; i < 2; i++)
+        if (names[i][0])
+            crn_store_remove_file(&request->bench->store, names[i]);
 }
 
 static void made(void *owner, crn_job_end *end)
@@ -93,8 +104,7 @@ static void made(void *owner, crn_job_end *end)
     crn_request *request = owner;
     const char *const names[] = {request->task.out, request->task.out_photograph};
     if (crn_answer_failure(request, end))
-        for (int i = 0; i < 2; i++)
-            crn_store_remove_file(&request->bench->store, names[i][0] ? names[i] : "-");
+        remove_made(request);
     else
         add_pictures(request, names, &end->report);
     crn_request_answered(request, end);
@@ -137,9 +147,8 @@ static void generate_field(crn_request *request, const char *text)
              task->first, task->roughness);
     char name[CRN_STORE_NAME_BYTES];
     snprintf(name, sizeof name, "field-%" PRId64 "-%" PRId64 ".png", task->count, task->first);
-    crn_store_name(&request->bench->store, name, task->out);
-    if (!answer_made_before(request))
-        crn_request_work(request, crn_task_field, made, OPEN_LIMIT_S);
+    if (!answer_made_before(request) && crn_request_reserve(request, name, task->out))
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_field, made);
 }
 
 static void generate_fruit(crn_request *request, const char *text)
@@ -154,14 +163,17 @@ static void generate_fruit(crn_request *request, const char *text)
     }
     snprintf(request->spec, sizeof request->spec, "fruit:%" PRId64 ":%" PRId64, task->first,
              task->count);
+    if (answer_made_before(request))
+        return;
     char name[CRN_STORE_NAME_BYTES];
     snprintf(name, sizeof name, "fruit-%" PRId64 "-%" PRId64 "-maps.tif", task->first, task->count);
-    crn_store_name(&request->bench->store, name, task->out);
+    bool reserved = crn_request_reserve(request, name, task->out);
     snprintf(name, sizeof name, "fruit-%" PRId64 "-%" PRId64 "-photograph.png", task->first,
              task->count);
-    crn_store_name(&request->bench->store, name, task->out_photograph);
-    if (!answer_made_before(request))
-        crn_request_work(request, crn_task_fruit, made, OPEN_LIMIT_S);
+    if (reserved && crn_request_reserve(request, name, task->out_photograph))
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_fruit, made);
+    else
+        remove_made(request);
 }
 
 void crn_work_generate(crn_request *request)
@@ -176,15 +188,16 @@ void crn_work_generate(crn_request *request)
                            "only a field and a fruit can be generated");
 }
 
-/* A name from the input's, without its ending. */
-static void name_after(crn_request *request, const char *what, const char *ending, char *ret_name)
+/* Reserves a name after the input's, without its ending. */
+static bool reserve_after(crn_request *request, const char *what, const char *ending,
+                          char ret_name[CRN_STORE_NAME_BYTES])
 {
     char name[CRN_STORE_NAME_BYTES];
     const char *dot = strrchr(request->task.in, '.');
     int length = (int)(dot ? dot - request->task.in : (ptrdiff_t)strlen(request->task.in));
-    snprintf(name, sizeof name, "%.*s%s%s%s", length > 70 ? 70 : length, request->task.in,
+    snprintf(name, sizeof name, "%.*s%s%s%s", length > 60 ? 60 : length, request->task.in,
              length ? "-" : "", what, ending);
-    crn_store_name(&request->bench->store, name, ret_name);
+    return crn_request_reserve(request, name, ret_name);
 }
 
 void crn_work_view(crn_request *request)
@@ -202,9 +215,11 @@ void crn_work_view(crn_request *request)
         return;
     }
     snprintf(what, sizeof what, "view-%" PRId64, task->first);
-    name_after(request, what, ".tif", task->out);
-    name_after(request, what, ".png", task->out_photograph);
-    crn_request_work(request, crn_task_view, made, OPEN_LIMIT_S);
+    if (reserve_after(request, what, ".tif", task->out) &&
+        reserve_after(request, what, ".png", task->out_photograph))
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_view, made);
+    else
+        remove_made(request);
 }
 
 /* Cut pictures are for measuring only: dropped as results are. */
@@ -212,7 +227,9 @@ static void tiled(void *owner, crn_job_end *end)
 {
     crn_request *request = owner;
     crn_stored *picture = NULL;
-    if (!crn_answer_failure(request, end)) {
+    if (crn_answer_failure(request, end)) {
+        remove_made(request);
+    } else {
         picture = crn_store_add(&request->bench->store, request->task.out, &end->report.pictures[0],
                                 true);
         if (picture)
@@ -240,8 +257,8 @@ void crn_work_tile(crn_request *request)
     task->width = (int32_t)width;
     task->height = (int32_t)height;
     snprintf(what, sizeof what, "%dx%d", task->width, task->height);
-    name_after(request, what, ".tif", task->out);
-    crn_request_work(request, crn_task_tile, tiled, OPEN_LIMIT_S);
+    if (reserve_after(request, what, ".tif", task->out))
+        crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_tile, tiled);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -251,6 +268,11 @@ static void printed(void *owner, crn_job_end *end)
 {
     crn_request *request = owner;
     if (!crn_answer_failure(request, end)) {
+        struct stat status;
+        if (fstat(end->output, &status) == 0) {
+            request->sending_bytes = (uint64_t)status.st_size;
+            request->bench->sending_bytes += request->sending_bytes;
+        }
         crn_answer_file(request,
                         request->job.run == crn_task_chain ? "application/json"
                                                            : "application/octet-stream",
@@ -266,7 +288,12 @@ void crn_work_planes(crn_request *request, crn_stored *picture)
     snprintf(task->in, sizeof task->in, "%s", picture->name);
     task->first = crn_request_number(request, "from", 0);
     task->count = crn_request_number(request, "count", 1);
-    crn_request_work(request, crn_task_planes, printed, OPEN_LIMIT_S);
+    if (request->bench->sending_bytes > CRN_SENDING_BYTES_MAX)
+        crn_answer_refusal(
+            request, MHD_HTTP_SERVICE_UNAVAILABLE,
+            "others are still receiving their pictures: try again when they are done");
+    else if (crn_request_pin(request, picture->id))
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_planes, printed);
 }
 
 /* --- operators -------------------------------------------------------------------------------- */
@@ -277,8 +304,10 @@ static void end_apply(crn_request *request, crn_job_end *end, const crn_stored *
     char output[4096] = "";
     ssize_t size = pread(end->output, output, sizeof output - 1, 0);
     output[size > 0 ? size : 0] = '\0';
-    const crn_stored *in =
-        crn_store_find(&request->bench->store, (uint64_t)crn_request_number(request, "in", 0));
+    const crn_stored *in = request->task.operator->generates
+                               ? NULL
+                               : crn_store_find(&request->bench->store,
+                                                (uint64_t)crn_request_number(request, "in", 0));
     const char *ending = crn_request_text(request, "out");
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, result ? 6 : 3);
@@ -299,7 +328,7 @@ static void applied(void *owner, crn_job_end *end)
 {
     crn_request *request = owner;
     if (crn_answer_failure(request, end)) {
-        crn_store_remove_file(&request->bench->store, request->task.out);
+        remove_made(request);
     } else {
         const crn_stored *result = crn_store_add(&request->bench->store, request->task.out,
                                                  &end->report.pictures[0], true);
@@ -320,45 +349,57 @@ static void checked(void *owner, crn_job_end *end)
     crn_request_answered(request, end);
 }
 
-/* Splits the body into the operator and its arguments; @ID becomes the name of that picture. */
+/* What an argument means: @ID is the name of that picture, and no other names a file. NULL: the
+ * refusal is set. */
+static const char *argument_of(crn_request *request, const char *line)
+{
+    static const char *const others[] = {"--help", "--version", "--dry-run", NULL};
+    for (int i = 0; others[i]; i++)
+        if (strcmp(line, others[i]) == 0) {
+            crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "%s is not for here", line);
+            return NULL;
+        }
+    if (strchr(line, '/')) {
+        crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
+                           "'%.60s': open the file here first, and choose it by name", line);
+        return NULL;
+    }
+    if (line[0] != '@')
+        return line;
+    const crn_stored *named = crn_request_pin(request, strtoull(line + 1, NULL, 10));
+    if (!named)
+        crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "the picture %.30s is not open any more",
+                           line);
+    return named ? named->name : NULL;
+}
+
+/* Splits the body into the operator and its arguments. */
 static bool read_arguments(crn_request *request)
 {
     crn_task *task = &request->task;
-    char *rest = NULL, *line = request->body ? strtok_r(request->body, "\n", &rest) : NULL;
+    char *rest = request->body, *line = strsep(&rest, "\n");
     task->operator= line ? crn_operator_find(line) : NULL;
+    task->arguments = request->arguments;
     if (!task->operator) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "there is no such operator");
         return false;
     }
-    task->arguments = request->arguments;
-    while ((line = strtok_r(NULL, "\n", &rest))) {
-        crn_stored *named =
-            line[0] == '@' ? crn_store_find(&request->bench->store, strtoull(line + 1, NULL, 10))
-                           : NULL;
-        if (line[0] == '@' && !named) {
-            crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "the picture %s is not open any more",
-                               line);
-            return false;
-        }
+    while ((line = strsep(&rest, "\n"))) {
+        if (!rest && !*line)
+            break; /* the body's last newline */
         if (task->argument_count == CRN_ARGUMENTS_MAX) {
             crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "too many arguments");
             return false;
         }
-        task->arguments[task->argument_count++] = named ? named->name : line;
-    }
-    return true;
-}
-
-/* An argument must not name a file outside the pictures' folder. */
-static bool are_arguments_inside(crn_request *request)
-{
-    for (int32_t i = 0; i < request->task.argument_count; i++)
-        if (strchr(request->task.arguments[i], '/')) {
-            crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
-                               "'%.60s': open the file here first, and choose it by name",
-                               request->task.arguments[i]);
+        const char *argument = argument_of(request, line);
+        if (!argument)
+            return false;
+        request->arguments[task->argument_count] = strdup(argument);
+        if (!request->arguments[task->argument_count++]) {
+            crn_answer_refusal(request, MHD_HTTP_INSUFFICIENT_STORAGE, "no memory");
             return false;
         }
+    }
     return true;
 }
 
@@ -375,7 +416,7 @@ void crn_work_apply(crn_request *request)
     crn_task *task = &request->task;
     const char *ending = crn_request_text(request, "out");
     bool check = crn_request_number(request, "check", 0) == 1;
-    if (!read_arguments(request) || !are_arguments_inside(request))
+    if (!read_arguments(request))
         return;
     if (!is_ending(task->operator, ending)) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "%s cannot write .%.8s files",
@@ -392,9 +433,12 @@ void crn_work_apply(crn_request *request)
     }
     char dotted[16];
     snprintf(dotted, sizeof dotted, ".%s", ending);
-    name_after(request, task->operator->name, dotted, task->out);
-    crn_request_work(request, check ? crn_task_check : crn_task_apply, check ? checked : applied,
-                     0);
+    if (check) {
+        snprintf(task->out, sizeof task->out, "out%s", dotted);
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_check, checked);
+    } else if (reserve_after(request, task->operator->name, dotted, task->out)) {
+        crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_apply, applied);
+    }
 }
 
 /* --- chain ------------------------------------------------------------------------------------ */
@@ -422,11 +466,11 @@ void crn_work_chain(crn_request *request)
                            "a chain runs on auto, serial, openmp or cuda with 1 to 1024 threads");
         return;
     }
-    const crn_stored *photograph = crn_store_find(&request->bench->store, maps->photograph);
+    const crn_stored *photograph = crn_request_pin(request, maps->photograph);
     if (photograph)
         snprintf(task->photograph, sizeof task->photograph, "%s", photograph->name);
     task->threads = (int32_t)threads;
     task->yaml = request->body ? request->body : "";
     task->yaml_bytes = request->body_bytes;
-    crn_request_work(request, crn_task_chain, printed, 0);
+    crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_chain, printed);
 }

@@ -19,12 +19,16 @@ typedef struct crn_workbench {
     char token[CRN_TOKEN_BYTES];          /* that clients must know; "": none */
     struct MHD_Daemon *daemon;
     crn_store store;
-    crn_jobs jobs;
+    crn_jobs jobs;   /* operators, chains: one at a time, so that times are true */
+    crn_jobs quick;  /* what a page waits for meanwhile: checks, values, files */
     char *catalogue; /* JSON; owned */
     size_t catalogue_bytes;
     crn_encoder *encoder;
-    crn_request *waiting; /* suspended until their job has ended */
-    int uploads;          /* under way */
+    crn_request *waiting;   /* suspended until their job has ended */
+    int uploads;            /* under way */
+    uint64_t sending_bytes; /* of jobs' output, by answers under way */
+    bool resumed; /* a connection, since libmicrohttpd ran last: it does not wake up by itself */
+    bool ending;
 } crn_workbench;
 
 #endif

@@ -15,6 +15,7 @@
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/programs/workbench_program.h"
+#include "tools/workbench/jobs.h"
 
 /* Hours of work for the serial operator. */
 #define LONG_JOB "morphology\n--operation\nopen\n--element\ndisk\n--size\n801\n--backend\nserial"
@@ -59,6 +60,9 @@ static void only_its_own_page_may_ask(void **state)
     expect_get("/pictures/18446744073709551617/file", "-", 404);
     expect_get("/pictures/1/nix", "-", 404);
     expect_get("/", "-Host: evil.example\r\n", 421);
+    expect_get("/pictures/1/planes", "-Sec-Fetch-Site: cross-site\r\n", 403);
+    expect_get("/", "-Sec-Fetch-Site: cross-site\r\n", 200);
+    expect_get("/pictures/1/planes", "-Sec-Fetch-Site: same-origin\r\n", 200);
     const char text[] = "field\n4\n1\n0.5";
     static const struct {
         const char *headers;
@@ -310,6 +314,73 @@ static void a_job_can_be_cancelled_and_others_wait(void **state)
     cancel("", 404);
 }
 
+/* Names are given when jobs begin to wait: none may be another's. */
+static void jobs_that_wait_have_names_of_their_own(void **state)
+{
+    (void)state;
+    uint64_t id = large_field();
+    int busy = begin_long_job(id, "busybusyb");
+    wait_for_state("busybusyb", "running");
+    int one = workbench_send(&bench, "/apply?in=1&out=tif&job=oneoneone", "haar\n--levels\n1");
+    wait_for_state("oneoneone", "waiting");
+    int two = workbench_send(&bench, "/apply?in=1&out=tif&job=twotwotwo", "haar\n--levels\n2");
+    wait_for_state("twotwotwo", "waiting");
+    int three = workbench_send(&bench, "/apply?in=1&out=tif&job=threethre", "haar\n--levels\n3");
+    wait_for_state("threethre", "waiting");
+    cancel("twotwotwo", 200);
+    expect_code(two, 409);
+    cancel("busybusyb", 200);
+    expect_code(busy, 409);
+    char first[CRN_STORE_NAME_BYTES], path[64];
+    char *text = http_read_all(one);
+    snprintf(first, sizeof first, "%s", workbench_text(text, "name"));
+    snprintf(path, sizeof path, "/pictures/%d/file", (int)workbench_number(text, "id"));
+    free(text);
+    close(one);
+    text = http_read_all(three);
+    assert_string_not_equal(workbench_text(text, "name"), first);
+    free(text);
+    close(three);
+    expect_get(path, "-", 200);
+}
+
+/* What a page asks while it waits for a job must not wait, too. */
+static void checks_and_values_do_not_wait_for_a_job(void **state)
+{
+    (void)state;
+    uint64_t id = large_field();
+    int busy = begin_long_job(id, "busybusyb");
+    wait_for_state("busybusyb", "running");
+    workbench_expect_refusal(&bench, 422, "/apply?in=1&out=tif&check=1", "haar\n--levels\n30",
+                             "maximum");
+    expect_get("/pictures/1/planes", "-", 200);
+    workbench_reply reply = workbench_post(&bench, 200, "/generate", "fruit\n12\n1");
+    workbench_reply_free(&reply);
+    wait_for_state("busybusyb", "running");
+    cancel("busybusyb", 200);
+    expect_code(busy, 409);
+}
+
+static void too_many_jobs_are_refused(void **state)
+{
+    (void)state;
+    int waiting[CRN_JOBS_MAX];
+    char token[16];
+    uint64_t id = large_field();
+    for (int i = 0; i < CRN_JOBS_MAX; i++) {
+        snprintf(token, sizeof token, "waits%04d", i);
+        waiting[i] = begin_long_job(id, token);
+        wait_for_state(token, i ? "waiting" : "running");
+    }
+    workbench_expect_refusal(&bench, 503, "/apply?in=1&out=tif", "haar\n--levels\n1",
+                             "too many jobs");
+    for (int i = CRN_JOBS_MAX - 1; i >= 0; i--) {
+        snprintf(token, sizeof token, "waits%04d", i);
+        cancel(token, 200);
+        expect_code(waiting[i], 409);
+    }
+}
+
 static void a_client_that_leaves_takes_its_job_along(void **state)
 {
     (void)state;
@@ -363,6 +434,53 @@ static void ends_with_a_job_running_and_leaves_nothing(void **state)
     assert_int_equal(apply_teardown(state), 0);
 }
 
+/* Whatever clients are asking just then. */
+static void ends_under_load(void **state)
+{
+    enum { CLIENTS = 12, REQUESTS = 30 };
+    int clients[CLIENTS];
+    char request[256];
+    assert_int_equal(apply_setup(state), 0);
+    workbench_start(&bench, NULL);
+    for (int i = 0; i < CLIENTS; i++) {
+        static const char body[] = "convolve\n--kernel\nblur\n--size\n31\n--backend\nserial";
+        clients[i] = http_connect(bench.address);
+        snprintf(request, sizeof request,
+                 "POST /apply?in=1&out=tif HTTP/1.1\r\nHost: localhost\r\n"
+                 "X-Cernita-Workbench: 1\r\nContent-Length: %zu\r\n\r\n%s",
+                 strlen(body), body);
+        for (int k = 0; k < REQUESTS; k++)
+            assert_true(http_send(clients[i], request));
+    }
+    workbench_reply reply = workbench_ask(&bench, "GET", "/pictures", "-", NULL, 0);
+    workbench_reply_free(&reply);
+    workbench_stop(&bench);
+    assert_false(has_folder(bench.pid));
+    for (int i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+    assert_int_equal(apply_teardown(state), 0);
+}
+
+/* Its file may become anything while it is open. */
+static void a_given_file_that_changes_stops_nothing(void **state)
+{
+    assert_int_equal(apply_setup(state), 0);
+    crn_picture picture = apply_picture("mine.png", CRN_U8, 1, 1, false, 12, 10);
+    crn_picture_free(&picture);
+    workbench_start(&bench, (const char *const[]){"mine.png", NULL});
+    expect_get("/pictures/4/file", "-", 200);
+    assert_int_equal(unlink("mine.png"), 0);
+    expect_get("/pictures/4/file", "-", 404);
+    assert_int_equal(mkfifo("mine.png", 0600), 0);
+    expect_get("/pictures/4/file", "-", 404);
+    expect_get("/pictures/4/planes", "-", 422);
+    assert_int_equal(unlink("mine.png"), 0);
+    assert_int_equal(mkdir("mine.png", 0700), 0);
+    expect_get("/pictures/4/file", "-", 404);
+    workbench_stop(&bench);
+    assert_int_equal(apply_teardown(state), 0);
+}
+
 static void files_of_the_command_line_are_open(void **state)
 {
     assert_int_equal(apply_setup(state), 0);
@@ -392,6 +510,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_can_be_cancelled_and_others_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_client_that_leaves_takes_its_job_along, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(jobs_that_wait_have_names_of_their_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(checks_and_values_do_not_wait_for_a_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_jobs_are_refused, set_up, tear_down),
+        cmocka_unit_test(ends_under_load),
+        cmocka_unit_test(a_given_file_that_changes_stops_nothing),
         cmocka_unit_test(ends_with_a_job_running_and_leaves_nothing),
         cmocka_unit_test(files_of_the_command_line_are_open),
     };

@@ -62,6 +62,7 @@ class Chain {
     section.latencies = this.picture.latencies;
     this.runs = new Latest((request) => this.run(request));
     this.settle = settled(() => this.showSettled());
+    this.finish = settled(() => this.changed()); // each key on a slider lets it go
     this.alert = make('p', { class: 'chain-alert', role: 'alert' });
     this.status = make('span', { role: 'status' });
     this.cancel = make('button', { type: 'button' }, say('chain_cancel'));
@@ -179,7 +180,7 @@ class Chain {
       one.level = slider.valueAsNumber;
       this.changed(plane, since);
     });
-    slider.addEventListener('change', () => this.changed()); // let go: all classes, for the tables
+    slider.addEventListener('change', () => this.finish()); // let go: all classes, for the tables
     exact.addEventListener('input', () => {
       if (!exact.validity.valid || exact.value === '') return;
       slider.value = exact.value;
@@ -267,6 +268,7 @@ class Chain {
     const { next } = this.runs;
     if (next && next.only !== only) only = null; // what still waits is not lost
     if (!this.answer) only = null;
+    since = next?.since ?? since; // a position that is passed over has waited, too
     this.runs.request({ maps: this.maps, yaml: composeYaml(this.state, only), only, since });
     this.settle();
   }

@@ -150,7 +150,7 @@ export class StepsEditor {
     const add = make('button', { type: 'button' }, say('chain_add'));
     add.addEventListener('click', () => this.edit(() => this.steps.push(newStep(this.select.value)), this.steps.length, 'first'));
     this.element = make('fieldset', {}, make('legend', {}, say('chain_steps')), this.none, this.list,
-      make('div', { class: 'chain-row' }, make('label', {}, `${say('chain_step')} `, this.select), add));
+      make('div', { class: 'chain-row' }, make('label', { class: 'chain-field' }, `${say('chain_step')} `, this.select), add));
     this.draw();
   }
 

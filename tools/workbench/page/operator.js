@@ -160,7 +160,7 @@ export class Operator {
     byId('run').disabled = !valid || this.token !== null;
     byId('cancel').disabled = this.token === null;
     byId('reason').dataset.level = reason ? 'bad' : valid ? 'good' : 'none';
-    setText(byId('reason'), this.text);
+    setText(byId('reason'), this.token === null ? this.text : '');
   }
 
   // A run also gives the operator's own time; the shown command line has no --time, as it comes from the check.
@@ -212,7 +212,7 @@ export class Operator {
     byId('progress-box').hidden = false;
     if (state === 'running' && total > 0) bar.value = Math.min(done / total, 1);
     else bar.removeAttribute('value'); // it moves without a length
-    const part = total > 0 ? `, ${say('part', number(done), number(total), unit || '')}` : '';
+    const part = total > 1 ? `, ${say('part', number(done), number(total), unit || '')}` : '';
     setText(byId('progress-text'), state === 'waiting' ? say('job_waiting', ahead || 0) : `${say('job_running', duration(seconds))}${part}`);
   }
 

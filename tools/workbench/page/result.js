@@ -176,6 +176,10 @@ export class Result {
         entries.push([String(plane), planeName(picture, plane, this.app.catalogue.classes)]);
       }
     }
+    // Another picture begins with its first choice, which is all colours where it has some.
+    const listed = entries.map(([value]) => value).join();
+    if (this.listed !== listed) byId('plane').value = '';
+    this.listed = listed;
     fillSelect(byId('plane'), entries);
     byId('plane-field').hidden = entries.length < 2;
   }

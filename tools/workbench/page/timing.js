@@ -65,6 +65,12 @@ class Table {
   }
 }
 
+// An empty heading is none.
+function setTitle(heading, text) {
+  setText(heading, text);
+  heading.hidden = text === '';
+}
+
 class Timing {
   constructor(section, app) {
     this.section = section;
@@ -79,8 +85,8 @@ class Timing {
     this.lines = new SizeChart();
     this.table = new Table('cernita-times.csv');
     this.sizeTable = new Table('cernita-times-by-size.csv');
-    this.title = make('h3');
-    this.sizeTitle = make('h3');
+    this.title = make('h3', { hidden: '' });
+    this.sizeTitle = make('h3', { hidden: '' });
     this.crossover = make('p');
     this.left = make('ul', { class: 'note' });
     section.append(make('h2', {}, say('timing_title')), make('p', { class: 'note' }, say('timing_about')), this.what,
@@ -268,7 +274,7 @@ class Timing {
     if (!rows?.length) {
       this.bars.hide();
       this.table.element.hidden = true;
-      setText(this.title, '');
+      setTitle(this.title, '');
       return;
     }
     const { transfers } = this.settings;
@@ -283,7 +289,7 @@ class Timing {
       'speedup', 'efficiency', 'times_serial', 'transfers'],
     rows.map((row) => [job.picture?.name, ...(job.size ?? ['', '', '']), job.operator, job.args.join(' '), row.backend, row.threads,
       ...csvTimes(row), ...this.ratios(row, rows), transfers ? 'with' : 'without']));
-    setText(this.title, job.title);
+    setTitle(this.title, job.title);
     this.table.show(say('timing_caption', job.title, rows[0].time.n, transfers), columns, cells, csv);
     const said = rows.map((row) => `${row.label}: ${figure(this.valueOf(row))} ms`).join('; ');
     this.bars.showRows(rows, transfers, say('timing_bars', job.title, said));
@@ -356,7 +362,7 @@ class Timing {
     if (series.length === 0) {
       this.lines.hide();
       this.sizeTable.element.hidden = true;
-      setText(this.sizeTitle, '');
+      setTitle(this.sizeTitle, '');
       setText(this.crossover, '');
       return;
     }
@@ -369,7 +375,7 @@ class Timing {
       return [job.picture?.name, job.operator, job.args.join(' '), side, row.backend, row.threads, ...csvTimes(row)];
     }));
     const csv = csvOf(['picture', 'operator', 'arguments', 'side_px', 'backend', 'threads', ...CSV_TIMES], csvRows);
-    setText(this.sizeTitle, title);
+    setTitle(this.sizeTitle, title);
     setText(this.crossover, sentence);
     this.sizeTable.show(say('timing_size_caption', title, this.settings.transfers),
       [say('timing_side_px'), ...series.map(({ label }) => label)], cells, csv);
