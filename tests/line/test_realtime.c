@@ -103,7 +103,8 @@ static thread_state find_thread(pid_t pid, const char *name)
     while (found.policy < 0 && (entry = readdir(tasks))) {
         struct sched_param param;
         snprintf(file, sizeof file, "%s/%s/comm", path, entry->d_name);
-        if (!read_line(file, comm, sizeof comm) || strcmp(comm, name) != 0)
+        if (entry->d_name[0] == '.' || !read_line(file, comm, sizeof comm) ||
+            strcmp(comm, name) != 0)
             continue;
         snprintf(file, sizeof file, "%s/%s/status", path, entry->d_name);
         read_allowed(file, found.cpus);
@@ -186,9 +187,12 @@ static void threads_have_their_priorities(void **state)
     thread_state io = find_thread(daemon.pid, "ZMQbg/IO/0");
     thread_state viewers = find_thread(daemon.pid, "viewers");
     stop(&daemon);
-    assert_true(line.policy == SCHED_FIFO && line.priority == 20);
-    assert_true(io.policy == SCHED_FIFO && io.priority == 19);
-    assert_true(worker.policy == SCHED_FIFO && worker.priority == 10);
+    assert_int_equal(line.policy, SCHED_FIFO);
+    assert_int_equal(line.priority, 20);
+    assert_int_equal(io.policy, SCHED_FIFO);
+    assert_int_equal(io.priority, 19);
+    assert_int_equal(worker.policy, SCHED_FIFO);
+    assert_int_equal(worker.priority, 10);
     assert_int_equal(viewers.policy, SCHED_OTHER);
 }
 
