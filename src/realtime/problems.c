@@ -81,7 +81,8 @@ static void try_priority(problem_list *list, const crn_config *config)
     (void)getrlimit(RLIMIT_RTPRIO, &limit);
     add(list, "realtime.line_priority", false,
         "SCHED_FIFO at %d is refused: %s; this process may have priorities up to %llu: raise "
-        "LimitRTPRIO= of the unit (ulimit -r)",
+        "LimitRTPRIO= of the unit (ulimit -r); a container needs CAP_SYS_NICE, a control group "
+        "cpu.rt_runtime_us",
         wanted.sched_priority, strerror(r), (unsigned long long)limit.rlim_cur);
 }
 

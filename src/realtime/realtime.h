@@ -74,8 +74,7 @@ void crn_realtime_huge_pages(const crn_config *config, void *memory, size_t byte
 
 /*
  * With lock_memory, locks the process's memory; call once all is reserved. With devices, which have
- * pinned the slots, only what was touched is made resident: CUDA reserves more address space than
- * there is memory.
+ * pinned the slots, only what was touched is made resident: CUDA maps gigabytes that it never uses.
  */
 void crn_realtime_lock_memory(const crn_config *config, bool devices);
 
