@@ -8,7 +8,7 @@
 #include "src/publish/packed_defects.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "stages/base/process/priority.h"
+#include "src/realtime/realtime.h"
 
 /* Messages read before the loop handles everything else; due
  * verdicts are also handled after each one. */
@@ -226,7 +226,7 @@ static bool is_over(const crn_line *line)
 
 int crn_line_run(crn_line *line, crn_error *error)
 {
-    crn_priority_raise();
+    crn_realtime_enter(line->config, CRN_THREAD_LINE, 0);
     crn_notice_ready(line->config, line->ingest, line->publish, line->engine,
                      crn_http_address(line->http));
     crn_line_snapshot(line, crn_now_ns());

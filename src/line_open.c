@@ -11,6 +11,7 @@
 #include "src/ingest/socket/endpoint.h"
 #include "src/monitor/fruits/sheets.h"
 #include "src/publish/packed_defects.h"
+#include "src/realtime/realtime.h"
 
 #define LINGER_MS 500
 
@@ -140,6 +141,7 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_device_memory memory;
     memory.start = crn_pool_memory(line->pool, &memory.bytes);
+    crn_realtime_huge_pages(line->config, memory.start, memory.bytes);
     return crn_engine_open(line->config, gpu, memory, &pack_defects, &line->engine, error);
 }
 
@@ -149,6 +151,15 @@ static void refuse(void *context, const crn_view_header *header, crn_wire_fault 
     crn_fruits_refuse(((crn_line *)context)->fruits, header, (crn_refusal)fault);
 }
 
+static int open_context(crn_line *line)
+{
+    crn_realtime_saved saved = crn_realtime_begin_io(line->config);
+    line->zmq = crn_endpoint_context();
+    int r = line->zmq ? 0 : -errno;
+    crn_realtime_end_io(&saved);
+    return r;
+}
+
 int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
                   crn_error *error)
 {
@@ -156,12 +167,13 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (!line)
         return crn_error_set(error, -ENOMEM, "out of memory");
     line->config = config;
+    crn_realtime_warn(config);
     line->latency.reference_ns = config->latency.budget_ms * CRN_NS_PER_MS;
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = line->stop_descriptor < 0 ? -errno : 0;
-    if (r == 0 && !(line->zmq = crn_endpoint_context()))
-        r = -errno;
+    if (r == 0)
+        r = open_context(line);
     if (r < 0)
         crn_error_set(error, r, "cannot start: %s", zmq_strerror(-r));
     if (r == 0)
@@ -183,6 +195,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
         return r;
     }
     crn_ingest_on_refused(line->ingest, refuse, line);
+    crn_realtime_lock_memory(config, crn_engine_get_stats(line->engine)->devices > 0);
     *ret_line = line;
     return 0;
 }

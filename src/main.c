@@ -18,6 +18,8 @@
 #include "src/monitor/report.h"
 #include "stages/base/process/malloc_tuning.h"
 #include "src/preflight.h"
+#include "src/realtime/realtime.h"
+#include "src/self_check/self_check.h"
 #include "stages/backend.h"
 
 enum {
@@ -27,6 +29,7 @@ enum {
 
 static const char usage[] =
     "usage: cernitad --config FILE [--check] [--print-config] [--backend B]\n"
+    "       cernitad --self-check [--config FILE] [--json]\n"
     "\n"
     "Receives class-probability maps, outlines the defects, publishes one verdict per fruit in "
     "time.\n"
@@ -34,6 +37,10 @@ static const char usage[] =
     "  -c, --config FILE    the machine's file (YAML)\n"
     "      --check          check the file and what the start will need, tell the memory that its\n"
     "                       limits make, and exit\n"
+    "      --self-check     tell what the machine grants a line (with a file: this one), what "
+    "each\n"
+    "                       deficit costs and its cure, and exit; takes some seconds\n"
+    "      --json           the same as JSON\n"
     "      --print-config   print the settings in full, defaults included, and exit\n"
     "      --reference      print the table of all keys (Markdown) and exit\n"
     "      --backend B      auto, serial, openmp or cuda, instead of the file's run.backend\n"
@@ -41,12 +48,12 @@ static const char usage[] =
     "      --version        the version\n"
     "\n"
     "exit status: 0 success, 1 failure at the start or while running, 78 bad configuration, or\n"
-    "--check found that the start would fail\n";
+    "--check found that the start would fail; --self-check: 1 if a row is bad\n";
 
 typedef struct options {
     const char *config_path;
     const char *backend;
-    bool check, print_config;
+    bool check, print_config, self_check, json;
 } options;
 
 static crn_line *running_line; /* for the signal handler */
@@ -117,6 +124,7 @@ static int parse_backend(const char *name, int32_t *ret_backend)
 static const char short_options[] = "c:h";
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},  {"check", no_argument, NULL, 'k'},
+    {"self-check", no_argument, NULL, 's'},    {"json", no_argument, NULL, 'j'},
     {"print-config", no_argument, NULL, 'p'},  {"reference", no_argument, NULL, 'r'},
     {"backend", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
@@ -143,6 +151,12 @@ static int parse_options(int argc, char **argv, options *ret_options)
         case 'p':
             given.print_config = true;
             break;
+        case 's':
+            given.self_check = true;
+            break;
+        case 'j':
+            given.json = true;
+            break;
         case 'b':
             given.backend = optarg;
             break;
@@ -157,7 +171,11 @@ static int parse_options(int argc, char **argv, options *ret_options)
             return 1 + EXIT_SUCCESS;
         }
     }
-    if (optind < argc || !given.config_path) {
+    if (given.json && !given.self_check) {
+        fprintf(stderr, "cernitad: --json is for --self-check; see cernitad --help\n");
+        return 1 + EXIT_CONFIG;
+    }
+    if (optind < argc || !(given.config_path || given.self_check)) {
         fprintf(stderr, "cernitad: %s%s; see cernitad --help\n",
                 optind < argc ? "unexpected argument " : "--config FILE is missing",
                 optind < argc ? argv[optind] : "");
@@ -184,6 +202,25 @@ static const crn_gpu *find_gpu(const crn_config *config)
     return on_gpu ? crn_gpu_get(&no_gpu) : NULL;
 }
 
+/* --self-check; `config` NULL: without a line's file. */
+static int self_check(const crn_config *config, bool json)
+{
+    const char *no_gpu = NULL;
+    crn_realtime_problem problems[CRN_REALTIME_PROBLEMS_MAX];
+    int count = config ? crn_realtime_try(config, problems) : 0;
+    for (int i = 0; i < count; i++)
+        if (problems[i].fatal) {
+            fprintf(stderr, "%s: %s: %s\n", config->file, problems[i].key, problems[i].text);
+            return EXIT_CONFIG;
+        }
+    const crn_gpu *gpu = crn_gpu_get(&no_gpu);
+    if (config && !find_gpu(config)) {
+        no_gpu = gpu ? "run.backend does not use any" : no_gpu;
+        gpu = NULL;
+    }
+    return crn_self_check_command(config, gpu, no_gpu, json);
+}
+
 /* --check: reports whether the start would succeed, and the resources that the line needs. */
 static int check(const crn_config *config, const crn_gpu *gpu)
 {
@@ -197,8 +234,10 @@ static int check(const crn_config *config, const crn_gpu *gpu)
         printf("OK: %d class%s, %d stage%s, at most %zu MiB, %s\n", config->classes.count,
                config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
                crn_line_bytes(config) >> 20,
-               gpu && gpu->count() > 0 ? "taken at the start where a GPU reads them"
-                                       : "used as views arrive");
+               config->realtime.lock_memory
+                   ? "locked at the start, with the threads' stacks and heaps"
+               : gpu && gpu->count() > 0 ? "taken at the start where a GPU reads them"
+                                         : "used as views arrive");
     fputs(notes ? notes : "", stdout);
     free(notes);
     return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
@@ -245,6 +284,8 @@ static int serve(const options *given, char **argv, crn_config *config)
         return EXIT_CONFIG;
     }
     crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    if (given->self_check)
+        return self_check(config, given->json);
     if (config->run.threads > 1)
         make_openmp_passive(argv);
     crn_log_set_level((crn_log_level)config->log.level);
@@ -275,8 +316,10 @@ int main(int argc, char **argv)
     int r = parse_options(argc, argv, &given);
     if (r > 0)
         return r - 1;
-    if (given.check || given.print_config)
+    if (given.check || given.print_config || given.self_check)
         block_signals(false);
+    if (!given.config_path)
+        return self_check(NULL, given.json);
     static crn_config config;
     if (crn_config_load(given.config_path, stderr, &config) < 0)
         return EXIT_CONFIG;

@@ -24,6 +24,7 @@
 #include "src/monitor/http/address.h"
 #include "src/publish/log/format.h"
 #include "src/publish/log/writer.h"
+#include "src/realtime/realtime.h"
 #include "src/recording/recorder.h"
 #include "stages/backend.h"
 
@@ -360,6 +361,18 @@ static void check_devices(preflight *check, const crn_gpu *gpu)
     }
 }
 
+static void check_realtime(preflight *check)
+{
+    crn_realtime_problem problems[CRN_REALTIME_PROBLEMS_MAX];
+    int count = crn_realtime_try(check->config, problems);
+    for (int i = 0; i < count; i++) {
+        if (problems[i].fatal)
+            fail(check, problems[i].key, "%s", problems[i].text);
+        else
+            note(check, problems[i].key, "%s", problems[i].text);
+    }
+}
+
 static void check_endpoint(preflight *check, const char *key, const char *endpoint)
 {
     if (strncmp(endpoint, "tcp://", strlen("tcp://")) == 0)
@@ -398,5 +411,6 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     check_memory(&check);
     check_descriptors(&check);
     check_devices(&check, gpu);
+    check_realtime(&check);
     return check.failed ? -EINVAL : 0;
 }

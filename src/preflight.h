@@ -1,7 +1,7 @@
 /*
  * Tests without side effects what the start will need: addresses and paths to bind, the folders of
- * recordings and the verdict log, memory, descriptors, devices. The daemon runs it for --check and
- * at its start, so that both report the same.
+ * recordings and the verdict log, memory, descriptors, devices, CPUs. The daemon runs it for
+ * --check and at its start, so that both report the same.
  */
 #ifndef CRN_SRC_PREFLIGHT_H
 #define CRN_SRC_PREFLIGHT_H

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/config/internal.h"
+#include "stages/base/process/cpus.h"
 
 #define IPC_PATH_MAX 107 /* sizeof sockaddr_un.sun_path without the terminating zero */
 
@@ -234,6 +235,35 @@ static void check_devices(crn_reader *reader)
                                     devices->item[i]);
 }
 
+static void check_cpus(crn_reader *reader, const char *key, const char *cpus)
+{
+    const crn_node *node = value_of(reader, "realtime", key);
+    cpu_set_t parsed;
+    if (is_given(reader, node) && crn_cpus_parse(cpus, &parsed) < 0)
+        crn_diagnostics_add(reader->faults, node->position,
+                            "realtime.%s: %s is no list of CPUs, such as 3 or \"2,4-7\" expected",
+                            key, crn_quote(cpus, strlen(cpus), '\'').text);
+}
+
+static void check_realtime(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    int64_t line = config->realtime.line_priority, worker = config->realtime.worker_priority;
+    const crn_node *line_node = value_of(reader, "realtime", "line_priority");
+    const crn_node *worker_node = value_of(reader, "realtime", "worker_priority");
+    check_cpus(reader, "line_cpus", config->realtime.line_cpus);
+    check_cpus(reader, "io_cpus", config->realtime.io_cpus);
+    check_cpus(reader, "worker_cpus", config->realtime.worker_cpus);
+    check_cpus(reader, "device_cpus", config->realtime.device_cpus);
+    if (is_given(reader, worker_node) && (!line_node || is_given(reader, line_node)) && worker &&
+        worker > line - 2)
+        crn_diagnostics_add(reader->faults, worker_node->position,
+                            "realtime.worker_priority: %" PRId64
+                            " is not at least 2 below line_priority, which is %" PRId64
+                            " (libzmq's threads run between them), a lower one or 0 expected",
+                            worker, line);
+}
+
 static void check_stages(crn_reader *reader)
 {
     crn_config *config = reader->config;
@@ -255,5 +285,6 @@ void crn_check_config(crn_reader *reader)
     check_endpoints(reader);
     check_http(reader);
     check_devices(reader);
+    check_realtime(reader);
     check_stages(reader);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "stages/base/file/regular_file.h"
+#include "stages/base/process/cpus.h"
 #include "src/config/internal.h"
 
 #define PATH_BYTES 128
@@ -379,6 +380,14 @@ void crn_config_step_name(const crn_config *config, int32_t step, char *ret_name
 
 void crn_config_resolve(crn_config *config, int32_t cores)
 {
+    cpu_set_t pinned;
+    if (config->realtime.worker_cpus[0] &&
+        crn_cpus_parse(config->realtime.worker_cpus, &pinned) == 0) {
+        int64_t threads = config->run.threads ? config->run.threads : 1;
+        cores = CPU_COUNT(&pinned);
+        if (config->run.workers == 0)
+            config->run.workers = cores > threads ? cores / threads : 1;
+    }
     if (config->run.workers == 0)
         config->run.workers = cores > 2 ? cores - 1 : 1;
     if (config->run.threads == 0)

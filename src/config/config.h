@@ -75,6 +75,13 @@ typedef struct crn_config {
         crn_numbers devices; /**< indices of the GPUs to use where the backend uses any */
     } run;
     struct {
+        /** lists of CPUs (stages/base/process/cpus.h), checked; empty: any */
+        char line_cpus[CRN_TEXT_BYTES], io_cpus[CRN_TEXT_BYTES], worker_cpus[CRN_TEXT_BYTES],
+            device_cpus[CRN_TEXT_BYTES];
+        int64_t line_priority, worker_priority; /**< of SCHED_FIFO; 0: none */
+        bool lock_memory, huge_pages;
+    } realtime;
+    struct {
         int64_t budget_ms, assemble_ms, guard_ms;
     } latency;
     struct {
@@ -141,7 +148,8 @@ CRN_API uint32_t crn_config_textures(const crn_config *config);
 
 /**
  * Replaces the zeros that mean "chosen for this machine": workers = cores - 1 (at least 1),
- * threads = cores / workers (at least 1), slots = 4 x workers + 16.
+ * threads = cores / workers (at least 1), slots = 4 x workers + 16. With realtime.worker_cpus the
+ * workers have these cores, all of them.
  *
  * @param cores that the line may use
  */

@@ -14,6 +14,7 @@
 #include "src/engine/cost_model.h"
 #include "src/engine/device_internal.h"
 #include "src/engine/look.h"
+#include "src/realtime/realtime.h"
 
 /* Size of the synthetic view that tests whether the device works at all. */
 #define TRIAL_SIDE 32
@@ -425,6 +426,7 @@ void *crn_device_run(void *device)
     snprintf(name, sizeof name, "device %d", self->number);
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    crn_realtime_enter(self->config, CRN_THREAD_DEVICE, self->number); /* CUDA's threads inherit */
     self->status = set_up(self);
     if (self->status < 0)
         crn_device_lose(self, CRN_DEVICE_FAILED, "%.200s", self->error.text);

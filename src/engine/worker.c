@@ -11,9 +11,9 @@
 
 #include "gpu/range.h"
 #include "stages/base/clock.h"
-#include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
+#include "src/realtime/realtime.h"
 
 /* A view inside the worker; `output` is the part that the caller sees. */
 typedef struct task {
@@ -22,6 +22,7 @@ typedef struct task {
 } task;
 
 struct crn_worker {
+    const crn_config *config;
     int32_t number;
     const crn_output_hook *hook; /* NULL: none */
     int done_descriptor;
@@ -122,7 +123,7 @@ static void *run_worker(void *argument)
     char name[16];
     snprintf(name, sizeof name, "worker %d", self->number);
     pthread_setname_np(pthread_self(), name);
-    crn_priority_lower();
+    crn_realtime_enter(self->config, CRN_THREAD_WORKER, self->number);
     sem_post(&self->ready);
     pthread_cleanup_push(note_gone, self);
     for (;;) {
@@ -163,6 +164,7 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_ou
     if (!self)
         return -ENOMEM;
     memset(self, 0, sizeof *self);
+    self->config = config;
     self->number = number;
     self->hook = hook;
     self->done_descriptor = done_descriptor;

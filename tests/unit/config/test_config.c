@@ -30,11 +30,12 @@ static const fault_case cases[] = {
      .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
     {.bytes = "---\n...\n", .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
     {.bytes = "\n  text\n",
-     .faults = "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record, monitor and log\n"},
+     .faults =
+         "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, realtime, "
+         "latency, publish, record, monitor and log\n"},
     {.bytes = "[]",
-     .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record, monitor and log\n"},
+     .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
+               "latency, publish, record, monitor and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -73,6 +74,28 @@ static const fault_case cases[] = {
      .faults = "f:1:23: run.devices: 3 is a duplicate, each device once expected\n"},
     {.bytes = "run: {devices: [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n" GOOD,
      .faults = "f:1:55: run.devices: too many numbers, at most 16 expected\n"},
+    {.bytes =
+         "realtime: {line_cpus: 3-1, worker_cpus: '0,', io_cpus: 1024, device_cpus: [1]}\n" GOOD,
+     .faults = "f:1:23: realtime.line_cpus: '3-1' is no list of CPUs, such as 3 or \"2,4-7\" "
+               "expected\n"
+               "f:1:41: realtime.worker_cpus: '0,' is no list of CPUs, such as 3 or \"2,4-7\" "
+               "expected\n"
+               "f:1:56: realtime.io_cpus: '1024' is no list of CPUs, such as 3 or \"2,4-7\" "
+               "expected\n"
+               "f:1:75: realtime.device_cpus: a list given, a text expected\n"},
+    {.bytes = "realtime: {line_cpus: '0-3,8', worker_cpus: 2, worker_priority: 10, line_priority: "
+              "12}\n" GOOD,
+     .faults = ""},
+    {.bytes = "realtime: {worker_priority: 10, line_priority: 11}\n" GOOD,
+     .faults = "f:1:29: realtime.worker_priority: 10 is not at least 2 below line_priority, which "
+               "is 11 (libzmq's threads run between them), a lower one or 0 expected\n"},
+    {.bytes = "realtime: {worker_priority: 1}\n" GOOD,
+     .faults = "f:1:29: realtime.worker_priority: 1 is not at least 2 below line_priority, which "
+               "is 0 (libzmq's threads run between them), a lower one or 0 expected\n"},
+    {.bytes = "realtime: {line_priority: 99, worker_priority: 97, lock_memory: 1}\n" GOOD,
+     .faults = "f:1:27: realtime.line_priority: 99 is out of range, 0 to 98 expected\n"
+               "f:1:48: realtime.worker_priority: 97 is out of range, 0 to 96 expected\n"
+               "f:1:65: realtime.lock_memory: '1' given, true or false expected\n"},
     {.bytes = "run: {devices: {a: 1}}\n" GOOD,
      .faults =
          "f:1:16: run.devices: a map of keys given, a whole number or a list of at most 16, from 0 "
@@ -294,6 +317,14 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.grader.high_water_mark, 100000);
     assert_int_equal(c.publish.grader.alive_ms, 60000);
+    assert_string_equal(c.realtime.line_cpus, "0");
+    assert_string_equal(c.realtime.io_cpus, "1");
+    assert_string_equal(c.realtime.worker_cpus, "2-5,8");
+    assert_string_equal(c.realtime.device_cpus, "1023");
+    assert_int_equal(c.realtime.line_priority, 98);
+    assert_int_equal(c.realtime.worker_priority, 96);
+    assert_true(c.realtime.lock_memory);
+    assert_true(c.realtime.huge_pages);
     assert_string_equal(c.publish.viewers.bind, "ipc:///run/cernita/viewers");
     assert_int_equal(c.publish.viewers.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.viewers.high_water_mark, 1);
