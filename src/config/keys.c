@@ -291,8 +291,8 @@ static const crn_param record[] = {
      .fallback = "0",
      .min = 0,
      .max = 1048576,
-     .help = "size of all recordings of a recorder in the folder, at least segment_mib; past it "
-             "the oldest are removed; 0: all are kept"},
+     .help = "size of all recordings in the folder, at least segment_mib; past it the oldest are "
+             "removed; 0: all are kept"},
     {.key = "keep_days",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, record.keep_days),

@@ -18,17 +18,17 @@
 #define DIGITS_MAX    20
 #define NAME_BYTES    64 /* more than the longest name, with its end */
 
-typedef struct segment {
+typedef struct segment_file {
     char name[NAME_BYTES];
     uint64_t bytes;
     int64_t written_ns; /* CLOCK_REALTIME */
-} segment;
+} segment_file;
 
-typedef struct segments {
-    segment *items;
+typedef struct segment_files {
+    segment_file *items;
     size_t count;
     uint64_t bytes;
-} segments;
+} segment_files;
 
 /* --- names --- */
 
@@ -64,22 +64,22 @@ bool crn_segment_is_name(const char *name)
 
 static int by_age(const void *left, const void *right)
 {
-    const segment *a = left, *b = right;
+    const segment_file *a = left, *b = right;
     if (a->written_ns != b->written_ns)
         return a->written_ns < b->written_ns ? -1 : 1;
     return strverscmp(a->name, b->name);
 }
 
-static int add(segments *all, const char *name, const struct stat *about)
+static int add(segment_files *all, const char *name, const struct stat *about)
 {
     if ((all->count & (all->count - 1)) == 0) { /* full: the capacity is a power of two */
         size_t capacity = all->count ? 2 * all->count : 1;
-        segment *more = realloc(all->items, capacity * sizeof *more);
+        segment_file *more = realloc(all->items, capacity * sizeof *more);
         if (!more)
             return -ENOMEM;
         all->items = more;
     }
-    segment *one = &all->items[all->count++];
+    segment_file *one = &all->items[all->count++];
     memcpy(one->name, name, strlen(name) + 1); /* fits: crn_segment_is_name */
     one->bytes = (uint64_t)about->st_size;
     one->written_ns = about->st_mtim.tv_sec * CRN_NS_PER_S + about->st_mtim.tv_nsec;
@@ -88,7 +88,7 @@ static int add(segments *all, const char *name, const struct stat *about)
 }
 
 /* Lists the finished segments, oldest first. 0 or a negative errno. */
-static int list(DIR *folder, segments *ret_all)
+static int list(DIR *folder, segment_files *ret_all)
 {
     struct dirent *entry;
     int r = 0;
@@ -114,13 +114,13 @@ static bool is_too_many(const crn_segment_limits *limits, uint64_t bytes, uint64
     return limits->keep_bytes && bytes + coming_bytes > limits->keep_bytes;
 }
 
-static bool is_too_old(const crn_segment_limits *limits, const segment *one, int64_t now_ns)
+static bool is_too_old(const crn_segment_limits *limits, const segment_file *one, int64_t now_ns)
 {
     return limits->keep_ns && now_ns - one->written_ns > limits->keep_ns;
 }
 
 /* Removes one; the first failure is told in *error. */
-static int remove_one(DIR *folder, const char *dir, const segment *one,
+static int remove_one(DIR *folder, const char *dir, const segment_file *one,
                       crn_segments_removed *removed, crn_error *error)
 {
     if (unlinkat(dirfd(folder), one->name, 0) < 0 && errno != ENOENT)
@@ -136,7 +136,7 @@ static int remove_one(DIR *folder, const char *dir, const segment *one,
 int crn_segments_remove(const char *dir, const crn_segment_limits *limits, uint64_t coming_bytes,
                         crn_segments_removed *ret_removed, crn_error *error)
 {
-    segments all = {0};
+    segment_files all = {0};
     *ret_removed = (crn_segments_removed){0};
     DIR *folder = opendir(dir);
     int r = folder ? list(folder, &all) : -errno;
