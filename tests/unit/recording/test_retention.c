@@ -294,10 +294,13 @@ static void record(crn_recorder *recorder, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         crn_recorded_view view = recorded_small(i);
-        uint64_t written = crn_recorder_get_stats(recorder).written;
+        crn_recorder_stats before = crn_recorder_get_stats(recorder), now = before;
         crn_recorder_offer(recorder, &view);
-        while (crn_recorder_get_stats(recorder).written == written)
+        while (now.written == before.written) {
             sched_yield();
+            now = crn_recorder_get_stats(recorder);
+            assert_int_equal(now.failed + now.dropped, 0);
+        }
     }
 }
 
