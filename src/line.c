@@ -125,6 +125,7 @@ static void judge_due(crn_line *line)
 static void run_pending(crn_line *line)
 {
     collect(line);
+    crn_line_reclaim(line);
     judge_due(line);
     dispatch(line, crn_now_ns());
 }

@@ -24,7 +24,7 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
 
 static void record(crn_line *line, const crn_view *view)
 {
-    if (!line->recorder)
+    if (!line->recorder || crn_line_records_bad_fruits(line->config))
         return;
     crn_recorded_view recorded = {
         .header = view->header,

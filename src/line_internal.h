@@ -63,6 +63,9 @@ crn_view *crn_line_acquire(crn_line *line);
 /* Decides on the slot of a view that has ended, or was given up. */
 void crn_line_end_view(crn_line *line, crn_view *view);
 
+/* Takes back the slots that the recorder has written. */
+void crn_line_reclaim(crn_line *line);
+
 /* Frees the slots and results of a judged fruit, and cancels its views that still run. */
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns);
 

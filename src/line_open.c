@@ -12,8 +12,11 @@
 #include "src/monitor/fruits/sheets.h"
 #include "src/publish/packed_defects.h"
 #include "src/realtime/realtime.h"
+#include "stages/base/clock.h"
 
 #define LINGER_MS 500
+
+#define NS_PER_DAY (86400 * CRN_NS_PER_S)
 
 /* Size of the queue of copies that wait for the disk. */
 #define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
@@ -67,13 +70,29 @@ static uint32_t kept_slots(const crn_config *config)
     return (uint32_t)crn_line_kept_slots(config);
 }
 
+/* As much memory as copies may take, and one fruit at least. */
+int64_t crn_line_recorded_slots(const crn_config *config)
+{
+    if (!crn_line_records_bad_fruits(config))
+        return 0;
+    int64_t slots = (int64_t)(RECORD_QUEUE_BYTES >> 20) / config->limits.view_mib;
+    return slots > config->limits.views ? slots : config->limits.views;
+}
+
+/* Slots beside limits.slots. */
+static uint32_t reserved_slots(const crn_config *config)
+{
+    return kept_slots(config) + (uint32_t)crn_line_recorded_slots(config);
+}
+
 size_t crn_line_bytes(const crn_config *config)
 {
-    size_t slots = (size_t)config->limits.slots + kept_slots(config);
+    size_t slots = (size_t)config->limits.slots + reserved_slots(config);
     return ((size_t)config->limits.view_mib << 20) * slots + crn_engine_bytes(config) +
            store_bytes(config) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
-           (config->record.dir[0] ? RECORD_QUEUE_BYTES : 0) +
+           (config->record.dir[0] && !crn_line_records_bad_fruits(config) ? RECORD_QUEUE_BYTES
+                                                                          : 0) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
            (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +
            (kept_slots(config) ? CRN_LIVE_PHOTOS_BYTES + CRN_SHEETS_BYTES : 0);
@@ -90,7 +109,7 @@ static int open_logic(crn_line *line, crn_error *error)
         .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
         .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
     };
-    int r = crn_pool_create((uint32_t)config->limits.slots, kept_slots(config),
+    int r = crn_pool_create((uint32_t)config->limits.slots, reserved_slots(config),
                             (size_t)config->limits.view_mib << 20, &line->pool);
     if (r == 0)
         r = crn_result_store_create(store_bytes(config), &line->store);
@@ -134,6 +153,20 @@ static int open_http(crn_line *line, crn_error *error)
         crn_live_photos_free(&line->photos);
     }
     return r;
+}
+
+static int open_recorder(crn_line *line, crn_error *error)
+{
+    const crn_config *config = line->config;
+    crn_recorder_settings settings = {
+        .dir = config->record.dir,
+        .segment_bytes = (uint64_t)config->record.segment_mib << 20,
+        .queue_bytes = crn_line_records_bad_fruits(config) ? 0 : RECORD_QUEUE_BYTES,
+        .lent_views = (uint32_t)crn_line_recorded_slots(config),
+        .limits = {.keep_bytes = (uint64_t)config->record.keep_gib << 30,
+                   .keep_ns = config->record.keep_days * NS_PER_DAY},
+    };
+    return crn_recorder_open(&settings, &line->recorder, error);
 }
 
 /* Needs the slots' memory, which devices read. */
@@ -183,8 +216,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (r == 0)
         r = open_http(line, error);
     if (r == 0 && config->record.dir[0])
-        r = crn_recorder_open(config->record.dir, (uint64_t)config->record.segment_mib << 20,
-                              RECORD_QUEUE_BYTES, &line->recorder, error);
+        r = open_recorder(line, error);
     if (r == 0)
         r = open_engine(line, gpu, error);
     /* Last, so that no view is accepted before it can be judged. */

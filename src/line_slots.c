@@ -3,8 +3,13 @@
  * slots are free; then the maps of a fruit that was late, partial or over budget are kept for
  * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
  * view: one that arrives takes it back.
+ *
+ * With record.only, those of a fruit to be recorded are lent to the recorder first, which writes
+ * them from their slots. A view whose slot was released or taken back before is not recorded.
  */
 #include "src/line_internal.h"
+
+#include "stages/base/clock.h"
 
 crn_view *crn_line_acquire(crn_line *line)
 {
@@ -13,31 +18,72 @@ crn_view *crn_line_acquire(crn_line *line)
     if (!view && crn_fruits_take_slot(line->fruits, &slot))
         view = crn_pool_at(line->pool, slot);
     if (view)
-        view->keep_maps = false;
+        view->keep_maps = view->record_maps = false;
     return view;
 }
 
 /* Keeps the maps, or releases the slot. */
-static void leave(crn_line *line, crn_view *view, bool keep)
+static void settle(crn_line *line, crn_view *view)
 {
-    if (keep)
+    if (view->keep_maps)
         crn_kept_maps_add(line->kept_maps, view);
     else
         crn_pool_release(line->pool, view);
 }
 
+/* True if the recorder has the slot now, until crn_line_reclaim. */
+static bool lend(crn_line *line, crn_view *view)
+{
+    int64_t age_ns = crn_now_ns() - view->received_ns;
+    crn_recorded_view recorded = {
+        .header = view->header,
+        .arrived_ns = (uint64_t)(crn_realtime_ns() - age_ns),
+        .maps = view->maps,
+        .intensity = view->intensity,
+    };
+    if (!crn_recorder_lend(line->recorder, &recorded, view))
+        return false;
+    /* Cannot fail: there is a slot in reserve for each that the recorder may borrow. */
+    crn_pool_set_aside(line->pool, view);
+    return true;
+}
+
+/* Records the maps, keeps them, or releases the slot. */
+static void leave(crn_line *line, crn_view *view)
+{
+    if (!view->record_maps || !lend(line, view))
+        settle(line, view);
+}
+
+void crn_line_reclaim(crn_line *line)
+{
+    crn_view *view;
+    while (line->recorder && (view = crn_recorder_returned(line->recorder)))
+        settle(line, view);
+}
+
 void crn_line_end_view(crn_line *line, crn_view *view)
 {
-    bool hold = line->kept_maps &&
+    bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
                 crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
     if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
-        leave(line, view, view->keep_maps);
+        leave(line, view);
 }
 
 /* Late, partial, or past its budget or deadline. */
 static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
 {
     return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE || now_ns > fruit->deadline_ns;
+}
+
+/* One that record.only names. */
+static bool is_to_record(const crn_line *line, const crn_fruit *fruit)
+{
+    if (!crn_line_records_bad_fruits(line->config))
+        return false;
+    crn_verdict_kind kind = crn_fruit_verdict(fruit);
+    return kind == CRN_VERDICT_LATE ||
+           (kind == CRN_VERDICT_PARTIAL && line->config->record.only == CRN_RECORD_PARTIAL);
 }
 
 /* Copies the photographs of the views that hold their slots, once a second at most. */
@@ -55,17 +101,26 @@ static void show_photos(crn_line *line, const crn_fruit *fruit)
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)
 {
     bool keep = line->kept_maps && is_worth_keeping(fruit, now_ns);
+    bool record = is_to_record(line, fruit);
+    uint64_t missed = 0;
     show_photos(line, fruit);
     for (int64_t i = 0; i < line->config->limits.views; i++) {
-        const crn_fruit_view *view = &fruit->views[i];
-        if (view->state == CRN_VIEW_QUEUED || view->holds_slot)
-            leave(line, crn_pool_at(line->pool, view->slot), keep);
-        if (view->state == CRN_VIEW_JUDGED)
-            crn_result_store_release(line->store, view->judgement.result);
-        if (view->state != CRN_VIEW_RUNNING)
-            continue;
-        crn_view *running = crn_pool_at(line->pool, view->slot);
-        running->keep_maps = keep;
-        atomic_store_explicit(&running->cancelled, true, memory_order_relaxed);
+        const crn_fruit_view *seen = &fruit->views[i];
+        bool waits = seen->state == CRN_VIEW_QUEUED || seen->holds_slot;
+        bool runs = seen->state == CRN_VIEW_RUNNING;
+        if (waits || runs) {
+            crn_view *view = crn_pool_at(line->pool, seen->slot);
+            view->keep_maps = keep;
+            view->record_maps = record;
+            if (waits)
+                leave(line, view);
+            else
+                atomic_store_explicit(&view->cancelled, true, memory_order_relaxed);
+        }
+        if (seen->state == CRN_VIEW_JUDGED)
+            crn_result_store_release(line->store, seen->judgement.result);
+        missed += record && !waits && !runs && crn_fruit_view_is_received(seen);
     }
+    if (missed)
+        crn_recorder_miss(line->recorder, missed);
 }

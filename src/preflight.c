@@ -252,6 +252,7 @@ static void check_log(preflight *check)
     uint64_t there = (uint64_t)disk.f_bavail * disk.f_frsize + files.bytes;
     uint64_t wanted = (uint64_t)check->config->publish.log.keep_mib << 20;
     crn_verdict_log_files_done(&files);
+    there -= there < CRN_VERDICT_LOG_SPARE_BYTES ? there : CRN_VERDICT_LOG_SPARE_BYTES;
     if (there < wanted)
         note(check, "publish.log.dir",
              "%s has room for a log of %" PRIu64 " MiB, less than publish.log.keep_mib; what does "
@@ -307,8 +308,9 @@ static void check_memory(preflight *check)
              "they reserve %" PRIu64 " MiB, %" PRId64 " + %" PRId64 " slots of %" PRId64
              " MiB among them, and this machine has %" PRIu64
              " MiB of memory; lower limits.slots, monitor.keep_slots or limits.view_mib",
-             bytes >> 20, config->limits.slots, crn_line_kept_slots(config),
-             config->limits.view_mib, there >> 20);
+             bytes >> 20, config->limits.slots,
+             crn_line_kept_slots(config) + crn_line_recorded_slots(config), config->limits.view_mib,
+             there >> 20);
     else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
              bytes + address_space_bytes() > space.rlim_cur)
         fail(check, "limits",

@@ -261,8 +261,10 @@ static int open_relay(relay *r, crn_error *error)
     r->zmq = zmq_ctx_new();
     if (r->signals < 0 || !r->zmq)
         return crn_error_set(error, -ENOMEM, "no signals or no context: %s", strerror(errno));
-    int result = crn_recorder_open(r->plan->dir, r->plan->segment_bytes, r->plan->queue_bytes,
-                                   &r->recorder, error);
+    crn_recorder_settings settings = {.dir = r->plan->dir,
+                                      .segment_bytes = r->plan->segment_bytes,
+                                      .queue_bytes = r->plan->queue_bytes};
+    int result = crn_recorder_open(&settings, &r->recorder, error);
     if (!result)
         result = open_out(r, error);
     if (!result)

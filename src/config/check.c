@@ -199,6 +199,20 @@ static void check_log(crn_reader *reader)
                             config->publish.log.keep_mib, config->publish.log.segment_mib);
 }
 
+static void check_record(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    const crn_node *segment = value_of(reader, "record", "segment_mib");
+    const crn_node *keep = value_of(reader, "record", "keep_gib");
+    bool comparable = (!segment || is_given(reader, segment)) && is_given(reader, keep);
+    if (comparable && config->record.keep_gib > 0 &&
+        config->record.keep_gib << 10 < config->record.segment_mib)
+        crn_diagnostics_add(reader->faults, keep->position,
+                            "record.keep_gib: %" PRId64 " is below segment_mib, which is %" PRId64
+                            ", at least as much or 0 (keep all) expected",
+                            config->record.keep_gib, config->record.segment_mib);
+}
+
 /* True for HOST:PORT with 0 to 65535, 0 for any free port. */
 static bool is_http_address(const char *text)
 {
@@ -282,6 +296,7 @@ void crn_check_config(crn_reader *reader)
 {
     check_numbers(reader);
     check_log(reader);
+    check_record(reader);
     check_endpoints(reader);
     check_http(reader);
     check_devices(reader);

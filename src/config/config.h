@@ -52,6 +52,13 @@ typedef struct crn_socket_settings {
     int64_t alive_ms; /**< of the grader's socket; 0: no `alive` messages */
 } crn_socket_settings;
 
+/** Values of record.only. */
+typedef enum crn_record_only {
+    CRN_RECORD_ALL,
+    CRN_RECORD_LATE,
+    CRN_RECORD_PARTIAL, /**< late ones included */
+} crn_record_only;
+
 /** The settings of a line, named as in the file; config/README.md is the reference of all keys,
  * with units and defaults. Whoever loads it owns it: crn_config_done(). */
 typedef struct crn_config {
@@ -88,12 +95,14 @@ typedef struct crn_config {
         crn_socket_settings grader, viewers;
         struct {
             char dir[CRN_TEXT_BYTES]; /* empty: no log */
-            int64_t segment_mib, keep_mib;
+            int64_t segment_mib, keep_mib, keep_days;
         } log;
     } publish;
     struct {
         char dir[CRN_TEXT_BYTES]; /**< empty: no recording */
         int64_t segment_mib;
+        int32_t only;                /**< crn_record_only */
+        int64_t keep_gib, keep_days; /**< 0: all */
     } record;
     struct {
         char http[CRN_TEXT_BYTES]; /**< HOST:PORT; empty: no pages */

@@ -302,14 +302,24 @@ static const crn_param verdict_log[] = {
      .max = 16777216,
      .help = "size of the whole log, at least segment_mib; past it the oldest file is removed; 0: "
              "all are kept"},
+    {.key = "keep_days",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, publish.log.keep_days),
+     .fallback = "0",
+     .min = 0,
+     .max = 36500,
+     .help = "files of the log that were last written more days ago are removed; 0: all are kept"},
     {0}};
+
+/* Indexed by crn_record_only. */
+static const char *const record_only[] = {"all", "late", "partial", NULL};
 
 static const crn_param record[] = {
     {.key = "dir",
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(crn_config, record.dir),
      .fallback = "",
-     .help = "folder to record every accepted view in; empty: nothing is recorded"},
+     .help = "folder to record accepted views in; empty: nothing is recorded"},
     {.key = "segment_mib",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, record.segment_mib),
@@ -317,6 +327,29 @@ static const crn_param record[] = {
      .min = 16,
      .max = 2048,
      .help = "size at which a recording goes on in the next file"},
+    {.key = "only",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, record.only),
+     .fallback = "all",
+     .choices = record_only,
+     .help = "all: every accepted view; partial: views of fruits that were partial or late; late: "
+             "of those that were late. Of these two, as far as their slots are not needed before "
+             "the verdict"},
+    {.key = "keep_gib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, record.keep_gib),
+     .fallback = "0",
+     .min = 0,
+     .max = 1048576,
+     .help = "size of all recordings in the folder, at least segment_mib; past it the oldest are "
+             "removed; 0: all are kept"},
+    {.key = "keep_days",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, record.keep_days),
+     .fallback = "0",
+     .min = 0,
+     .max = 36500,
+     .help = "recordings that were last written more days ago are removed; 0: all are kept"},
     {0}};
 
 static const crn_param monitor[] = {

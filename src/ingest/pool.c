@@ -90,6 +90,8 @@ void crn_pool_release(crn_pool *pool, crn_view *view)
 
 bool crn_pool_set_aside(crn_pool *pool, crn_view *view)
 {
+    if (view->set_aside)
+        return true;
     if (pool->reserve == 0)
         return false;
     pool->reserve--;

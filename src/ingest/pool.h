@@ -31,7 +31,7 @@ crn_view *crn_pool_acquire(crn_pool *pool);
 void crn_pool_release(crn_pool *pool, crn_view *view);
 
 /* Sets a slot that is taken aside, until crn_pool_release: it no longer counts as one of `slots`.
- * False if `reserve` slots are set aside already. */
+ * True also if it is set aside already. False if `reserve` slots are set aside already. */
 bool crn_pool_set_aside(crn_pool *pool, crn_view *view);
 
 /* Returns the view in a slot that is taken. */

@@ -22,6 +22,7 @@ typedef struct crn_view {
     atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
     bool set_aside;        /* the pool's */
     bool keep_maps;        /* its fruit has its verdict, and its maps are to be kept */
+    bool record_maps;      /* the same, and they are to be recorded (record.only) */
 } crn_view;
 
 /* The view as input of the chain: images over its memory. */

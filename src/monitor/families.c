@@ -53,8 +53,10 @@ static const crn_family_row verdicts_lost[] = {
 static const crn_family_row not_logged[] = {
     {"queue_full", AT(metrics.publish.log.dropped)}, {"disk", AT(metrics.publish.log.failed)}, {0}};
 
-static const crn_family_row not_recorded[] = {
-    {"queue_full", AT(metrics.recorder.dropped)}, {"disk", AT(metrics.recorder.failed)}, {0}};
+static const crn_family_row not_recorded[] = {{"queue_full", AT(metrics.recorder.dropped)},
+                                              {"disk", AT(metrics.recorder.failed)},
+                                              {"no_slot", AT(metrics.recorder.missed)},
+                                              {0}};
 
 static const crn_family_row peers_refused[] = {{"ingest", AT(metrics.ingest.failed_handshakes)},
                                                {"publish", AT(metrics.publish.refused)},
@@ -209,16 +211,21 @@ const crn_family crn_families[] = {
     VALUE("cernita_log_bytes_total", COUNTER, metrics.publish.log.bytes,
           "bytes written to publish.log.dir"),
     BY_ROW("cernita_log_verdicts_lost_total", COUNTER, "reason", not_logged,
-           "verdicts not logged: queue_full (the disk is too slow), disk (it refused them)"),
+           "verdicts not logged: queue_full (the disk is too slow), disk (it refused them, or is "
+           "nearly full)"),
+    VALUE("cernita_log_files_removed_total", COUNTER, metrics.publish.log.removed,
+          "files of the log removed (publish.log.keep_mib, publish.log.keep_days)"),
     VALUE("cernita_record_views_written_total", COUNTER, metrics.recorder.written,
           "views written to record.dir"),
     VALUE("cernita_record_bytes_total", COUNTER, metrics.recorder.bytes,
           "bytes written to record.dir"),
     BY_ROW("cernita_record_views_lost_total", COUNTER, "reason", not_recorded,
            "views not recorded: queue_full (the disk is too slow), disk (it refused them, or is "
-           "nearly full)"),
+           "nearly full), no_slot (record.only: their slot was needed before the verdict)"),
     VALUE("cernita_record_segments_total", COUNTER, metrics.recorder.segments,
           "recordings finished"),
+    VALUE("cernita_record_segments_removed_total", COUNTER, metrics.recorder.removed,
+          "recordings removed (record.keep_gib, record.keep_days)"),
     OTHER("cernita_disk_free_bytes", GAUGE, "use", crn_samples_disk_free,
           "free space for record.dir (record) and publish.log.dir (log), where they are set"),
     OTHER("cernita_disk_size_bytes", GAUGE, "use", crn_samples_disk_size, "size of these disks"),

@@ -112,6 +112,8 @@ static void read_verdicts(const crn_metrics *metrics, losses *list)
     unusual(list, "flight_dropped", metrics->flight_dropped);
     lost(list, "recording_dropped", metrics->recorder.dropped, DISK " (record.dir)");
     lost(list, "recording_failed", metrics->recorder.failed, DISK " (record.dir)");
+    lost(list, "recording_no_slot", metrics->recorder.missed,
+         "slots were needed before the verdict (record.only): raise limits.slots");
 }
 
 int crn_losses_read(const crn_metrics *metrics, crn_loss ret_losses[CRN_LOSSES_MAX])

@@ -96,10 +96,13 @@ static int open_log(crn_publish *publish, crn_error *error)
     const crn_config *config = publish->config;
     if (!config->publish.log.dir[0])
         return 0;
-    return crn_verdict_log_open(config->publish.log.dir,
-                                (uint64_t)config->publish.log.segment_mib << 20,
-                                (uint64_t)config->publish.log.keep_mib << 20,
-                                CRN_VERDICT_LOG_QUEUE_BYTES, &publish->log, error);
+    crn_verdict_log_settings settings = {
+        .dir = config->publish.log.dir,
+        .segment_bytes = (uint64_t)config->publish.log.segment_mib << 20,
+        .keep_bytes = (uint64_t)config->publish.log.keep_mib << 20,
+        .keep_ns = config->publish.log.keep_days * 86400 * CRN_NS_PER_S,
+    };
+    return crn_verdict_log_open(&settings, CRN_VERDICT_LOG_QUEUE_BYTES, &publish->log, error);
 }
 
 int crn_publish_open(void *zmq, const crn_config *config, crn_lanes *lanes,

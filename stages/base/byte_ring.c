@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#define ALIGN_BYTES 64 /* alignment of an entry; divides the ring's size */
+#include "stages/base/clock.h"
+
+#define ALIGN_BYTES CRN_BYTE_RING_ALIGN /* divides the ring's size */
 
 /* Precedes each block. */
 typedef struct entry {
@@ -85,6 +88,18 @@ void *crn_byte_ring_wait(crn_byte_ring *ring)
     while (sem_wait(&ring->entries) < 0)
         continue; /* EINTR */
     return next_block(ring);
+}
+
+void *crn_byte_ring_wait_until(crn_byte_ring *ring, int64_t until_ns, bool *ret_ended)
+{
+    struct timespec until = {until_ns / CRN_NS_PER_S, until_ns % CRN_NS_PER_S};
+    *ret_ended = false;
+    while (sem_clockwait(&ring->entries, CLOCK_MONOTONIC, &until) < 0)
+        if (errno == ETIMEDOUT)
+            return NULL;
+    void *block = next_block(ring);
+    *ret_ended = !block;
+    return block;
 }
 
 void *crn_byte_ring_poll(crn_byte_ring *ring)

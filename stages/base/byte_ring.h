@@ -9,10 +9,14 @@
 
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "stages/base/api.h"
+
+/** Alignment of an entry: a block takes a multiple of it, and one more for its head at most. */
+#define CRN_BYTE_RING_ALIGN 64
 
 /** A ring and its memory. */
 typedef struct crn_byte_ring {
@@ -55,6 +59,14 @@ CRN_API void crn_byte_ring_end(crn_byte_ring *ring);
  * @return the block, valid until crn_byte_ring_pop(), or NULL at the end
  */
 CRN_API void *crn_byte_ring_wait(crn_byte_ring *ring);
+
+/**
+ * Waits for the next block until a time on CLOCK_MONOTONIC, for the consumer.
+ *
+ * @param ret_ended set to true at the end, else to false
+ * @return the block, valid until crn_byte_ring_pop(), or NULL at that time and at the end
+ */
+CRN_API void *crn_byte_ring_wait_until(crn_byte_ring *ring, int64_t until_ns, bool *ret_ended);
 
 /**
  * The next block, for a consumer that does not wait.

@@ -29,7 +29,7 @@ class Fault:
     rate: float = 5
     program: str = "cernitad"
     alone: bool = False # it takes the whole machine
-    small_disk: bool = False # its log lies on a disk of 2 MiB
+    small_disk: bool = False # its log lies on a disk of 192 MiB
     prepare: typing.Callable = lambda line: None # before the belt moves
 
 
@@ -136,7 +136,7 @@ FAULTS = [
           program="device_daemon", changes={"run": {"backend": "cuda"}}),
     Fault("absent grader", "CernitaGraderAbsent", "the grader closes its socket",
           "no grader is connected, [0-9]+ verdicts wait for it", absent_grader),
-    Fault("full disk", "CernitaDiskRefuses", "another file fills the log's disk, a tmpfs of 2 MiB",
+    Fault("full disk", "CernitaDiskRefuses", "another file fills the log's disk, a tmpfs of 192 MiB",
           r"log_failed: [0-9]+ in the last two minutes: .*\(publish.log.dir\)", full_disk,
           small_disk=True),
     Fault("overload", "CernitaOverload", "25 times as many fruits a second, of a chain that takes 8 to 16 ms a view",

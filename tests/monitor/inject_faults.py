@@ -147,7 +147,7 @@ def folder_of(fault, folder):
 def start_line(fault, folder, options):
     (folder / "log").mkdir(parents=True)
     if fault.small_disk:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder / "log"], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", folder / "log"], check=True)
     return Line(fault.name, folder, options.bin / fault.program, options.bin, fault.changes, fault.size, fault.rate)
 
 

@@ -14,55 +14,18 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
-#include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
+#include "tools/replay/expect.h"
+#include "tools/replay/plan.h"
 #include "tools/replay/schedule.h"
 
 /* Small, because messages queued here have not reached the line and are lost if it goes away. */
 #define HIGH_WATER_MARK 16
 #define LINGER_NS       (5 * CRN_NS_PER_S)
 
-static const crn_option options[] = {
-    {"to", "ENDPOINT", "where the line listens, as its ingest.bind says (required)"},
-    {"rate", "F|max",
-     "multiple of the recorded pace, 0.001 to 1000, or max: as fast as possible (1.0)"},
-    {"loop", "N", "number of loops, 0: until stopped (1); sequence numbers and fruits continue"},
-    {"fruits", "N", "stop after that many fruits"},
-    {"preload", "MIB",
-     "recordings up to this size are read into memory first;\n"
-     "larger ones are read while sending (1024)"},
-    {"wait", "S", "seconds to wait until the line listens, and until it accepts a view (10)"},
-    {0},
-};
-enum {
-    OPTION_TO,
-    OPTION_RATE,
-    OPTION_LOOP,
-    OPTION_FRUITS,
-    OPTION_PRELOAD,
-    OPTION_WAIT,
-};
-
-static const crn_tool tool = {
-    "cernita-replay",
-    "REC.tif|DIR…",
-    "Sends recordings to a line; a folder stands for its *.tif files in natural order. Each run\n"
-    "has its own epoch; views are captured when they are due, and deadlines keep their\n"
-    "distance from that.",
-    options,
-    1,
-    INT32_MAX};
-
-typedef struct replay_plan {
-    const char *to;
-    double rate; /* 0: as fast as possible */
-    uint64_t loops, fruits, preload_bytes;
-    int64_t wait_ms;
-} replay_plan;
-
 typedef struct replay {
-    const replay_plan *plan;
+    const crn_replay_plan *plan;
     crn_replay_schedule schedule;
     void *zmq, *socket;
     int signals;  /* a signalfd, readable after a termination signal */
@@ -73,40 +36,10 @@ typedef struct replay {
     uint64_t views, fruits;
     int64_t late_ns; /* largest delay of a view behind its schedule */
     crn_progress progress;
+    crn_expect *expect; /* NULL: no comparison */
 } replay;
 
 static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* not sent by libzmq yet */
-
-static void read_options(int argc, char **argv, replay_plan *p)
-{
-    const char *text = NULL;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        const char *name = options[option].name;
-        switch (option) {
-        case OPTION_TO:
-            p->to = text;
-            break;
-        case OPTION_RATE:
-            p->rate = strcmp(text, "max") ? crn_option_real(&tool, name, text, 0.001, 1000) : 0;
-            break;
-        case OPTION_LOOP:
-            p->loops = (uint64_t)crn_option_integer(&tool, name, text, 0, INT64_MAX);
-            break;
-        case OPTION_FRUITS:
-            p->fruits = (uint64_t)crn_option_integer(&tool, name, text, 1, INT64_MAX);
-            break;
-        case OPTION_PRELOAD:
-            p->preload_bytes = (uint64_t)crn_option_integer(&tool, name, text, 0, 1 << 20) << 20;
-            break;
-        case OPTION_WAIT:
-            p->wait_ms = crn_option_integer(&tool, name, text, 0, 86400) * 1000;
-            break;
-        }
-    }
-    if (!p->to)
-        crn_usage_error(&tool, "--to is missing: where does the line listen?");
-}
 
 /* --- sending --- */
 
@@ -258,6 +191,9 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
     r->views++;
     r->fruits += entry->first;
     show_progress(r);
+    if (entry->first && r->expect &&
+        crn_expect_sent(r->expect, header.lane, header.epoch - r->epoch, header.fruit))
+        return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
     return 1;
 }
 
@@ -329,7 +265,8 @@ static void hand_over(replay *r)
     uint64_t left = atomic_load(&tensors_waiting), pictures = atomic_load(&photographs_waiting);
     left = pictures > left ? pictures : left;
     if (left)
-        crn_tool_note(&tool, "%s: %" PRIu64 " views were not accepted any more", r->plan->to, left);
+        crn_tool_note(&crn_replay_tool, "%s: %" PRIu64 " views were not accepted any more",
+                      r->plan->to, left);
 }
 
 static void report(const replay *r)
@@ -342,11 +279,69 @@ static void report(const replay *r)
     putchar('\n');
 }
 
+static void report_selection(const crn_replay_schedule *schedule)
+{
+    if (schedule->recorded_views > schedule->count)
+        printf("%zu of %" PRIu64 " views, %" PRIu64 " of %" PRIu64 " fruits are selected\n",
+               schedule->count, schedule->recorded_views, schedule->fruits,
+               schedule->recorded_fruits);
+}
+
+/* --- comparison --- */
+
+static bool is_stopped(void *context)
+{
+    replay *r = context;
+    await_time(r, 0);
+    return r->stopped;
+}
+
+static void report_comparison(const crn_replay_plan *p, const crn_expect_result *result)
+{
+    printf("%" PRIu64 " fruits and %" PRIu64 " defects compared with %s: ", result->fruits,
+           result->counts.defects, p->expect);
+    if (result->counts.differences)
+        printf("%" PRIu64 " difference%s in %" PRIu64 " fruit%s", result->counts.differences,
+               result->counts.differences == 1 ? "" : "s", result->unequal,
+               result->unequal == 1 ? "" : "s");
+    else
+        printf("all equal");
+    if (result->unsent)
+        printf("; %" PRIu64 " of its fruits were not sent", result->unsent);
+    putchar('\n');
+}
+
+/* 0 if all verdicts are equal. */
+static int compare(replay *r, crn_error *error)
+{
+    const crn_replay_plan *p = r->plan;
+    crn_expect_settings settings = {.expected = p->expect,
+                                    .got = p->got,
+                                    .tolerance = p->tolerance,
+                                    .wait_ms = p->wait_ms,
+                                    .epochs = r->schedule.epochs,
+                                    .epoch_count = r->schedule.epoch_count,
+                                    .run_epoch = r->epoch,
+                                    .whole = !p->fruits &&
+                                             r->schedule.count == r->schedule.recorded_views};
+    crn_expect_result result;
+    int status = crn_expect_run(r->expect, &settings, is_stopped, r, stdout, &result, error);
+    if (status)
+        return status;
+    if (r->stopped)
+        return crn_error_set(error, -EINTR, "stopped while it waited for verdicts");
+    report_comparison(p, &result);
+    if (result.counts.differences || !result.fruits)
+        return crn_error_set(error, -EBADMSG, "%s: the verdicts are not those of %s", p->got,
+                             p->expect);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-replay");
-    replay_plan p = {.rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
-    read_options(argc, argv, &p);
+    crn_replay_plan p;
+    crn_replay_plan_read(argc, argv, &p);
     prctl(PR_SET_TIMERSLACK, 1UL); /* wakes waits on time */
     replay r = {.plan = &p, .signals = -1};
     crn_error error = {0};
@@ -354,21 +349,28 @@ int main(int argc, char **argv)
     int result =
         crn_recordings_list((const char *const *)argv + optind, argc - optind, &recordings, &error);
     if (!result)
-        result = crn_replay_schedule_open(&tool, recordings.paths, recordings.count,
-                                          p.preload_bytes, &r.schedule, &error);
+        result = crn_replay_schedule_open(&crn_replay_tool, recordings.paths, recordings.count,
+                                          &p.filter, p.preload_bytes, &r.schedule, &error);
+    if (!result && p.expect)
+        result = crn_expect_open(p.expect, p.got, &r.expect, &error);
     if (!result)
         result = connect_line(&r, &error);
     if (!result && !r.stopped) {
+        report_selection(&r.schedule);
         result = play(&r, &error);
         hand_over(&r);
         report(&r);
+        if (!result && r.expect)
+            result = r.stopped ? crn_error_set(&error, -EINTR, "stopped: nothing was compared")
+                               : compare(&r, &error);
     }
     /* Messages over preloaded memory end with the context. */
     if (r.socket)
         zmq_close(r.socket);
     if (r.zmq)
         zmq_ctx_term(r.zmq);
+    crn_expect_close(&r.expect);
     crn_replay_schedule_close(&r.schedule);
     crn_recordings_free(&recordings);
-    return result ? crn_tool_fail(&tool, "%s", error.text) : 0;
+    return result ? crn_tool_fail(&crn_replay_tool, "%s", error.text) : 0;
 }

@@ -1,10 +1,12 @@
 #include "tools/replay/schedule.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stages/base/clock.h"
+#include "tools/common/local_time.h"
 #include "tools/common/progress.h"
 
 #define FIRST_CAPACITY 256
@@ -79,9 +81,10 @@ static uint64_t due_after(const crn_replay_schedule_view *before,
     return before->due_ns + gap;
 }
 
-static int add_view(crn_replay_schedule *schedule, const crn_recorded_view *recorded, uint32_t file)
+static int add_view(crn_replay_schedule *schedule, const crn_recorded_view *recorded, uint32_t file,
+                    uint64_t position)
 {
-    crn_replay_schedule_view view = {.recorded = *recorded, .file = file};
+    crn_replay_schedule_view view = {.recorded = *recorded, .file = file, .position = position};
     if (find_lane(schedule, &recorded->header, &view.lane) ||
         find_epoch(schedule, recorded->header.epoch, &view.epoch) ||
         grow(&schedule->views, schedule->count, sizeof *schedule->views))
@@ -98,9 +101,10 @@ static int scan_file(const crn_tool *tool, crn_replay_schedule *schedule, int fi
 {
     crn_recording_reader *reader = NULL;
     crn_recorded_view view;
+    uint64_t position = 0;
     int r = crn_recording_open(schedule->paths[file], &reader, error);
     while (!r && (r = crn_recording_skip(reader, &view, error)) > 0)
-        r = add_view(schedule, &view, (uint32_t)file)
+        r = add_view(schedule, &view, (uint32_t)file, position++)
                 ? crn_error_set(error, -ENOMEM, "%s: no memory for its views",
                                 schedule->paths[file])
                 : 0;
@@ -160,8 +164,97 @@ static int count_fruits(crn_replay_schedule *schedule)
     return 0;
 }
 
-/* --- pixels
- * ---------------------------------------------------------------------------------------- */
+/* --- the filter --- */
+
+/* "it has lanes 0 to 3, fruits 1 to 99, from 2026-11-23 01:12:03 to 2026-11-23 01:30:00" */
+static int fail_empty(const crn_replay_schedule *schedule, crn_error *error)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0, fruit_min = UINT64_MAX, fruit_max = 0;
+    uint32_t lane_min = UINT32_MAX, lane_max = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        uint64_t at_ns = schedule->views[i].recorded.arrived_ns;
+        first_ns = at_ns < first_ns ? at_ns : first_ns;
+        last_ns = at_ns > last_ns ? at_ns : last_ns;
+    }
+    for (uint32_t i = 0; i < schedule->lane_count; i++) {
+        const crn_replay_schedule_lane *lane = &schedule->lanes[i];
+        lane_min = lane->number < lane_min ? lane->number : lane_min;
+        lane_max = lane->number > lane_max ? lane->number : lane_max;
+        fruit_min = lane->fruit_min < fruit_min ? lane->fruit_min : fruit_min;
+        fruit_max = lane->fruit_max > fruit_max ? lane->fruit_max : fruit_max;
+    }
+    char first[CRN_LOCAL_TIME_BYTES], last[CRN_LOCAL_TIME_BYTES];
+    crn_local_time_print(first_ns, first);
+    crn_local_time_print(last_ns, last);
+    return crn_error_set(error, -ENODATA,
+                         "%s: none of %zu views is selected: there are lanes %" PRIu32
+                         " to %" PRIu32 ", fruits %" PRIu64 " to %" PRIu64 ", from %s to %s",
+                         schedule->paths[0], schedule->count, lane_min, lane_max, fruit_min,
+                         fruit_max, first, last);
+}
+
+/* Marks the views to send in takes[]. */
+static size_t mark_taken(const crn_replay_schedule *schedule, const crn_replay_filter *filter,
+                         uint64_t *first_ns, bool *takes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        const crn_replay_schedule_view *view = &schedule->views[i];
+        const crn_view_header *header = &view->recorded.header;
+        if (view->first)
+            first_ns[view->fruit] = view->recorded.arrived_ns;
+        takes[i] =
+            crn_replay_filter_takes(filter, header->lane, header->fruit, first_ns[view->fruit]);
+        count += takes[i];
+    }
+    return count;
+}
+
+/* Leaves out the views that are not marked; the first one left is due at once. Epochs keep their
+ * indices, so that a fruit has the same one in every replay of the recordings. */
+static int keep_marked(crn_replay_schedule *schedule, const bool *takes)
+{
+    size_t count = 0;
+    uint64_t start_ns = 0;
+    schedule->lane_count = 0;
+    schedule->bytes = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        crn_replay_schedule_view view = schedule->views[i];
+        const crn_view_header *header = &view.recorded.header;
+        if (!takes[i])
+            continue;
+        if (find_lane(schedule, header, &view.lane))
+            return -ENOMEM;
+        start_ns = count ? start_ns : view.due_ns;
+        view.due_ns -= start_ns;
+        schedule->bytes += header->payload_bytes + crn_wire_intensity_bytes(header);
+        schedule->views[count++] = view;
+    }
+    schedule->count = count;
+    schedule->fruits = 0;
+    return count_fruits(schedule);
+}
+
+static int apply_filter(crn_replay_schedule *schedule, const crn_replay_filter *filter,
+                        crn_error *error)
+{
+    schedule->recorded_views = schedule->count;
+    schedule->recorded_fruits = schedule->fruits;
+    if (!crn_replay_filter_is_set(filter))
+        return 0;
+    uint64_t *first_ns = malloc(schedule->fruits * sizeof *first_ns);
+    bool *takes = malloc(schedule->count * sizeof *takes);
+    int r = first_ns && takes ? 0 : -ENOMEM;
+    if (!r && !mark_taken(schedule, filter, first_ns, takes))
+        r = fail_empty(schedule, error);
+    else if (r || (r = keep_marked(schedule, takes)))
+        crn_error_set(error, r, "no memory for %zu views", schedule->count);
+    free(first_ns);
+    free(takes);
+    return r;
+}
+
+/* --- pixels --- */
 
 static int preload(crn_replay_schedule *schedule, crn_error *error)
 {
@@ -196,18 +289,16 @@ static int preload(crn_replay_schedule *schedule, crn_error *error)
 static int wind_to(crn_replay_schedule *schedule, size_t index, crn_error *error)
 {
     int file = (int)schedule->views[index].file;
-    if (!schedule->reader || schedule->reader_file != file || schedule->reader_view > index) {
+    uint64_t position = schedule->views[index].position;
+    if (!schedule->reader || schedule->reader_file != file || schedule->reader_view > position) {
         crn_recording_end(&schedule->reader);
         int r = crn_recording_open(schedule->paths[file], &schedule->reader, error);
         if (r)
             return r;
         schedule->reader_file = file;
-        schedule->reader_view = index;
-        while (schedule->reader_view &&
-               (int)schedule->views[schedule->reader_view - 1].file == file)
-            schedule->reader_view--;
+        schedule->reader_view = 0;
     }
-    for (; schedule->reader_view < index; schedule->reader_view++) {
+    for (; schedule->reader_view < position; schedule->reader_view++) {
         crn_recorded_view view;
         int r = crn_recording_skip(schedule->reader, &view, error);
         if (r <= 0)
@@ -244,7 +335,8 @@ int crn_replay_schedule_read(crn_replay_schedule *schedule, size_t index,
 
 /* --- public functions --- */
 
-int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
+int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files,
+                             const crn_replay_filter *filter, uint64_t preload_bytes,
                              crn_replay_schedule *ret_schedule, crn_error *error)
 {
     crn_replay_schedule schedule = {.paths = paths};
@@ -255,6 +347,8 @@ int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint
         r = crn_error_set(error, -ENODATA, "%s: no view to replay", paths[0]);
     if (!r && count_fruits(&schedule))
         r = crn_error_set(error, -ENOMEM, "no memory for %zu views", schedule.count);
+    if (!r)
+        r = apply_filter(&schedule, filter, error);
     if (!r && schedule.bytes <= preload_bytes)
         r = preload(&schedule, error);
     if (r) {

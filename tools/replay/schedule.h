@@ -10,12 +10,14 @@
 
 #include "src/recording/recording.h"
 #include "tools/common/options.h"
+#include "tools/replay/filter.h"
 
 typedef struct crn_replay_schedule_view {
     crn_recorded_view recorded; /* maps and intensity NULL unless preloaded */
     uint64_t due_ns;            /* since the first view */
     uint64_t fruit;             /* 0, 1, 2, … by first appearance */
     uint32_t lane, epoch, file; /* indices */
+    uint64_t position;          /* number of the view in its file */
     bool first;                 /* the first view of its fruit */
 } crn_replay_schedule_view;
 
@@ -29,8 +31,9 @@ typedef struct crn_replay_schedule {
     crn_replay_schedule_view *views;
     size_t count;
     uint64_t fruits;
-    uint64_t period_ns; /* from one loop's first view to the next one's */
-    uint64_t bytes;     /* of all pixels */
+    uint64_t recorded_views, recorded_fruits; /* of which the filter took `count` and `fruits` */
+    uint64_t period_ns;                       /* from one loop's first view to the next one's */
+    uint64_t bytes;                           /* of all pixels */
     bool in_memory;
 
     char **paths; /* the caller's */
@@ -41,16 +44,17 @@ typedef struct crn_replay_schedule {
     unsigned char *memory;
     crn_recording_reader *reader; /* positioned in file reader_file, before view reader_view */
     int reader_file;
-    size_t reader_view;
+    uint64_t reader_view;
 } crn_replay_schedule;
 
 /*
  * Reads the recordings' headers, and their pixels too if all of them take at most preload_bytes.
  * The gaps follow the arrival times: none where the clock went back, at most a second between
- * files. Notices are printed as the tool's. The paths must outlive the schedule. 0 or negative
- * errno with *error, -ENODATA without any view.
+ * files. Fruits that the filter does not take are left out. Notices are printed as the tool's. The
+ * paths must outlive the schedule. 0 or negative errno with *error, -ENODATA without any view.
  */
-int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files, uint64_t preload_bytes,
+int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files,
+                             const crn_replay_filter *filter, uint64_t preload_bytes,
                              crn_replay_schedule *ret_schedule, crn_error *error);
 void crn_replay_schedule_close(crn_replay_schedule *schedule);
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "tools/common/local_time.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/why/download.h"
@@ -86,28 +86,11 @@ typedef struct why_settings {
 
 static uint64_t read_since(const char *text)
 {
-    static const char *const formats[] = {
-        "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d",          "%H:%M:%S",          "%H:%M"};
-    time_t now = time(NULL);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        struct tm when;
-        bool has_date = formats[i][1] == 'Y';
-        localtime_r(&now, &when);
-        when.tm_sec = when.tm_min = when.tm_hour = 0;
-        const char *end = strptime(text, formats[i], &when);
-        if (!end || *end)
-            continue;
-        when.tm_isdst = -1;
-        struct tm yesterday = when;
-        time_t seconds = mktime(&when);
-        if (!has_date && seconds > now) {
-            yesterday.tm_mday--;
-            seconds = mktime(&yesterday);
-        }
-        return seconds > 0 ? (uint64_t)seconds * (uint64_t)CRN_NS_PER_S : 0;
-    }
-    crn_usage_error(&tool, "--since '%s' is no time: expected 'YYYY-MM-DD HH:MM', or HH:MM", text);
+    uint64_t since_ns;
+    if (!crn_local_time_parse(text, &since_ns))
+        crn_usage_error(&tool, "--since '%s' is no time: expected 'YYYY-MM-DD HH:MM', or HH:MM",
+                        text);
+    return since_ns;
 }
 
 static uint64_t read_number(const char *name, const char *text, uint64_t max)

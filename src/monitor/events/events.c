@@ -231,10 +231,11 @@ static void put_writers(const crn_observation *observation, crn_encoder *encoder
     const crn_config *config = observation->facts->config;
     const crn_recorder_stats *recorder = &observation->snapshot->metrics.recorder;
     const crn_verdict_log_stats *log = &observation->snapshot->metrics.publish.log;
-    put_writer(
-        "recorder", config->record.dir[0],
-        (uint64_t[]){recorder->written, recorder->dropped + recorder->failed, recorder->bytes},
-        &observation->machine.record, encoder);
+    put_writer("recorder", config->record.dir[0],
+               (uint64_t[]){recorder->written,
+                            recorder->dropped + recorder->failed + recorder->missed,
+                            recorder->bytes},
+               &observation->machine.record, encoder);
     put_writer("log", config->publish.log.dir[0],
                (uint64_t[]){log->written, log->dropped + log->failed, log->bytes},
                &observation->machine.log, encoder);

@@ -11,6 +11,7 @@
 
 #include <zlib.h>
 
+#include "stages/base/clock.h"
 #include "stages/base/little_endian.h"
 
 #define NAME_START "cernita-"
@@ -57,7 +58,7 @@ static int by_number(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static int add_file(crn_verdict_log_files *files, uint64_t number, uint64_t bytes)
+static int add_file(crn_verdict_log_files *files, uint64_t number, const struct stat *about)
 {
     if ((files->count & (files->count - 1)) == 0) { /* full: the capacity is a power of two */
         size_t capacity = files->count ? 2 * files->count : 1;
@@ -66,8 +67,11 @@ static int add_file(crn_verdict_log_files *files, uint64_t number, uint64_t byte
             return -ENOMEM;
         files->items = more;
     }
-    files->items[files->count++] = (crn_verdict_log_file){.number = number, .bytes = bytes};
-    files->bytes += bytes;
+    files->items[files->count++] = (crn_verdict_log_file){
+        .number = number,
+        .bytes = (uint64_t)about->st_size,
+        .written_ns = about->st_mtim.tv_sec * CRN_NS_PER_S + about->st_mtim.tv_nsec};
+    files->bytes += (uint64_t)about->st_size;
     return 0;
 }
 
@@ -87,7 +91,7 @@ int crn_verdict_log_list(const char *dir, crn_verdict_log_files *ret_files, crn_
         /* Fails if the file was removed meanwhile. */
         if (!fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) &&
             S_ISREG(about.st_mode))
-            r = add_file(&files, number, (uint64_t)about.st_size);
+            r = add_file(&files, number, &about);
     }
     if (!r)
         r = -errno; /* readdir's */

@@ -24,6 +24,7 @@
 typedef struct crn_verdict_log_file {
     uint64_t number;
     uint64_t bytes;
+    int64_t written_ns; /* last, CLOCK_REALTIME */
 } crn_verdict_log_file;
 
 typedef struct crn_verdict_log_files {

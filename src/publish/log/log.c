@@ -9,11 +9,12 @@
 #include <sys/prctl.h>
 
 #include "src/publish/log/format.h"
-#include "src/publish/log/writer.h"
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/thread.h"
+
+#define RETENTION_NS (60 * CRN_NS_PER_S)
 
 typedef struct queued_verdict {
     size_t size;
@@ -28,7 +29,7 @@ struct crn_verdict_log {
     bool started;
     crn_log_gate failed_gate;  /* of the thread */
     crn_log_gate dropped_gate; /* of the line */
-    atomic_uint_fast64_t written, bytes, dropped, failed;
+    atomic_uint_fast64_t written, bytes, dropped, failed, removed;
 };
 
 static uint64_t count(atomic_uint_fast64_t *counter)
@@ -36,27 +37,42 @@ static uint64_t count(atomic_uint_fast64_t *counter)
     return atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) + 1;
 }
 
+static void write_verdict(crn_verdict_log *log, const queued_verdict *verdict)
+{
+    crn_error error;
+    uint64_t held;
+    if (crn_verdict_writer_append(log->writer, verdict->lane, verdict->bytes, verdict->size,
+                                  &error) == 0) {
+        atomic_fetch_add_explicit(&log->bytes, CRN_VERDICT_RECORD_BYTES + verdict->size,
+                                  memory_order_relaxed);
+        count(&log->written);
+        return;
+    }
+    uint64_t failed = count(&log->failed);
+    if (crn_log_gate_open(&log->failed_gate, crn_now_ns(), &held))
+        crn_log(CRN_LOG_WARNING,
+                "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on",
+                error.text, failed);
+}
+
 static void *write_verdicts(void *argument)
 {
     crn_verdict_log *log = argument;
     prctl(PR_SET_NAME, "verdict-log", 0, 0, 0);
-    queued_verdict *verdict;
-    while ((verdict = crn_byte_ring_wait(&log->queue))) {
-        crn_error error;
-        uint64_t held;
-        if (crn_verdict_writer_append(log->writer, verdict->lane, verdict->bytes, verdict->size,
-                                      &error) == 0) {
-            atomic_fetch_add_explicit(&log->bytes, CRN_VERDICT_RECORD_BYTES + verdict->size,
-                                      memory_order_relaxed);
-            count(&log->written);
-        } else {
-            uint64_t failed = count(&log->failed);
-            if (crn_log_gate_open(&log->failed_gate, crn_now_ns(), &held))
-                crn_log(CRN_LOG_WARNING,
-                        "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on",
-                        error.text, failed);
+    int64_t retain_ns = crn_now_ns();
+    bool ended = false;
+    while (!ended) {
+        if (crn_now_ns() >= retain_ns) {
+            crn_verdict_writer_retain(log->writer);
+            retain_ns = crn_now_ns() + RETENTION_NS;
         }
-        crn_byte_ring_pop(&log->queue);
+        const queued_verdict *verdict = crn_byte_ring_wait_until(&log->queue, retain_ns, &ended);
+        if (verdict) {
+            write_verdict(log, verdict);
+            crn_byte_ring_pop(&log->queue);
+        }
+        atomic_store_explicit(&log->removed, crn_verdict_writer_removed(log->writer),
+                              memory_order_relaxed);
     }
     return NULL;
 }
@@ -86,7 +102,8 @@ crn_verdict_log_stats crn_verdict_log_get_stats(const crn_verdict_log *log)
         .written = atomic_load_explicit(&log->written, memory_order_relaxed),
         .bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed),
         .dropped = atomic_load_explicit(&log->dropped, memory_order_relaxed),
-        .failed = atomic_load_explicit(&log->failed, memory_order_relaxed)};
+        .failed = atomic_load_explicit(&log->failed, memory_order_relaxed),
+        .removed = atomic_load_explicit(&log->removed, memory_order_relaxed)};
 }
 
 static int start_thread(crn_verdict_log *log)
@@ -96,15 +113,16 @@ static int start_thread(crn_verdict_log *log)
     return r;
 }
 
-int crn_verdict_log_open(const char *dir, uint64_t segment_bytes, uint64_t keep_bytes,
-                         uint64_t queue_bytes, crn_verdict_log **ret_log, crn_error *error)
+int crn_verdict_log_open(const crn_verdict_log_settings *settings, uint64_t queue_bytes,
+                         crn_verdict_log **ret_log, crn_error *error)
 {
+    const char *dir = settings->dir;
     crn_verdict_log *log = calloc(1, sizeof *log);
     if (!log)
         return crn_error_set(error, -ENOMEM, "%s: no memory for the verdict log", dir);
     int r = crn_byte_ring_init(&log->queue, queue_bytes);
     if (r == 0)
-        r = crn_verdict_writer_open(dir, segment_bytes, keep_bytes, &log->writer, error);
+        r = crn_verdict_writer_open(settings, &log->writer, error);
     else
         crn_error_set(error, r, "%s: no memory for a queue of %" PRIu64 " MiB of verdicts", dir,
                       queue_bytes >> 20);

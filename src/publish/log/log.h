@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/publish/log/writer.h"
 #include "stages/base/error.h"
 
 /* Size of the line's queue. */
@@ -25,12 +26,14 @@ typedef struct crn_verdict_log_stats {
     uint64_t bytes;   /* of these, with what the log adds */
     uint64_t dropped; /* verdicts that did not fit into the queue */
     uint64_t failed;  /* verdicts that the disk refused */
+    uint64_t removed; /* files of the log, as they were too many or too old */
 } crn_verdict_log_stats;
 
 /* Reserves the queue (populated at once, so that no page fault occurs later) and starts the writer
- * thread. The other arguments and errors are those of crn_verdict_writer_open. */
-int crn_verdict_log_open(const char *dir, uint64_t segment_bytes, uint64_t keep_bytes,
-                         uint64_t queue_bytes, crn_verdict_log **ret_log, crn_error *error);
+ * thread, which also removes files at the start and every minute. The other arguments and errors
+ * are those of crn_verdict_writer_open. */
+int crn_verdict_log_open(const crn_verdict_log_settings *settings, uint64_t queue_bytes,
+                         crn_verdict_log **ret_log, crn_error *error);
 
 /* Copies the verdict into the queue, or counts it as dropped if that is full. Never waits, locks or
  * allocates. Single producer. */

@@ -166,6 +166,12 @@ int crn_verdict_reader_open(const char *dir, crn_verdict_reader **ret_reader, cr
     return 0;
 }
 
+void crn_verdict_reader_start_at(crn_verdict_reader *reader, uint64_t number)
+{
+    while (reader->next < reader->files.count && reader->files.items[reader->next].number < number)
+        reader->next++;
+}
+
 void crn_verdict_reader_close(crn_verdict_reader **reader)
 {
     crn_verdict_reader *r = *reader;

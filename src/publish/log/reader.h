@@ -27,6 +27,9 @@ typedef struct crn_logged_verdict {
 int crn_verdict_reader_open(const char *dir, crn_verdict_reader **ret_reader, crn_error *error);
 void crn_verdict_reader_close(crn_verdict_reader **reader);
 
+/* Passes over the segments below this number; before the first verdict is read. */
+void crn_verdict_reader_start_at(crn_verdict_reader *reader, uint64_t number);
+
 /*
  * The next verdict: 1, or 0 at the end. A negative errno, with one line in *error, is a notice:
  * something was skipped that holds no whole verdict (-EBADMSG: the incomplete record of a daemon

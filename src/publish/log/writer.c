@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
+#include "stages/base/file/disk_room.h"
 #include "stages/base/log.h"
 
 #define NAMES_TRIED_MAX 1000
@@ -21,9 +23,11 @@ struct crn_verdict_writer {
     char *dir;
     int folder; /* descriptor that holds the lock */
     uint64_t segment_bytes, keep_bytes;
-    int fd;          /* the segment; -1: none */
-    uint64_t number; /* of the last segment */
-    uint64_t used;   /* size of the segment */
+    int64_t keep_ns;
+    uint64_t removed; /* segments */
+    int fd;           /* the segment; -1: none */
+    uint64_t number;  /* of the last segment */
+    uint64_t used;    /* size of the segment */
     char path[PATH_MAX];
 };
 
@@ -74,20 +78,67 @@ static bool is_intact(const crn_verdict_writer *writer)
            (uint64_t)about.st_size == writer->used;
 }
 
-/* Removes the oldest segments until a new one fits into keep_bytes. */
-static void make_room(const crn_verdict_writer *writer, crn_verdict_log_files *files)
+/* Why a segment that is not in use is to be removed. `coming_bytes`: of the one in use or to come.
+ */
+static bool is_to_go(const crn_verdict_writer *writer, const crn_verdict_log_file *file,
+                     uint64_t bytes, uint64_t coming_bytes, int64_t now_ns)
 {
-    for (size_t i = 0; i < files->count && writer->keep_bytes &&
-                       files->bytes + writer->segment_bytes > writer->keep_bytes;
-         i++) {
+    return (writer->keep_ns && now_ns - file->written_ns > writer->keep_ns) ||
+           (writer->keep_bytes && bytes + coming_bytes > writer->keep_bytes);
+}
+
+/* Removes the segments that are too old, and the oldest until `coming_bytes` fit. */
+static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *files,
+                      uint64_t coming_bytes)
+{
+    int64_t now_ns = crn_realtime_ns();
+    uint64_t in_use = writer->fd >= 0 ? writer->number : 0;
+    uint64_t bytes = files->bytes - (in_use ? writer->used : 0), removed = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        const crn_verdict_log_file *file = &files->items[i];
         char path[PATH_MAX];
-        crn_verdict_log_path(path, sizeof path, writer->dir, files->items[i].number);
-        if (unlink(path) < 0 && errno != ENOENT)
+        if (file->number == in_use || !is_to_go(writer, file, bytes, coming_bytes, now_ns))
+            continue;
+        crn_verdict_log_path(path, sizeof path, writer->dir, file->number);
+        if (unlink(path) < 0 && errno != ENOENT) {
             crn_log(CRN_LOG_WARNING, "publish.log: %s: cannot be removed: %s", path,
                     strerror(errno));
-        else
-            files->bytes -= files->items[i].bytes;
+            continue;
+        }
+        bytes -= file->bytes < bytes ? file->bytes : bytes;
+        removed++;
     }
+    writer->removed += removed;
+    if (removed)
+        crn_log(CRN_LOG_INFO,
+                "publish.log: %s: removed the oldest %" PRIu64
+                " files (publish.log.keep_mib, keep_days); %" PRIu64 " MiB are left",
+                writer->dir, removed, bytes >> 20);
+}
+
+void crn_verdict_writer_retain(crn_verdict_writer *writer)
+{
+    crn_verdict_log_files files;
+    crn_error error;
+    if ((!writer->keep_bytes && !writer->keep_ns) ||
+        crn_verdict_log_list(writer->dir, &files, &error) < 0)
+        return;
+    make_room(writer, &files, writer->fd >= 0 ? writer->segment_bytes : 0);
+    crn_verdict_log_files_done(&files);
+}
+
+uint64_t crn_verdict_writer_removed(const crn_verdict_writer *writer)
+{
+    return writer->removed;
+}
+
+static int check_room(crn_verdict_writer *writer, size_t size, crn_error *error)
+{
+    int r = crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
+    if (r != -ENOSPC)
+        return r;
+    crn_verdict_writer_retain(writer);
+    return crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
 }
 
 /* Creates the next free name, whatever is in the folder already. */
@@ -113,7 +164,7 @@ static int begin_segment(crn_verdict_writer *writer, crn_error *error)
     int r = crn_verdict_log_list(writer->dir, &files, error);
     if (r)
         return r;
-    make_room(writer, &files);
+    make_room(writer, &files, writer->segment_bytes);
     r = create_segment(writer, files.last_number, error);
     crn_verdict_log_files_done(&files);
     if (r)
@@ -141,7 +192,9 @@ int crn_verdict_writer_append(crn_verdict_writer *writer, uint32_t lane, const v
     bool is_full = writer->used + sizeof record + size > writer->segment_bytes;
     if (writer->fd >= 0 && (is_full || !is_intact(writer)))
         end_segment(writer);
-    int r = writer->fd < 0 ? begin_segment(writer, error) : 0;
+    int r = check_room(writer, size, error);
+    if (!r && writer->fd < 0)
+        r = begin_segment(writer, error);
     if (r)
         return r;
     struct iovec parts[2] = {{record, sizeof record}, {(void *)(uintptr_t)verdict, size}};
@@ -171,17 +224,19 @@ int crn_verdict_writer_check(const char *dir, crn_error *error)
              : 0;
 }
 
-int crn_verdict_writer_open(const char *dir, uint64_t segment_bytes, uint64_t keep_bytes,
+int crn_verdict_writer_open(const crn_verdict_log_settings *settings,
                             crn_verdict_writer **ret_writer, crn_error *error)
 {
+    const char *dir = settings->dir;
     int r = crn_verdict_writer_check(dir, error);
     if (r)
         return r;
     crn_verdict_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return crn_error_set(error, -ENOMEM, "%s: no memory for the verdict log", dir);
-    writer->segment_bytes = segment_bytes;
-    writer->keep_bytes = keep_bytes;
+    writer->segment_bytes = settings->segment_bytes;
+    writer->keep_bytes = settings->keep_bytes;
+    writer->keep_ns = settings->keep_ns;
     writer->fd = -1;
     writer->dir = strdup(dir);
     writer->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <zmq.h>
@@ -248,6 +249,81 @@ static void it_stops_after_so_many_fruits(void **state)
     assert_nothing_more();
 }
 
+/* Which fruits are sent is decided by lane, number and the time of their first view. */
+static void expect_selected(const char *options, const char *said, const int *numbers, int count)
+{
+    for (int way = 0; way < 2; way++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, "--rate max %s %s", way ? "--preload 0" : "",
+                 options);
+        start(arguments);
+        for (int i = 0; i < count; i++) {
+            crn_recorded_view want = lane_view((uint64_t)numbers[i]);
+            crn_view_header got = receive(&want);
+            assert_int_equal(got.lane, want.header.lane);
+            assert_int_equal(got.fruit, want.header.fruit);
+            assert_int_equal(got.sequence, want.header.sequence);
+        }
+        assert_int_equal(finish(), 0);
+        if (!strstr(output, said))
+            fail_msg("not '%s': %s", said, output);
+        assert_nothing_more();
+    }
+}
+
+static void fruits_are_selected(void **state)
+{
+    (void)state;
+    record(0, 12); /* views 0 2, 4 6, 8 10 of lane 0, fruits 1000 to 1002; 1 3, … of lane 7 */
+    expect_selected("--lane 7", "6 of 12 views, 3 of 6 fruits are selected\n",
+                    (const int[]){1, 3, 5, 7, 9, 11}, 6);
+    expect_selected("--fruit 1001", "4 of 12 views, 2 of 6 fruits", (const int[]){4, 5, 6, 7}, 4);
+    expect_selected("--fruit 1001-1002 --lane 3,0", "4 of 12 views, 2 of 6 fruits",
+                    (const int[]){4, 6, 8, 10}, 4);
+    expect_selected("--fruit 1002 --lane 0 --loop 1", "2 of 12 views, 1 of 6 fruits",
+                    (const int[]){8, 10}, 2);
+    start("--fruit 2000 --rate max");
+    assert_int_equal(finish(), 1);
+    assert_non_null(strstr(output, ": none of 12 views is selected: there are lanes 0 to 7, fruits "
+                                   "1000 to 1002, from 2026-"));
+    assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
+    static const char *const bad[] = {"--lane x",      "--lane 1,",    "--lane -1",  "--fruit 5-3",
+                                      "--fruit 1-2-3", "--from 25:00", "--to-time x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        start(bad[i]);
+        assert_int_equal(finish(), 2);
+    }
+}
+
+/* Whole fruits, by the time of their first view; the second is one of a minute earlier. */
+static void fruits_are_selected_by_time(void **state)
+{
+    (void)state;
+    static const int64_t minutes[] = {0, 10, 10, 25}; /* of each fruit's first view */
+    struct tm local;
+    time_t noon = 1790000000;
+    localtime_r(&noon, &local);
+    local.tm_hour = 12;
+    local.tm_min = local.tm_sec = 0;
+    noon = mktime(&local);
+    crn_recording_writer *writer = recorded_create();
+    for (int i = 0; i < 8; i++) { /* the second view of each comes 5 minutes later */
+        crn_recorded_view view = lane_view((uint64_t)i);
+        view.arrived_ns = (uint64_t)(noon + (minutes[i / 4 * 2 + i % 2] + i % 4 / 2 * 5) * 60) *
+                          (uint64_t)CRN_NS_PER_S;
+        recorded_add(writer, &view);
+    }
+    recorded_finish(writer);
+    char options[128], day[16];
+    strftime(day, sizeof day, "%Y-%m-%d", &local);
+    snprintf(options, sizeof options, "--from %sT12:10 --to-time %sT12:25", day, day);
+    expect_selected(options, "4 of 8 views, 2 of 4 fruits", (const int[]){1, 3, 4, 6}, 4);
+    snprintf(options, sizeof options, "--to-time '%s 12:10:00'", day);
+    expect_selected(options, "2 of 8 views, 1 of 4 fruits", (const int[]){0, 2}, 2);
+    snprintf(options, sizeof options, "--from %sT12:10:01", day);
+    expect_selected(options, "2 of 8 views, 1 of 4 fruits", (const int[]){5, 7}, 2);
+}
+
 static void several_recordings_are_one_run(void **state)
 {
     (void)state;
@@ -379,6 +455,8 @@ int main(void)
         cmocka_unit_test(restarts_stay_restarts),
         cmocka_unit_test(views_are_due_as_they_came),
         cmocka_unit_test(it_stops_after_so_many_fruits),
+        cmocka_unit_test(fruits_are_selected),
+        cmocka_unit_test(fruits_are_selected_by_time),
         cmocka_unit_test(several_recordings_are_one_run),
         cmocka_unit_test(a_folder_is_one_run),
         cmocka_unit_test(an_unfinished_recording_is_told_and_replayed),

@@ -87,7 +87,8 @@ crn_verdict_writer *logged_writer(uint64_t segment_bytes, uint64_t keep_bytes)
 {
     crn_verdict_writer *writer;
     crn_error error;
-    if (crn_verdict_writer_open(logged_folder, segment_bytes, keep_bytes, &writer, &error) < 0)
+    crn_verdict_log_settings settings = {logged_folder, segment_bytes, keep_bytes, 0};
+    if (crn_verdict_writer_open(&settings, &writer, &error) < 0)
         fail_msg("%s", error.text);
     return writer;
 }

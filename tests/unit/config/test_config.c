@@ -333,6 +333,10 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
     assert_int_equal(c.record.segment_mib, 16);
+    assert_int_equal(c.record.only, CRN_RECORD_PARTIAL);
+    assert_int_equal(c.record.keep_gib, 1048576);
+    assert_int_equal(c.record.keep_days, 36500);
+    assert_int_equal(c.publish.log.keep_days, 90);
     assert_string_equal(c.monitor.http, "[::1]:0");
     assert_true(c.monitor.http_named);
     assert_int_equal(c.log.level, 3);
@@ -374,6 +378,10 @@ static void test_defaults_hold_where_the_file_says_nothing(void **state)
     assert_string_equal(c.publish.log.dir, "");
     assert_int_equal(c.publish.log.segment_mib, 256);
     assert_int_equal(c.publish.log.keep_mib, 4096);
+    assert_int_equal(c.publish.log.keep_days, 0);
+    assert_int_equal(c.record.only, CRN_RECORD_ALL);
+    assert_int_equal(c.record.keep_gib, 0);
+    assert_int_equal(c.record.keep_days, 0);
     assert_int_equal(c.limits.points, 262144);
     assert_int_equal(c.latency.budget_ms, 100);
     assert_string_equal(c.monitor.http, "127.0.0.1:9464");

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/publish/log/format.h"
 #include "src/publish/log/reader.h"
+#include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/logged.h"
@@ -222,6 +224,44 @@ static void files_of_another_format_are_skipped(void **state)
     logged_expect(0, 3, 0);
 }
 
+static void age(uint64_t number, int64_t days)
+{
+    struct timespec times[2] = {{.tv_sec = time(NULL) - days * 86400},
+                                {.tv_sec = time(NULL) - days * 86400}};
+    assert_int_equal(utimensat(AT_FDCWD, logged_path(number), times, 0), 0);
+}
+
+/* By age, but never the one in use. */
+static void files_that_are_too_old_are_removed(void **state)
+{
+    (void)state;
+    crn_verdict_writer *writer = logged_writer(1, 0);
+    logged_append(writer, 0, 4); /* one each */
+    crn_verdict_writer_close(&writer);
+    for (uint64_t number = 1; number <= 4; number++)
+        age(number, 10 - (int64_t)number);
+    assert_int_equal(symlink("/nonexistent/victim", logged_path(5)), 0);
+    crn_verdict_log_settings settings = {logged_folder, UINT64_MAX, 0,
+                                         (int64_t)15 * 86400 / 2 * CRN_NS_PER_S};
+    crn_error error;
+    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
+    assert_int_equal(logged_files(), 5);
+    crn_verdict_writer_retain(writer);
+    assert_int_equal(crn_verdict_writer_removed(writer), 2); /* of 9 and 8 days */
+    logged_append(writer, 4, 6);
+    age(6, 100);
+    crn_verdict_writer_retain(writer);
+    logged_append(writer, 6, 7);
+    assert_int_equal(crn_verdict_writer_removed(writer), 2);
+    crn_verdict_writer_close(&writer);
+    logged_expect(2, 7, 0);
+    age(3, 100);
+    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
+    logged_append(writer, 7, 8); /* a new file also removes */
+    assert_int_equal(crn_verdict_writer_removed(writer), 1);
+    crn_verdict_writer_close(&writer);
+}
+
 /* Names in use, by any kind of file, are left alone; what is not a segment is ignored. */
 static void foreign_files_are_left_alone(void **state)
 {
@@ -241,12 +281,18 @@ static void foreign_files_are_left_alone(void **state)
     logged_expect(2, 3, 0);
 }
 
+static int open_in(const char *dir, crn_verdict_writer **ret_writer, crn_error *error)
+{
+    crn_verdict_log_settings settings = {dir, 1, 0, 0};
+    return crn_verdict_writer_open(&settings, ret_writer, error);
+}
+
 static void a_folder_has_one_writer(void **state)
 {
     (void)state;
     crn_verdict_writer *writer = logged_writer(UINT64_MAX, 0), *other = NULL;
     crn_error error;
-    assert_int_equal(crn_verdict_writer_open(logged_folder, 1, 0, &other, &error), -EBUSY);
+    assert_int_equal(open_in(logged_folder, &other, &error), -EBUSY);
     assert_null(other);
     assert_non_null(strstr(error.text, ": another daemon logs its verdicts there; "));
     crn_verdict_writer_close(&writer);
@@ -260,10 +306,10 @@ static void a_folder_that_cannot_be_used_is_named(void **state)
     (void)state;
     crn_verdict_writer *writer = NULL;
     crn_error error;
-    assert_int_equal(crn_verdict_writer_open("/nonexistent", 1, 0, &writer, &error), -ENOENT);
+    assert_int_equal(open_in("/nonexistent", &writer, &error), -ENOENT);
     assert_string_equal(error.text, "/nonexistent: cannot log verdicts there: No such file or "
                                     "directory; name a folder that can be written");
-    assert_int_equal(crn_verdict_writer_open("/dev/null", 1, 0, &writer, &error), -ENOTDIR);
+    assert_int_equal(open_in("/dev/null", &writer, &error), -ENOTDIR);
     assert_null(writer);
     crn_verdict_writer_close(&writer);
     crn_verdict_reader *reader = NULL;
@@ -337,6 +383,7 @@ int main(void)
         TEST(a_wrong_size_ends_its_segment),
         TEST(a_verdict_without_bytes_is_none),
         TEST(files_of_another_format_are_skipped),
+        TEST(files_that_are_too_old_are_removed),
         TEST(foreign_files_are_left_alone),
         TEST(a_folder_has_one_writer),
         TEST(a_folder_that_cannot_be_used_is_named),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -22,7 +23,7 @@
 #include "tests/support/line/log_capture.h"
 #include "tests/support/line/logged.h"
 
-/* --- a simulated disk: this function replaces libc's --- */
+/* --- a simulated disk: these functions replace libc's --- */
 
 static atomic_bool stuck;
 static sem_t reached, released; /* a write has arrived; it may continue */
@@ -59,6 +60,17 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
     return wrote;
 }
 
+static _Atomic uint64_t free_bytes = UINT64_MAX >> 1;
+
+int statvfs(const char *file, struct statvfs *ret_disk)
+{
+    (void)file;
+    memset(ret_disk, 0, sizeof *ret_disk);
+    ret_disk->f_frsize = 1;
+    ret_disk->f_bavail = atomic_load(&free_bytes);
+    return 0;
+}
+
 /* --- helpers --- */
 
 #define QUEUE_BYTES 65536
@@ -67,7 +79,8 @@ static crn_verdict_log *start_with(uint64_t queue_bytes)
 {
     crn_verdict_log *log;
     crn_error error;
-    if (crn_verdict_log_open(logged_folder, UINT64_MAX, 0, queue_bytes, &log, &error) < 0)
+    crn_verdict_log_settings settings = {logged_folder, UINT64_MAX, 0, 0};
+    if (crn_verdict_log_open(&settings, queue_bytes, &log, &error) < 0)
         fail_msg("%s", error.text);
     return log;
 }
@@ -214,6 +227,22 @@ static void half_a_verdict_is_taken_back(void **state)
     assert_int_equal(logged_files(), 1);
 }
 
+static void room_for_others_is_left_on_the_disk(void **state)
+{
+    (void)state;
+    crn_verdict_log *log = start_with(QUEUE_BYTES);
+    offer_patiently(log, 0, 2);
+    atomic_store(&free_bytes, CRN_VERDICT_LOG_SPARE_BYTES);
+    offer_patiently(log, 100, 103);
+    assert_int_equal(crn_verdict_log_get_stats(log).failed, 3);
+    atomic_store(&free_bytes, CRN_VERDICT_LOG_SPARE_BYTES + 100000);
+    offer_patiently(log, 2, 5);
+    atomic_store(&free_bytes, UINT64_MAX >> 1);
+    crn_verdict_log_close(&log);
+    logged_expect(0, 5, 0);
+    assert_int_equal(logged_files(), 1);
+}
+
 /* A disk that is full from the start: neither verdicts nor empty files. */
 static void a_full_disk_collects_no_files(void **state)
 {
@@ -318,6 +347,7 @@ int main(void)
         TEST(a_verdict_larger_than_the_queue_is_dropped),
         TEST(a_refusing_disk_is_counted_and_tried_again),
         TEST(half_a_verdict_is_taken_back),
+        TEST(room_for_others_is_left_on_the_disk),
         TEST(a_full_disk_collects_no_files),
         TEST(short_writes_are_continued),
         TEST(a_full_file_system_stops_nothing),

@@ -31,7 +31,8 @@ static _Noreturn void log_verdicts(uint64_t first, progress *shared)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     crn_verdict_log *log;
-    if (crn_verdict_log_open(logged_folder, 8 << 20, 0, 1 << 20, &log, NULL) < 0)
+    crn_verdict_log_settings settings = {logged_folder, 8 << 20, 0, 0};
+    if (crn_verdict_log_open(&settings, 1 << 20, &log, NULL) < 0)
         _exit(1);
     for (uint64_t number = first;; number++) {
         size_t size;

@@ -2,6 +2,7 @@
  * caller never blocks. */
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -62,11 +63,19 @@ int statvfs(const char *file, struct statvfs *ret_disk)
 
 #define TIFF_HEADER_BYTES 16
 
+static int open_in(const char *dir, uint64_t segment_bytes, uint64_t queue_bytes,
+                   crn_recorder **ret_recorder, crn_error *error)
+{
+    crn_recorder_settings settings = {
+        .dir = dir, .segment_bytes = segment_bytes, .queue_bytes = queue_bytes};
+    return crn_recorder_open(&settings, ret_recorder, error);
+}
+
 static crn_recorder *start(uint64_t segment_bytes)
 {
     crn_recorder *recorder = NULL;
     crn_error error;
-    if (crn_recorder_open(recorded_folder, segment_bytes, QUEUE_BYTES, &recorder, &error))
+    if (open_in(recorded_folder, segment_bytes, QUEUE_BYTES, &recorder, &error))
         fail_msg("%s", error.text);
     return recorder;
 }
@@ -206,6 +215,53 @@ static void a_stuck_disk_costs_views_and_never_time(void **state)
     assert_int_equal(read_segments(false, 0, &files), 2);
 }
 
+/* Views that are lent are written from where they are, and given back when they are written. */
+static void views_that_are_lent_are_not_copied(void **state)
+{
+    (void)state;
+    enum { LENT = 3 };
+    static unsigned char bytes[LENT][LARGE_VIEW];
+    crn_recorded_view views[LENT];
+    crn_error error;
+    crn_recorder *recorder = NULL;
+    crn_recorder_settings settings = {
+        .dir = recorded_folder, .segment_bytes = UINT64_MAX, .lent_views = LENT};
+    assert_int_equal(crn_recorder_open(&settings, &recorder, &error), 0);
+    assert_null(crn_recorder_returned(recorder));
+    atomic_store(&stuck, true);
+    for (uint64_t i = 0; i < LENT; i++) {
+        views[i] = large_view(i);
+        memcpy(bytes[i], views[i].maps, LARGE_VIEW);
+        views[i].maps = memset(bytes[i], 0, i ? LARGE_VIEW : 0); /* filled in below */
+        assert_true(crn_recorder_lend(recorder, &views[i], &views[i]));
+    }
+    sem_wait(&reached); /* the writer blocks on view 0 */
+    assert_false(crn_recorder_lend(recorder, &views[0], &views[0]));
+    assert_int_equal(crn_recorder_get_stats(recorder).dropped, 1);
+    assert_null(crn_recorder_returned(recorder));
+    for (uint64_t i = 1; i < LENT; i++)
+        memcpy(bytes[i], large_view(i).maps, LARGE_VIEW);
+    atomic_store(&stuck, false);
+    sem_post(&released);
+    for (int i = 0; i < LENT; i++) {
+        void *owner;
+        while (!(owner = crn_recorder_returned(recorder)))
+            sched_yield();
+        assert_ptr_equal(owner, &views[i]);
+    }
+    atomic_store(&refused, EIO); /* written or not, it comes back */
+    assert_true(crn_recorder_lend(recorder, &views[0], &views[0]));
+    while (!crn_recorder_returned(recorder))
+        sched_yield();
+    atomic_store(&refused, 0);
+    assert_int_equal(crn_recorder_get_stats(recorder).failed, 1);
+    crn_recorder_miss(recorder, 5);
+    assert_int_equal(crn_recorder_get_stats(recorder).missed, 5);
+    crn_recorder_close(&recorder);
+    int files;
+    assert_int_equal(read_segments(false, 0, &files), LENT);
+}
+
 static void a_view_larger_than_the_queue_is_dropped(void **state)
 {
     (void)state;
@@ -264,8 +320,8 @@ static void a_full_disk_is_told_before_the_first_view(void **state)
     atomic_store(&free_bytes, CRN_RECORDER_SPARE_BYTES - 1);
     crn_log_capture_start(&caught);
     crn_recorder *recorder = start(UINT64_MAX);
+    crn_recorder_close(&recorder); /* its thread has run */
     const char *told = crn_log_capture_stop(&caught);
-    crn_recorder_close(&recorder);
     crn_log_set_level(CRN_LOG_ERROR);
     atomic_store(&free_bytes, UINT64_MAX >> 1);
     assert_non_null(
@@ -328,11 +384,10 @@ static void a_folder_that_cannot_be_used_is_told(void **state)
     (void)state;
     crn_recorder *recorder = NULL;
     crn_error error;
-    assert_int_equal(crn_recorder_open("/nonexistent", 1, QUEUE_BYTES, &recorder, &error), -ENOENT);
+    assert_int_equal(open_in("/nonexistent", 1, QUEUE_BYTES, &recorder, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent"));
-    assert_int_equal(crn_recorder_open("/dev/null", 1, QUEUE_BYTES, &recorder, &error), -ENOTDIR);
-    assert_int_equal(crn_recorder_open(recorded_folder, 1, UINT64_MAX / 2, &recorder, &error),
-                     -ENOMEM);
+    assert_int_equal(open_in("/dev/null", 1, QUEUE_BYTES, &recorder, &error), -ENOTDIR);
+    assert_int_equal(open_in(recorded_folder, 1, UINT64_MAX / 2, &recorder, &error), -ENOMEM);
     assert_null(recorder);
     crn_recorder_close(&recorder);
 }
@@ -347,6 +402,7 @@ int main(void)
         cmocka_unit_test(segments_stay_below_their_size),
         cmocka_unit_test(a_segment_holds_one_view_at_least),
         cmocka_unit_test(a_stuck_disk_costs_views_and_never_time),
+        cmocka_unit_test(views_that_are_lent_are_not_copied),
         cmocka_unit_test(a_view_larger_than_the_queue_is_dropped),
         cmocka_unit_test(a_refusing_disk_is_counted_and_tried_again),
         cmocka_unit_test(room_for_others_is_left_on_the_disk),

@@ -195,5 +195,6 @@ export default {
     log_failed: 'il disco è troppo lento o pieno (publish.log.dir)',
     recording_dropped: 'il disco è troppo lento o pieno (record.dir)',
     recording_failed: 'il disco è troppo lento o pieno (record.dir)',
+    recording_no_slot: 'gli slot servivano prima del verdetto (record.only): alzare limits.slots',
   },
 };

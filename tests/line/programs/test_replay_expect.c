@@ -1,0 +1,185 @@
+/* cernita-replay --expect: the verdicts of two runs of the daemon on one recording, compared. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/daemon.h"
+
+static char folder[64], output[65536];
+
+static int remove_folder(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+/* Runs a program with arguments in which every @ stands for the folder; returns its exit status. */
+static int run(const char *program, const char *arguments)
+{
+    char command[1024];
+    size_t used = (size_t)snprintf(command, sizeof command, "exec " CRN_BIN "/%s ", program);
+    for (const char *c = arguments; *c; c++)
+        used += (size_t)(*c == '@' ? snprintf(command + used, sizeof command - used, "%s", folder)
+                                   : snprintf(command + used, sizeof command - used, "%c", *c));
+    snprintf(command + used, sizeof command - used, " 2>&1");
+    FILE *out = popen(command, "r");
+    assert_non_null(out);
+    output[fread(output, 1, sizeof output - 1, out)] = '\0';
+    return WEXITSTATUS(pclose(out));
+}
+
+static void expect_said(const char *text)
+{
+    if (!strstr(output, text))
+        fail_msg("not '%s':\n%s", text, output);
+}
+
+/* Starts a line whose verdict log is the folder's subfolder `name`. */
+static void start(daemon_process *daemon, const char *name, const char *backend, const char *level)
+{
+    char yaml[1024], path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    mkdir(path, 0700); /* may be there from another start */
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'},\n"
+             "          log: {dir: '%s/%s'}}\n"
+             "classes: [{name: background}, {name: rot, level: 0.5}, {name: rust, level: %s}]\n"
+             "chain: [contours, ranklet: {windows: [8]}]\n"
+             "limits: {slots: 128}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
+             "run: {backend: %s, workers: 1, threads: 1}\n"
+             "monitor: {http: ''}\n",
+             folder, folder, folder, folder, name, level, backend);
+    daemon_write_config(folder, "line.yaml", yaml, path);
+    daemon_start(daemon, (const char *const[]){"cernitad", "--config", path, NULL});
+    daemon_read_until(daemon, "ready:");
+}
+
+static void stop(daemon_process *daemon)
+{
+    kill(daemon->pid, SIGTERM);
+    assert_int_equal(daemon_end(daemon), 0);
+}
+
+#define REPLAY "@/fruits.tif --to ipc://@/in --rate max --wait 60 "
+
+/* The recorded run, of the serial backend. */
+static int set_up(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    if (daemon_make_folder(folder) ||
+        run("cernita-synth", "@/fruits.tif --fruits 12 --lanes 2 --classes 3 --size 160x64"))
+        return -1;
+    start(&daemon, "serial", "serial", "0.5");
+    int status = run("cernita-replay", REPLAY);
+    stop(&daemon);
+    return status;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return remove_folder();
+}
+
+/* --- tests --- */
+
+static void another_backend_gives_the_same(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "openmp", "openmp", "0.5");
+    int status = run("cernita-replay", REPLAY "--expect @/serial --got @/openmp");
+    stop(&daemon);
+    expect_said(": all equal\n");
+    expect_said("12 fruits and ");
+    assert_null(strstr(output, " and 0 defects"));
+    assert_int_equal(status, 0);
+}
+
+/* Only what is selected is sent, and compared. */
+static void a_selection_is_compared(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "part", "openmp", "0.5");
+    int status =
+        run("cernita-replay", REPLAY "--lane 1 --fruit 2-5 --expect @/serial --got @/part");
+    stop(&daemon);
+    assert_int_equal(status, 0);
+    expect_said("8 of 48 views, 2 of 12 fruits are selected\n");
+    expect_said("2 fruits and ");
+    expect_said(": all equal; 10 of its fruits were not sent\n");
+}
+
+/* The line's log has verdicts of another replay already. */
+static void the_first_fruits_are_compared(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "part", "openmp", "0.5");
+    int status = run("cernita-replay", REPLAY "--fruits 3 --expect @/serial --got @/part");
+    stop(&daemon);
+    assert_int_equal(status, 0);
+    expect_said("3 fruits and ");
+}
+
+static void another_level_is_found_and_named(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "level", "serial", "0.6");
+    int status = run("cernita-replay", REPLAY "--expect @/serial --got @/level");
+    stop(&daemon);
+    assert_int_equal(status, 1);
+    expect_said(", rust, defect 1: level 0.6");
+    expect_said(", expected 0.5\n");
+    assert_null(strstr(output, ", rot, ")); /* its level is the same */
+    expect_said(": the verdicts are not those of ");
+}
+
+/* A line that gives no verdicts, or another folder than its log. */
+static void verdicts_that_never_come_are_missed(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "elsewhere", "serial", "0.5");
+    int status = run("cernita-replay", "@/fruits.tif --to ipc://@/in --rate max --wait 1 --fruit 2 "
+                                       "--lane 0 --expect @/serial --got @/serial");
+    stop(&daemon);
+    assert_int_equal(status, 1);
+    expect_said("lane 0, fruit 2: only in the recorded run: the line gave no verdict\n");
+    expect_said("1 difference in 1 fruit; 11 of its fruits were not sent\n");
+}
+
+static void what_goes_wrong_is_one_line(void **state)
+{
+    (void)state;
+    assert_int_equal(run("cernita-replay", REPLAY "--expect @/serial"), 2);
+    expect_said("--got is missing: ");
+    assert_int_equal(run("cernita-replay", REPLAY "--got @/serial"), 2);
+    assert_int_equal(run("cernita-replay", REPLAY "--expect @ --got @ --loop 0"), 2);
+    assert_int_equal(run("cernita-replay", REPLAY "--expect @/none --got @/serial"), 1);
+    expect_said("/none: cannot list this folder: ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_backend_gives_the_same),
+        cmocka_unit_test(a_selection_is_compared),
+        cmocka_unit_test(the_first_fruits_are_compared),
+        cmocka_unit_test(another_level_is_found_and_named),
+        cmocka_unit_test(verdicts_that_never_come_are_missed),
+        cmocka_unit_test(what_goes_wrong_is_one_line),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

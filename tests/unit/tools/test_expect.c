@@ -1,0 +1,217 @@
+/* The comparison of two runs' verdict logs: which fruits are compared with which. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/publish/log/writer.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/logged.h"
+#include "tools/replay/expect.h"
+
+#define RUN_EPOCH UINT64_C(1790000000000000000)
+
+static char expected[128], got[128], told[4096];
+static crn_expect *expect;
+static crn_expect_result result;
+
+static int set_up(void **state)
+{
+    if (logged_setup(state))
+        return -1;
+    snprintf(expected, sizeof expected, "%s/expected", logged_folder);
+    snprintf(got, sizeof got, "%s/got", logged_folder);
+    return mkdir(expected, 0700) || mkdir(got, 0700);
+}
+
+static int tear_down(void **state)
+{
+    crn_expect_close(&expect);
+    return logged_teardown(state);
+}
+
+typedef struct made_up {
+    unsigned lane;
+    uint64_t epoch;
+    unsigned fruit;
+    const char *kind;
+} made_up;
+
+/* Adds a segment of these verdicts, up to one without a kind. */
+static void log_verdicts(const char *dir, const made_up *verdicts)
+{
+    crn_verdict_writer *writer;
+    crn_verdict_log_settings settings = {dir, UINT64_MAX, 0, 0};
+    crn_error error;
+    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
+    for (; verdicts->kind; verdicts++) {
+        char text[256];
+        int size = snprintf(text, sizeof text,
+                            "{\"lane\":%u,\"epoch\":%llu,\"fruit\":%u,\"verdict\":\"%s\","
+                            "\"defects\":[]}",
+                            verdicts->lane, (unsigned long long)verdicts->epoch, verdicts->fruit,
+                            verdicts->kind);
+        assert_int_equal(
+            crn_verdict_writer_append(writer, verdicts->lane, text, (size_t)size, &error), 0);
+    }
+    crn_verdict_writer_close(&writer);
+}
+
+static void begin(void)
+{
+    crn_error error;
+    if (crn_expect_open(expected, got, &expect, &error))
+        fail_msg("%s", error.text);
+}
+
+static bool never(void *context)
+{
+    (void)context;
+    return false;
+}
+
+static const char *run(const uint64_t *epochs, uint32_t count, bool whole)
+{
+    crn_error error;
+    crn_expect_settings settings = {.expected = expected,
+                                    .got = got,
+                                    .epochs = epochs,
+                                    .epoch_count = count,
+                                    .run_epoch = RUN_EPOCH,
+                                    .whole = whole};
+    FILE *out = fmemopen(told, sizeof told, "w");
+    if (crn_expect_run(expect, &settings, never, NULL, out, &result, &error))
+        fail_msg("%s", error.text);
+    if (ftell(out) == 0)
+        told[0] = '\0';
+    fclose(out);
+    return told;
+}
+
+static void sent(unsigned lane, uint64_t epoch, unsigned fruit)
+{
+    assert_int_equal(crn_expect_sent(expect, lane, epoch, fruit), 0);
+}
+
+/* --- tests --- */
+
+static const uint64_t one_epoch[] = {5};
+
+static void two_replays_are_compared(void **state)
+{
+    (void)state;
+    log_verdicts(
+        expected,
+        (made_up[]){{0, 99, 1, "complete"}, {7, 99, 1, "late"}, {0, 99, 2, "complete"}, {0}});
+    log_verdicts(got, (made_up[]){{0, 99, 1, "late"}, {0}}); /* an earlier run */
+    begin();
+    sent(0, 0, 1), sent(7, 0, 1), sent(0, 0, 2);
+    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 2, "complete"},
+                                  {0, RUN_EPOCH, 1, "complete"},
+                                  {7, RUN_EPOCH, 1, "late"},
+                                  {0}});
+    assert_string_equal(run(one_epoch, 1, true), "");
+    assert_int_equal(result.fruits, 3);
+    assert_int_equal(result.unequal + result.unsent, 0);
+}
+
+static void the_recorded_run_itself_is_compared(void **state)
+{
+    (void)state;
+    static const uint64_t epochs[] = {70, 5};             /* the sender restarted */
+    log_verdicts(expected, (made_up[]){{0, 1, 1, "late"}, /* not in the recordings */
+                                       {0, 70, 1, "complete"},
+                                       {0, 5, 1, "partial"},
+                                       {0}});
+    log_verdicts(got,
+                 (made_up[]){{0, RUN_EPOCH, 1, "complete"}, {0, RUN_EPOCH + 1, 1, "late"}, {0}});
+    begin();
+    sent(0, 0, 1), sent(0, 1, 1);
+    assert_string_equal(run(epochs, 2, true), "lane 0, fruit 1: verdict late, expected partial\n");
+    assert_int_equal(result.fruits, 2);
+    assert_int_equal(result.unequal, 1);
+    assert_int_equal(result.unsent, 1);
+}
+
+static void fruits_of_one_run_only_are_differences(void **state)
+{
+    (void)state;
+    log_verdicts(expected,
+                 (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0, 5, 4, "late"}, {0}});
+    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0, RUN_EPOCH, 3, "late"}, {0}});
+    begin();
+    sent(0, 0, 1), sent(0, 0, 2), sent(0, 0, 3), sent(0, 0, 5);
+    assert_string_equal(run(one_epoch, 1, true),
+                        "lane 0, fruit 4: only in the recorded run\n"
+                        "lane 0, fruit 2: only in the recorded run: the line gave no verdict\n"
+                        "lane 0, fruit 3: only in this run\n"
+                        "lane 0, fruit 5: in neither run's verdicts\n");
+    assert_int_equal(result.counts.differences, 4);
+    assert_int_equal(result.unequal, 4);
+    assert_int_equal(result.fruits, 1);
+}
+
+static void what_was_not_sent_is_not_compared(void **state)
+{
+    (void)state;
+    log_verdicts(expected,
+                 (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {1, 5, 1, "late"}, {0}});
+    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 2, "late"}, {0}});
+    begin();
+    sent(0, 0, 2);
+    assert_string_equal(run(one_epoch, 1, false), "");
+    assert_int_equal(result.fruits, 1);
+    assert_int_equal(result.unsent, 2);
+}
+
+static void both_runs_may_be_in_one_log(void **state)
+{
+    (void)state;
+    strcpy(got, expected);
+    log_verdicts(expected, (made_up[]){{0, 99, 1, "late"}, {0}});
+    begin();
+    sent(0, 0, 1);
+    log_verdicts(expected, (made_up[]){{0, RUN_EPOCH, 1, "complete"}, {0}});
+    assert_string_equal(run(one_epoch, 1, true),
+                        "lane 0, fruit 1: verdict complete, expected late\n");
+    assert_int_equal(result.fruits, 1);
+}
+
+static void a_second_verdict_is_a_difference(void **state)
+{
+    (void)state;
+    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 1, "late"}, {0}});
+    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0}});
+    begin();
+    sent(0, 0, 1);
+    assert_string_equal(run(one_epoch, 1, true),
+                        "lane 0, fruit 1: the recorded run has a second verdict\n");
+}
+
+static void logs_that_are_not_there_are_named(void **state)
+{
+    (void)state;
+    crn_error error;
+    assert_true(crn_expect_open(expected, got, &expect, &error) < 0);
+    assert_non_null(strstr(error.text, "/expected: there is no verdict log"));
+    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0}});
+    assert_true(crn_expect_open(expected, "/nonexistent", &expect, &error) < 0);
+    assert_non_null(strstr(error.text, "/nonexistent: cannot list this folder: "));
+    assert_null(expect);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(two_replays_are_compared),
+        TEST(the_recorded_run_itself_is_compared),
+        TEST(fruits_of_one_run_only_are_differences),
+        TEST(what_was_not_sent_is_not_compared),
+        TEST(both_runs_may_be_in_one_log),
+        TEST(a_second_verdict_is_a_difference),
+        TEST(logs_that_are_not_there_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+#include "tools/replay/expect.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/publish/fields.h"
+#include "src/publish/log/format.h"
+#include "src/publish/log/reader.h"
+#include "stages/base/clock.h"
+
+#define POLL_NS (50 * CRN_NS_PER_MS)
+
+/* A fruit that was sent. */
+typedef struct sent_fruit {
+    uint32_t lane;
+    uint64_t epoch; /* index */
+    uint64_t fruit;
+    unsigned char *verdict; /* the line's, owned; NULL: none yet */
+    size_t size;
+    bool expected; /* the recorded run has it */
+    bool unequal;
+} sent_fruit;
+
+struct crn_expect {
+    sent_fruit *fruits; /* sorted once all are sent */
+    size_t count;
+    size_t judged;        /* fruits with a verdict of the line's */
+    uint64_t start;       /* segment at which the line's log ended before */
+    uint64_t log_bytes;   /* of the line's log when it was last read */
+    uint64_t *run_epochs; /* of a recorded run that was a replay, ascending */
+    size_t run_epoch_count;
+    bool as_recorded; /* the recorded run has epochs of the recordings */
+};
+
+/* What a verdict says whose it is. */
+typedef struct verdict_key {
+    uint64_t lane, epoch, fruit;
+} verdict_key;
+
+/* For each verdict of a log; negative errno: stop. */
+typedef int verdict_visitor(void *context, const verdict_key *key, const msgpack_object *verdict,
+                            const crn_logged_verdict *logged);
+
+/* --- fruits --- */
+
+int crn_expect_sent(crn_expect *expect, uint32_t lane, uint64_t epoch, uint64_t fruit)
+{
+    if ((expect->count & (expect->count - 1)) == 0) { /* full: the capacity is a power of two */
+        size_t capacity = expect->count ? 2 * expect->count : 1;
+        sent_fruit *more = realloc(expect->fruits, capacity * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        expect->fruits = more;
+    }
+    expect->fruits[expect->count++] = (sent_fruit){.lane = lane, .epoch = epoch, .fruit = fruit};
+    return 0;
+}
+
+static int compare_fruits(const void *left, const void *right)
+{
+    const sent_fruit *a = left, *b = right;
+    if (a->epoch != b->epoch)
+        return a->epoch < b->epoch ? -1 : 1;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return (a->fruit > b->fruit) - (a->fruit < b->fruit);
+}
+
+static sent_fruit *find_sent(const crn_expect *expect, uint64_t lane, uint64_t epoch,
+                             uint64_t fruit)
+{
+    sent_fruit like = {.lane = (uint32_t)lane, .epoch = epoch, .fruit = fruit};
+    if (lane > UINT32_MAX || !expect->count)
+        return NULL;
+    return bsearch(&like, expect->fruits, expect->count, sizeof like, compare_fruits);
+}
+
+/* --- reading a log --- */
+
+static bool read_number(const msgpack_object *verdict, const char *key, uint64_t *ret_number)
+{
+    const msgpack_object *value = crn_messagepack_json_get(verdict, key);
+    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+        return false;
+    *ret_number = value->via.u64;
+    return true;
+}
+
+static int visit_verdict(const crn_logged_verdict *logged, verdict_visitor *visit, void *context,
+                         crn_error *error)
+{
+    crn_messagepack_json packed;
+    verdict_key key;
+    int r = crn_messagepack_json_init(&packed, logged->bytes, logged->size, error);
+    if (r)
+        return r;
+    const msgpack_object *root = &packed.tree.data;
+    if (!read_number(root, CRN_KEY(verdict, lane), &key.lane) ||
+        !read_number(root, CRN_KEY(verdict, epoch), &key.epoch) ||
+        !read_number(root, CRN_KEY(verdict, fruit), &key.fruit))
+        r = crn_error_set(error, -EBADMSG, "a verdict without lane, epoch or fruit");
+    else if ((r = visit(context, &key, root, logged)) < 0)
+        crn_error_set(error, r, "no memory for the verdicts");
+    crn_messagepack_json_done(&packed);
+    return r;
+}
+
+/* All verdicts of a folder, from a segment on. What cannot be read whole is passed over: its fruit
+ * then has no verdict. */
+static int visit_log(const char *dir, uint64_t start, verdict_visitor *visit, void *context,
+                     crn_error *error)
+{
+    crn_verdict_reader *reader = NULL;
+    crn_logged_verdict logged;
+    crn_error notice;
+    int r = crn_verdict_reader_open(dir, &reader, error);
+    if (r)
+        return r;
+    crn_verdict_reader_start_at(reader, start);
+    while (!r) {
+        int more = crn_verdict_reader_next(reader, &logged, &notice);
+        if (!more)
+            break;
+        if (more > 0)
+            r = visit_verdict(&logged, visit, context, error);
+        r = r == -EBADMSG ? 0 : r;
+    }
+    crn_verdict_reader_close(&reader);
+    return r;
+}
+
+/* --- the line's verdicts --- */
+
+typedef struct run {
+    crn_expect *expect;
+    const crn_expect_settings *settings;
+    FILE *out;
+    crn_expect_result *result;
+} run;
+
+static int keep_verdict(void *context, const verdict_key *key, const msgpack_object *verdict,
+                        const crn_logged_verdict *logged)
+{
+    const run *r = context;
+    (void)verdict;
+    if (key->epoch < r->settings->run_epoch)
+        return 0;
+    sent_fruit *fruit =
+        find_sent(r->expect, key->lane, key->epoch - r->settings->run_epoch, key->fruit);
+    if (!fruit || fruit->verdict)
+        return 0;
+    fruit->verdict = malloc(logged->size);
+    if (!fruit->verdict)
+        return -ENOMEM;
+    memcpy(fruit->verdict, logged->bytes, logged->size);
+    fruit->size = logged->size;
+    r->expect->judged++;
+    return 0;
+}
+
+/* Reads the line's log again if it has grown. 0 or a negative errno. */
+static int read_line(run *r, crn_error *error)
+{
+    crn_expect *expect = r->expect;
+    crn_verdict_log_files files;
+    int result = crn_verdict_log_list(r->settings->got, &files, error);
+    if (result)
+        return result;
+    bool grown = files.count && files.bytes != expect->log_bytes;
+    expect->log_bytes = files.bytes;
+    crn_verdict_log_files_done(&files);
+    return grown ? visit_log(r->settings->got, expect->start, keep_verdict, r, error) : 0;
+}
+
+static int await_verdicts(run *r, bool (*give_up)(void *), void *context, crn_error *error)
+{
+    int64_t patience_ns = r->settings->wait_ms * CRN_NS_PER_MS;
+    int64_t until_ns = crn_now_ns() + patience_ns;
+    struct timespec pause = {0, POLL_NS};
+    for (;;) {
+        size_t before = r->expect->judged;
+        int result = read_line(r, error);
+        if (result || r->expect->judged == r->expect->count)
+            return result;
+        if (r->expect->judged > before)
+            until_ns = crn_now_ns() + patience_ns;
+        if (crn_now_ns() >= until_ns || give_up(context))
+            return 0;
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* --- the recorded run --- */
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static bool has_number(const uint64_t *numbers, size_t count, uint64_t number, size_t *ret_index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] == number) {
+            *ret_index = i;
+            return true;
+        }
+    return false;
+}
+
+/* True for an epoch of this replay: both runs may be in one log. */
+static bool is_own(const run *r, uint64_t epoch)
+{
+    const crn_expect *expect = r->expect;
+    uint64_t last = expect->count ? expect->fruits[expect->count - 1].epoch : 0;
+    return epoch >= r->settings->run_epoch && epoch - r->settings->run_epoch <= last;
+}
+
+static int collect_epoch(void *context, const verdict_key *key, const msgpack_object *verdict,
+                         const crn_logged_verdict *logged)
+{
+    run *r = context;
+    crn_expect *expect = r->expect;
+    size_t index;
+    (void)verdict;
+    (void)logged;
+    if (is_own(r, key->epoch))
+        return 0;
+    if (has_number(r->settings->epochs, r->settings->epoch_count, key->epoch, &index))
+        expect->as_recorded = true;
+    if (has_number(expect->run_epochs, expect->run_epoch_count, key->epoch, &index))
+        return 0;
+    uint64_t *more =
+        realloc(expect->run_epochs, (expect->run_epoch_count + 1) * sizeof *expect->run_epochs);
+    if (!more)
+        return -ENOMEM;
+    expect->run_epochs = more;
+    expect->run_epochs[expect->run_epoch_count++] = key->epoch;
+    return 0;
+}
+
+/* The replay's index of an epoch of the recorded run; false if the recordings do not have it. */
+static bool find_epoch(const run *r, uint64_t epoch, size_t *ret_index)
+{
+    if (r->expect->as_recorded)
+        return has_number(r->settings->epochs, r->settings->epoch_count, epoch, ret_index);
+    return has_number(r->expect->run_epochs, r->expect->run_epoch_count, epoch, ret_index);
+}
+
+static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *where)
+{
+    fprintf(r->out, "lane %" PRIu64 ", fruit %" PRIu64 ": %s\n", lane, fruit, where);
+    r->result->counts.differences++;
+}
+
+static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *expected)
+{
+    crn_expect_fruit name = {fruit->lane, fruit->fruit};
+    uint64_t before = r->result->counts.differences;
+    crn_messagepack_json packed;
+    crn_error error;
+    int result = crn_messagepack_json_init(&packed, fruit->verdict, fruit->size, &error);
+    if (result)
+        return result;
+    result = crn_expect_compare(&name, expected, &packed.tree.data, r->settings->tolerance, r->out,
+                                &r->result->counts);
+    crn_messagepack_json_done(&packed);
+    r->result->fruits++;
+    fruit->unequal |= r->result->counts.differences > before;
+    return result;
+}
+
+static int compare_expected(void *context, const verdict_key *key, const msgpack_object *verdict,
+                            const crn_logged_verdict *logged)
+{
+    run *r = context;
+    size_t epoch;
+    (void)logged;
+    if (is_own(r, key->epoch))
+        return 0;
+    bool known = find_epoch(r, key->epoch, &epoch);
+    sent_fruit *fruit = known ? find_sent(r->expect, key->lane, epoch, key->fruit) : NULL;
+    if (!fruit && known && r->settings->whole) {
+        tell_lone(r, key->lane, key->fruit, "only in the recorded run");
+        r->result->unequal++;
+        return 0;
+    }
+    if (!fruit) {
+        r->result->unsent++;
+        return 0;
+    }
+    if (fruit->expected) {
+        tell_lone(r, key->lane, key->fruit, "the recorded run has a second verdict");
+        fruit->unequal = true;
+        return 0;
+    }
+    fruit->expected = true;
+    return fruit->verdict ? compare_fruit(r, fruit, verdict) : 0;
+}
+
+/* Fruits that were sent and lack a verdict. */
+static void tell_missing(const run *r)
+{
+    for (size_t i = 0; i < r->expect->count; i++) {
+        sent_fruit *fruit = &r->expect->fruits[i];
+        bool lacks = !fruit->verdict || !fruit->expected;
+        if (lacks)
+            tell_lone(r, fruit->lane, fruit->fruit,
+                      fruit->verdict    ? "only in this run"
+                      : fruit->expected ? "only in the recorded run: the line gave no verdict"
+                                        : "in neither run's verdicts");
+        r->result->unequal += lacks || fruit->unequal;
+    }
+}
+
+int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
+                   bool (*give_up)(void *context), void *context, FILE *out,
+                   crn_expect_result *ret_result, crn_error *error)
+{
+    *ret_result = (crn_expect_result){0};
+    run r = {expect, settings, out, ret_result};
+    if (expect->count)
+        qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
+    int result = await_verdicts(&r, give_up, context, error);
+    if (!result)
+        result = visit_log(settings->expected, 0, collect_epoch, &r, error);
+    if (!result && expect->run_epoch_count)
+        qsort(expect->run_epochs, expect->run_epoch_count, sizeof *expect->run_epochs,
+              compare_numbers);
+    if (!result)
+        result = visit_log(settings->expected, 0, compare_expected, &r, error);
+    if (!result)
+        tell_missing(&r);
+    return result;
+}
+
+/* --- open and close --- */
+
+int crn_expect_open(const char *expected, const char *got, crn_expect **ret_expect,
+                    crn_error *error)
+{
+    crn_verdict_reader *reader = NULL;
+    crn_verdict_log_files files;
+    int r = crn_verdict_reader_open(expected, &reader, error);
+    if (r)
+        return r;
+    crn_verdict_reader_close(&reader);
+    r = crn_verdict_log_list(got, &files, error);
+    if (r)
+        return r;
+    crn_expect *expect = calloc(1, sizeof *expect);
+    if (expect)
+        expect->start = files.last_number;
+    crn_verdict_log_files_done(&files);
+    if (!expect)
+        return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
+    *ret_expect = expect;
+    return 0;
+}
+
+void crn_expect_close(crn_expect **expect)
+{
+    crn_expect *e = *expect;
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->count; i++)
+        free(e->fruits[i].verdict);
+    free(e->fruits);
+    free(e->run_epochs);
+    free(e);
+    *expect = NULL;
+}

@@ -1,0 +1,378 @@
+#include "tools/replay/expect_verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/publish/fields.h"
+
+#define NUMBER_BYTES 32
+#define BOX_NUMBERS  4
+
+/* The defects of one view and class, which stand together. */
+typedef struct group {
+    uint64_t view;
+    const msgpack_object_str *class;
+    const msgpack_object *first; /* `count` maps */
+    uint32_t start, count;       /* index of the first in the verdict */
+} group;
+
+typedef struct groups {
+    group *items;
+    uint32_t count;
+} groups;
+
+typedef struct comparison {
+    const crn_expect_fruit *fruit;
+    double tolerance;
+    FILE *out;
+    crn_expect_counts *counts;
+    const group *group; /* being compared */
+    uint32_t number;    /* of the defect in it, from 1 */
+} comparison;
+
+/* --- reading --- */
+
+static const msgpack_object *get(const msgpack_object *map, const char *key)
+{
+    return map->type == MSGPACK_OBJECT_MAP ? crn_messagepack_json_get(map, key) : NULL;
+}
+
+/* NaN for what is no number. */
+static double number(const msgpack_object *value)
+{
+    if (!value)
+        return NAN;
+    switch (value->type) {
+    case MSGPACK_OBJECT_FLOAT32:
+    case MSGPACK_OBJECT_FLOAT64:
+        return value->via.f64;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        return (double)value->via.u64;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        return (double)value->via.i64;
+    default:
+        return NAN;
+    }
+}
+
+/* Entry `at` of an array; NULL without one. */
+static const msgpack_object *item(const msgpack_object *array, uint32_t at)
+{
+    bool there = array && array->type == MSGPACK_OBJECT_ARRAY && at < array->via.array.size;
+    return there ? &array->via.array.ptr[at] : NULL;
+}
+
+static uint32_t length(const msgpack_object *array)
+{
+    return array && array->type == MSGPACK_OBJECT_ARRAY ? array->via.array.size : 0;
+}
+
+static uint32_t count_points(const msgpack_object *xy)
+{
+    if (xy && xy->type == MSGPACK_OBJECT_BIN)
+        return xy->via.bin.size / (2 * sizeof(float));
+    return length(xy);
+}
+
+/* Point `at`, which exists. */
+static void read_point(const msgpack_object *xy, uint32_t at, float point[2])
+{
+    if (xy->type == MSGPACK_OBJECT_BIN) {
+        memcpy(point, xy->via.bin.ptr + at * 2 * sizeof *point, 2 * sizeof *point);
+        return;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        point[i] = (float)number(item(item(xy, at), i));
+}
+
+/* --- grouping --- */
+
+static bool is_in(const group *one, uint64_t view, const msgpack_object_str *class)
+{
+    return one->view == view && one->class->size == class->size &&
+           memcmp(one->class->ptr, class->ptr, class->size) == 0;
+}
+
+/* Groups a verdict's defects. 0, -EBADMSG if they are none, or -ENOMEM. */
+static int read_groups(const msgpack_object *verdict, groups *ret_groups)
+{
+    const msgpack_object *defects = get(verdict, CRN_KEY(verdict, defects));
+    if (!defects || defects->type != MSGPACK_OBJECT_ARRAY)
+        return -EBADMSG;
+    groups all = {calloc((size_t)length(defects) + 1, sizeof *all.items), 0};
+    if (!all.items)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < length(defects); i++) {
+        const msgpack_object *defect = item(defects, i);
+        const msgpack_object *view = get(defect, CRN_KEY(defect, view));
+        const msgpack_object *class = get(defect, CRN_KEY(defect, class));
+        if (!view || view->type != MSGPACK_OBJECT_POSITIVE_INTEGER || !class ||
+            class->type != MSGPACK_OBJECT_STR) {
+            free(all.items);
+            return -EBADMSG;
+        }
+        group *last = all.count ? &all.items[all.count - 1] : NULL;
+        if (last && is_in(last, view->via.u64, &class->via.str))
+            last->count++;
+        else
+            all.items[all.count++] = (group){view->via.u64, &class->via.str, defect, i, 1};
+    }
+    *ret_groups = all;
+    return 0;
+}
+
+static const group *find_group(const groups *all, const group *like)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_in(&all->items[i], like->view, like->class))
+            return &all->items[i];
+    return NULL;
+}
+
+/* --- output --- */
+
+/* Begins the line of a difference. */
+static void begin_line(const comparison *c)
+{
+    c->counts->differences++;
+    fprintf(c->out, "lane %" PRIu64 ", fruit %" PRIu64, c->fruit->lane, c->fruit->fruit);
+    if (!c->group)
+        return;
+    fprintf(c->out, ", view %" PRIu64 ", ", c->group->view);
+    for (uint32_t i = 0; i < c->group->class->size; i++) {
+        unsigned char byte = (unsigned char)c->group->class->ptr[i];
+        fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, c->out);
+    }
+    if (c->number)
+        fprintf(c->out, ", defect %" PRIu32, c->number);
+}
+
+static const char *number_text(double value, char text[NUMBER_BYTES])
+{
+    snprintf(text, NUMBER_BYTES, "%.9g", value);
+    if (isfinite(value) && strtod(text, NULL) != value)
+        snprintf(text, NUMBER_BYTES, "%.17g", value);
+    return text;
+}
+
+static void tell_number(const comparison *c, const char *what, double expected, double got)
+{
+    char one[NUMBER_BYTES], other[NUMBER_BYTES];
+    begin_line(c);
+    fprintf(c->out, ": %s %s, expected %s\n", what, number_text(got, one),
+            number_text(expected, other));
+}
+
+/* --- comparison --- */
+
+/* Same bits, so that -0 is not 0 and NaN is NaN, or a difference of `limit` at most, if above 0. */
+static bool is_same(double expected, double got, double limit)
+{
+    return memcmp(&expected, &got, sizeof got) == 0 || (isnan(expected) && isnan(got)) ||
+           (limit > 0 && fabs(expected - got) <= limit);
+}
+
+static void compare_number(const comparison *c, const char *what, const msgpack_object *expected,
+                           const msgpack_object *got, double limit)
+{
+    double a = number(expected), b = number(got);
+    if (!is_same(a, b, limit))
+        tell_number(c, what, a, b);
+}
+
+static const char *flag_text(const msgpack_object *value)
+{
+    bool known = value && value->type == MSGPACK_OBJECT_BOOLEAN;
+    return !known ? "nothing" : value->via.boolean ? "true" : "false";
+}
+
+static void compare_flag(const comparison *c, const char *key, const msgpack_object *expected,
+                         const msgpack_object *got)
+{
+    const char *a = flag_text(get(expected, key)), *b = flag_text(get(got, key));
+    if (strcmp(a, b) == 0)
+        return;
+    begin_line(c);
+    fprintf(c->out, ": %s %s, expected %s\n", key, b, a);
+}
+
+/* The first difference of an array of numbers. */
+static void compare_numbers(const comparison *c, const char *key, uint32_t count,
+                            const msgpack_object *expected, const msgpack_object *got)
+{
+    const msgpack_object *a = get(expected, key), *b = get(got, key);
+    for (uint32_t i = 0; i < count; i++) {
+        double x = number(item(a, i)), y = number(item(b, i));
+        if (is_same(x, y, c->tolerance))
+            continue;
+        char what[NUMBER_BYTES];
+        snprintf(what, sizeof what, "%s[%" PRIu32 "]", key, i);
+        tell_number(c, what, x, y);
+        return;
+    }
+}
+
+static bool is_same_point(const comparison *c, const float a[2], const float b[2])
+{
+    return memcmp(a, b, 2 * sizeof *a) == 0 ||
+           (c->tolerance > 0 && fabs((double)a[0] - b[0]) <= c->tolerance &&
+            fabs((double)a[1] - b[1]) <= c->tolerance);
+}
+
+static void compare_points(const comparison *c, const msgpack_object *expected,
+                           const msgpack_object *got)
+{
+    const msgpack_object *a = get(expected, CRN_KEY(defect, xy)),
+                         *b = get(got, CRN_KEY(defect, xy));
+    uint32_t count = count_points(a), differ = 0, first = 0;
+    if (count != count_points(b)) {
+        begin_line(c);
+        fprintf(c->out, ": %" PRIu32 " points, expected %" PRIu32 "\n", count_points(b), count);
+        return;
+    }
+    float p[2], q[2];
+    for (uint32_t i = count; i-- > 0;) {
+        read_point(a, i, p);
+        read_point(b, i, q);
+        if (!is_same_point(c, p, q)) {
+            first = i;
+            differ++;
+        }
+    }
+    if (!differ)
+        return;
+    read_point(a, first, p);
+    read_point(b, first, q);
+    begin_line(c);
+    fprintf(c->out,
+            ": point %" PRIu32 " (%.9g, %.9g), expected (%.9g, %.9g); %" PRIu32 " of %" PRIu32
+            " points differ\n",
+            first + 1, (double)q[0], (double)q[1], (double)p[0], (double)p[1], differ, count);
+}
+
+static void compare_textures(const comparison *c, const msgpack_object *expected,
+                             const msgpack_object *got)
+{
+    const msgpack_object *a = get(expected, CRN_KEY(defect, ranklet)),
+                         *b = get(got, CRN_KEY(defect, ranklet));
+    if (length(a) != length(b)) {
+        begin_line(c);
+        fprintf(c->out, ": textures of %" PRIu32 " windows, expected %" PRIu32 "\n", length(b),
+                length(a));
+        return;
+    }
+    static const int keys[] = {CRN_KEY_texture_vertical, CRN_KEY_texture_horizontal,
+                               CRN_KEY_texture_diagonal};
+    for (uint32_t i = 0; i < length(a); i++) {
+        const msgpack_object *one = item(a, i), *other = item(b, i);
+        const msgpack_object *window = get(one, CRN_KEY(texture, window)),
+                             *seen = get(other, CRN_KEY(texture, window));
+        for (uint32_t side = 0; side < 2; side++)
+            compare_number(c, side ? "window height" : "window width", item(window, side),
+                           item(seen, side), 0);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const char *key = crn_texture_fields[keys[k]].key;
+            char what[96];
+            snprintf(what, sizeof what, "ranklet %.9gx%.9g %s", number(item(window, 0)),
+                     number(item(window, 1)), key);
+            compare_number(c, what, get(one, key), get(other, key), c->tolerance);
+        }
+    }
+}
+
+/* `parent` counts from the group's first defect, as those before may differ in number. */
+static void compare_parents(const comparison *c, const msgpack_object *expected,
+                            const msgpack_object *got, uint32_t expected_start, uint32_t got_start)
+{
+    double a = number(get(expected, CRN_KEY(defect, parent))),
+           b = number(get(got, CRN_KEY(defect, parent)));
+    a = a < 0 ? a : a - expected_start;
+    b = b < 0 ? b : b - got_start;
+    if (!is_same(a, b, 0))
+        tell_number(c, "parent in its view and class", a, b);
+}
+
+static void compare_defects(const comparison *c, const msgpack_object *expected,
+                            const msgpack_object *got)
+{
+    const char *area = CRN_KEY(defect, area_px), *perimeter = CRN_KEY(defect, perimeter_px),
+               *mean = CRN_KEY(defect, mean_probability), *level = CRN_KEY(defect, level);
+    double around = number(get(expected, perimeter));
+    uint32_t points = count_points(get(expected, CRN_KEY(defect, xy)));
+    compare_number(c, level, get(expected, level), get(got, level), 0);
+    compare_flag(c, CRN_KEY(defect, closed), expected, got);
+    compare_flag(c, CRN_KEY(defect, hole), expected, got);
+    compare_points(c, expected, got);
+    compare_numbers(c, CRN_KEY(defect, bbox), BOX_NUMBERS, expected, got);
+    compare_number(c, area, get(expected, area), get(got, area), c->tolerance * around);
+    compare_number(c, perimeter, get(expected, perimeter), get(got, perimeter),
+                   2 * c->tolerance * points);
+    compare_numbers(c, CRN_KEY(defect, centroid), 2, expected, got);
+    compare_number(c, mean, get(expected, mean), get(got, mean), c->tolerance);
+    compare_textures(c, expected, got);
+}
+
+/* Of one view and class; NULL: there are none. */
+static void compare_group(comparison *c, const group *expected, const group *got)
+{
+    uint32_t count = expected ? expected->count : 0, seen = got ? got->count : 0;
+    c->group = expected ? expected : got;
+    c->number = 0;
+    if (count != seen) {
+        begin_line(c);
+        fprintf(c->out, ": %" PRIu32 " defect%s, expected %" PRIu32 "\n", seen,
+                seen == 1 ? "" : "s", count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        c->number = i + 1;
+        c->counts->defects++;
+        compare_defects(c, &expected->first[i], &got->first[i]);
+        compare_parents(c, &expected->first[i], &got->first[i], expected->start, got->start);
+    }
+}
+
+static void compare_kind(const comparison *c, const msgpack_object *expected,
+                         const msgpack_object *got)
+{
+    static const msgpack_object nothing = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "none"}};
+    const msgpack_object *a = get(expected, CRN_KEY(verdict, verdict)),
+                         *b = get(got, CRN_KEY(verdict, verdict));
+    a = a && a->type == MSGPACK_OBJECT_STR ? a : &nothing;
+    b = b && b->type == MSGPACK_OBJECT_STR ? b : &nothing;
+    if (a->via.str.size == b->via.str.size &&
+        memcmp(a->via.str.ptr, b->via.str.ptr, a->via.str.size) == 0)
+        return;
+    begin_line(c);
+    fprintf(c->out, ": verdict %.*s, expected %.*s\n", (int)b->via.str.size, b->via.str.ptr,
+            (int)a->via.str.size, a->via.str.ptr);
+}
+
+int crn_expect_compare(const crn_expect_fruit *fruit, const msgpack_object *expected,
+                       const msgpack_object *got, double tolerance, FILE *out,
+                       crn_expect_counts *counts)
+{
+    comparison c = {fruit, tolerance, out, counts, NULL, 0};
+    groups all = {0}, seen = {0};
+    compare_kind(&c, expected, got);
+    int r = read_groups(expected, &all);
+    if (!r)
+        r = read_groups(got, &seen);
+    if (r == -EBADMSG) {
+        begin_line(&c);
+        fprintf(out, ": the %s verdict has no defects that can be read\n",
+                all.items ? "line's" : "expected");
+    }
+    for (uint32_t i = 0; !r && i < all.count; i++)
+        compare_group(&c, &all.items[i], find_group(&seen, &all.items[i]));
+    for (uint32_t i = 0; !r && i < seen.count; i++)
+        if (!find_group(&all, &seen.items[i]))
+            compare_group(&c, NULL, &seen.items[i]);
+    free(all.items);
+    free(seen.items);
+    return r == -ENOMEM ? r : 0;
+}

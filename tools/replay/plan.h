@@ -1,0 +1,25 @@
+/* cernita-replay's command line. */
+#ifndef CRN_TOOLS_REPLAY_PLAN_H
+#define CRN_TOOLS_REPLAY_PLAN_H
+
+#include <stdint.h>
+
+#include "tools/common/options.h"
+#include "tools/replay/filter.h"
+
+typedef struct crn_replay_plan {
+    const char *to;
+    double rate; /* 0: as fast as possible */
+    uint64_t loops, fruits, preload_bytes;
+    int64_t wait_ms;
+    crn_replay_filter filter;
+    const char *expect, *got; /* verdict logs; NULL: no comparison */
+    double tolerance;
+} crn_replay_plan;
+
+extern const crn_tool crn_replay_tool;
+
+/* Parses the options; exits 2 on a usage error. argv[optind] is then the first recording. */
+void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *ret_plan);
+
+#endif
