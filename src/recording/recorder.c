@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "src/service/watchdog.h"
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -33,6 +35,7 @@ struct crn_recorder {
     crn_byte_ring queue; /* views, each followed by its bytes */
     pthread_t thread;
     bool started;
+    crn_pulse *pulse;
 
     atomic_uint_fast64_t written, bytes, dropped, failed, segments;
 };
@@ -140,10 +143,12 @@ static void *write_views(void *context)
 {
     crn_recorder *recorder = context;
     const crn_recorded_view *view;
+    prctl(PR_SET_NAME, "recorder", 0, 0, 0);
     while ((view = crn_byte_ring_wait(&recorder->queue))) {
         write_view(recorder, view);
         tell_drops(recorder);
         crn_byte_ring_pop(&recorder->queue);
+        crn_pulse_done(recorder->pulse);
     }
     end_segment(recorder);
     return NULL;
@@ -166,6 +171,7 @@ void crn_recorder_offer(crn_recorder *recorder, const crn_recorded_view *view)
     queued->maps = memcpy(pixels, view->maps, maps);
     if (view->intensity)
         queued->intensity = memcpy(pixels + maps, view->intensity, intensity);
+    crn_pulse_given(recorder->pulse);
     crn_byte_ring_push(&recorder->queue);
 }
 
@@ -176,7 +182,8 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
         .bytes = atomic_load_explicit(&recorder->bytes, memory_order_relaxed),
         .dropped = atomic_load_explicit(&recorder->dropped, memory_order_relaxed),
         .failed = atomic_load_explicit(&recorder->failed, memory_order_relaxed),
-        .segments = atomic_load_explicit(&recorder->segments, memory_order_relaxed)};
+        .segments = atomic_load_explicit(&recorder->segments, memory_order_relaxed),
+        .quiet_ns = crn_pulse_quiet_ns(recorder->pulse)};
 }
 
 /* --- open and close --- */
@@ -198,6 +205,8 @@ static int start_thread(crn_recorder *recorder)
 {
     int r = crn_thread_start(&recorder->thread, write_views, recorder);
     recorder->started = r == 0;
+    if (r == 0)
+        crn_watchdog_add(recorder->pulse, CRN_PULSE_APART, "recorder");
     return r;
 }
 
@@ -217,6 +226,7 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     strftime(recorder->start, sizeof recorder->start, "%Y%m%dT%H%M%SZ", &utc);
 
     recorder->dir = strdup(dir);
+    recorder->pulse = crn_pulse_create();
     crn_error shortage;
     if (recorder->dir && check_room(recorder, 0, &shortage))
         tell_refusal(recorder,
@@ -224,7 +234,7 @@ int crn_recorder_open(const char *dir, uint64_t segment_bytes, uint64_t queue_by
     queue_bytes = queue_bytes < QUEUE_BYTES_MIN ? QUEUE_BYTES_MIN : queue_bytes;
     r = crn_byte_ring_init(&recorder->queue, queue_bytes);
     if (!r)
-        r = recorder->dir ? start_thread(recorder) : -ENOMEM;
+        r = recorder->dir && recorder->pulse ? start_thread(recorder) : -ENOMEM;
     if (r) {
         crn_error_set(error, r,
                       "%s: no memory or thread for a recording queue of %" PRIu64 " MiB: %s", dir,
@@ -240,6 +250,7 @@ void crn_recorder_finish(crn_recorder *recorder)
 {
     if (!recorder->started)
         return;
+    crn_watchdog_remove(recorder->pulse);
     crn_byte_ring_end(&recorder->queue);
     pthread_join(recorder->thread, NULL);
     recorder->started = false;
@@ -252,6 +263,7 @@ void crn_recorder_close(crn_recorder **recorder)
         return;
     crn_recorder_finish(r);
     crn_byte_ring_done(&r->queue);
+    free(r->pulse);
     free(r->dir);
     free(r);
     *recorder = NULL;

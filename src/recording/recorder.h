@@ -22,6 +22,7 @@ typedef struct crn_recorder_stats {
     uint64_t dropped;  /* views dropped because the queue was full */
     uint64_t failed;   /* disk error, or the view did not match its header */
     uint64_t segments; /* finished and renamed */
+    int64_t quiet_ns;  /* how long the disk has not taken what waits for it */
 } crn_recorder_stats;
 
 /* Checks that a recorder can write to this folder: 0, or a negative errno with a hint in *error. */

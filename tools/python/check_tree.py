@@ -32,6 +32,7 @@ FLOORS = [
     ["stages/backend"],
     ["stages", "stages/picture"],
     ["src/config"],
+    ["src/service"],
     ["src/chain"],
     ["src/ingest/socket"],
     ["src/ingest"],
