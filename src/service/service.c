@@ -46,6 +46,7 @@ static struct {
     pthread_mutex_t lock; /* for the two that follow */
     crn_service_status *status;
     void *context;
+    char last[CRN_SERVICE_STATUS_BYTES]; /* goes with NOTE_LAST */
     /* Used by the thread: */
     bool told; /* a stuck thread was named: the watchdog is fed no more */
     char text[CRN_SERVICE_STATUS_BYTES];
@@ -54,10 +55,10 @@ static struct {
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static void send_status(void)
+static void send_status(const char *text)
 {
-    char message[sizeof "STATUS=" + sizeof service.text];
-    snprintf(message, sizeof message, "STATUS=%s", service.text);
+    char message[sizeof "STATUS=" + CRN_SERVICE_STATUS_BYTES];
+    snprintf(message, sizeof message, "STATUS=%s", text);
     message[strcspn(message, "\n")] = '\0';
     crn_notify_send(message);
 }
@@ -76,7 +77,7 @@ static void update_status(int64_t now_ns)
         return;
     memcpy(service.text, text, sizeof text);
     service.status_ns = now_ns;
-    send_status();
+    send_status(service.text);
 }
 
 static void feed(int64_t now_ns, int64_t watchdog_ns)
@@ -98,7 +99,7 @@ static void check(int64_t watchdog_ns)
     snprintf(service.text, sizeof service.text,
              "thread '%s' has not moved for %" PRId64 " s: the daemon is restarted", name,
              limit_ns / CRN_NS_PER_S);
-    send_status();
+    send_status(service.text);
     crn_log(CRN_LOG_ERROR, "watchdog: %s", service.text);
     crn_notify_send("WATCHDOG=trigger");
 }
@@ -117,7 +118,7 @@ static void send_notes(unsigned notes)
     if (notes & NOTE_STOPPING)
         crn_notify_send("STOPPING=1");
     if (notes & NOTE_LAST)
-        send_status();
+        send_status(service.last);
 }
 
 /* One round; `step_ns` is how long the thread sleeps between two. */
@@ -148,7 +149,7 @@ static void *run_service(void *argument)
     bool wanted = crn_notify_is_wanted();
     unsigned notes = 0;
     if (wanted && service.text[0])
-        send_status();
+        send_status(service.text);
     while (!(notes & NOTE_END)) {
         int64_t wake_ns = crn_now_ns() + step_ns;
         struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S,
@@ -198,11 +199,8 @@ void crn_service_stop(const char *status)
 {
     if (!service.started)
         return;
-    pthread_mutex_lock(&service.lock);
-    service.status = NULL;
-    if (status[0])
-        snprintf(service.text, sizeof service.text, "%s", status);
-    pthread_mutex_unlock(&service.lock);
+    crn_service_ask(NULL, NULL);
+    snprintf(service.last, sizeof service.last, "%s", status);
     note(status[0] ? NOTE_LAST | NOTE_END : NOTE_END);
     int64_t until_ns = crn_now_ns() + STOP_WAIT_S * CRN_NS_PER_S;
     struct timespec until = {.tv_sec = until_ns / CRN_NS_PER_S, .tv_nsec = until_ns % CRN_NS_PER_S};

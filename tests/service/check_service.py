@@ -312,12 +312,14 @@ TESTS = [exposure_of_both_units, a_started_line_is_ready_and_says_so, sockets_an
 def install(build, folder):
     subprocess.run(["cmake", "--install", build], check=True, stdout=subprocess.DEVNULL,
                    env=os.environ | {"DESTDIR": str(folder)})
+    if not (folder / "usr/lib/systemd/system/cernitad@.service").exists():
+        sys.exit(f"{build} is not for /usr: cmake -B {build} -DCMAKE_INSTALL_PREFIX=/usr, and build it again")
     (folder / "usr/lib/cernita-test").mkdir(parents=True)
     shutil.copy(build / "bin/device_daemon", folder / "usr/lib/cernita-test")
     line = settings(RUN, {
         "publish": {"grader": {"bind": f"ipc://{RUN}/grader"}, "viewers": {"bind": f"ipc://{RUN}/viewers"},
                     "log": {"dir": f"{STATE}/log"}},
-        "record": {"dir": f"{STATE}/recordings"}, "run": {"backend": "openmp", "workers": 1, "threads": 1}})
+        "record": {"dir": f"{STATE}/recordings"}, "latency": {"budget_ms": 500, "assemble_ms": 400}, "run": {"backend": "openmp", "workers": 1, "threads": 1}})
     (folder / "etc/cernita").mkdir(parents=True)
     (folder / "etc/cernita/line.yaml").write_text(yaml.safe_dump(line))
     # The folders that the line file names, as its owner would make them.

@@ -138,6 +138,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
     static const char most[] =
         "gcc g++ cmake ninja-build pkg-config libzmq3-dev libyaml-dev libtiff-dev libmsgpack-dev "
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
+        "libsystemd-dev "
         "libncurses-dev libjpeg-dev "
         "zlib1g-dev";
     char all[512];
