@@ -214,6 +214,7 @@ static void read_requests(crn_line *line)
         return;
     int64_t now_ns = crn_now_ns();
     line->stopping = true;
+    crn_service_stopping();
     crn_fruits_end(line->fruits, now_ns, now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
     crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
             crn_fruits_open(line->fruits));
@@ -225,17 +226,12 @@ static bool is_over(const crn_line *line)
     return line->stopping && crn_fruits_open(line->fruits) == 0;
 }
 
-int crn_line_run(crn_line *line, crn_error *error)
+/* The main loop, until the line is stopped or cannot continue. */
+static int run(crn_line *line, crn_error *error)
 {
-    crn_realtime_enter(line->config, CRN_THREAD_LINE, 0);
-    crn_notice_ready(line->config, line->ingest, line->publish, line->engine,
-                     crn_http_address(line->http));
-    crn_line_snapshot(line, crn_now_ns());
-    line->watch_ns = crn_now_ns() + WATCH_NS;
-    crn_metrics metrics = crn_line_metrics(line);
-    crn_report_begin(&line->report, &metrics, crn_now_ns());
-    line->report_ns = crn_now_ns() + REPORT_NS;
+    crn_pulse *pulse = crn_line_service_pulse(line->service);
     while (!is_over(line)) {
+        crn_pulse_done(pulse);
         bool more = false;
         if (!line->stopping) {
             int r = receive_round(line, &more);
@@ -253,6 +249,22 @@ int crn_line_run(crn_line *line, crn_error *error)
         if (!more && !is_over(line))
             wait_for_work(line);
     }
-    crn_line_snapshot(line, crn_now_ns());
     return 0;
+}
+
+int crn_line_run(crn_line *line, crn_error *error)
+{
+    crn_realtime_enter(line->config, CRN_THREAD_LINE, 0);
+    crn_notice_ready(line->config, line->ingest, line->publish, line->engine,
+                     crn_http_address(line->http));
+    crn_line_snapshot(line, crn_now_ns());
+    line->watch_ns = crn_now_ns() + WATCH_NS;
+    crn_metrics metrics = crn_line_metrics(line);
+    crn_report_begin(&line->report, &metrics, crn_now_ns());
+    line->report_ns = crn_now_ns() + REPORT_NS;
+    crn_line_service_begin(line->service);
+    int r = run(line, error);
+    crn_line_service_end(line->service);
+    crn_line_snapshot(line, crn_now_ns());
+    return r;
 }

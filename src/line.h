@@ -13,6 +13,7 @@
 #include "stages/base/error.h"
 #include "src/config/config.h"
 #include "src/monitor/metrics.h"
+#include "src/service/service.h"
 
 typedef struct crn_line crn_line;
 
@@ -27,6 +28,9 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
  * gone, a socket failed).
  */
 int crn_line_run(crn_line *line, crn_error *error);
+
+/* The status until the line is open, for crn_service_start. */
+void crn_line_starting(char text[CRN_SERVICE_STATUS_BYTES]);
 
 /* Asks a running line to stop; async-signal-safe, and safe from any thread. */
 void crn_line_stop(crn_line *line);

@@ -21,7 +21,11 @@
 #include "src/publish/publish.h"
 #include "src/recording/recorder.h"
 #include "src/publish/result_store.h"
+#include "src/service/service.h"
 #include "src/fruit/values.h"
+
+/* The line as a service (line_service.c). */
+typedef struct crn_line_service crn_line_service;
 
 struct crn_line {
     const crn_config *config;
@@ -51,6 +55,7 @@ struct crn_line {
     uint64_t deadlines_ignored, results_full;
     crn_quantiles latency; /* of fruits, from close to verdict */
     crn_notices notices;
+    crn_line_service *service;
     crn_report report;
 };
 
@@ -71,6 +76,17 @@ void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_
 
 /* Passes all numbers to the HTTP thread; no effect without one. */
 void crn_line_snapshot(crn_line *line, int64_t now_ns);
+
+int crn_line_service_create(crn_line_service **ret_service);
+void crn_line_service_free(crn_line_service **service); /* NULL is allowed */
+crn_pulse *crn_line_service_pulse(crn_line_service *service);
+
+/* From here to the end the line's thread is watched, and views are accepted. */
+void crn_line_service_begin(crn_line_service *service);
+void crn_line_service_end(crn_line_service *service);
+
+/* Where the service's thread reads the line's numbers, without lanes. */
+crn_snapshots *crn_line_service_snapshots(crn_line_service *service);
 
 /* The state to report. */
 crn_state crn_line_state(const crn_line *line);

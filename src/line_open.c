@@ -204,7 +204,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     line->latency.reference_ns = config->latency.budget_ms * CRN_NS_PER_MS;
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = line->stop_descriptor < 0 ? -errno : 0;
+    int r = line->stop_descriptor < 0 ? -errno : crn_line_service_create(&line->service);
     if (r == 0)
         r = open_context(line);
     if (r < 0)
@@ -252,6 +252,7 @@ bool crn_line_close(crn_line **line)
     crn_kept_maps_free(&(*line)->kept_maps);
     crn_live_photos_free(&(*line)->photos);
     crn_snapshots_free(&(*line)->snapshots);
+    crn_line_service_free(&(*line)->service);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);
     crn_lanes_free(&(*line)->lanes);

@@ -52,17 +52,21 @@ static uint64_t highest(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
-void crn_line_snapshot(crn_line *line, int64_t now_ns)
+static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
 {
-    if (!line->http)
-        return;
+    ret_snapshot->number = ++line->snapshot_number;
+    ret_snapshot->taken_ns = now_ns;
+    ret_snapshot->state = crn_line_state(line);
+    ret_snapshot->metrics = crn_line_metrics(line);
+    ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics);
+    ret_snapshot->views = line->meters.views;
+}
+
+/* Passes these numbers and those of the lanes to the HTTP thread. */
+static void publish_with_lanes(crn_line *line, const crn_snapshot *all)
+{
     crn_snapshot *snapshot = crn_snapshots_begin(line->snapshots);
-    snapshot->number = ++line->snapshot_number;
-    snapshot->taken_ns = now_ns;
-    snapshot->state = crn_line_state(line);
-    snapshot->metrics = crn_line_metrics(line);
-    snapshot->levels = levels_of(line, &snapshot->metrics);
-    snapshot->views = line->meters.views;
+    *snapshot = *all;
     snapshot->lane_count = snapshot->metrics.lane_count;
     for (int32_t i = 0; i < snapshot->lane_count; i++) {
         const crn_lane *lane = crn_lanes_at(line->lanes, i);
@@ -73,4 +77,14 @@ void crn_line_snapshot(crn_line *line, int64_t now_ns)
             .number = crn_lane_number(lane), .stats = *stats, .meters = *meters};
     }
     crn_snapshots_publish(line->snapshots);
+}
+
+void crn_line_snapshot(crn_line *line, int64_t now_ns)
+{
+    crn_snapshots *of_service = crn_line_service_snapshots(line->service);
+    crn_snapshot *all = crn_snapshots_begin(of_service);
+    fill(line, now_ns, all);
+    if (line->http)
+        publish_with_lanes(line, all);
+    crn_snapshots_publish(of_service);
 }

@@ -20,6 +20,7 @@
 #include "src/preflight.h"
 #include "src/realtime/realtime.h"
 #include "src/self_check/self_check.h"
+#include "src/service/service.h"
 #include "stages/backend.h"
 
 enum {
@@ -66,13 +67,17 @@ static void notify_line(int signal_number)
         crn_line_stop(running_line);
 }
 
-/* Reports which thread crashed; the default action, which ends the process, follows. */
-static void tell_crash(int signal_number)
+/* Reports which thread crashed, or that another process ended this one, as a watchdog does; the
+ * default action, which ends the process, follows. */
+static void tell_crash(int signal_number, siginfo_t *about, void *context)
 {
+    (void)context;
     char name[16] = "?";
     prctl(PR_GET_NAME, name, 0, 0, 0);
+    bool sent = about->si_code == SI_USER && about->si_pid != getpid();
     const char *signal_name = sigabbrev_np(signal_number);
-    const char *const parts[] = {"cernitad: thread '", name, "' died of SIG",
+    const char *const parts[] = {sent ? "cernitad: another process sent SIG" : "cernitad: thread '",
+                                 sent ? "" : name, sent ? "" : "' died of SIG",
                                  signal_name ? signal_name : "?", "; the daemon ends\n"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0)
@@ -101,8 +106,8 @@ static void set_up_signals(void)
     sigaction(SIGHUP, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);
-    struct sigaction crash = {.sa_handler = tell_crash,
-                              .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+    struct sigaction crash = {.sa_sigaction = tell_crash,
+                              .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER)};
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         sigaction(crashes[i], &crash, NULL);
@@ -246,9 +251,16 @@ static int check(const crn_config *config, const crn_gpu *gpu)
 static int run(const crn_config *config, const crn_gpu *gpu)
 {
     crn_error error = {""};
-    int r = crn_line_open(config, gpu, &running_line, &error);
+    char starting[CRN_SERVICE_STATUS_BYTES];
+    crn_line_starting(starting);
+    int r = crn_service_start(starting);
+    if (r == 0)
+        r = crn_line_open(config, gpu, &running_line, &error);
+    else
+        crn_error_set(&error, r, "cannot start a thread: %s", strerror(-r));
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
+        crn_service_stop(error.text);
         return EXIT_RUNTIME;
     }
     set_up_signals();
@@ -259,10 +271,12 @@ static int run(const crn_config *config, const crn_gpu *gpu)
         /* A worker may never return, so no thread is joined: only what
          * libzmq has accepted is still sent. */
         crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
+        crn_service_stop(error.text);
         _exit(EXIT_RUNTIME);
     }
     block_signals(true); /* the line is about to be freed: signals can no longer be handled */
     bool ended = crn_line_close(&running_line);
+    crn_service_stop("");
     crn_log(CRN_LOG_INFO, "stopped");
     if (!ended)
         _exit(EXIT_SUCCESS); /* otherwise the driver's exit handler would wait for the device */

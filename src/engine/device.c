@@ -2,6 +2,7 @@
 #include "src/engine/device.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/process/thread.h"
 #include "src/engine/device_internal.h"
+#include "src/service/watchdog.h"
 
 /* Lower bound of the time limit for a batch or a call to the device, and the limit's share of the
  * budget: the rest is left for the processor if the device does not respond. */
@@ -152,6 +154,9 @@ int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number
         crn_device_close(&device);
         return r;
     }
+    char name[CRN_PULSE_NAME_BYTES];
+    snprintf(name, sizeof name, "device %" PRId32, number);
+    crn_watchdog_add(&device->pulse, CRN_PULSE_WORK, name);
     *ret_device = device;
     return 0;
 }
@@ -162,6 +167,7 @@ bool crn_device_close(crn_device **device)
     if (!self)
         return true;
     *device = NULL;
+    crn_watchdog_remove(&self->pulse);
     atomic_store(&self->stop, true);
     sem_post(&self->work);
     bool hopeless = atomic_load(&self->state) == CRN_DEVICE_ABANDONED;
@@ -212,6 +218,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
     entry->deadline_ns = view->deadline_ns;
     entry->enqueued.submitted_ns = now_ns;
     entry->used = entry->inside = true;
+    crn_pulse_given(&device->pulse);
     crn_ring_push(&device->in, entry); /* capacity is the number of views */
     sem_post(&device->work);
     return 0;
@@ -258,6 +265,8 @@ bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why)
     }
     int state = atomic_load(&device->state);
     *ret_why = device->why[state];
+    if (state != CRN_DEVICE_RUNNING)
+        crn_pulse_retire(&device->pulse);
     return state != CRN_DEVICE_RUNNING;
 }
 

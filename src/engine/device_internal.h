@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "src/engine/device.h"
+#include "src/service/pulse.h"
 #include "stages/base/ring.h"
 
 /* Batches of 1, 2, 4, 8, 16 views. */
@@ -103,6 +104,7 @@ struct crn_device {
     /* Start of the current call or work of the device's thread; 0 while it sleeps. */
     _Atomic int64_t since_ns;
     char why[3][256]; /* reason by state, each written by the thread that sets that state */
+    crn_pulse pulse;
 
     /* Owned by the submitting thread. */
     _Alignas(64) crn_device_view views[CRN_DEVICE_VIEWS];

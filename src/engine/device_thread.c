@@ -43,6 +43,7 @@ static void ring(crn_device *self)
 static void return_view(crn_device *self, crn_device_view *view, int status)
 {
     view->status = status;
+    crn_pulse_done(&self->pulse);
     crn_ring_push(&self->out, view); /* capacity is the number of views */
     self->ring = true;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gpu/range.h"
+#include "src/service/watchdog.h"
 #include "stages/base/clock.h"
 #include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
@@ -39,6 +40,7 @@ struct crn_worker {
     _Atomic uint32_t running_lane;
     _Atomic uint64_t running_fruit;
     atomic_bool gone;
+    crn_pulse pulse;
 };
 
 /* Runs the finish halves if a device left complete contours, otherwise the whole chain. */
@@ -86,6 +88,7 @@ static void run_task(crn_worker *self, task *it)
     atomic_store_explicit(&self->running_lane, view->header.lane, memory_order_relaxed);
     atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
     int64_t since_ns = crn_now_ns();
+    crn_pulse_limit(&self->pulse, view->deadline_ns);
     atomic_store_explicit(&self->running_since_ns, since_ns, memory_order_release);
     CRN_RANGE_BEGIN("lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
                     view->header.fruit, view->header.view);
@@ -133,6 +136,7 @@ static void *run_worker(void *argument)
         if (!it)
             break; /* the post that means stop */
         run_task(self, it);
+        crn_pulse_done(&self->pulse);
         crn_ring_push(&self->out, it); /* as deep as `in`, so it cannot be full */
         ring_done(self);
     }
@@ -188,6 +192,9 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_ou
     }
     while (sem_wait(&self->ready) != 0)
         continue; /* EINTR */
+    char name[CRN_PULSE_NAME_BYTES];
+    snprintf(name, sizeof name, "worker %" PRId32, number);
+    crn_watchdog_add(&self->pulse, CRN_PULSE_WORK, name);
     *ret_worker = self;
     return 0;
 }
@@ -197,6 +204,7 @@ void crn_worker_free(crn_worker **worker)
     crn_worker *self = *worker;
     if (!self)
         return;
+    crn_watchdog_remove(&self->pulse);
     if (self->started) {
         /* Views that still wait are returned as cancelled instead of run. */
         for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
@@ -234,6 +242,7 @@ void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from
     it->output.view = view;
     it->from = from;
     worker->busy |= UINT32_C(1) << free_task;
+    crn_pulse_given(&worker->pulse);
     crn_ring_push(&worker->in, it);
     sem_post(&worker->work);
 }

@@ -76,6 +76,7 @@ typedef struct crn_publish_stats {
                               viewers only, as graders that leave are counted above */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
     uint64_t viewers_dropped;      /* messages dropped: the queue to the viewers' thread was full */
+    int64_t viewers_quiet_ns;      /* how long that thread has not taken what waits for it */
     crn_verdict_log_stats log;     /* zeros without publish.log */
 } crn_publish_stats;
 

@@ -15,6 +15,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/ingest/socket/endpoint.h"
+#include "src/service/watchdog.h"
 #include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
@@ -54,6 +55,7 @@ struct crn_viewers {
     const crn_config *config;
     pthread_t thread;
     bool started;
+    crn_pulse *pulse;
     sem_t opened; /* posted once the socket is bound or has failed to bind */
     int status;   /* of the start */
     crn_error error;
@@ -166,6 +168,7 @@ static void send_queued(crn_viewers *self)
             zmq_msg_send(&item->body, self->socket, ZMQ_DONTWAIT);
         zmq_msg_close(&item->body);
         crn_ring_push(&self->empty, item);
+        crn_pulse_done(self->pulse);
     }
 }
 
@@ -219,7 +222,8 @@ static int start(crn_viewers *self, int64_t capacity)
     if (self->wake < 0)
         return -errno;
     self->items = calloc((size_t)capacity, sizeof *self->items);
-    if (!self->items)
+    self->pulse = crn_pulse_create();
+    if (!self->items || !self->pulse)
         return -ENOMEM;
     int r = crn_ring_init(&self->full, (uint32_t)capacity);
     if (r == 0)
@@ -229,6 +233,8 @@ static int start(crn_viewers *self, int64_t capacity)
     if (r == 0)
         r = crn_thread_start(&self->thread, run_viewers, self);
     self->started = r == 0;
+    if (r == 0)
+        crn_watchdog_add(self->pulse, CRN_PULSE_APART, "viewers");
     return r;
 }
 
@@ -270,6 +276,7 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
         return;
     crn_viewers *self = *viewers;
     if (self->started) {
+        crn_watchdog_remove(self->pulse);
         atomic_store_explicit(&self->stop, true, memory_order_release);
         wake_thread(self);
         pthread_join(self->thread, NULL);
@@ -283,6 +290,7 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
     crn_ring_done(&self->full);
     crn_ring_done(&self->empty);
     free(self->items);
+    free(self->pulse);
     free(self);
     *viewers = NULL;
 }
@@ -306,6 +314,7 @@ void crn_viewers_send(crn_viewers *viewers, const char *topic, zmq_msg_t *body)
     snprintf(item->topic, sizeof item->topic, "%s", topic);
     zmq_msg_init(&item->body);
     zmq_msg_move(&item->body, body);
+    crn_pulse_given(viewers->pulse);
     crn_ring_push(&viewers->full, item);
     wake_thread(viewers);
 }
@@ -317,6 +326,7 @@ void crn_viewers_get_stats(const crn_viewers *viewers, crn_viewers_stats *ret_st
         .viewers = atomic_load_explicit(&viewers->viewers_now, memory_order_relaxed),
         .refused = atomic_load_explicit(&viewers->refused, memory_order_relaxed),
         .dropped = viewers->dropped,
+        .quiet_ns = crn_pulse_quiet_ns(viewers->pulse),
     };
     crn_endpoint_get_cut(viewers->endpoint, &ret_stats->peers);
 }

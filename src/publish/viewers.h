@@ -29,6 +29,7 @@ typedef struct crn_viewers_stats {
     uint64_t refused; /* connections that failed the handshake, or have the wrong socket type */
     uint64_t dropped; /* messages dropped because the queue was full */
     crn_peers_stats peers; /* connections cut because they exceeded a limit */
+    int64_t quiet_ns;      /* how long the thread has not taken what waits for it */
 } crn_viewers_stats;
 
 /* Binds config->publish.viewers and starts the thread. Returns 0 or a negative errno with the

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "src/service/watchdog.h"
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/file/disk_room.h"
@@ -45,6 +47,7 @@ struct crn_recorder {
     uint32_t lent, lent_views; /* now, at most; of the thread that offers */
     pthread_t thread;
     bool started;
+    crn_pulse *pulse;
 
     atomic_uint_fast64_t written, bytes, dropped, failed, missed, segments, removed;
 };
@@ -178,6 +181,7 @@ static void *write_views(void *context)
     crn_recorder *recorder = context;
     crn_error shortage;
     bool ended = false;
+    prctl(PR_SET_NAME, "recorder", 0, 0, 0);
     retain(recorder, 0);
     if (check_room(recorder, 0, &shortage))
         tell_refusal(recorder, shortage.text); /* now: the first view may arrive hours later */
@@ -190,6 +194,7 @@ static void *write_views(void *context)
             if (queued->owner)
                 crn_ring_push(&recorder->returned, queued->owner); /* has room for all lent views */
             crn_byte_ring_pop(&recorder->queue);
+            crn_pulse_done(recorder->pulse);
         }
         if (crn_now_ns() - recorder->retained_ns >= recorder->retention_ns)
             retain(recorder, coming_bytes(recorder));
@@ -216,6 +221,7 @@ void crn_recorder_offer(crn_recorder *recorder, const crn_recorded_view *view)
     queued->view.maps = memcpy(pixels, view->maps, maps);
     if (view->intensity)
         queued->view.intensity = memcpy(pixels + maps, view->intensity, intensity);
+    crn_pulse_given(recorder->pulse);
     crn_byte_ring_push(&recorder->queue);
 }
 
@@ -230,6 +236,7 @@ bool crn_recorder_lend(crn_recorder *recorder, const crn_recorded_view *view, vo
     }
     *queued = (queued_view){*view, owner};
     recorder->lent++;
+    crn_pulse_given(recorder->pulse);
     crn_byte_ring_push(&recorder->queue);
     return true;
 }
@@ -257,7 +264,8 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
         .failed = atomic_load_explicit(&recorder->failed, memory_order_relaxed),
         .missed = atomic_load_explicit(&recorder->missed, memory_order_relaxed),
         .segments = atomic_load_explicit(&recorder->segments, memory_order_relaxed),
-        .removed = atomic_load_explicit(&recorder->removed, memory_order_relaxed)};
+        .removed = atomic_load_explicit(&recorder->removed, memory_order_relaxed),
+        .quiet_ns = crn_pulse_quiet_ns(recorder->pulse)};
 }
 
 /* --- open and close --- */
@@ -279,6 +287,8 @@ static int start_thread(crn_recorder *recorder)
 {
     int r = crn_thread_start(&recorder->thread, write_views, recorder);
     recorder->started = r == 0;
+    if (r == 0)
+        crn_watchdog_add(recorder->pulse, CRN_PULSE_APART, "recorder");
     return r;
 }
 
@@ -313,13 +323,14 @@ int crn_recorder_open(const crn_recorder_settings *settings, crn_recorder **ret_
     recorder->retention_ns = settings->retention_ns ? settings->retention_ns : RETENTION_NS;
     recorder->lent_views = settings->lent_views;
     recorder->dir = strdup(settings->dir);
+    recorder->pulse = crn_pulse_create();
     name_start(recorder);
     uint64_t bytes = queue_size(settings);
     r = crn_byte_ring_init(&recorder->queue, bytes);
     if (!r)
         r = crn_ring_init(&recorder->returned, settings->lent_views + 1);
     if (!r)
-        r = recorder->dir ? start_thread(recorder) : -ENOMEM;
+        r = recorder->dir && recorder->pulse ? start_thread(recorder) : -ENOMEM;
     if (r) {
         crn_error_set(error, r,
                       "%s: no memory or thread for a recording queue of %" PRIu64 " MiB: %s",
@@ -335,6 +346,7 @@ void crn_recorder_finish(crn_recorder *recorder)
 {
     if (!recorder->started)
         return;
+    crn_watchdog_remove(recorder->pulse);
     crn_byte_ring_end(&recorder->queue);
     pthread_join(recorder->thread, NULL);
     recorder->started = false;
@@ -348,6 +360,7 @@ void crn_recorder_close(crn_recorder **recorder)
     crn_recorder_finish(r);
     crn_byte_ring_done(&r->queue);
     crn_ring_done(&r->returned);
+    free(r->pulse);
     free(r->dir);
     free(r);
     *recorder = NULL;

@@ -39,6 +39,7 @@ typedef struct crn_recorder_stats {
     uint64_t missed;   /* views that were to be recorded and had lost their slot: see _miss */
     uint64_t segments; /* finished and renamed */
     uint64_t removed;  /* segments removed, as they were too many or too old */
+    int64_t quiet_ns;  /* how long the disk has not taken what waits for it */
 } crn_recorder_stats;
 
 /* Checks that a recorder can write to this folder: 0, or a negative errno with a hint in *error. */

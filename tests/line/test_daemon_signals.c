@@ -92,7 +92,7 @@ static void a_signal_mask_that_it_inherits_does_not_matter(void **state)
 /* Reads the value of a key of the unit; fails unless it occurs exactly once. */
 static void read_unit(const char *key, char ret_value[64])
 {
-    FILE *unit = fopen(CRN_TEST_DATA "/../systemd/cernitad.service.in", "r");
+    FILE *unit = fopen(CRN_BIN "/../cernitad@.service", "r");
     assert_non_null(unit);
     char line[512];
     int found = 0;
@@ -124,6 +124,12 @@ static void the_unit_fits_the_daemon(void **state)
     assert_string_equal(value, "always");
     read_unit("StartLimitIntervalSec", value); /* restart regardless of earlier failures */
     assert_string_equal(value, "0");
+#ifdef CRN_SYSTEMD
+    read_unit("Type", value); /* READY=1: see test_service.c */
+    assert_string_equal(value, "notify");
+    read_unit("WatchdogSec", value); /* at least three of the wake-ups of the line's thread */
+    assert_in_range(atoi(value), 3, 30);
+#endif
     read_unit("RestrictAddressFamilies", value); /* for tcp addresses: see test_daemon_check.c */
     assert_non_null(strstr(value, "AF_NETLINK"));
 }

@@ -1,6 +1,6 @@
 /*
  * A daemon with a simulated device, which vanishes on SIGUSR1: to show on any machine what a lost
- * device looks like from outside. inject_faults.py starts it.
+ * device looks like from outside. inject_faults.py and tests/service/check_service.py start it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +27,9 @@ static void on_signal(int number)
 static int run(const crn_config *config)
 {
     crn_error error = {""};
+    char starting[CRN_SERVICE_STATUS_BYTES];
+    crn_line_starting(starting);
+    crn_service_start(starting);
     int r = crn_line_open(config, crn_faulty_gpu(crn_fake_gpu(1, false)), &line, &error);
     if (r == 0) {
         struct sigaction action = {.sa_handler = on_signal};
@@ -34,6 +37,7 @@ static int run(const crn_config *config)
         sigaction(SIGTERM, &action, NULL);
         r = crn_line_run(line, &error);
         crn_line_close(&line);
+        crn_service_stop("");
     }
     if (r < 0)
         fprintf(stderr, "device_daemon: %s\n", error.text);

@@ -32,6 +32,7 @@ FLOORS = [
     ["stages/backend"],
     ["stages", "stages/picture"],
     ["src/config"],
+    ["src/service"],
     ["src/chain"],
     ["src/realtime"],
     ["src/ingest/socket"],

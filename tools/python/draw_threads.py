@@ -184,6 +184,8 @@ def draw_lower(d):
 
 
 def draw_legend(d):
+    d.text(226, 642, "not shown: the service's thread,", "soft small", "start")
+    d.text(226, 657, "which watches all of them", "soft small", "start")
     for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that it owns"),
                                       ("outside", "outside the daemon"))):
         d.box(kind, 226, 668 + 22 * i, 22, 14, 3)

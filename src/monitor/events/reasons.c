@@ -85,6 +85,24 @@ static void add_grader(const crn_snapshot *snapshot, crn_reasons *list)
             publish->dropped == 1 ? "was" : "were");
 }
 
+static void add_hang(int64_t quiet_ns, const char *code, const char *clause, crn_reasons *list)
+{
+    if (quiet_ns >= CRN_REASONS_SILENCE_NS)
+        add(list, code, (uint64_t)seconds(quiet_ns), "%s for %.0f s: sorting continues", clause,
+            seconds(quiet_ns));
+}
+
+/* Threads that the line does without. */
+static void add_hangs(const crn_metrics *metrics, crn_reasons *list)
+{
+    add_hang(metrics->recorder.quiet_ns, "record_hangs",
+             "record.dir: the disk has taken no view that is to be recorded", list);
+    add_hang(metrics->publish.log.quiet_ns, "log_hangs",
+             "publish.log: the disk has taken no verdict", list);
+    add_hang(metrics->publish.viewers_quiet_ns, "viewers_hang",
+             "publish.viewers: the thread for viewers has sent nothing", list);
+}
+
 /* What was lost of late, and which peers were disconnected. */
 static void add_losses(const crn_observation *observation, crn_reasons *list)
 {
@@ -112,5 +130,6 @@ void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
     add_state(observation, list);
     if (observation->snapshot->number > 0)
         add_grader(observation->snapshot, list);
+    add_hangs(&observation->snapshot->metrics, list);
     add_losses(observation, list);
 }

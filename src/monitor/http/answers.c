@@ -35,8 +35,11 @@ static void observe(crn_http *http, bool machine, crn_observation *ret_observati
         .http = http->stats,
         .now_ns = crn_now_ns(),
     };
-    if (machine)
-        crn_machine_read(http->facts.config, &ret_observation->machine);
+    if (!machine)
+        return;
+    crn_pulse_excuse(http->pulse, true); /* a disk may hang */
+    crn_machine_read(http->facts.config, &ret_observation->machine);
+    crn_pulse_excuse(http->pulse, false);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/monitor/http/address.h"
+#include "src/service/watchdog.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -84,6 +85,7 @@ static void *serve(void *argument)
         update_streams(http, now_ns);
         crn_clients_drop(&http->clients, now_ns);
         MHD_run(http->daemon);
+        crn_pulse_done(http->pulse);
     }
     crn_streams_end(http->streams);
     for (int i = 0; i < LAST_RUNS; i++)
@@ -110,6 +112,8 @@ static int start_thread(crn_http *http)
 {
     int r = crn_thread_start(&http->thread, serve, http);
     http->started = r == 0;
+    if (r == 0)
+        crn_watchdog_add(http->pulse, CRN_PULSE_ROUNDS, "http");
     return r;
 }
 
@@ -157,8 +161,9 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
     http->clients.idle_s = settings->idle_s;
     http->clients.request_s = settings->request_s;
     http->wake_descriptor = -1;
+    http->pulse = crn_pulse_create();
     crn_error fault;
-    int r = start(http, &fault);
+    int r = http->pulse ? start(http, &fault) : crn_error_set(&fault, -ENOMEM, "no memory");
     if (r < 0)
         crn_http_close(&http); /* sets it to NULL */
     if (r < 0 && config->monitor.http_named)
@@ -179,6 +184,7 @@ void crn_http_close(crn_http **http)
     if (!closing)
         return;
     if (closing->started) {
+        crn_watchdog_remove(closing->pulse);
         uint64_t one = 1;
         while (write(closing->wake_descriptor, &one, sizeof one) < 0 && errno == EINTR)
             ;
@@ -194,6 +200,7 @@ void crn_http_close(crn_http **http)
     crn_history_free(&closing->history);
     crn_sheets_free(&closing->sheets);
     crn_encoder_free(&closing->encoder);
+    free(closing->pulse);
     free(closing);
     *http = NULL;
 }

@@ -10,6 +10,7 @@
 #include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"
 #include "src/monitor/http/streams.h"
+#include "src/service/pulse.h"
 
 CRN_C_BEGIN
 
@@ -20,6 +21,7 @@ struct crn_http {
     int wake_descriptor; /* readable: stop */
     pthread_t thread;
     bool started;
+    crn_pulse *pulse;
     char address[CRN_HTTP_ADDRESS_BYTES];
 
     /* Used by the thread only: */

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "src/publish/log/format.h"
+#include "src/service/watchdog.h"
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -27,6 +28,7 @@ struct crn_verdict_log {
     crn_byte_ring queue;
     pthread_t thread;
     bool started;
+    crn_pulse *pulse;
     crn_log_gate failed_gate;  /* of the thread */
     crn_log_gate dropped_gate; /* of the line */
     atomic_uint_fast64_t written, bytes, dropped, failed, removed;
@@ -70,6 +72,7 @@ static void *write_verdicts(void *argument)
         if (verdict) {
             write_verdict(log, verdict);
             crn_byte_ring_pop(&log->queue);
+            crn_pulse_done(log->pulse);
         }
         atomic_store_explicit(&log->removed, crn_verdict_writer_removed(log->writer),
                               memory_order_relaxed);
@@ -85,6 +88,7 @@ void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verd
         queued->size = size;
         queued->lane = lane;
         memcpy(queued->bytes, verdict, size);
+        crn_pulse_given(log->pulse);
         crn_byte_ring_push(&log->queue);
         return;
     }
@@ -103,13 +107,16 @@ crn_verdict_log_stats crn_verdict_log_get_stats(const crn_verdict_log *log)
         .bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed),
         .dropped = atomic_load_explicit(&log->dropped, memory_order_relaxed),
         .failed = atomic_load_explicit(&log->failed, memory_order_relaxed),
-        .removed = atomic_load_explicit(&log->removed, memory_order_relaxed)};
+        .removed = atomic_load_explicit(&log->removed, memory_order_relaxed),
+        .quiet_ns = crn_pulse_quiet_ns(log->pulse)};
 }
 
 static int start_thread(crn_verdict_log *log)
 {
     int r = crn_thread_start(&log->thread, write_verdicts, log);
     log->started = r == 0;
+    if (r == 0)
+        crn_watchdog_add(log->pulse, CRN_PULSE_APART, "verdict-log");
     return r;
 }
 
@@ -121,6 +128,8 @@ int crn_verdict_log_open(const crn_verdict_log_settings *settings, uint64_t queu
     if (!log)
         return crn_error_set(error, -ENOMEM, "%s: no memory for the verdict log", dir);
     int r = crn_byte_ring_init(&log->queue, queue_bytes);
+    if (r == 0 && !(log->pulse = crn_pulse_create()))
+        r = -ENOMEM;
     if (r == 0)
         r = crn_verdict_writer_open(settings, &log->writer, error);
     else
@@ -142,11 +151,13 @@ void crn_verdict_log_close(crn_verdict_log **log)
     if (!l)
         return;
     if (l->started) {
+        crn_watchdog_remove(l->pulse);
         crn_byte_ring_end(&l->queue);
         pthread_join(l->thread, NULL);
     }
     crn_verdict_writer_close(&l->writer);
     crn_byte_ring_done(&l->queue);
+    free(l->pulse);
     free(l);
     *log = NULL;
 }

@@ -27,6 +27,7 @@ typedef struct crn_verdict_log_stats {
     uint64_t dropped; /* verdicts that did not fit into the queue */
     uint64_t failed;  /* verdicts that the disk refused */
     uint64_t removed; /* files of the log, as they were too many or too old */
+    int64_t quiet_ns; /* how long the disk has not taken what waits for it */
 } crn_verdict_log_stats;
 
 /* Reserves the queue (populated at once, so that no page fault occurs later) and starts the writer

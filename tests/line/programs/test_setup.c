@@ -116,8 +116,8 @@ static void it_asks_for_what_the_mode_needs(void **state)
     assert_false(asked_for("clang"));
     assert_int_equal(setup("--chek", ""), 2);
     assert_string_equal(
-        said, "tools/setup: unknown option '--chek'; --test, --check, --pages, --study or "
-              "--peers\n");
+        said, "tools/setup: unknown option '--chek'; --test, --check, --pages, --service, --study "
+              "or --peers\n");
     assert_string_equal(asked, "");
 }
 
@@ -138,6 +138,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
     static const char most[] =
         "gcc g++ cmake ninja-build pkg-config libzmq3-dev libyaml-dev libtiff-dev libmsgpack-dev "
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
+        "libsystemd-dev "
         "libncurses-dev libjpeg-dev "
         "zlib1g-dev";
     char all[512];

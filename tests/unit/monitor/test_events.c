@@ -5,6 +5,7 @@
 
 #include "src/monitor/events/events.h"
 #include "src/monitor/events/health.h"
+#include "src/monitor/events/sentence.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 
@@ -111,6 +112,36 @@ static void each_state_says_why(void **state)
     f->snapshot->state = CRN_STATE_STARTING;
     expect(f, "\"reasons\":[\"memory is being reserved, devices are being prepared\"]", true,
            false);
+}
+
+static void a_disk_that_hangs_is_reported(void **state)
+{
+    health_fixture *f = *state;
+    f->snapshot->metrics.recorder.quiet_ns = CRN_REASONS_SILENCE_NS - 1;
+    expect(f, "\"reasons\":[]", true, true);
+    f->snapshot->metrics.recorder.quiet_ns = 12 * CRN_NS_PER_S;
+    expect(f, "[\"record.dir: the disk has taken no view that is to be recorded for 12 s: ", true,
+           true);
+    f->snapshot->metrics.recorder.quiet_ns = 0;
+    f->snapshot->metrics.publish.log.quiet_ns = 7 * CRN_NS_PER_S;
+    expect(f, "[\"publish.log: the disk has taken no verdict for 7 s: ", true, true);
+}
+
+static void a_sentence_has_the_state_and_the_reasons_that_fit(void **state)
+{
+    health_fixture *f = *state;
+    char text[300];
+    crn_sentence_write(&f->observation, text, sizeof text);
+    assert_string_equal(text, "running, nothing out of the ordinary");
+    f->snapshot->state = CRN_STATE_READY;
+    f->snapshot->metrics.publish.graders = 0;
+    crn_sentence_write(&f->observation, text, sizeof text);
+    assert_string_equal(text, "ready: no view has arrived yet; no grader is connected, 0 verdicts "
+                              "wait for it, 0 were dropped");
+    crn_sentence_write(&f->observation, text, 60);
+    assert_string_equal(text, "ready: no view has arrived yet; and more");
+    crn_sentence_write(&f->observation, text, 20);
+    assert_string_equal(text, "ready; and more");
 }
 
 static void graders_are_counted(void **state)
@@ -274,6 +305,8 @@ int main(void)
         TEST(a_sound_line_has_no_reasons),
         TEST(each_state_says_why),
         TEST(graders_are_counted),
+        TEST(a_disk_that_hangs_is_reported),
+        TEST(a_sentence_has_the_state_and_the_reasons_that_fit),
         TEST(losses_are_told_while_they_are_recent),
         TEST(a_line_that_hangs_is_not_healthy),
         TEST(rates_follow_from_the_last_snapshot),
