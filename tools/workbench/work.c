@@ -443,6 +443,13 @@ void crn_work_apply(crn_request *request)
 
 /* --- chain ------------------------------------------------------------------------------------ */
 
+/* Kernels may be files, but none outside the pictures' folder. Escapes could hide the slash. */
+static bool has_slash(const char *yaml)
+{
+    return strchr(yaml, '/') || strcasestr(yaml, "\\x2f") || strcasestr(yaml, "\\u002f") ||
+           strcasestr(yaml, "\\u0000002f");
+}
+
 void crn_work_chain(crn_request *request)
 {
     crn_task *task = &request->task;
@@ -451,10 +458,9 @@ void crn_work_chain(crn_request *request)
     const crn_stored *maps = find_input(request, "in");
     if (!maps)
         return;
-    /* Kernels may be files, but none outside the pictures' folder; \ could hide a slash. */
-    if (request->body && strpbrk(request->body, "/\\")) {
+    if (request->body && has_slash(request->body)) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
-                           "a chain here has no / and \\: name kernels and elements, not files");
+                           "a chain here has no /: name kernels and elements, not files");
         return;
     }
     task->backend = -1;

@@ -280,7 +280,14 @@ static void a_chain_finds_the_defects_of_maps(void **state)
                              "3 planes, but 1 class");
     workbench_expect_refusal(&bench, 422, path, "chain: [nix]\n", "chain:1:");
     workbench_expect_refusal(&bench, 422, path, "chain: [{convolve: {kernel: '/etc/passwd'}}]",
-                             "no / and");
+                             "has no /");
+    workbench_expect_refusal(&bench, 422, path,
+                             "chain: [{convolve: {kernel: \"\\x2Fetc\\x2fpasswd\"}}]", "has no /");
+    workbench_reply named =
+        workbench_post(&bench, 200, path,
+                       "classes: [{name: \"a \\\"b\\\"\", level: 0.5}, {name: b}, "
+                       "{name: c}]\nchain: [contours]\n");
+    workbench_reply_free(&named);
 }
 
 int main(void)

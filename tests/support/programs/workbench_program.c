@@ -150,6 +150,15 @@ int workbench_send(const workbench *bench, const char *path, const char *text)
     return begin_request(bench, "POST", path, "", text, strlen(text));
 }
 
+void workbench_expect_get(const workbench *bench, const char *path, const char *headers, int code)
+{
+    workbench_reply reply = workbench_ask(bench, "GET", path, headers, NULL, 0);
+    if (reply.code != code)
+        fail_msg("%s with '%s': %d instead of %d: %.200s", path, headers, reply.code, code,
+                 reply.body);
+    workbench_reply_free(&reply);
+}
+
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static const char *find_value(const char *json, const char *key)

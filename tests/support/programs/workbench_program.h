@@ -39,6 +39,9 @@ workbench_reply workbench_post(const workbench *bench, int code, const char *pat
 void workbench_expect_refusal(const workbench *bench, int code, const char *path, const char *text,
                               const char *wanted);
 
+/* GET, whose answer must have this code. */
+void workbench_expect_get(const workbench *bench, const char *path, const char *headers, int code);
+
 /* Opens a file of this machine by sending it. Returns its id. */
 uint64_t workbench_open(const workbench *bench, const char *path, const char *name);
 

@@ -99,7 +99,8 @@ class Chain {
       button.addEventListener('click', () => this.app.select(picture.id));
       return button;
     });
-    this.choice.replaceChildren(make('p', {}, say(maps.length > 0 ? 'chain_no_maps' : 'chain_none')),
+    const recording = this.app.current()?.kind === 'recording' ? [make('p', {}, say('chain_recording'))] : [];
+    this.choice.replaceChildren(...recording, make('p', {}, say(maps.length > 0 ? 'chain_no_maps' : 'chain_none')),
       make('div', { class: 'chain-row' }, ...buttons));
     setText(this.alert, '');
   }
@@ -155,7 +156,7 @@ class Chain {
     outline.checked = one.outline;
     const range = { min: 0, max: 1, step: 0.005 };
     const slider = make('input', { type: 'range', ...range });
-    const exact = make('input', { type: 'number', ...range });
+    const exact = make('input', { type: 'number', ...range, step: 'any' });
     const label = () => {
       outline.setAttribute('aria-label', say('chain_outline_of', one.name));
       slider.setAttribute('aria-label', say('chain_level', one.name));
@@ -182,7 +183,9 @@ class Chain {
     });
     slider.addEventListener('change', () => this.finish()); // let go: all classes, for the tables
     exact.addEventListener('input', () => {
-      if (!exact.validity.valid || exact.value === '') return;
+      const good = exact.validity.valid && exact.value !== '';
+      setText(this.alert, good ? '' : say('chain_level_range'));
+      if (!good) return;
       slider.value = exact.value;
       one.level = exact.valueAsNumber;
       this.changed();

@@ -15,7 +15,7 @@ function trace(path, xy, closed) {
     if (i === 0) path.moveTo(xy[0] + 0.5, xy[1] + 0.5);
     else path.lineTo(xy[i] + 0.5, xy[i + 1] + 0.5);
   }
-  if (closed) path.closePath();
+  if (closed) path.lineTo(xy[0] + 0.5, xy[1] + 0.5); // closePath() is slow where there are thousands
 }
 
 // Two paths a class, of its outlines and its holes: the fewer, the faster they are drawn.
@@ -125,6 +125,9 @@ export class ChainPicture {
     const around = this.defects.filter((defect) => isInside(defect, x - 0.5, y - 0.5));
     if (around.length === 0) return say('chain_hover_none');
     const inner = around.reduce((a, b) => (b.area_px < a.area_px ? b : a));
-    return say('chain_defect', inner.class, inner.hole, figure(inner.area_px), figure(inner.perimeter_px), figure(inner.mean_probability));
+    const textures = inner.ranklet.map(({ width, height, ...values }) => (
+      say('chain_texture', width, height, figure(values.vertical), figure(values.horizontal), figure(values.diagonal))));
+    return [say('chain_defect', inner.class, inner.hole, figure(inner.area_px), figure(inner.perimeter_px), figure(inner.mean_probability)),
+      ...textures].join('; ');
   }
 }

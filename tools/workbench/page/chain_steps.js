@@ -22,14 +22,14 @@ const STAGES = {
     { key: 'connectivity', initial: 'low', choices: ['low', 'high'] },
     { key: 'orientation', initial: 'low', choices: ['low', 'high'] },
     { key: 'border', initial: 'closed', choices: ['open', 'closed'] },
-    { key: 'min_area_px', initial: '0', min: 0, max: 1e9, step: 'any' },
+    { key: 'min_area_px', initial: '4', min: 0, max: 1e9, step: 'any' },
   ],
   ranklet: [{ key: 'windows', initial: '8, 16', pattern: '[0-9]+(x[0-9]+)?( *, *[0-9]+(x[0-9]+)?)*' }],
 };
 
 export const IMAGE_STAGES = ['convolve', 'morphology', 'haar'];
 
-const NO_DEFECTS = ['background', 'stem', 'calyx', 'roller'];
+const NO_DEFECTS = ['background', 'roller']; // as in config/line.yaml
 
 // A step with its defaults, but for the given values.
 export function newStep(stage, given = {}) {

@@ -3,6 +3,9 @@ export default {
   chain_title: 'Catena',
   chain_about: 'Esegue i passi di una linea sulle mappe delle classi di una vista e contorna ciò che trovano. Ogni modifica parte subito.',
   chain_no_maps: 'Questa modalità richiede mappe delle classi, che l’immagine scelta non ha. Scegliere una di queste:',
+  chain_texture: (w, h, v, o, d) => `ranklet ${w}×${h}: verticale ${v}, orizzontale ${o}, diagonale ${d}`,
+  chain_level_range: 'Una soglia è un numero da 0 a 1: i contorni sono ancora quelli dell’ultima.',
+  chain_recording: 'Questa è una registrazione: aprire una delle sue viste qui sopra.',
   chain_none: 'Questa modalità richiede mappe delle classi: generare un frutto o aprire una vista di una registrazione.',
   chain_choose: (name) => `Scegli ${name}`,
   chain_input: (name, width, height, planes) => (

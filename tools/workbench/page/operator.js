@@ -241,6 +241,8 @@ export class Operator {
       if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
       this.app.warn(say('cannot_show', error.message));
     }
+    // On a phone the output lies below the form.
+    if (matchMedia('(max-width: 60rem)').matches) byId('output-figure').scrollIntoView({ block: 'nearest' });
     showSaves(byId('save'), this, { order, picture: several ? null : answer.result });
   }
 

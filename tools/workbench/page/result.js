@@ -259,8 +259,8 @@ export class Result {
     for (const contour of seen) {
       if (!this.paths.has(contour.plane)) this.paths.set(contour.plane, new Path2D());
       const path = this.paths.get(contour.plane);
+      // A closed contour ends with its first point; closePath() takes seconds where there are thousands.
       contour.points.forEach(([x, y], i) => (i ? path.lineTo(x + 0.5, y + 0.5) : path.moveTo(x + 0.5, y + 0.5)));
-      if (contour.closed) path.closePath();
     }
   }
 

@@ -295,13 +295,6 @@ class Timing {
     this.bars.showRows(rows, transfers, say('timing_bars', job.title, said));
   }
 
-  // Serial, openmp by the most threads chosen, cuda.
-  sizeConfigurations() {
-    const chosen = this.configurations();
-    const most = Math.max(...this.settings.openmp);
-    return chosen.filter(({ backend, threads }) => backend !== 'openmp' || threads === most);
-  }
-
   async tileOf(picture, side) {
     const answer = await post(`/tile?picture=${picture.id}&width=${side}&height=${side}`, '');
     return answer.pictures[0];
@@ -312,7 +305,7 @@ class Timing {
     const generated = job.operator === GENERATOR;
     if (generated) job.args = withoutExponent(job.args);
     job.title = say('timing_of', [job.operator, ...job.args].join(' '), job.picture?.name, null);
-    const chosen = this.sizeConfigurations();
+    const chosen = this.configurations();
     const all = EXPONENTS.length * chosen.length;
     this.bySize = { job, series: chosen.map(({ label }) => ({ label, rows: new Map() })), left: new Map() };
     this.showSizes();

@@ -71,8 +71,12 @@ const app = {
     if (picture === selected && picture) return;
     selected = picture;
     byId('picture').value = picture ? String(picture.id) : '';
-    byId('view-field').hidden = !(picture && picture.kind === 'recording');
-    if (picture && picture.kind === 'recording') byId('view').max = picture.views - 1;
+    const recording = recordingOf(picture);
+    byId('view-field').hidden = !recording;
+    if (recording) {
+      byId('view').max = recording.views - 1;
+      byId('view').value = picture.view ?? 0;
+    }
     if (picture) settings.set('page', { ...settings.get('page'), picture: nameInUrl(picture) });
     for (const listener of onselect) listener(picture);
   },
@@ -126,8 +130,20 @@ async function openFiles(files) {
   }
 }
 
+// The recording itself, or the one that a view was taken from: to go on to the next view.
+function recordingOf(picture) {
+  return picture?.kind === 'recording' ? picture : pictures.find(({ id }) => id === picture?.recording) || null;
+}
+
+// A view that is open already is not opened twice.
 async function openView(recording, view) {
+  const known = pictures.find((one) => one.recording === recording.id && one.view === Number(view) && one.kind === 'maps');
+  if (known) {
+    app.select(known.id);
+    return;
+  }
   const answer = await post(`/views?picture=${recording.id}&view=${view}`);
+  for (const picture of answer.pictures) Object.assign(picture, { recording: recording.id, view: Number(view) });
   app.add(answer.pictures);
   app.select(answer.pictures[0].id);
 }
@@ -150,7 +166,7 @@ function listenForms() {
   submit('fruit-form', () => ['fruit', ...values('fruit-seed', 'fruit-view')]);
   byId('field-exponent').addEventListener('input', side);
   side();
-  byId('view-open').addEventListener('click', () => attempt(() => openView(selected, byId('view').value), selected.name));
+  byId('view-open').addEventListener('click', () => attempt(() => openView(recordingOf(selected), byId('view').value), selected.name));
 }
 
 function listenFiles() {
