@@ -6,6 +6,7 @@
 
 #include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
+#include "src/ingest/access/zap.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/line.h"
@@ -26,6 +27,7 @@
 struct crn_line {
     const crn_config *config;
     void *zmq;
+    crn_zap *zap; /* NULL: no keys are required */
     crn_ingest *ingest;
     crn_pool *pool;
     crn_lanes *lanes;

@@ -33,6 +33,7 @@ FLOORS = [
     ["stages", "stages/picture"],
     ["src/config"],
     ["src/chain"],
+    ["src/ingest/access"],
     ["src/ingest/socket"],
     ["src/ingest"],
     ["src/fruit"],

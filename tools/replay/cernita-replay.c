@@ -14,6 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "src/ingest/access/client.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
@@ -33,6 +34,8 @@ static const crn_option options[] = {
      "recordings up to this size are read into memory first;\n"
      "larger ones are read while sending (1024)"},
     {"wait", "S", "seconds to wait until the line listens, and until it accepts a view (10)"},
+    CRN_OPTION_KEY,
+    CRN_OPTION_SERVER_KEY,
     {0},
 };
 enum {
@@ -42,6 +45,8 @@ enum {
     OPTION_FRUITS,
     OPTION_PRELOAD,
     OPTION_WAIT,
+    OPTION_KEY,
+    OPTION_SERVER_KEY,
 };
 
 static const crn_tool tool = {
@@ -59,6 +64,7 @@ typedef struct replay_plan {
     double rate; /* 0: as fast as possible */
     uint64_t loops, fruits, preload_bytes;
     int64_t wait_ms;
+    crn_client_keys keys;
 } replay_plan;
 
 typedef struct replay {
@@ -101,6 +107,12 @@ static void read_options(int argc, char **argv, replay_plan *p)
             break;
         case OPTION_WAIT:
             p->wait_ms = crn_option_integer(&tool, name, text, 0, 86400) * 1000;
+            break;
+        case OPTION_KEY:
+            p->keys.key = text;
+            break;
+        case OPTION_SERVER_KEY:
+            p->keys.server_key = text;
             break;
         }
     }
@@ -305,6 +317,9 @@ static int connect_line(replay *r, crn_error *error)
     zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
     /* Queues views only for an established connection. */
     zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
+    int keyed = crn_client_keys_use(r->socket, &r->plan->keys, error);
+    if (keyed < 0)
+        return keyed;
     if (zmq_connect(r->socket, r->plan->to) < 0)
         return crn_error_set(error, -errno,
                              "%s: cannot connect: %s; is it tcp://HOST:PORT or "
