@@ -42,13 +42,17 @@ bool crn_attempts_allowed(const crn_attempts *attempts, uint32_t origin, int64_t
            attempts->all_ns - now_ns < ALL_BURST * ALL_NS;
 }
 
-static void add(int64_t *until_ns, int64_t cost_ns, int64_t now_ns)
+/* At most one failure beyond the burst is remembered: hundreds may have been let in at once. */
+static void add(int64_t *until_ns, int64_t cost_ns, int burst, int64_t now_ns)
 {
+    int64_t most_ns = now_ns + (burst + 1) * cost_ns;
     *until_ns = (*until_ns > now_ns ? *until_ns : now_ns) + cost_ns;
+    if (*until_ns > most_ns)
+        *until_ns = most_ns;
 }
 
 void crn_attempts_failed(crn_attempts *attempts, uint32_t origin, int64_t now_ns)
 {
-    add(&attempts->origin_ns[origin], ORIGIN_NS, now_ns);
-    add(&attempts->all_ns, ALL_NS, now_ns);
+    add(&attempts->origin_ns[origin], ORIGIN_NS, ORIGIN_BURST, now_ns);
+    add(&attempts->all_ns, ALL_NS, ALL_BURST, now_ns);
 }
