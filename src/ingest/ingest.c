@@ -76,7 +76,7 @@ static int set_options(crn_ingest *ingest, const crn_config *config)
                    .waiting_bytes = waiting_bytes,
                    .parts = PARTS_MAX},
         .unfinished_bytes = SHARES * (peer_bytes + waiting_bytes) + BYTES_PER_MIB,
-        .refused = config->guard ? crn_access_counters_of(config->guard, CRN_ACCESS_INGEST) : NULL,
+        .refused = crn_access_counters_of(config->guard, CRN_ACCESS_INGEST),
     };
     ingest->guarded = config->guard != NULL;
     crn_endpoint_guard(ingest->endpoint, config->guard, CRN_ACCESS_INGEST);

@@ -55,15 +55,13 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
 {
     static const char key[] = "publish.grader.bind";
     const crn_socket_settings *settings = &publish->config->publish.grader;
+    crn_access *guard = publish->config->guard;
     int r = crn_endpoint_open(zmq, ZMQ_PUSH, key, &publish->grader, error);
     if (r < 0)
         return r;
     publish->socket = crn_endpoint_socket(publish->grader);
-    crn_access *guard = publish->config->guard;
-    crn_peers_rules rules = {
-        .connections = (int32_t)publish->config->limits.peers,
-        .refused = guard ? crn_access_counters_of(guard, CRN_ACCESS_GRADER) : NULL,
-    };
+    crn_peers_rules rules = {.connections = (int32_t)publish->config->limits.peers,
+                             .refused = crn_access_counters_of(guard, CRN_ACCESS_GRADER)};
     r = crn_endpoint_limit(publish->grader, &rules);
     crn_endpoint_guard(publish->grader, guard, CRN_ACCESS_GRADER);
     int64_t messages = settings->high_water_mark;

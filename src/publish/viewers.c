@@ -89,7 +89,7 @@ static int bind_socket(crn_viewers *self, crn_error *error)
                    .total_bytes = SUBSCRIPTIONS_BYTES},
         .unfinished_bytes = UINT64_MAX, /* a single part is never an incomplete message */
         .kept_bytes = SUBSCRIPTIONS_ALL_BYTES,
-        .refused = guard ? crn_access_counters_of(guard, CRN_ACCESS_VIEWERS) : NULL,
+        .refused = crn_access_counters_of(guard, CRN_ACCESS_VIEWERS),
     };
     r = crn_endpoint_limit(self->endpoint, &rules);
     crn_endpoint_guard(self->endpoint, guard, CRN_ACCESS_VIEWERS);

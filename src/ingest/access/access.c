@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 
 /* The line's context, and the viewers'. */
 #define CONTEXTS_MAX 4
+
+struct crn_access_counters {
+    atomic_uint_fast64_t refused[CRN_ACCESS_REFUSALS];
+};
 
 struct crn_access {
     char folder[CRN_TEXT_BYTES];
@@ -230,12 +235,18 @@ bool crn_access_is_served(const crn_access *access, const void *zmq)
 
 crn_access_counters *crn_access_counters_of(crn_access *access, crn_access_use use)
 {
-    return &access->counters[use];
+    return access ? &access->counters[use] : NULL;
+}
+
+uint64_t crn_access_counted(const crn_access_counters *counters, crn_access_refusal reason)
+{
+    return counters ? atomic_load_explicit(&counters->refused[reason], memory_order_relaxed) : 0;
 }
 
 void crn_access_count(crn_access_counters *counters, crn_access_refusal reason)
 {
-    atomic_fetch_add_explicit(&counters->refused[reason], 1, memory_order_relaxed);
+    if (counters)
+        atomic_fetch_add_explicit(&counters->refused[reason], 1, memory_order_relaxed);
 }
 
 void crn_access_get_stats(const crn_access *access, crn_access_stats *ret_stats)

@@ -8,7 +8,6 @@
 #ifndef CRN_SRC_INGEST_ACCESS_ACCESS_H
 #define CRN_SRC_INGEST_ACCESS_ACCESS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,9 +31,7 @@ typedef enum crn_access_refusal {
 extern const char *const crn_access_refusal_names[CRN_ACCESS_REFUSALS];
 
 /* The refusals of one socket. */
-typedef struct crn_access_counters {
-    atomic_uint_fast64_t refused[CRN_ACCESS_REFUSALS];
-} crn_access_counters;
+typedef struct crn_access_counters crn_access_counters;
 
 typedef struct crn_access_stats {
     bool enabled;     /* the line has keys */
@@ -91,8 +88,10 @@ bool crn_access_admit(crn_access *access, const crn_access_peer *peer,
 bool crn_access_serve(crn_access *access, void *zmq, bool served);
 bool crn_access_is_served(const crn_access *access, const void *zmq);
 
+/* Those of one socket; `access` NULL: NULL, where nothing is counted. From any thread. */
 crn_access_counters *crn_access_counters_of(crn_access *access, crn_access_use use);
 void crn_access_count(crn_access_counters *counters, crn_access_refusal reason);
+uint64_t crn_access_counted(const crn_access_counters *counters, crn_access_refusal reason);
 
 /* NULL is allowed: zeros. */
 void crn_access_get_stats(const crn_access *access, crn_access_stats *ret_stats);

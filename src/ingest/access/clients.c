@@ -40,9 +40,12 @@ static int check_folder(const char *path, crn_error *error)
     return 0;
 }
 
-/* The name before `.pub`; false: another file. */
-static bool read_name(const char *file, char name[CRN_KEY_NAME_MAX + 1])
+/* The name between prefix and `.pub`; false: another file. */
+static bool read_name(const char *file, const char *prefix, char name[CRN_KEY_NAME_MAX + 1])
 {
+    if (strncmp(file, prefix, strlen(prefix)) != 0)
+        return false;
+    file += strlen(prefix);
     size_t length = strlen(file), suffix = strlen(CRN_KEY_SUFFIX);
     if (length <= suffix || length - suffix > CRN_KEY_NAME_MAX ||
         strcmp(file + length - suffix, CRN_KEY_SUFFIX) != 0)
@@ -52,13 +55,13 @@ static bool read_name(const char *file, char name[CRN_KEY_NAME_MAX + 1])
     return crn_key_name_is_valid(name);
 }
 
-static int add_client(const char *folder, const char *name, crn_access_clients *clients,
-                      crn_error *error)
+static int add_client(const char *folder, const char *prefix, const char *name,
+                      crn_access_clients *clients, crn_error *error)
 {
     crn_access_client added = {.name = ""};
     char path[PATH_BYTES];
     memcpy(added.name, name, strlen(name) + 1);
-    snprintf(path, sizeof path, "%s/%s%s", folder, name, CRN_KEY_SUFFIX);
+    snprintf(path, sizeof path, "%s/%s%s%s", folder, prefix, name, CRN_KEY_SUFFIX);
     int r = crn_key_read(path, CRN_KEY_PUBLIC, &added.file, error);
     if (r < 0)
         return r;
@@ -86,16 +89,22 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const crn_access_client *)a)->name, ((const crn_access_client *)b)->name);
 }
 
-static int read_folder(const char *path, DIR *folder, crn_access_clients *clients, crn_error *error)
+/* Files with this prefix; a folder that does not exist has none. */
+static int read_folder(const char *path, const char *prefix, crn_access_clients *clients,
+                       crn_error *error)
 {
     const struct dirent *entry;
     char name[CRN_KEY_NAME_MAX + 1];
+    DIR *folder = opendir(path);
+    if (!folder && errno == ENOENT)
+        return 0;
+    if (!folder)
+        return crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
     int r = check_folder(path, error);
     while (r == 0 && (entry = readdir(folder)) != NULL)
-        if (read_name(entry->d_name, name))
-            r = add_client(path, name, clients, error);
-    if (r == 0 && clients->count > 0)
-        qsort(clients->client, (size_t)clients->count, sizeof *clients->client, compare_names);
+        if (read_name(entry->d_name, prefix, name))
+            r = add_client(path, prefix, name, clients, error);
+    closedir(folder);
     return r;
 }
 
@@ -103,20 +112,16 @@ int crn_access_clients_read(const char *folder, crn_access_clients *ret_clients,
 {
     crn_access_clients clients = {0};
     char path[CRN_TEXT_BYTES + sizeof CRN_KEY_CLIENTS];
-    int r = check_folder(folder, error);
-    if (r < 0)
-        return r;
     snprintf(path, sizeof path, "%s/%s", folder, CRN_KEY_CLIENTS);
-    DIR *entries = opendir(path);
-    if (!entries && errno != ENOENT)
-        return crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
-    if (entries) {
-        r = read_folder(path, entries, &clients, error);
-        closedir(entries);
-    }
-    if (r < 0)
+    int r = read_folder(folder, CRN_KEY_CLIENTS "_", &clients, error);
+    if (r == 0)
+        r = read_folder(path, "", &clients, error);
+    if (r < 0) {
         crn_access_clients_done(&clients);
-    else
-        *ret_clients = clients;
-    return r;
+        return r;
+    }
+    if (clients.count > 0)
+        qsort(clients.client, (size_t)clients.count, sizeof *clients.client, compare_names);
+    *ret_clients = clients;
+    return 0;
 }

@@ -16,7 +16,8 @@ typedef struct crn_access_clients {
 } crn_access_clients;
 
 /*
- * Reads every DIR/clients/NAME.pub; other names are passed over. A missing folder has no clients.
+ * Reads every DIR/clients/NAME.pub, and DIR/clients_NAME.pub, as systemd names the credentials
+ * that it loads from a folder; other names are passed over. A missing folder has no clients.
  * Returns 0 or a negative errno with one line in *error that names the file and the cure: a faulty
  * file, two files with the same key, a folder that others may write to.
  */

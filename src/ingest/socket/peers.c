@@ -138,25 +138,25 @@ int32_t crn_peers_capacity(const crn_peers *peers)
     return peers->rules.connections + CRN_PEERS_CLOSING_MAX;
 }
 
-/* What counts the reason; NULL: nothing. */
-static atomic_uint_fast64_t *counter_of(crn_peers *peers, crn_peers_cut reason)
+static const crn_access_refusal refusals[CRN_CUTS_AND_REFUSALS] = {
+    [CRN_REFUSED_PLAIN] = CRN_ACCESS_PLAIN,
+    [CRN_REFUSED_HANDSHAKE] = CRN_ACCESS_MALFORMED,
+    [CRN_REFUSED_ATTEMPTS] = CRN_ACCESS_ATTEMPTS,
+};
+
+static uint64_t count_of(const crn_peers *peers, crn_peers_cut reason)
 {
-    static const crn_access_refusal refusals[CRN_CUTS_AND_REFUSALS] = {
-        [CRN_REFUSED_PLAIN] = CRN_ACCESS_PLAIN,
-        [CRN_REFUSED_HANDSHAKE] = CRN_ACCESS_MALFORMED,
-        [CRN_REFUSED_ATTEMPTS] = CRN_ACCESS_ATTEMPTS,
-    };
-    if (reason < CRN_CUTS)
-        return &peers->cut[reason];
-    return peers->rules.refused ? &peers->rules.refused->refused[refusals[reason]] : NULL;
+    return reason < CRN_CUTS ? atomic_load_explicit(&peers->cut[reason], memory_order_relaxed)
+                             : crn_access_counted(peers->rules.refused, refusals[reason]);
 }
 
 /* Counts a cut and queues it for the owner's log if there is room. Call with the lock held. */
 static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
 {
-    atomic_uint_fast64_t *counter = counter_of(peers, reason);
-    if (counter)
-        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    if (reason < CRN_CUTS)
+        atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
+    else
+        crn_access_count(peers->rules.refused, refusals[reason]);
     unsigned noted = atomic_load_explicit(&peers->noted, memory_order_relaxed);
     if (noted - atomic_load_explicit(&peers->reported, memory_order_acquire) == NOTES_MAX)
         return;
@@ -171,8 +171,7 @@ void crn_peers_report(crn_peers *peers)
     unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
         const note *left = &peers->notes[reported % NOTES_MAX];
-        const atomic_uint_fast64_t *counter = counter_of(peers, left->reason);
-        uint64_t held, total = counter ? atomic_load_explicit(counter, memory_order_relaxed) : 0;
+        uint64_t held, total = count_of(peers, left->reason);
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was %s (%s, %" PRIu64 " so far): %s", peers->key,
                     left->name, left->reason < CRN_CUTS ? "disconnected" : "refused",

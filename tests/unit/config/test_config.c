@@ -31,10 +31,10 @@ static const fault_case cases[] = {
     {.bytes = "---\n...\n", .faults = "f:1:1: the file is empty, classes and a chain expected\n"},
     {.bytes = "\n  text\n",
      .faults = "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record, monitor and log\n"},
+               "publish, access, record, monitor and log\n"},
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, latency, "
-               "publish, record, monitor and log\n"},
+               "publish, access, record, monitor and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -301,6 +301,9 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.segment_mib, 4096);
     assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
+    assert_string_equal(c.access.keys, "/etc/cernita/keys");
+    assert_true(c.access.ipc);
+    assert_false(c.access.plain_tcp);
     assert_int_equal(c.record.segment_mib, 16);
     assert_string_equal(c.monitor.http, "[::1]:0");
     assert_true(c.monitor.http_named);

@@ -271,6 +271,27 @@ static void addresses_beyond_this_machine_are_told_apart(void **state)
         assert_true(crn_access_is_exposed(open[i]));
 }
 
+/* LoadCredential= of systemd makes one flat folder. */
+static void credentials_of_a_service_are_keys(void **state)
+{
+    (void)state;
+    crn_test_pair cnn, grader;
+    crn_test_keys_add(&keys, "cnn", "ingest", &cnn);
+    crn_test_keys_add(&keys, "grader", "grader", &grader);
+    char command[400];
+    snprintf(
+        command, sizeof command,
+        "cd %s && chmod 400 server.key clients/cnn.pub && mv clients/cnn.pub clients_cnn.pub && "
+        "mv clients/grader.pub clients_grader.pub && rmdir clients && chmod 500 .",
+        keys.folder);
+    assert_int_equal(system(command), 0);
+    crn_access *access = open_keys();
+    assert_true(admits(access, "ingest", true, cnn.public));
+    assert_true(admits(access, "grader", true, grader.public));
+    assert_int_equal(chmod(keys.folder, 0700), 0);
+    crn_access_close(&access);
+}
+
 /* libzmq admits everyone in a context where no handler answers. */
 static void nothing_is_bound_without_a_handler(void **state)
 {
@@ -331,6 +352,7 @@ int main(void)
         TEST(comments_and_line_ends_do_not_matter),
         TEST(files_of_other_names_are_passed_over),
         TEST(addresses_beyond_this_machine_are_told_apart),
+        TEST(credentials_of_a_service_are_keys),
         TEST(nothing_is_bound_without_a_handler),
         TEST(clients_name_both_files_or_none),
     };
