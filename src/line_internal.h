@@ -6,6 +6,7 @@
 
 #include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
+#include "src/ingest/access/zap.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/line.h"
@@ -30,6 +31,7 @@ typedef struct crn_line_service crn_line_service;
 struct crn_line {
     const crn_config *config;
     void *zmq;
+    crn_zap *zap; /* NULL: no keys are required */
     crn_ingest *ingest;
     crn_pool *pool;
     crn_lanes *lanes;

@@ -210,6 +210,8 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (r < 0)
         crn_error_set(error, r, "cannot start: %s", zmq_strerror(-r));
     if (r == 0)
+        r = crn_zap_open(line->zmq, config->guard, &line->zap, error);
+    if (r == 0)
         r = open_logic(line, error);
     if (r == 0)
         r = crn_publish_open(line->zmq, config, line->lanes, &line->publish, error);
@@ -258,6 +260,7 @@ bool crn_line_close(crn_line **line)
     crn_lanes_free(&(*line)->lanes);
     crn_result_store_free(&(*line)->store);
     crn_pool_free(&(*line)->pool);
+    crn_zap_close(&(*line)->zap);
     if ((*line)->zmq)
         zmq_ctx_term((*line)->zmq);
     if ((*line)->stop_descriptor >= 0)

@@ -16,6 +16,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .results_full = line->results_full,
         .latency = line->latency,
     };
+    crn_access_get_stats(line->config->guard, &metrics.access);
     if (line->flight)
         metrics.flight_dropped = crn_flight_dropped(line->flight);
     if (line->recorder)

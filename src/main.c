@@ -13,6 +13,7 @@
 #include "stages/base/log.h"
 #include "stages/base/process/standard.h"
 #include "src/config/config.h"
+#include "src/ingest/access/access.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
 #include "src/monitor/report.h"
@@ -248,16 +249,18 @@ static int check(const crn_config *config, const crn_gpu *gpu)
     return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
 }
 
-static int run(const crn_config *config, const crn_gpu *gpu)
+static int run(crn_config *config, const crn_gpu *gpu)
 {
     crn_error error = {""};
     char starting[CRN_SERVICE_STATUS_BYTES];
     crn_line_starting(starting);
     int r = crn_service_start(starting);
+    if (r < 0)
+        crn_error_set(&error, r, "cannot start a thread: %s", strerror(-r));
+    else
+        r = crn_access_open(config->access.keys, config->access.ipc, &config->guard, &error);
     if (r == 0)
         r = crn_line_open(config, gpu, &running_line, &error);
-    else
-        crn_error_set(&error, r, "cannot start a thread: %s", strerror(-r));
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
         crn_service_stop(error.text);
@@ -276,6 +279,7 @@ static int run(const crn_config *config, const crn_gpu *gpu)
     }
     block_signals(true); /* the line is about to be freed: signals can no longer be handled */
     bool ended = crn_line_close(&running_line);
+    crn_access_close(&config->guard);
     crn_service_stop("");
     crn_log(CRN_LOG_INFO, "stopped");
     if (!ended)
@@ -309,6 +313,9 @@ static int serve(const options *given, char **argv, crn_config *config)
                 crn_backend_names[config->run.backend], why);
         return EXIT_CONFIG;
     }
+    /* The file must say it: no service manager need try again. */
+    if (!given->check && crn_access_check_exposed(config, stderr) < 0)
+        return EXIT_CONFIG;
     const crn_gpu *gpu = find_gpu(config);
     if (given->check)
         return check(config, gpu);

@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "src/ingest/access/access.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
@@ -235,6 +236,25 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
              endpoint, holder);
 }
 
+static void check_access(preflight *check)
+{
+    const crn_config *config = check->config;
+    crn_access *access = NULL;
+    crn_access_stats stats;
+    crn_error error;
+    if (crn_access_check_exposed(config, check->faults) < 0)
+        check->failed = true;
+    if (crn_access_open(config->access.keys, config->access.ipc, &access, &error) < 0)
+        fail(check, "access.keys", "%s", error.text);
+    crn_access_get_stats(access, &stats);
+    if (stats.enabled && stats.clients == 0)
+        note(check, "access.keys",
+             "%s/%s has no client's key, so nobody can connect; cernita-keys %s --client NAME "
+             "makes one",
+             config->access.keys, CRN_KEY_CLIENTS, config->access.keys);
+    crn_access_close(&access);
+}
+
 static void check_log(preflight *check)
 {
     const char *dir = check->config->publish.log.dir;
@@ -407,6 +427,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
         check_endpoint(&check, "ingest.bind", config->ingest.bind.item[i]);
     check_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
     check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
+    check_access(&check);
     check_http(&check);
     check_log(&check);
     check_recording(&check);

@@ -12,6 +12,8 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/standard.h"
+#include "src/ingest/access/client.h"
+#include "src/ingest/access/zap.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/recording/recorder.h"
 #include "tools/common/options.h"
@@ -27,6 +29,11 @@ static const crn_option options[] = {
     {"queue", "MIB",
      "memory for views that wait for the disk, 1 to 65536 (256); what\n"
      "does not fit is not recorded, and counted"},
+    {"keys", "DIR",
+     "admit only senders whose keys are in this folder (cernita-keys), as\n"
+     "access.keys of a line does, also at ipc"},
+    CRN_OPTION_KEY,
+    CRN_OPTION_SERVER_KEY,
     {0},
 };
 enum {
@@ -35,6 +42,9 @@ enum {
     OPTION_DIR,
     OPTION_SEGMENT,
     OPTION_QUEUE,
+    OPTION_KEYS,
+    OPTION_KEY,
+    OPTION_SERVER_KEY,
 };
 
 static const crn_tool tool = {
@@ -49,13 +59,16 @@ static const crn_tool tool = {
     0};
 
 typedef struct record_plan {
-    const char *from, *to, *dir;
+    const char *from, *to, *dir, *keys;
+    crn_client_keys client;
     uint64_t segment_bytes, queue_bytes;
 } record_plan;
 
 typedef struct relay {
     const record_plan *plan;
     void *zmq, *out;
+    crn_access *access;
+    crn_zap *zap;
     crn_endpoint *in;
     crn_recorder *recorder;
     int signals;
@@ -116,6 +129,15 @@ static void read_options(int argc, char **argv, record_plan *p)
             break;
         case OPTION_QUEUE:
             p->queue_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 65536) << 20;
+            break;
+        case OPTION_KEYS:
+            p->keys = text;
+            break;
+        case OPTION_KEY:
+            p->client.key = text;
+            break;
+        case OPTION_SERVER_KEY:
+            p->client.server_key = text;
             break;
         }
     }
@@ -247,6 +269,9 @@ static int open_out(relay *r, crn_error *error)
     zmq_setsockopt(r->out, ZMQ_SNDHWM, &mark, sizeof mark);
     zmq_setsockopt(r->out, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(r->out, ZMQ_IMMEDIATE, &yes, sizeof yes); /* queue only for a connected line */
+    int keyed = crn_client_keys_use(r->out, &r->plan->client, error);
+    if (keyed < 0)
+        return keyed;
     if (zmq_connect(r->out, r->plan->to) < 0)
         return crn_error_set(error, -errno,
                              "--to %s: cannot connect: %s; is it tcp://HOST:PORT or "
@@ -266,6 +291,10 @@ static int open_relay(relay *r, crn_error *error)
                                       .queue_bytes = r->plan->queue_bytes};
     int result = crn_recorder_open(&settings, &r->recorder, error);
     if (!result)
+        result = crn_access_open(r->plan->keys ? r->plan->keys : "", true, &r->access, error);
+    if (!result)
+        result = crn_zap_open(r->zmq, r->access, &r->zap, error);
+    if (!result)
         result = open_out(r, error);
     if (!result)
         result = crn_endpoint_open(r->zmq, ZMQ_PULL, "--from", &r->in, error);
@@ -274,6 +303,8 @@ static int open_relay(relay *r, crn_error *error)
     if (!result && (crn_endpoint_set(r->in, ZMQ_RCVHWM, HIGH_WATER_MARK) ||
                     crn_endpoint_set(r->in, ZMQ_HEARTBEAT_IVL, 0)))
         result = crn_error_set(error, -EINVAL, "--from %s: socket refused", r->plan->from);
+    if (!result)
+        crn_endpoint_guard(r->in, r->access, CRN_ACCESS_INGEST);
     if (!result)
         result = crn_endpoint_bind(r->in, r->plan->from, error);
     return result;
@@ -286,8 +317,10 @@ static crn_recorder_stats close_relay(relay *r)
     crn_endpoint_close(&r->in, 0);
     if (r->out)
         zmq_close(r->out);
+    crn_zap_close(&r->zap);
     if (r->zmq)
         zmq_ctx_term(r->zmq);
+    crn_access_close(&r->access);
     if (r->recorder) {
         crn_recorder_finish(r->recorder);
         stats = crn_recorder_get_stats(r->recorder);

@@ -233,6 +233,24 @@ static void check_http(crn_reader *reader)
             crn_quote(config->monitor.http, strlen(config->monitor.http), '\'').text);
 }
 
+static void check_access(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    const crn_node *ipc = value_of(reader, "access", "ipc");
+    const crn_node *plain = value_of(reader, "access", "plain_tcp");
+    const crn_node *keys = value_of(reader, "access", "keys");
+    if (keys && !is_given(reader, keys))
+        return;
+    if (is_given(reader, ipc) && config->access.ipc && !config->access.keys[0])
+        crn_diagnostics_add(reader->faults, ipc->position,
+                            "access.ipc: requires keys, and access.keys names none, a folder there "
+                            "expected");
+    if (is_given(reader, plain) && config->access.plain_tcp && config->access.keys[0])
+        crn_diagnostics_add(reader->faults, plain->position,
+                            "access.plain_tcp: with access.keys every tcp endpoint requires keys, "
+                            "one of the two expected");
+}
+
 static void check_devices(crn_reader *reader)
 {
     const crn_numbers *devices = &reader->config->run.devices;
@@ -299,6 +317,7 @@ void crn_check_config(crn_reader *reader)
     check_record(reader);
     check_endpoints(reader);
     check_http(reader);
+    check_access(reader);
     check_devices(reader);
     check_realtime(reader);
     check_stages(reader);

@@ -99,6 +99,11 @@ typedef struct crn_config {
         } log;
     } publish;
     struct {
+        char keys[CRN_TEXT_BYTES]; /**< folder; empty: no keys are required */
+        bool ipc;                  /**< they are also required at ipc sockets */
+        bool plain_tcp;            /**< without keys: addresses beyond loopback are allowed */
+    } access;
+    struct {
         char dir[CRN_TEXT_BYTES]; /**< empty: no recording */
         int64_t segment_mib;
         int32_t only;                /**< crn_record_only */
@@ -112,6 +117,9 @@ typedef struct crn_config {
     struct {
         int32_t level; /**< crn_log_level */
     } log;
+    /** The keys, loaded by whoever opens the line's sockets (src/ingest/access/access.h), who also
+     * closes them; NULL: none are required. */
+    struct crn_access *guard;
     uint64_t hash; /**< reported in verdicts: crn_config_hash, set by whoever starts the line */
 } crn_config;
 

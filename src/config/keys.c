@@ -313,6 +313,26 @@ static const crn_param verdict_log[] = {
 
 /* Indexed by crn_record_only. */
 static const char *const record_only[] = {"all", "late", "partial", NULL};
+static const crn_param access_rows[] = {
+    {.key = "keys",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, access.keys),
+     .fallback = "",
+     .help = "folder of keys (cernita-keys makes it): every tcp endpoint then requires CURVE and a "
+             "client whose key is in it; empty: whoever can connect may use it"},
+    {.key = "ipc",
+     .type = CRN_PARAM_BOOL,
+     .offset = offsetof(crn_config, access.ipc),
+     .fallback = "false",
+     .help =
+         "with keys: ipc endpoints require them, too; otherwise the mode of their files decides"},
+    {.key = "plain_tcp",
+     .type = CRN_PARAM_BOOL,
+     .offset = offsetof(crn_config, access.plain_tcp),
+     .fallback = "false",
+     .help = "without keys: allows tcp endpoints that other machines can reach, which the start "
+             "otherwise refuses"},
+    {0}};
 
 static const crn_param record[] = {
     {.key = "dir",
@@ -395,6 +415,7 @@ const crn_section crn_sections[] = {
     {.key = "realtime", .rows = realtime},
     {.key = "latency", .rows = latency},
     {.key = "publish", .sections = publish},
+    {.key = "access", .rows = access_rows},
     {.key = "record", .rows = record},
     {.key = "monitor", .rows = monitor},
     {.key = "log", .rows = logging},

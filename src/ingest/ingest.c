@@ -38,6 +38,8 @@ struct crn_ingest {
     zmq_msg_t surplus;           /* an excess part, read to be dropped */
     bool intensity;              /* the message last received has one */
     crn_ingest_path path;        /* how it came */
+    bool guarded;                /* what is read is reported to the limits of peers with keys */
+    uint64_t read_cost;          /* of the message's parts so far */
     crn_ingest_refused *refused; /* NULL: no callback */
     void *refused_context;
     crn_ingest_stats stats;
@@ -62,15 +64,22 @@ static crn_wire_rules make_rules(const crn_config *config)
 static int set_options(crn_ingest *ingest, const crn_config *config)
 {
     uint64_t peer_bytes = (uint64_t)(config->limits.peer_mib * BYTES_PER_MIB);
+    /* Which parts of a peer with keys are complete messages is not seen from outside. */
+    uint64_t waiting_bytes =
+        config->guard ? (uint64_t)config->ingest.high_water_mark * ingest->rules.max_bytes : 0;
     crn_peers_rules rules = {
         .connections = (int32_t)config->limits.peers,
         .silent_yield = true,
         /* A view of view_mib comes with a header and libzmq's own records. */
         .frames = {.part_bytes = CRN_INGEST_PART_SHARE * ingest->rules.max_bytes,
                    .message_bytes = peer_bytes + BYTES_PER_MIB,
+                   .waiting_bytes = waiting_bytes,
                    .parts = PARTS_MAX},
-        .unfinished_bytes = SHARES * peer_bytes + BYTES_PER_MIB,
+        .unfinished_bytes = SHARES * (peer_bytes + waiting_bytes) + BYTES_PER_MIB,
+        .refused = crn_access_counters_of(config->guard, CRN_ACCESS_INGEST),
     };
+    ingest->guarded = config->guard != NULL;
+    crn_endpoint_guard(ingest->endpoint, config->guard, CRN_ACCESS_INGEST);
     int r = crn_endpoint_limit(ingest->endpoint, &rules);
     if (r == 0)
         r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
@@ -154,6 +163,14 @@ static void release_parts(crn_ingest *ingest)
     ingest->intensity = false;
 }
 
+/* Tells the limits of peers with keys what was read of this part's sender. */
+static void report_read(crn_ingest *ingest, const zmq_msg_t *part)
+{
+    if (ingest->guarded)
+        crn_endpoint_read(ingest->endpoint, zmq_msg_get(part, ZMQ_SRCFD), ingest->read_cost);
+    ingest->read_cost = 0;
+}
+
 /*
  * Reads the next message to its end, whatever it contains. A message of very many parts exhausts
  * the budget and is continued by the next call. Returns 1, 0 if there is nothing more to read now,
@@ -171,8 +188,11 @@ static int read_message(crn_ingest *ingest, int *budget)
         }
         ingest->parts++;
         (*budget)--;
-        if (!zmq_msg_more(part))
+        ingest->read_cost += ingest->guarded ? crn_frames_part_cost(zmq_msg_size(part)) : 0;
+        if (!zmq_msg_more(part)) {
+            report_read(ingest, part);
             return 1;
+        }
     }
     return 0;
 }
@@ -193,8 +213,11 @@ static void write_sender(const zmq_msg_t *part, char *text, size_t size)
 {
     const char *peer = zmq_msg_gets(part, "Peer-Address");
     const char *ids = peer ? strchr(peer, ':') : NULL;
+    const char *client = zmq_msg_gets(part, "User-Id"); /* the name of its key */
     long user, process;
-    if (path_of(part) == CRN_INGEST_TCP)
+    if (client && client[0])
+        snprintf(text, size, "%s at %s", client, peer ? peer : "this machine");
+    else if (path_of(part) == CRN_INGEST_TCP)
         snprintf(text, size, "%s", peer);
     else if (ids && sscanf(ids, ":%ld:%*d:%ld", &user, &process) == 2)
         snprintf(text, size, "process %ld of user %ld", process, user);
@@ -219,7 +242,7 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
                  " as H x W x C",
                  header.lane, header.sequence, header.height, header.width, header.channels);
     }
-    char sender[80];
+    char sender[160];
     write_sender(&ingest->part[0], sender, sizeof sender);
     crn_log(CRN_LOG_WARNING,
             "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes%s",

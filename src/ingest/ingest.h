@@ -41,8 +41,8 @@ typedef struct crn_ingest_stats {
 /*
  * Binds every endpoint of config->ingest.bind. An ipc path is guarded by a lock file beside it
  * (`<path>.lock`, flock), because libzmq lets a second bind take it over. `zmq` is the caller's
- * context and must outlive the ingest. Returns 0 or a negative errno with the endpoint and a hint
- * in *error.
+ * context and must outlive the ingest; if config->guard is set, it needs its ZAP handler. Returns 0
+ * or a negative errno with the endpoint and a hint in *error.
  */
 int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error);
 

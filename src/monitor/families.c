@@ -204,6 +204,12 @@ const crn_family crn_families[] = {
     OTHER("cernita_peers_cut_total", COUNTER, "socket, reason", crn_samples_cut,
           "connections closed because they exceeded a limit, or answered no heartbeat (cut_silent: "
           "senders and viewers)"),
+    OTHER("cernita_access_refused_total", COUNTER, "socket, reason", crn_samples_access,
+          "connections refused because access.keys requires keys: unknown_key, not_for_socket (the "
+          "client's file does not name it), plain (no CURVE), malformed (no or a faulty handshake, "
+          "such as a wrong server key), attempts (too many of these before it)"),
+    VALUE("cernita_access_clients", GAUGE, metrics.access.clients,
+          "clients whose keys are admitted; 0 also without access.keys"),
 
     /* --- disks and memory --- */
     VALUE("cernita_log_verdicts_written_total", COUNTER, metrics.publish.log.written,

@@ -71,6 +71,24 @@ static void read_messages(const crn_metrics *metrics, losses *list)
         cut(list, reason, metrics->ingest.peers.cut[reason] + metrics->publish.peers.cut[reason]);
 }
 
+/* Strangers: no loss, but worth knowing. */
+static void read_access(const crn_metrics *metrics, losses *list)
+{
+    static const char *const names[CRN_ACCESS_REFUSALS] = {
+        [CRN_ACCESS_UNKNOWN_KEY] = "access_unknown_key",
+        [CRN_ACCESS_NOT_FOR_SOCKET] = "access_not_for_socket",
+        [CRN_ACCESS_PLAIN] = "access_plain",
+        [CRN_ACCESS_MALFORMED] = "access_malformed",
+        [CRN_ACCESS_ATTEMPTS] = "access_attempts",
+    };
+    for (int reason = 0; reason < CRN_ACCESS_REFUSALS; reason++) {
+        uint64_t count = 0;
+        for (int use = 0; use < CRN_ACCESS_USES; use++)
+            count += metrics->access.refused[use][reason];
+        unusual(list, names[reason], count);
+    }
+}
+
 static void read_views(const crn_metrics *metrics, losses *list)
 {
     const crn_fruit_stats *fruits = &metrics->fruits;
@@ -120,6 +138,7 @@ int crn_losses_read(const crn_metrics *metrics, crn_loss ret_losses[CRN_LOSSES_M
 {
     losses list = {.at = ret_losses};
     read_messages(metrics, &list);
+    read_access(metrics, &list);
     read_views(metrics, &list);
     read_verdicts(metrics, &list);
     return list.count;

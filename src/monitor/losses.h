@@ -8,7 +8,7 @@
 
 #include "src/monitor/metrics.h"
 
-#define CRN_LOSSES_MAX 80
+#define CRN_LOSSES_MAX 96
 
 typedef struct crn_loss {
     const char *name;

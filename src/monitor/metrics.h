@@ -4,6 +4,7 @@
 
 #include "src/engine/engine.h"
 #include "src/fruit/fruit.h"
+#include "src/ingest/access/access.h"
 #include "src/ingest/ingest.h"
 #include "src/fruit/lane.h"
 #include "src/monitor/quantiles.h"
@@ -12,6 +13,7 @@
 #include "src/fruit/values.h"
 
 typedef struct crn_metrics {
+    crn_access_stats access;
     crn_ingest_stats ingest;
     crn_lane_stats lanes; /* sum over the lanes */
     int32_t lane_count;

@@ -231,6 +231,16 @@ void crn_samples_cut(const crn_family *family, const crn_observation *observatio
                     crn_peers_cut_names[reason], peers[i]->cut[reason]);
 }
 
+void crn_samples_access(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_access_stats *access = &observation->snapshot->metrics.access;
+    for (int use = 0; use < CRN_ACCESS_USES; use++)
+        for (int reason = 0; reason < CRN_ACCESS_REFUSALS; reason++)
+            fprintf(out, "%s{socket=\"%s\",reason=\"%s\"} %" PRIu64 "\n", family->name,
+                    crn_access_use_names[use], crn_access_refusal_names[reason],
+                    access->refused[use][reason]);
+}
+
 /* --- the daemon and its machine --- */
 
 void crn_samples_build(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -24,8 +24,8 @@
 #define GRADER_SEND_MESSAGES 8
 #define GRADER_SEND_BYTES    65536
 
-/* A grader sends nothing. */
-#define GRADER_RECEIVE_BYTES 256
+/* Only its handshake, which is longer with keys. */
+#define GRADER_RECEIVE_BYTES(guard) ((guard) ? 1024 : 256)
 
 /* Events read per call, so that a storm of them cannot block the caller. */
 #define READS_AT_ONCE 256
@@ -55,13 +55,15 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
 {
     static const char key[] = "publish.grader.bind";
     const crn_socket_settings *settings = &publish->config->publish.grader;
+    crn_access *guard = publish->config->guard;
     int r = crn_endpoint_open(zmq, ZMQ_PUSH, key, &publish->grader, error);
     if (r < 0)
         return r;
     publish->socket = crn_endpoint_socket(publish->grader);
-    /* Only heartbeats are expected. */
-    crn_peers_rules rules = {.connections = (int32_t)publish->config->limits.peers};
+    crn_peers_rules rules = {.connections = (int32_t)publish->config->limits.peers,
+                             .refused = crn_access_counters_of(guard, CRN_ACCESS_GRADER)};
     r = crn_endpoint_limit(publish->grader, &rules);
+    crn_endpoint_guard(publish->grader, guard, CRN_ACCESS_GRADER);
     int64_t messages = settings->high_water_mark;
     if (messages > GRADER_SEND_MESSAGES)
         messages = GRADER_SEND_MESSAGES;
@@ -69,7 +71,7 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
         r = crn_endpoint_set(publish->grader, ZMQ_SNDHWM, (int)messages);
     if (r == 0)
         r = crn_endpoint_set(publish->grader, ZMQ_SNDBUF, GRADER_SEND_BYTES);
-    int64_t longest = GRADER_RECEIVE_BYTES;
+    int64_t longest = GRADER_RECEIVE_BYTES(guard);
     if (r == 0 && zmq_setsockopt(publish->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
     if (r < 0)

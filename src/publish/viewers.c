@@ -14,6 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "src/ingest/access/zap.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/service/watchdog.h"
 #include "stages/base/process/priority.h"
@@ -28,6 +29,7 @@
  * told apart.
  */
 #define SUBSCRIPTION_BYTES 128
+#define HANDSHAKE_BYTES    1024
 
 /* Limit for one viewer: a subscription to each of 1024 lanes, and some changes. */
 #define SUBSCRIPTIONS_BYTES 32768
@@ -47,6 +49,7 @@ typedef struct queued {
 struct crn_viewers {
     /* Owned by the thread once it runs. */
     void *zmq;
+    crn_zap *zap; /* NULL: no keys */
     crn_endpoint *endpoint;
     void *socket; /* the endpoint's */
     crn_log_gate refused_gate;
@@ -72,7 +75,10 @@ static int bind_socket(crn_viewers *self, crn_error *error)
     self->zmq = zmq_ctx_new();
     if (!self->zmq)
         return crn_error_set(error, -errno, KEY ": no ZeroMQ context: %s", zmq_strerror(errno));
-    int r = crn_endpoint_open(self->zmq, ZMQ_XPUB, KEY, &self->endpoint, error);
+    crn_access *guard = self->config->guard;
+    int r = crn_zap_open(self->zmq, guard, &self->zap, error);
+    if (r == 0)
+        r = crn_endpoint_open(self->zmq, ZMQ_XPUB, KEY, &self->endpoint, error);
     if (r < 0)
         return r;
     self->socket = crn_endpoint_socket(self->endpoint);
@@ -81,11 +87,14 @@ static int bind_socket(crn_viewers *self, crn_error *error)
         .silent_yield = true,
         .frames = {.message_bytes = SUBSCRIPTIONS_BYTES,
                    .parts = 1,
+                   .part_bytes = guard ? SUBSCRIPTION_BYTES : 0,
                    .total_bytes = SUBSCRIPTIONS_BYTES},
         .unfinished_bytes = UINT64_MAX, /* a single part is never an incomplete message */
         .kept_bytes = SUBSCRIPTIONS_ALL_BYTES,
+        .refused = crn_access_counters_of(guard, CRN_ACCESS_VIEWERS),
     };
     r = crn_endpoint_limit(self->endpoint, &rules);
+    crn_endpoint_guard(self->endpoint, guard, CRN_ACCESS_VIEWERS);
     if (r == 0)
         r = crn_endpoint_set(self->endpoint, ZMQ_SNDHWM,
                              (int)self->config->publish.viewers.high_water_mark);
@@ -93,7 +102,8 @@ static int bind_socket(crn_viewers *self, crn_error *error)
      * connection that ends meanwhile fails an assertion at its next heartbeat (!_io_error). */
     if (r == 0)
         r = crn_endpoint_set(self->endpoint, ZMQ_RCVHWM, 0);
-    int64_t longest = SUBSCRIPTION_BYTES;
+    /* With keys the handshake is longer; a subscription's limit is then part_bytes. */
+    int64_t longest = guard ? HANDSHAKE_BYTES : SUBSCRIPTION_BYTES;
     if (r == 0 && zmq_setsockopt(self->socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest) < 0)
         r = -errno;
     if (r < 0)
@@ -282,6 +292,7 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
         pthread_join(self->thread, NULL);
     }
     crn_endpoint_close(&self->endpoint, linger_ms);
+    crn_zap_close(&self->zap);
     if (self->zmq)
         zmq_ctx_term(self->zmq);
     if (self->wake >= 0)

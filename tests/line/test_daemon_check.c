@@ -27,6 +27,7 @@ static char folder[64];
 static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
                             "chain: [contours: {}]\n"
                             "run: {workers: 1, threads: 1, backend: openmp}\n"
+                            "access: {plain_tcp: true}\n"
                             "monitor: {http: ''}\n";
 
 /* Runs the daemon with this file; returns its exit status. */

@@ -35,6 +35,7 @@ FLOORS = [
     ["src/service"],
     ["src/chain"],
     ["src/realtime"],
+    ["src/ingest/access"],
     ["src/ingest/socket"],
     ["src/ingest"],
     ["src/fruit"],

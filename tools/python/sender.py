@@ -60,6 +60,23 @@ def check_view(maps, classes=(), intensity=None):
                          f"not {intensity.dtype}{list(intensity.shape)}")
 
 
+def use_keys(socket, key_file, server_key_file):
+    """For a daemon with access.keys: key_file is this client's secret key, server_key_file the
+    line's server.pub, both as cernita-keys made them. Before connect()."""
+    def read(name):
+        with open(name, encoding="ascii") as file:
+            lines = [line.strip() for line in file]
+        keys = [line.encode() for line in lines if len(line) == 40 and " " not in line]
+        if len(keys) != 1:
+            raise ValueError(f"{name}: a line with one key expected; cernita-keys makes such files")
+        return keys[0]
+    if not key_file or not server_key_file:
+        raise ValueError("both files are needed: the client's key and the line's server.pub")
+    secret = read(key_file)
+    socket.curve_serverkey, socket.curve_secretkey = read(server_key_file), secret
+    socket.curve_publickey = zmq.curve_public(secret)
+
+
 class Sender:
     """The connection of one lane to the daemon, for the whole run, used by one thread.
 
@@ -68,8 +85,9 @@ class Sender:
 
     WAITING = 8  # few wait here: old views are of no use to the ejector
 
-    def __init__(self, endpoint, patience_s=1.0):
-        """patience_s: how long send_view() may wait for a connected daemon."""
+    def __init__(self, endpoint, patience_s=1.0, key=None, server_key=None):
+        """patience_s: how long send_view() may wait for a connected daemon. key, server_key: files,
+        where the daemon requires keys (access.keys)."""
         self.endpoint, self.connected, self.lost = endpoint, False, 0
         self._patience_ms = int(1000 * patience_s)
         self._under_way = collections.deque()
@@ -81,6 +99,8 @@ class Sender:
         self._socket.copy_threshold = 0  # else small views would not be tracked
         self._monitor = self._socket.get_monitor_socket(
             zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        if key or server_key:
+            use_keys(self._socket, key, server_key)
         self._socket.connect(endpoint)
 
     def look(self, wait_s=0.0):
@@ -187,6 +207,9 @@ def read_options():
                              "their verdicts too: not while the machine sorts")
     parser.add_argument("--viewers", default="tcp://127.0.0.1:5557",
                         help="with --test: the daemon's publish.viewers.bind")
+    parser.add_argument("--key", metavar="FILE",
+                        help="this client's secret key, where the daemon requires keys")
+    parser.add_argument("--server-key", metavar="FILE", help="with --key: the line's server.pub")
     options = parser.parse_args()
     if not 1 <= options.views <= 64 or options.rate <= 0 or not 0 <= options.lane < 2**32:
         parser.error("--views is 1 to 64, --rate above 0, --lane 0 to 4294967295")
@@ -225,7 +248,8 @@ def make_pool(options, classes):
 
 def report_absent(endpoint):
     print(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
-          "--to; no view is sent until then", file=sys.stderr, flush=True)
+          "--to (one with access.keys answers only to --key); no view is sent until then",
+          file=sys.stderr, flush=True)
 
 
 def await_daemon(sender, wait_s):
@@ -244,7 +268,9 @@ def main():
     classes = options.classes.split(",")
     pool = make_pool(options, classes)
     try:
-        sender = Sender(options.to)
+        sender = Sender(options.to, key=options.key, server_key=options.server_key)
+    except (OSError, ValueError) as fault:
+        sys.exit(f"sender.py: --key, --server-key: {fault}")
     except zmq.ZMQError as fault:
         sys.exit(f"sender.py: --to '{options.to}': {fault}; expected tcp://HOST:PORT or ipc://PATH")
     await_daemon(sender, options.wait)

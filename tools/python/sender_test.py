@@ -5,6 +5,8 @@ import time
 
 import zmq
 
+from sender import use_keys
+
 try:
     import msgpack
 except ImportError:
@@ -58,7 +60,7 @@ def decode(body):
 class Viewer:
     """What the daemon tells its viewers: its last status, and the verdicts of one epoch."""
 
-    def __init__(self, endpoint, lane, epoch):
+    def __init__(self, endpoint, lane, epoch, key=None, server_key=None):
         self.status, self.verdicts = None, {}
         self._lane, self._epoch = lane, epoch
         self._context = zmq.Context()
@@ -66,6 +68,8 @@ class Viewer:
         self._socket.linger = 0
         self._socket.subscribe("status")
         self._socket.subscribe(f"fruit/{lane}")
+        if key or server_key:
+            use_keys(self._socket, key, server_key)
         self._socket.connect(endpoint)
 
     def listen(self, until_s, enough):
@@ -148,7 +152,7 @@ def print_refusals(before, after, lane):
 def try_out(sender, pool, classes, options):
     """Returns the exit status: 0 when every fruit is complete."""
     epoch, sent = time.time_ns(), FRUITS * options.views
-    viewer = Viewer(options.viewers, options.lane, epoch)
+    viewer = Viewer(options.viewers, options.lane, epoch, options.key, options.server_key)
     before = viewer.next_status()
     if not before:
         print(f"sender.py: no status from {options.viewers}: name the daemon's publish.viewers.bind "

@@ -77,13 +77,35 @@ class Sequences:
         return missing
 
 
-def open_socket(endpoint, viewer):
+def use_keys(socket, key_file, server_key_file):
+    """For a daemon with access.keys: key_file is this client's secret key, server_key_file the
+    line's server.pub, both as cernita-keys made them. Before connect()."""
+    def read(name):
+        with open(name, encoding="ascii") as file:
+            lines = [line.strip() for line in file]
+        keys = [line.encode() for line in lines if len(line) == 40 and " " not in line]
+        if len(keys) != 1:
+            raise ValueError(f"{name}: a line with one key expected; cernita-keys makes such files")
+        return keys[0]
+    if not key_file or not server_key_file:
+        raise ValueError("both files are needed: the client's key and the line's server.pub")
+    secret = read(key_file)
+    socket.curve_serverkey, socket.curve_secretkey = read(server_key_file), secret
+    socket.curve_publickey = zmq.curve_public(secret)
+
+
+def open_socket(endpoint, viewer, key=None, server_key=None):
     socket = zmq.Context.instance().socket(zmq.SUB if viewer else zmq.PULL)
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.HEARTBEAT_IVL, 1000)  # else a daemon whose power went is never missed
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 5000)
     if viewer:
         socket.subscribe("fruit/")  # or "fruit/3": then check lanes too, "fruit/30" begins alike
+    if key or server_key:
+        try:
+            use_keys(socket, key, server_key)
+        except (OSError, ValueError) as fault:
+            sys.exit(f"subscriber.py: --key, --server-key: {fault}")
     try:
         socket.connect(endpoint)
     except zmq.ZMQError as fault:
@@ -166,10 +188,14 @@ def main():
                              "its first message, too (0: as the daemon announces)")
     parser.add_argument("--snail", type=float, default=5, metavar="S",
                         help="exit if more than S seconds behind, as a viewer")
+    parser.add_argument("--key", metavar="FILE",
+                        help="this client's secret key, where the daemon requires keys")
+    parser.add_argument("--server-key", metavar="FILE", help="with --key: the line's server.pub")
     options = parser.parse_args()
     endpoint = options.endpoint or f"tcp://127.0.0.1:{5557 if options.viewer else 5556}"
 
-    socket, reader, silent = open_socket(endpoint, options.viewer), Reader(options), False
+    socket = open_socket(endpoint, options.viewer, options.key, options.server_key)
+    reader, silent = Reader(options), False
     try:
         while not options.count or reader.count < options.count:
             silence_ms = None if silent or options.viewer else reader.silence_ms()

@@ -14,6 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "src/ingest/access/client.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
 #include "tools/replay/expect.h"
@@ -241,6 +242,9 @@ static int connect_line(replay *r, crn_error *error)
     zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
     /* Queues views only for an established connection. */
     zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
+    int keyed = crn_client_keys_use(r->socket, &r->plan->keys, error);
+    if (keyed < 0)
+        return keyed;
     if (zmq_connect(r->socket, r->plan->to) < 0)
         return crn_error_set(error, -errno,
                              "%s: cannot connect: %s; is it tcp://HOST:PORT or "

@@ -29,6 +29,8 @@ static const crn_option options[] = {
     {"wait", "S",
      "seconds to wait until the line listens, until it accepts a view, and for\n"
      "its next verdict (10)"},
+    CRN_OPTION_KEY,
+    CRN_OPTION_SERVER_KEY,
     {0},
 };
 enum {
@@ -45,6 +47,8 @@ enum {
     OPTION_TOLERANCE,
     OPTION_PRELOAD,
     OPTION_WAIT,
+    OPTION_KEY,
+    OPTION_SERVER_KEY,
 };
 
 const crn_tool crn_replay_tool = {
@@ -137,6 +141,12 @@ void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *p)
         case OPTION_PRELOAD:
             p->preload_bytes =
                 (uint64_t)crn_option_integer(&crn_replay_tool, name, text, 0, 1 << 20) << 20;
+            break;
+        case OPTION_KEY:
+            p->keys.key = text;
+            break;
+        case OPTION_SERVER_KEY:
+            p->keys.server_key = text;
             break;
         case OPTION_WAIT:
             p->wait_ms = crn_option_integer(&crn_replay_tool, name, text, 0, 86400) * 1000;

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "src/ingest/access/client.h"
 #include "tools/common/options.h"
 #include "tools/replay/filter.h"
 
@@ -12,6 +13,7 @@ typedef struct crn_replay_plan {
     double rate; /* 0: as fast as possible */
     uint64_t loops, fruits, preload_bytes;
     int64_t wait_ms;
+    crn_client_keys keys;
     crn_replay_filter filter;
     const char *expect, *got; /* verdict logs; NULL: no comparison */
     double tolerance;

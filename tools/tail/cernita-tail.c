@@ -39,6 +39,8 @@ typedef enum option_number {
     OPTION_DRAW,
     OPTION_OVER,
     OPTION_LAST,
+    OPTION_KEY,
+    OPTION_SERVER_KEY,
 } option_number;
 
 static const crn_option options[] = {
@@ -58,6 +60,8 @@ static const crn_option options[] = {
                      "draw the contours over the recording's photographs, or those of all\n"
                      "recordings in a folder; may be given several times"},
     [OPTION_LAST] = {"last", "N", "draw only the last N verdicts (1 to 16), at the end"},
+    [OPTION_KEY] = CRN_OPTION_KEY,
+    [OPTION_SERVER_KEY] = CRN_OPTION_SERVER_KEY,
     {NULL, NULL, NULL},
 };
 
@@ -83,6 +87,7 @@ typedef struct tail_settings {
     const char *draw;
     const char *over[OVER_MAX];
     int32_t over_count, last;
+    crn_client_keys keys;
 } tail_settings;
 
 typedef struct tail {
@@ -143,6 +148,12 @@ static void read_option(tail_settings *set, int option, const char *value)
     case OPTION_LAST:
         set->last = (int32_t)crn_option_integer(&tool, "last", value, 1, CRN_PICTURES_MAX);
         break;
+    case OPTION_KEY:
+        set->keys.key = value;
+        break;
+    case OPTION_SERVER_KEY:
+        set->keys.server_key = value;
+        break;
     }
 }
 
@@ -185,9 +196,9 @@ static int tail_init(tail *t, const tail_settings *set, crn_error *error)
 {
     t->set = set;
     crn_screen_init(&t->screen, set->json ? stderr : stdout);
-    int r = set->log
-                ? crn_verdict_reader_open(set->log, &t->log, error)
-                : crn_connection_open(&t->connection, set->endpoint, set->grader, set->lane, error);
+    int r = set->log ? crn_verdict_reader_open(set->log, &t->log, error)
+                     : crn_connection_open(&t->connection, set->endpoint, set->grader, set->lane,
+                                           &set->keys, error);
     if (r < 0)
         return r;
     if (crn_sequence_check_create(&t->follow) < 0 || crn_latency_create(&t->latency) < 0)

@@ -23,7 +23,7 @@ static int subscribe(void *socket, int64_t lane)
 }
 
 int crn_connection_open(crn_connection *connection, const char *endpoint, bool grader, int64_t lane,
-                        crn_error *error)
+                        const crn_client_keys *keys, crn_error *error)
 {
     connection->zmq = zmq_ctx_new();
     void *socket =
@@ -39,6 +39,9 @@ int crn_connection_open(crn_connection *connection, const char *endpoint, bool g
         (!grader && subscribe(socket, lane) < 0))
         return crn_error_set(error, -zmq_errno(), "cannot set the socket up: %s",
                              zmq_strerror(zmq_errno()));
+    int r = crn_client_keys_use(socket, keys, error);
+    if (r < 0)
+        return r;
     if (zmq_connect(socket, endpoint) < 0)
         return crn_error_set(error, -zmq_errno(),
                              "cannot connect to '%s': %s; expected tcp://HOST:PORT or ipc://PATH",

@@ -8,6 +8,7 @@
 #include <zmq.h>
 
 #include "stages/base/error.h"
+#include "src/ingest/access/client.h"
 
 #define CRN_ALL_LANES (-1)
 
@@ -19,7 +20,7 @@ typedef struct crn_connection {
 /* Connects to publish.viewers and subscribes to a lane's verdicts and the status, or to
  * publish.grader. 0 or negative errno with *error; close cleans up in either case. */
 int crn_connection_open(crn_connection *connection, const char *endpoint, bool grader, int64_t lane,
-                        crn_error *error);
+                        const crn_client_keys *keys, crn_error *error);
 void crn_connection_close(crn_connection *connection);
 
 /* Receives one message; parts past the second are discarded. 1, 0: none is waiting, -errno. */

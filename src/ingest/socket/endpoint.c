@@ -39,10 +39,12 @@ typedef struct binding {
 } binding;
 
 struct crn_endpoint {
-    void *socket;
+    void *zmq, *socket;
     crn_socket_monitor *monitor;
     char key[64];
-    crn_peers *peers; /* NULL: no limits */
+    crn_peers *peers;   /* NULL: no limits */
+    crn_access *access; /* NULL: no keys */
+    crn_access_use use;
     int bindings;
     binding binding[CRN_TEXTS_MAX];
 };
@@ -104,6 +106,7 @@ int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_e
     if (!endpoint)
         goto fail;
     snprintf(endpoint->key, sizeof endpoint->key, "%s", key);
+    endpoint->zmq = zmq;
     endpoint->socket = zmq_socket(zmq, type);
     if (!endpoint->socket) {
         r = -errno;
@@ -131,6 +134,37 @@ int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules)
     }
     endpoint->peers = peers;
     return 0;
+}
+
+void crn_endpoint_guard(crn_endpoint *endpoint, crn_access *access, crn_access_use use)
+{
+    endpoint->access = access;
+    endpoint->use = use;
+}
+
+/* Sets what the next bind takes over: without access nothing changes. */
+static int seal(crn_endpoint *endpoint, bool sealed)
+{
+    if (!endpoint->access)
+        return 0;
+    /* libzmq admits everyone where no handler answers. */
+    if (!crn_access_is_served(endpoint->access, endpoint->zmq))
+        return -ENOPROTOOPT;
+    const char *domain = crn_access_domain(endpoint->use, sealed);
+    int r = crn_endpoint_set(endpoint, ZMQ_CURVE_SERVER, sealed);
+    if (r == 0 && zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) < 0)
+        r = -errno;
+    if (r == 0 && sealed &&
+        zmq_setsockopt(endpoint->socket, ZMQ_CURVE_SECRETKEY, crn_access_secret(endpoint->access),
+                       CRN_KEY_BYTES) < 0)
+        r = -errno;
+    return r;
+}
+
+void crn_endpoint_read(crn_endpoint *endpoint, int descriptor, uint64_t cost)
+{
+    if (endpoint->peers)
+        crn_peers_read(endpoint->peers, descriptor, cost);
 }
 
 void crn_endpoint_report(crn_endpoint *endpoint)
@@ -281,6 +315,8 @@ const char *crn_endpoint_bind_hint(int fault)
         return "neither an address nor an interface of this machine: see `ip address`";
     case EACCES:
         return "not allowed: give a port above 1023 or a path in a folder this user may write to";
+    case ENOPROTOOPT:
+        return "this context has no handler for keys";
     case ENAMETOOLONG:
         return "the path is too long for a socket (107 bytes): give a shorter one";
     case EINVAL:
@@ -303,8 +339,12 @@ static bool port_is_number(const char *address)
 
 static int bind_watched(crn_endpoint *endpoint, const char *address)
 {
-    crn_peers_begin_bind(endpoint->peers);
-    int r = zmq_bind(endpoint->socket, address) < 0 ? -errno : 0;
+    bool sealed = endpoint->access && crn_access_seals(endpoint->access, address);
+    int r = seal(endpoint, sealed);
+    if (r < 0)
+        return r;
+    crn_peers_begin_bind(endpoint->peers, sealed);
+    r = zmq_bind(endpoint->socket, address) < 0 ? -errno : 0;
     bool watched = crn_peers_end_bind();
     if (r == 0 && endpoint->peers && !watched && strncmp(address, "inproc:", 7) != 0)
         crn_log(CRN_LOG_WARNING,
@@ -380,6 +420,9 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     crn_endpoint *closing = *endpoint;
     if (!closing)
         return;
+    /* libzmq stops listening some time later, when no handler may decide about keys any more. */
+    if (closing->access && closing->peers)
+        crn_peers_busy(closing->peers, 1);
     if (closing->socket) {
         if (closing->monitor)
             crn_socket_monitor_stop(closing->monitor);

@@ -5,6 +5,7 @@
  *
  *   crn_endpoint_open      creates the socket with the shared options; not bound yet
  *   crn_endpoint_limit     limits of its peers
+ *   crn_endpoint_guard     whose keys it admits
  *   crn_endpoint_set       high water mark and other options of the user's socket type
  *   crn_endpoint_bind      once per address
  *   crn_endpoint_socket    for zmq_msg_send and zmq_msg_recv
@@ -15,6 +16,7 @@
 #define CRN_SRC_INGEST_SOCKET_ENDPOINT_H
 
 #include "stages/base/error.h"
+#include "src/ingest/access/access.h"
 #include "src/ingest/socket/peers.h"
 #include "src/ingest/socket/monitor.h"
 
@@ -40,6 +42,14 @@ int crn_endpoint_open(void *zmq, int type, const char *key, crn_endpoint **ret_e
 /* Sets limits for connections; call it before the first bind. Without it
  * there are none. Returns 0 or -ENOMEM. */
 int crn_endpoint_limit(crn_endpoint *endpoint, const crn_peers_rules *rules);
+
+/* Later binds of an address that `access` seals require CURVE and a key for `use`; the context
+ * needs its ZAP handler (crn_zap_open). NULL: no keys. Call it before the first bind. */
+void crn_endpoint_guard(crn_endpoint *endpoint, crn_access *access, crn_access_use use);
+
+/* The socket's thread read parts of this cost (crn_frames_part_cost) of the peer with this
+ * descriptor (ZMQ_SRCFD); for rules with waiting_bytes. */
+void crn_endpoint_read(crn_endpoint *endpoint, int descriptor, uint64_t cost);
 
 /* Logs the connections cut since the last call, at most one line a second per reason. */
 void crn_endpoint_report(crn_endpoint *endpoint);

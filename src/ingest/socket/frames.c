@@ -5,6 +5,8 @@
 #define GREETING_BYTES 64
 #define VERSION_AT     10 /* offset in the greeting; the signature precedes it */
 #define VERSION_MIN    2  /* libzmq treats revisions from 2 on as ZMTP 3 */
+#define MECHANISM_AT   12
+#define HEAD_BYTES     (MECHANISM_AT + 6) /* of the greeting, as far as it is examined */
 #define FLAG_MORE      1
 #define FLAG_LONG      2
 #define FLAG_COMMAND   4
@@ -18,11 +20,43 @@
 #define BUFFER_BYTES                                                                               \
     8448 /* a part beyond that size may keep alive the whole buffer that it was read into */
 
+/* CURVE: the commands HELLO and INITIATE, then parts, each with name, nonce, flags and code. */
+#define HANDSHAKE_COMMANDS 2
+#define SEAL_BYTES         33
+/* PING with its time to live, PONG without context: what libzmq sends. */
+#define HEARTBEAT_BYTES_MAX 7
+#define BEATS_MAX           64
+
 enum state { GREETING, FLAGS, LENGTH, NAME, BODY };
 
 void crn_frames_begin(crn_frames *frames)
 {
     *frames = (crn_frames){.state = GREETING, .skip = GREETING_BYTES};
+}
+
+void crn_frames_begin_sealed(crn_frames *frames)
+{
+    crn_frames_begin(frames);
+    frames->sealed = true;
+}
+
+uint64_t crn_frames_part_cost(uint64_t bytes)
+{
+    uint64_t cost = PART_BYTES;
+    /* libzmq allocates the whole part when its header has been received. */
+    if (bytes > PART_INSIDE_MAX && __builtin_add_overflow(cost + BUFFER_BYTES, bytes, &cost))
+        return UINT64_MAX;
+    return cost;
+}
+
+void crn_frames_read(crn_frames *frames, uint64_t cost)
+{
+    frames->held_bytes -= cost < frames->held_bytes ? cost : frames->held_bytes;
+}
+
+void crn_frames_forgive(crn_frames *frames, uint64_t beats)
+{
+    frames->beats -= beats < frames->beats ? (uint32_t)beats : frames->beats;
 }
 
 /* Collects bytes into head up to `wanted`; true once complete. */
@@ -40,7 +74,7 @@ static bool collect(crn_frames *frames, size_t wanted, const uint8_t **at, const
 static crn_frames_fault follow_greeting(crn_frames *frames, const uint8_t **at, const uint8_t *end)
 {
     size_t there = (size_t)(end - *at), bytes = there < frames->skip ? there : frames->skip;
-    size_t looked_at = VERSION_AT + 1 - frames->have;
+    size_t looked_at = HEAD_BYTES - frames->have;
     if (looked_at > bytes)
         looked_at = bytes;
     memcpy(frames->head + frames->have, *at, looked_at);
@@ -52,7 +86,11 @@ static crn_frames_fault follow_greeting(crn_frames *frames, const uint8_t **at, 
     bool good = frames->head[0] == 0xff && frames->head[VERSION_AT - 1] & 1 &&
                 frames->head[VERSION_AT] >= VERSION_MIN;
     frames->state = FLAGS;
-    return good ? CRN_FRAMES_GOOD : CRN_FRAMES_GREETING;
+    if (!good)
+        return CRN_FRAMES_GREETING;
+    return frames->sealed && memcmp(frames->head + MECHANISM_AT, "CURVE", sizeof "CURVE") != 0
+               ? CRN_FRAMES_PLAIN
+               : CRN_FRAMES_GOOD;
 }
 
 static crn_frames_fault count_total(crn_frames *frames, const crn_frames_rules *rules,
@@ -70,28 +108,69 @@ static crn_frames_fault count_part(crn_frames *frames, const crn_frames_rules *r
         return CRN_FRAMES_PARTS;
     if (rules->part_bytes > 0 && frames->skip > rules->part_bytes)
         return CRN_FRAMES_PART;
-    frames->held_bytes += PART_BYTES + (frames->skip > PART_INSIDE_MAX ? BUFFER_BYTES : 0);
-    /* libzmq allocates the whole part at this point. */
-    if (frames->skip > PART_INSIDE_MAX &&
-        __builtin_add_overflow(frames->held_bytes, frames->skip, &frames->held_bytes))
-        return CRN_FRAMES_BYTES;
-    if (frames->held_bytes > rules->message_bytes)
+    if (__builtin_add_overflow(frames->held_bytes, crn_frames_part_cost(frames->skip),
+                               &frames->held_bytes) ||
+        frames->held_bytes > rules->message_bytes)
         return CRN_FRAMES_BYTES;
     return count_total(frames, rules, 2 + frames->skip);
+}
+
+/* The same for a sealed part, of which only the size is known. */
+static crn_frames_fault count_sealed_part(crn_frames *frames, const crn_frames_rules *rules)
+{
+    uint64_t bytes = frames->skip > SEAL_BYTES ? frames->skip - SEAL_BYTES : 0;
+    if (bytes <= HEARTBEAT_BYTES_MAX && frames->beats < BEATS_MAX) {
+        frames->beats++;
+        return CRN_FRAMES_GOOD;
+    }
+    if (rules->parts == 0)
+        return CRN_FRAMES_PARTS;
+    if (rules->part_bytes > 0 && bytes > rules->part_bytes)
+        return CRN_FRAMES_PART;
+    frames->messages++;
+    if (rules->waiting_bytes > 0 &&
+        (__builtin_add_overflow(frames->held_bytes, crn_frames_part_cost(bytes),
+                                &frames->held_bytes) ||
+         frames->held_bytes > rules->message_bytes + rules->waiting_bytes))
+        return CRN_FRAMES_BYTES;
+    return count_total(frames, rules, 2 + bytes);
 }
 
 static void end_frame(crn_frames *frames)
 {
     frames->state = FLAGS;
-    if (frames->flags & (FLAG_MORE | FLAG_COMMAND))
+    if (frames->sealed || frames->flags & (FLAG_MORE | FLAG_COMMAND))
         return;
     frames->messages++;
     frames->parts = 0;
     frames->held_bytes = 0;
 }
 
+static crn_frames_fault begin_sealed_body(crn_frames *frames, const crn_frames_rules *rules,
+                                          uint64_t size)
+{
+    crn_frames_fault fault = CRN_FRAMES_GOOD;
+    frames->skip = size;
+    frames->state = BODY;
+    if (frames->handshake < HANDSHAKE_COMMANDS) {
+        if (!(frames->flags & FLAG_COMMAND))
+            return CRN_FRAMES_GREETING;
+        if (size > COMMAND_BYTES_MAX)
+            return CRN_FRAMES_COMMAND;
+        frames->handshake++;
+    } else {
+        frames->introduced = true;
+        fault = count_sealed_part(frames, rules);
+    }
+    if (size == 0)
+        end_frame(frames);
+    return fault;
+}
+
 static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *rules, uint64_t size)
 {
+    if (frames->sealed)
+        return begin_sealed_body(frames, rules, size);
     bool command = frames->flags & FLAG_COMMAND;
     /* libzmq also accepts a handshake that is not a command. */
     if (!command && !frames->introduced)

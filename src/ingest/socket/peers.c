@@ -1,19 +1,17 @@
 #include "src/ingest/socket/peers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "src/ingest/socket/attempts.h"
 #include "src/ingest/socket/calls.h"
 
 /* Connections on descriptors from here on are rejected. */
@@ -36,7 +34,9 @@
  * 5 s). Peers that answer are never silent for this long. */
 #define UNANSWERED_NS (4 * CRN_NS_PER_S)
 
-#define NAME_BYTES 96
+/* Sealed connections: one part of a heartbeat's size is free in this time. libzmq sends an answer
+ * and at most one heartbeat of its own a second by default. */
+#define BEAT_NS (CRN_NS_PER_S / 4)
 
 typedef struct peer {
     crn_peers *peers;
@@ -45,12 +45,15 @@ typedef struct peer {
     bool cut;
     int64_t accepted_ns, received_ns; /* received: last bytes */
     int64_t begun_ns;                 /* start of the incomplete message */
+    int64_t forgiven_ns;              /* sealed: when heartbeats were last forgiven */
+    uint32_t origin;                  /* sealed: crn_attempts_origin of its address */
+    atomic_uint_fast64_t read_cost;   /* sealed: read by the owner, not subtracted yet */
     crn_frames frames;
 } peer;
 
 typedef struct note {
     crn_peers_cut reason;
-    char name[NAME_BYTES]; /* name of the peer */
+    char name[CRN_PEER_NAME_BYTES];
 } note;
 
 struct crn_peers {
@@ -63,7 +66,7 @@ struct crn_peers {
     atomic_bool caught_up; /* the socket's thread waited since `left` was last reset */
     note notes[NOTES_MAX]; /* ring buffer */
     atomic_uint noted, reported;
-    crn_log_gate gate[CRN_CUTS]; /* used by the owner */
+    crn_log_gate gate[CRN_CUTS_AND_REFUSALS]; /* used by the owner */
 
     pthread_mutex_t lock; /* protects what follows */
     peer *free;
@@ -71,49 +74,17 @@ struct crn_peers {
     uint64_t unfinished;                  /* sum of the connections' held_bytes */
     uint64_t kept;                        /* sum of their totals */
     uint64_t left; /* totals of connections that closed since the socket's thread last waited */
+    crn_attempts attempts; /* failed CURVE handshakes */
     peer peer[];
-};
-
-const char *const crn_peers_cut_names[CRN_CUTS] = {
-    [CRN_CUT_PART] = "cut_part_size",    [CRN_CUT_PARTS] = "cut_parts",
-    [CRN_CUT_BYTES] = "cut_bytes",       [CRN_CUT_TOTAL] = "cut_subscriptions",
-    [CRN_CUT_GREETING] = "cut_greeting", [CRN_CUT_COMMAND] = "cut_command_size",
-    [CRN_CUT_SHARE] = "cut_unfinished",  [CRN_CUT_CONNECTIONS] = "cut_connections",
-    [CRN_CUT_BUSY] = "cut_busy",         [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
-    [CRN_CUT_SILENT] = "cut_silent",
-};
-
-const char *const crn_peers_cut_hints[CRN_CUTS] = {
-    [CRN_CUT_PART] =
-        "a part of its message is larger than twice limits.view_mib: raise the limit, or "
-        "send smaller views",
-    [CRN_CUT_PARTS] = "it sent a message of more parts than any view has, or a message to a port "
-                      "that takes none: find the program and stop it",
-    [CRN_CUT_BYTES] = "its message exceeds limits.peer_mib: a view is that large, or its parts "
-                      "never end; stop the program, or raise the limit",
-    [CRN_CUT_TOTAL] = "it changed its subscriptions too often or has too many: subscribe to the "
-                      "lanes that are needed, or to `fruit/`",
-    [CRN_CUT_GREETING] = "it does not speak ZMTP 3: use libzmq 4 or newer",
-    [CRN_CUT_COMMAND] = "it sent a handshake or heartbeat of more than 1,024 bytes: find the "
-                        "program and stop it, or take metadata (ZMQ_METADATA) off its socket",
-    [CRN_CUT_SHARE] = "unfinished messages of all peers exceeded 4 x limits.peer_mib, and its "
-                      "was the largest for longest: stop the program, or raise the limit",
-    [CRN_CUT_CONNECTIONS] = "more connections than limits.peers: find the program that opens "
-                            "them (ss -tnp, ss -xp), or raise the limit",
-    [CRN_CUT_BUSY] = "connections with many subscriptions come and go faster than libzmq can take "
-                     "them in: find the program that opens them and stop it",
-    [CRN_CUT_DESCRIPTORS] = "the process has no descriptor left: raise its limit (LimitNOFILE=, "
-                            "ulimit -n), or lower limits.peers",
-    [CRN_CUT_SILENT] = "it answered no heartbeat for 5 s: its program is stopped or does not read, "
-                       "or its machine or the network is down",
 };
 
 /* By descriptor: libzmq's listeners and its connections. */
 static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
+static atomic_bool sealed_listeners[DESCRIPTORS_MAX];
 static _Atomic(peer *) by_descriptor[DESCRIPTORS_MAX];
 
 static _Thread_local crn_peers *binding;
-static _Thread_local bool bound;
+static _Thread_local bool bound, binding_sealed;
 
 crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules)
 {
@@ -149,9 +120,10 @@ void crn_peers_free(crn_peers **peers)
     *peers = NULL;
 }
 
-void crn_peers_begin_bind(crn_peers *peers)
+void crn_peers_begin_bind(crn_peers *peers, bool sealed)
 {
     binding = peers;
+    binding_sealed = sealed;
     bound = false;
 }
 
@@ -166,42 +138,31 @@ int32_t crn_peers_capacity(const crn_peers *peers)
     return peers->rules.connections + CRN_PEERS_CLOSING_MAX;
 }
 
-/* Describes the peer for messages: address and port, or process and user. */
-static void write_name(int descriptor, char name[NAME_BYTES])
+static const crn_access_refusal refusals[CRN_CUTS_AND_REFUSALS] = {
+    [CRN_REFUSED_PLAIN] = CRN_ACCESS_PLAIN,
+    [CRN_REFUSED_HANDSHAKE] = CRN_ACCESS_MALFORMED,
+    [CRN_REFUSED_ATTEMPTS] = CRN_ACCESS_ATTEMPTS,
+};
+
+static uint64_t count_of(const crn_peers *peers, crn_peers_cut reason)
 {
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    struct ucred process;
-    char text[INET6_ADDRSTRLEN] = "?";
-    snprintf(name, NAME_BYTES, "a peer");
-    if (getpeername(descriptor, (struct sockaddr *)&address, &size) < 0)
-        return;
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
-    if (address.ss_family == AF_INET) {
-        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
-        snprintf(name, NAME_BYTES, "%s:%u", text, (unsigned)ntohs(v4->sin_port));
-    } else if (address.ss_family == AF_INET6) {
-        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
-        snprintf(name, NAME_BYTES, "[%s]:%u", text, (unsigned)ntohs(v6->sin6_port));
-    } else if (address.ss_family == AF_UNIX) {
-        size = sizeof process;
-        if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0)
-            snprintf(name, NAME_BYTES, "process %ld of user %ld", (long)process.pid,
-                     (long)process.uid);
-    }
+    return reason < CRN_CUTS ? atomic_load_explicit(&peers->cut[reason], memory_order_relaxed)
+                             : crn_access_counted(peers->rules.refused, refusals[reason]);
 }
 
 /* Counts a cut and queues it for the owner's log if there is room. Call with the lock held. */
 static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
 {
-    atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
+    if (reason < CRN_CUTS)
+        atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
+    else
+        crn_access_count(peers->rules.refused, refusals[reason]);
     unsigned noted = atomic_load_explicit(&peers->noted, memory_order_relaxed);
     if (noted - atomic_load_explicit(&peers->reported, memory_order_acquire) == NOTES_MAX)
         return;
     note *left = &peers->notes[noted % NOTES_MAX];
     left->reason = reason;
-    write_name(descriptor, left->name);
+    crn_peer_describe(descriptor, left->name);
     atomic_store_explicit(&peers->noted, noted + 1, memory_order_release);
 }
 
@@ -210,12 +171,11 @@ void crn_peers_report(crn_peers *peers)
     unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
         const note *left = &peers->notes[reported % NOTES_MAX];
-        uint64_t held,
-            total = atomic_load_explicit(&peers->cut[left->reason], memory_order_relaxed);
+        uint64_t held, total = count_of(peers, left->reason);
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
-            crn_log(CRN_LOG_WARNING, "%s: %s was disconnected (%s, %" PRIu64 " so far): %s",
-                    peers->key, left->name, crn_peers_cut_names[left->reason], total,
-                    crn_peers_cut_hints[left->reason]);
+            crn_log(CRN_LOG_WARNING, "%s: %s was %s (%s, %" PRIu64 " so far): %s", peers->key,
+                    left->name, left->reason < CRN_CUTS ? "disconnected" : "refused",
+                    crn_peers_cut_names[left->reason], total, crn_peers_cut_hints[left->reason]);
         atomic_store_explicit(&peers->reported, ++reported, memory_order_release);
     }
 }
@@ -238,6 +198,16 @@ int32_t crn_peers_introduced(const crn_peers *peers)
     return atomic_load_explicit(&peers->introduced, memory_order_relaxed);
 }
 
+void crn_peers_read(crn_peers *peers, int descriptor, uint64_t cost)
+{
+    peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
+                   ? atomic_load(&by_descriptor[descriptor])
+                   : NULL;
+    /* Its sender may have left, and the descriptor be another's by now. */
+    if (it && it->peers == peers)
+        atomic_fetch_add_explicit(&it->read_cost, cost, memory_order_relaxed);
+}
+
 /* --- libzmq's I/O threads --- */
 
 void crn_peers_listened(int listener)
@@ -245,6 +215,7 @@ void crn_peers_listened(int listener)
     if (!binding || listener < 0 || listener >= DESCRIPTORS_MAX)
         return;
     atomic_fetch_add(&binding->uses, 1);
+    atomic_store(&sealed_listeners[listener], binding_sealed);
     atomic_store(&listeners[listener], binding);
     bound = true;
 }
@@ -309,26 +280,50 @@ bool crn_peers_listens(int listener)
     return listener < DESCRIPTORS_MAX && atomic_load(&listeners[listener]);
 }
 
+/* Why a new connection is rejected; CRN_CUTS: it is not. Call with the lock held. */
+static crn_peers_cut find_rejection(const crn_peers *peers, int connection, bool sealed,
+                                    uint32_t origin, int64_t now_ns)
+{
+    int64_t busy_ns = atomic_load_explicit(&peers->busy_since_ns, memory_order_relaxed);
+    if (busy_ns > 0 && now_ns - busy_ns > BUSY_NS)
+        return CRN_CUT_BUSY;
+    if (connection >= DESCRIPTORS_MAX)
+        return CRN_CUT_CONNECTIONS;
+    return sealed && !crn_attempts_allowed(&peers->attempts, origin, now_ns) ? CRN_REFUSED_ATTEMPTS
+                                                                             : CRN_CUTS;
+}
+
+static void begin_connection(crn_peers *peers, peer *it, int connection, bool sealed,
+                             uint32_t origin, int64_t now_ns)
+{
+    peers->connections++;
+    it->descriptor = connection;
+    it->cut = false;
+    it->accepted_ns = it->received_ns = it->forgiven_ns = now_ns;
+    it->origin = origin;
+    atomic_store_explicit(&it->read_cost, 0, memory_order_relaxed);
+    if (sealed)
+        crn_frames_begin_sealed(&it->frames);
+    else
+        crn_frames_begin(&it->frames);
+    atomic_fetch_add(&peers->uses, 1);
+}
+
 bool crn_peers_accepted(int listener, int connection)
 {
     crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
     if (!peers)
         return true;
+    bool sealed = atomic_load(&sealed_listeners[listener]);
+    uint32_t origin = sealed ? crn_attempts_origin(connection) : 0;
     int64_t now_ns = crn_now_ns();
     pthread_mutex_lock(&peers->lock);
-    int64_t busy_ns = atomic_load_explicit(&peers->busy_since_ns, memory_order_relaxed);
-    bool busy = busy_ns > 0 && now_ns - busy_ns > BUSY_NS;
-    peer *it = connection < DESCRIPTORS_MAX && !busy ? acquire_peer(peers, now_ns) : NULL;
-    if (it) {
-        peers->connections++;
-        it->descriptor = connection;
-        it->cut = false;
-        it->accepted_ns = it->received_ns = now_ns;
-        crn_frames_begin(&it->frames);
-        atomic_fetch_add(&peers->uses, 1);
-    } else {
-        count_cut(peers, busy ? CRN_CUT_BUSY : CRN_CUT_CONNECTIONS, connection);
-    }
+    crn_peers_cut rejected = find_rejection(peers, connection, sealed, origin, now_ns);
+    peer *it = rejected == CRN_CUTS ? acquire_peer(peers, now_ns) : NULL;
+    if (it)
+        begin_connection(peers, it, connection, sealed, origin, now_ns);
+    else
+        count_cut(peers, rejected == CRN_CUTS ? CRN_CUT_CONNECTIONS : rejected, connection);
     pthread_mutex_unlock(&peers->lock);
     if (it)
         atomic_store(&by_descriptor[connection], it);
@@ -383,12 +378,26 @@ static void limit_kept(crn_peers *peers, peer *sending)
     cut(found, CRN_CUT_TOTAL);
 }
 
+/* Sealed: subtracts what the owner has read since, and forgives heartbeats. True if it read any. */
+static bool subtract_read(peer *it, int64_t now_ns)
+{
+    uint64_t read = atomic_exchange_explicit(&it->read_cost, 0, memory_order_relaxed);
+    crn_frames_read(&it->frames, read);
+    int64_t beats = (now_ns - it->forgiven_ns) / BEAT_NS;
+    if (beats > 0) {
+        crn_frames_forgive(&it->frames, (uint64_t)beats);
+        it->forgiven_ns += beats * BEAT_NS;
+    }
+    return read > 0;
+}
+
 static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
 {
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
         [CRN_FRAMES_PART] = CRN_CUT_PART,         [CRN_FRAMES_PARTS] = CRN_CUT_PARTS,
         [CRN_FRAMES_BYTES] = CRN_CUT_BYTES,       [CRN_FRAMES_TOTAL] = CRN_CUT_TOTAL,
         [CRN_FRAMES_GREETING] = CRN_CUT_GREETING, [CRN_FRAMES_COMMAND] = CRN_CUT_COMMAND,
+        [CRN_FRAMES_PLAIN] = CRN_REFUSED_PLAIN,
     };
     if (it->cut)
         return 0;
@@ -396,10 +405,12 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     int64_t now_ns = crn_tick_ns();
     it->received_ns = now_ns;
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
+    bool progress = it->frames.sealed && subtract_read(it, now_ns);
     uint64_t kept_before = it->frames.total;
     bool introduced = it->frames.introduced;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);
-    if (it->frames.held_bytes > 0 && (before == 0 || messages != it->frames.messages))
+    progress |= !it->frames.sealed && messages != it->frames.messages;
+    if (it->frames.held_bytes > 0 && (before == 0 || progress))
         it->begun_ns = now_ns;
     peers->unfinished += it->frames.held_bytes - before;
     peers->kept += it->frames.total - kept_before;
@@ -430,12 +441,26 @@ size_t crn_peers_received(int connection, const void *bytes, size_t size)
     return seen;
 }
 
+/* A sealed connection ends: did it fail its handshake? One that sent both commands of it may have
+ * been refused for its key, which the ZAP handler counts, or just had nothing to send. */
+static void end_handshake(crn_peers *peers, const peer *it)
+{
+    if (!it->frames.sealed || it->frames.introduced)
+        return;
+    /* One that was cut at its greeting cost no arithmetic. */
+    if (it->frames.handshake > 0 || !it->cut)
+        crn_attempts_failed(&peers->attempts, it->origin, crn_now_ns());
+    if (it->frames.handshake < 2 && !it->cut)
+        count_cut(peers, CRN_REFUSED_HANDSHAKE, it->descriptor);
+}
+
 static void end_connection(peer *it)
 {
     crn_peers *peers = it->peers;
     pthread_mutex_lock(&peers->lock);
     if (it->frames.introduced && !it->cut && crn_now_ns() - it->received_ns > UNANSWERED_NS)
         count_cut(peers, CRN_CUT_SILENT, it->descriptor);
+    end_handshake(peers, it);
     peers->connections--;
     peers->cut_connections -= it->cut;
     subtract_bytes(it);

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/ingest/access/access.h"
+#include "src/ingest/socket/cuts.h"
 #include "src/ingest/socket/frames.h"
 
 /* Connections that are being closed remain briefly beside their replacements. */
@@ -28,28 +30,8 @@ typedef struct crn_peers_rules {
     crn_frames_rules frames;   /* of each connection */
     uint64_t unfinished_bytes; /* of incomplete messages, all connections together */
     uint64_t kept_bytes; /* sent since they connected, all connections together; 0: unlimited */
+    crn_access_counters *refused; /* where refused connections without keys count; NULL: nowhere */
 } crn_peers_rules;
-
-/* Why a connection was cut, or rejected. */
-typedef enum crn_peers_cut {
-    CRN_CUT_PART,     /* a part is too large */
-    CRN_CUT_PARTS,    /* a message has too many parts; at grader's and viewers' ports any message */
-    CRN_CUT_BYTES,    /* a message is too large */
-    CRN_CUT_TOTAL,    /* too many subscriptions, by one viewer or by all */
-    CRN_CUT_GREETING, /* not ZMTP 3 */
-    CRN_CUT_COMMAND,  /* a command is too large */
-    CRN_CUT_SHARE,    /* incomplete messages of all connections are too large */
-    CRN_CUT_CONNECTIONS, /* too many connections */
-    CRN_CUT_BUSY,        /* the socket's thread cannot keep up with connects and disconnects */
-    CRN_CUT_DESCRIPTORS, /* the process has no free descriptor */
-    CRN_CUT_SILENT,      /* it answered no heartbeat; libzmq closed the connection */
-    CRN_CUTS,
-} crn_peers_cut;
-
-extern const char *const crn_peers_cut_names[CRN_CUTS];
-
-/* Cause and cure, a clause or two each. */
-extern const char *const crn_peers_cut_hints[CRN_CUTS];
 
 typedef struct crn_peers_stats {
     uint64_t cut[CRN_CUTS]; /* connections, by reason */
@@ -60,9 +42,10 @@ typedef struct crn_peers crn_peers;
 /* `key` names the socket in log messages ("ingest.bind"). Returns NULL if out of memory. */
 crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules);
 
-/* Assigns to this socket all listeners that this thread opens until the matching end. The end
- * returns whether there was one; if not, this libzmq uses calls that are not interposed. */
-void crn_peers_begin_bind(crn_peers *peers);
+/* Assigns to this socket all listeners that this thread opens until the matching end; `sealed`:
+ * they require CURVE. The end returns whether there was one; if not, this libzmq uses calls that
+ * are not interposed. */
+void crn_peers_begin_bind(crn_peers *peers, bool sealed);
 bool crn_peers_end_bind(void);
 
 /* Maximum number of connections, including those that are being closed. */
@@ -77,6 +60,10 @@ void crn_peers_report(crn_peers *peers);
 
 /* Number of connections whose peer has completed its handshake; from any thread. */
 int32_t crn_peers_introduced(const crn_peers *peers);
+
+/* The owner read parts of this cost (crn_frames_part_cost) that came by the descriptor; for sealed
+ * connections whose rules have waiting_bytes. Takes no lock. */
+void crn_peers_read(crn_peers *peers, int descriptor, uint64_t cost);
 
 void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats);
 

@@ -32,10 +32,10 @@ static const fault_case cases[] = {
     {.bytes = "\n  text\n",
      .faults =
          "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, realtime, "
-         "latency, publish, record, monitor and log\n"},
+         "latency, publish, access, record, monitor and log\n"},
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
-               "latency, publish, record, monitor and log\n"},
+               "latency, publish, access, record, monitor and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -332,6 +332,9 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.segment_mib, 4096);
     assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
+    assert_string_equal(c.access.keys, "/etc/cernita/keys");
+    assert_true(c.access.ipc);
+    assert_false(c.access.plain_tcp);
     assert_int_equal(c.record.segment_mib, 16);
     assert_int_equal(c.record.only, CRN_RECORD_PARTIAL);
     assert_int_equal(c.record.keep_gib, 1048576);

@@ -1,0 +1,263 @@
+#include "src/ingest/access/access.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "src/ingest/access/clients.h"
+
+#define PATH_BYTES (CRN_TEXT_BYTES + 16)
+
+/* The line's context, and the viewers'. */
+#define CONTEXTS_MAX 4
+
+struct crn_access_counters {
+    atomic_uint_fast64_t refused[CRN_ACCESS_REFUSALS];
+};
+
+struct crn_access {
+    char folder[CRN_TEXT_BYTES];
+    bool ipc;
+    char secret[CRN_KEY_BYTES];
+    crn_access_counters counters[CRN_ACCESS_USES];
+    atomic_int_fast32_t client_count;
+    _Atomic(void *) served[CONTEXTS_MAX];
+
+    pthread_mutex_t lock; /* protects what follows */
+    crn_access_clients clients;
+    crn_log_gate gate[CRN_ACCESS_REFUSALS];
+};
+
+const char *const crn_access_refusal_names[CRN_ACCESS_REFUSALS] = {
+    [CRN_ACCESS_UNKNOWN_KEY] = "unknown_key",
+    [CRN_ACCESS_NOT_FOR_SOCKET] = "not_for_socket",
+    [CRN_ACCESS_PLAIN] = "plain",
+    [CRN_ACCESS_MALFORMED] = "malformed",
+    [CRN_ACCESS_ATTEMPTS] = "attempts",
+};
+
+/* By use, then by whether the address is sealed. */
+static const char *const domains[CRN_ACCESS_USES][2] = {
+    [CRN_ACCESS_INGEST] = {"ingest.plain", "ingest"},
+    [CRN_ACCESS_GRADER] = {"grader.plain", "grader"},
+    [CRN_ACCESS_VIEWERS] = {"viewers.plain", "viewers"},
+};
+
+static int read_secret(const char *folder, char ret_secret[CRN_KEY_BYTES], crn_error *error)
+{
+    char path[PATH_BYTES];
+    crn_key_file file;
+    crn_error why;
+    snprintf(path, sizeof path, "%s/%s", folder, CRN_KEY_SERVER_SECRET);
+    int r = crn_key_read(path, CRN_KEY_SECRET, &file, &why);
+    if (r == -ENOENT)
+        return crn_error_set(error, r, "%s does not exist: make it with cernita-keys %s", path,
+                             folder);
+    if (r < 0)
+        return crn_error_set(error, r, "%s", why.text);
+    memcpy(ret_secret, file.key, CRN_KEY_BYTES);
+    explicit_bzero(&file, sizeof file);
+    return 0;
+}
+
+int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_error *error)
+{
+    if (!folder[0]) {
+        *ret_access = NULL;
+        return 0;
+    }
+    crn_access *access = calloc(1, sizeof *access);
+    if (!access)
+        return crn_error_set(error, -ENOMEM, "access.keys: no memory");
+    pthread_mutex_init(&access->lock, NULL);
+    snprintf(access->folder, sizeof access->folder, "%s", folder);
+    access->ipc = ipc;
+    int r = crn_key_supported(error);
+    if (r == 0)
+        r = read_secret(folder, access->secret, error);
+    if (r == 0)
+        r = crn_access_clients_read(folder, &access->clients, error);
+    if (r < 0) {
+        crn_access_close(&access);
+        return r;
+    }
+    atomic_store(&access->client_count, access->clients.count);
+    *ret_access = access;
+    return 0;
+}
+
+int crn_access_reload(crn_access *access, crn_error *error)
+{
+    char secret[CRN_KEY_BYTES];
+    crn_access_clients clients;
+    int r = read_secret(access->folder, secret, error);
+    if (r < 0)
+        return r;
+    bool same = strcmp(secret, access->secret) == 0;
+    explicit_bzero(secret, sizeof secret);
+    if (!same)
+        return crn_error_set(error, -EBUSY,
+                             "%s/%s is another key than at the start: restart the daemon to use it",
+                             access->folder, CRN_KEY_SERVER_SECRET);
+    r = crn_access_clients_read(access->folder, &clients, error);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&access->lock);
+    crn_access_clients before = access->clients;
+    access->clients = clients;
+    pthread_mutex_unlock(&access->lock);
+    atomic_store(&access->client_count, clients.count);
+    crn_access_clients_done(&before);
+    return 0;
+}
+
+void crn_access_close(crn_access **access)
+{
+    crn_access *closing = *access;
+    if (!closing)
+        return;
+    crn_access_clients_done(&closing->clients);
+    pthread_mutex_destroy(&closing->lock);
+    explicit_bzero(closing->secret, sizeof closing->secret);
+    free(closing);
+    *access = NULL;
+}
+
+bool crn_access_seals(const crn_access *access, const char *address)
+{
+    return strncmp(address, "tcp://", 6) == 0 ||
+           (access->ipc && strncmp(address, "ipc://", 6) == 0);
+}
+
+const char *crn_access_secret(const crn_access *access)
+{
+    return access->secret;
+}
+
+const char *crn_access_domain(crn_access_use use, bool sealed)
+{
+    return domains[use][sealed];
+}
+
+/* False: no domain of ours. */
+static bool find_domain(const char *domain, crn_access_use *ret_use, bool *ret_sealed)
+{
+    for (int use = 0; use < CRN_ACCESS_USES; use++)
+        for (int sealed = 0; sealed < 2; sealed++)
+            if (strcmp(domain, domains[use][sealed]) == 0) {
+                *ret_use = (crn_access_use)use;
+                *ret_sealed = sealed;
+                return true;
+            }
+    return false;
+}
+
+/* Call with the lock held. */
+static void log_refusal(crn_access *access, crn_access_use use, crn_access_refusal reason,
+                        const crn_access_peer *peer, const char *name)
+{
+    uint64_t held;
+    char more[CRN_LOG_HELD_BYTES];
+    const char *address = peer->address[0] ? peer->address : "this machine";
+    if (!crn_log_gate_open(&access->gate[reason], crn_now_ns(), &held))
+        return;
+    crn_log_held(held, more);
+    if (reason == CRN_ACCESS_UNKNOWN_KEY)
+        crn_log(CRN_LOG_WARNING,
+                "access: a connection from %s to %s was refused: no file in %s/%s has its key %s; "
+                "add it with cernita-keys, and restart the daemon%s",
+                address, crn_access_use_names[use], access->folder, CRN_KEY_CLIENTS, peer->key,
+                more);
+    else if (reason == CRN_ACCESS_NOT_FOR_SOCKET)
+        crn_log(CRN_LOG_WARNING,
+                "access: a connection of %s from %s to %s was refused: add %s to `for:` in "
+                "%s/%s/%s%s, and restart the daemon%s",
+                name, address, crn_access_use_names[use], crn_access_use_names[use], access->folder,
+                CRN_KEY_CLIENTS, name, CRN_KEY_SUFFIX, more);
+    else
+        crn_log(CRN_LOG_WARNING, "access: a connection from %s to %s without keys was refused%s",
+                address, crn_access_use_names[use], more);
+}
+
+bool crn_access_admit(crn_access *access, const crn_access_peer *peer,
+                      char ret_name[CRN_KEY_NAME_MAX + 1])
+{
+    crn_access_use use;
+    bool sealed;
+    ret_name[0] = '\0';
+    if (!find_domain(peer->domain, &use, &sealed))
+        return false;
+    if (!sealed && !peer->curve)
+        return true;
+    crn_access_refusal reason = CRN_ACCESS_REFUSALS;
+    pthread_mutex_lock(&access->lock);
+    const crn_access_client *client =
+        peer->curve ? crn_access_clients_find(&access->clients, peer->key) : NULL;
+    if (!peer->curve)
+        reason = CRN_ACCESS_PLAIN;
+    else if (!client)
+        reason = CRN_ACCESS_UNKNOWN_KEY;
+    else if (!(client->file.uses & 1u << use))
+        reason = CRN_ACCESS_NOT_FOR_SOCKET;
+    if (client)
+        memcpy(ret_name, client->name, sizeof client->name);
+    if (reason != CRN_ACCESS_REFUSALS) {
+        crn_access_count(&access->counters[use], reason);
+        log_refusal(access, use, reason, peer, ret_name);
+    }
+    pthread_mutex_unlock(&access->lock);
+    return reason == CRN_ACCESS_REFUSALS;
+}
+
+bool crn_access_serve(crn_access *access, void *zmq, bool served)
+{
+    for (int i = 0; i < CONTEXTS_MAX; i++) {
+        void *before = served ? NULL : zmq;
+        if (atomic_compare_exchange_strong(&access->served[i], &before, served ? zmq : NULL))
+            return true;
+    }
+    return false;
+}
+
+bool crn_access_is_served(const crn_access *access, const void *zmq)
+{
+    for (int i = 0; i < CONTEXTS_MAX; i++)
+        if (atomic_load(&access->served[i]) == zmq)
+            return true;
+    return false;
+}
+
+crn_access_counters *crn_access_counters_of(crn_access *access, crn_access_use use)
+{
+    return access ? &access->counters[use] : NULL;
+}
+
+uint64_t crn_access_counted(const crn_access_counters *counters, crn_access_refusal reason)
+{
+    return counters ? atomic_load_explicit(&counters->refused[reason], memory_order_relaxed) : 0;
+}
+
+void crn_access_count(crn_access_counters *counters, crn_access_refusal reason)
+{
+    if (counters)
+        atomic_fetch_add_explicit(&counters->refused[reason], 1, memory_order_relaxed);
+}
+
+void crn_access_get_stats(const crn_access *access, crn_access_stats *ret_stats)
+{
+    *ret_stats = (crn_access_stats){.enabled = access != NULL};
+    if (!access)
+        return;
+    ret_stats->clients =
+        (uint64_t)atomic_load_explicit(&access->client_count, memory_order_relaxed);
+    for (int use = 0; use < CRN_ACCESS_USES; use++)
+        for (int reason = 0; reason < CRN_ACCESS_REFUSALS; reason++)
+            ret_stats->refused[use][reason] =
+                atomic_load_explicit(&access->counters[use].refused[reason], memory_order_relaxed);
+}

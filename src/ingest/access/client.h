@@ -1,0 +1,27 @@
+/* The client's side of CURVE, for programs that connect to a line. */
+#ifndef CRN_SRC_INGEST_ACCESS_CLIENT_H
+#define CRN_SRC_INGEST_ACCESS_CLIENT_H
+
+#include "stages/base/error.h"
+
+/* The files of keys as the command line names them; both NULL: no keys. */
+typedef struct crn_client_keys {
+    const char *key;        /* the client's secret key */
+    const char *server_key; /* the line's server.pub */
+} crn_client_keys;
+
+/* Rows of a tool's options. */
+#define CRN_OPTION_KEY                                                                             \
+    {                                                                                              \
+        "key", "FILE", "this client's secret key, where the line requires keys (access.keys)"      \
+    }
+#define CRN_OPTION_SERVER_KEY                                                                      \
+    {                                                                                              \
+        "server-key", "FILE", "with --key: the line's public key, its server.pub"                  \
+    }
+
+/* Makes later connects of the ZeroMQ socket use the keys. Returns 0 or a negative errno with one
+ * line in *error that names the file and the cure. */
+int crn_client_keys_use(void *socket, const crn_client_keys *keys, crn_error *error);
+
+#endif

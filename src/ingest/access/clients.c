@@ -1,0 +1,127 @@
+#include "src/ingest/access/clients.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/ingest/access/access.h"
+
+#define PATH_BYTES (CRN_TEXT_BYTES + 300)
+
+void crn_access_clients_done(crn_access_clients *clients)
+{
+    free(clients->client);
+    *clients = (crn_access_clients){0};
+}
+
+const crn_access_client *crn_access_clients_find(const crn_access_clients *clients, const char *key)
+{
+    for (int32_t i = 0; i < clients->count; i++)
+        if (strcmp(clients->client[i].file.key, key) == 0)
+            return &clients->client[i];
+    return NULL;
+}
+
+/* Whoever may write there may admit himself. */
+static int check_folder(const char *path, crn_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
+    if (status.st_mode & 022)
+        return crn_error_set(
+            error, -EPERM,
+            "%s: other users may write to it (mode %04o), and so admit themselves: "
+            "chmod go-w %s",
+            path, (unsigned)status.st_mode & 07777, path);
+    return 0;
+}
+
+/* The name between prefix and `.pub`; false: another file. */
+static bool read_name(const char *file, const char *prefix, char name[CRN_KEY_NAME_MAX + 1])
+{
+    if (strncmp(file, prefix, strlen(prefix)) != 0)
+        return false;
+    file += strlen(prefix);
+    size_t length = strlen(file), suffix = strlen(CRN_KEY_SUFFIX);
+    if (length <= suffix || length - suffix > CRN_KEY_NAME_MAX ||
+        strcmp(file + length - suffix, CRN_KEY_SUFFIX) != 0)
+        return false;
+    memcpy(name, file, length - suffix);
+    name[length - suffix] = '\0';
+    return crn_key_name_is_valid(name);
+}
+
+static int add_client(const char *folder, const char *prefix, const char *name,
+                      crn_access_clients *clients, crn_error *error)
+{
+    crn_access_client added = {.name = ""};
+    char path[PATH_BYTES];
+    memcpy(added.name, name, strlen(name) + 1);
+    snprintf(path, sizeof path, "%s/%s%s%s", folder, prefix, name, CRN_KEY_SUFFIX);
+    int r = crn_key_read(path, CRN_KEY_PUBLIC, &added.file, error);
+    if (r < 0)
+        return r;
+    const crn_access_client *same = crn_access_clients_find(clients, added.file.key);
+    if (same)
+        return crn_error_set(
+            error, -EEXIST,
+            "%s: the same key as %s%s: give each client its own (cernita-keys), or "
+            "remove one of them",
+            path, same->name, CRN_KEY_SUFFIX);
+    if (clients->count == CRN_ACCESS_CLIENTS_MAX)
+        return crn_error_set(error, -E2BIG, "%s: more than %d clients: remove some", folder,
+                             CRN_ACCESS_CLIENTS_MAX);
+    crn_access_client *grown =
+        realloc(clients->client, ((size_t)clients->count + 1) * sizeof *grown);
+    if (!grown)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for its keys", folder);
+    clients->client = grown;
+    clients->client[clients->count++] = added;
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const crn_access_client *)a)->name, ((const crn_access_client *)b)->name);
+}
+
+/* Files with this prefix; a folder that does not exist has none. */
+static int read_folder(const char *path, const char *prefix, crn_access_clients *clients,
+                       crn_error *error)
+{
+    const struct dirent *entry;
+    char name[CRN_KEY_NAME_MAX + 1];
+    DIR *folder = opendir(path);
+    if (!folder && errno == ENOENT)
+        return 0;
+    if (!folder)
+        return crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
+    int r = check_folder(path, error);
+    while (r == 0 && (entry = readdir(folder)) != NULL)
+        if (read_name(entry->d_name, prefix, name))
+            r = add_client(path, prefix, name, clients, error);
+    closedir(folder);
+    return r;
+}
+
+int crn_access_clients_read(const char *folder, crn_access_clients *ret_clients, crn_error *error)
+{
+    crn_access_clients clients = {0};
+    char path[CRN_TEXT_BYTES + sizeof CRN_KEY_CLIENTS];
+    snprintf(path, sizeof path, "%s/%s", folder, CRN_KEY_CLIENTS);
+    int r = read_folder(folder, CRN_KEY_CLIENTS "_", &clients, error);
+    if (r == 0)
+        r = read_folder(path, "", &clients, error);
+    if (r < 0) {
+        crn_access_clients_done(&clients);
+        return r;
+    }
+    if (clients.count > 0)
+        qsort(clients.client, (size_t)clients.count, sizeof *clients.client, compare_names);
+    *ret_clients = clients;
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* The clients of a folder of keys. Private to access.c and cernita-keys. */
+#ifndef CRN_SRC_INGEST_ACCESS_CLIENTS_H
+#define CRN_SRC_INGEST_ACCESS_CLIENTS_H
+
+#include "stages/base/error.h"
+#include "src/ingest/access/key_file.h"
+
+typedef struct crn_access_client {
+    char name[CRN_KEY_NAME_MAX + 1];
+    crn_key_file file;
+} crn_access_client;
+
+typedef struct crn_access_clients {
+    int32_t count;
+    crn_access_client *client; /* by name */
+} crn_access_clients;
+
+/*
+ * Reads every DIR/clients/NAME.pub, and DIR/clients_NAME.pub, as systemd names the credentials
+ * that it loads from a folder; other names are passed over. A missing folder has no clients.
+ * Returns 0 or a negative errno with one line in *error that names the file and the cure: a faulty
+ * file, two files with the same key, a folder that others may write to.
+ */
+int crn_access_clients_read(const char *folder, crn_access_clients *ret_clients, crn_error *error);
+
+void crn_access_clients_done(crn_access_clients *clients);
+
+/* The client with that key, or NULL. */
+const crn_access_client *crn_access_clients_find(const crn_access_clients *clients,
+                                                 const char *key);
+
+#endif

@@ -1,0 +1,305 @@
+/* Keys from the command line: cernita-keys, the daemon's start with and without them, and the
+ * programs that connect. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/daemon.h"
+#include "tests/support/peers/keys.h"
+
+#define PYTHON "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/"
+
+static char folder[64], output[16384];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return daemon_make_folder(folder);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    crn_test_remove_all(folder);
+    return 0;
+}
+
+/* Runs a command in the folder; its output, errors included, goes to `output`. */
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
+{
+    char command[1200];
+    va_list arguments;
+    int used = snprintf(command, sizeof command, "cd %s && ( ", folder);
+    va_start(arguments, format);
+    used += vsnprintf(command + used, sizeof command - (size_t)used, format, arguments);
+    va_end(arguments);
+    snprintf(command + used, sizeof command - (size_t)used, " ) 2>&1");
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void expect(int status, const char *said, int got)
+{
+    if (got != status || !strstr(output, said))
+        fail_msg("status %d and '%s' expected, not %d: %s", status, said, got, output);
+}
+
+static int keys(const char *arguments)
+{
+    return run(CRN_BIN "/cernita-keys %s", arguments);
+}
+
+static unsigned mode_of(const char *name)
+{
+    char path[128];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(lstat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+static void the_tool_makes_keys_that_only_their_owner_reads(void **state)
+{
+    (void)state;
+    umask(0);
+    expect(0, "k/server.pub: public", keys("k"));
+    expect(0, "for: ingest, viewers", keys("k --client cnn --for viewers,ingest"));
+    expect(0, "other.key: secret", keys("k --client grader --for grader --out other.key"));
+    umask(022);
+    assert_int_equal(mode_of("k"), 0700);
+    assert_int_equal(mode_of("k/clients"), 0700);
+    assert_int_equal(mode_of("k/server.key"), 0600);
+    assert_int_equal(mode_of("k/server.pub"), 0644);
+    assert_int_equal(mode_of("k/clients/cnn.pub"), 0644);
+    assert_int_equal(mode_of("cnn.key"), 0600);
+    assert_int_equal(mode_of("other.key"), 0600);
+    expect(0, "  for: grader\n", keys("k --list"));
+    assert_non_null(strstr(output, "line "));
+    char *secret = strdup(output);
+    assert_int_equal(run("tail -qn 1 k/server.key cnn.key other.key"), 0);
+    for (char *line = strtok(output, "\n"); line; line = strtok(NULL, "\n")) {
+        assert_int_equal(strlen(line), 40);
+        assert_null(strstr(secret, line));
+    }
+    free(secret);
+}
+
+static void the_tool_overwrites_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(keys("k"), 0);
+    assert_int_equal(keys("k --client cnn"), 0);
+    assert_int_equal(run("cat k/server.key k/server.pub k/clients/cnn.pub cnn.key > before"), 0);
+    expect(1, "k/server.key exists and is not overwritten", keys("k"));
+    expect(1, "cnn.key exists and is not overwritten", keys("k --client cnn"));
+    expect(1, "k/clients/cnn.pub exists", keys("k --client cnn --out again.key"));
+    assert_int_equal(run("! ls again.key"), 0); /* no secret without its public half */
+    assert_int_equal(run("cat k/server.key k/server.pub k/clients/cnn.pub cnn.key | cmp - before"),
+                     0);
+}
+
+static void the_tool_names_faults(void **state)
+{
+    (void)state;
+    expect(1, "make the line's keys first: cernita-keys none", keys("none --client cnn"));
+    expect(2, "--client '../x'", keys("k --client ../x"));
+    expect(2, "--for: 'inges' is no socket", keys("k --client cnn --for inges"));
+    expect(2, "--for needs --client", keys("k --for ingest"));
+    expect(2, "one of them expected", keys("k --list --client cnn"));
+    expect(1, "server.pub", keys("k --list"));
+}
+
+static void write_line(int port, const char *rest)
+{
+    char yaml[1024], path[128];
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['tcp://127.0.0.1:%d']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: "
+             "'tcp://127.0.0.1:%d'}}\n"
+             "classes: [{name: a}, {name: rot, level: 0.5}]\n"
+             "chain: [contours: {}]\n"
+             "run: {backend: openmp, workers: 1, threads: 1}\n"
+             "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+             "monitor: {http: ''}\n%s",
+             port, folder, port + 1, rest);
+    daemon_write_config(folder, "line.yaml", yaml, path);
+}
+
+static int cernitad(const char *options)
+{
+    return run(CRN_BIN "/cernitad --config line.yaml %s", options);
+}
+
+static void open_addresses_without_keys_must_be_wanted(void **state)
+{
+    (void)state;
+    static const char *const binds[] = {"tcp://*:45998", "tcp://0.0.0.0:45998", "tcp://[::]:45998"};
+    for (size_t i = 0; i < sizeof binds / sizeof binds[0]; i++) {
+        char yaml[600], path[128];
+        snprintf(yaml, sizeof yaml,
+                 "ingest: {bind: ['%s']}\n"
+                 "publish: {grader: {bind: 'ipc://%s/a'}, viewers: {bind: 'ipc://%s/b'}}\n"
+                 "classes: [{name: rot, level: 0.5}]\nchain: [contours: {}]\n"
+                 "run: {workers: 1, threads: 1}\nmonitor: {http: ''}\n",
+                 binds[i], folder, folder);
+        daemon_write_config(folder, "line.yaml", yaml, path);
+        expect(78, "line.yaml: ingest.bind: other machines can connect to ", cernitad("--check"));
+        assert_non_null(strstr(output, "`access: {plain_tcp: true}`"));
+        /* The same at the start, which no service manager need try again. */
+        expect(78, "line.yaml: ingest.bind: other machines can connect to ", cernitad(""));
+        assert_ptr_equal(strchr(output, '\n'), strrchr(output, '\n'));
+        strcat(yaml, "access: {plain_tcp: true}\n");
+        daemon_write_config(folder, "line.yaml", yaml, path);
+        expect(0, "OK: ", cernitad("--check"));
+    }
+}
+
+static void keys_are_checked_before_the_start(void **state)
+{
+    (void)state;
+    write_line(45990, "access: {keys: k}\n");
+    expect(78, "line.yaml: access.keys: k/server.key does not exist: make it with cernita-keys k",
+           cernitad("--check"));
+    expect(1, "line.yaml: access.keys: k/server.key does not exist", cernitad(""));
+    assert_int_equal(keys("k"), 0);
+    expect(0, "note: access.keys: k/clients has no client's key", cernitad("--check"));
+    assert_int_equal(keys("k --client cnn"), 0);
+    expect(0, "OK: ", cernitad("--check"));
+    assert_null(strstr(output, "note: access"));
+    assert_int_equal(run("chmod 640 k/server.key"), 0);
+    expect(78, "chmod 600 k/server.key", cernitad("--check"));
+    write_line(45990, "access: {plain_tcp: true, keys: k}\n");
+    expect(78, "line.yaml:8:21: access.plain_tcp: ", cernitad("--check"));
+    write_line(45990, "access: {ipc: true}\n");
+    expect(78, "line.yaml:8:15: access.ipc: ", cernitad("--check"));
+}
+
+/* A port such that it and the next one are free. */
+static int find_ports(void)
+{
+    for (int port = 45000 + (int)(getpid() % 900);; port += 2) {
+        int bound = 0, probe[2];
+        for (int i = 0; i < 2; i++) {
+            struct sockaddr_in at = {.sin_family = AF_INET,
+                                     .sin_port = htons((uint16_t)(port + i)),
+                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+            probe[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            bound += bind(probe[i], (struct sockaddr *)&at, sizeof at) == 0;
+        }
+        close(probe[0]);
+        close(probe[1]);
+        if (bound == 2)
+            return port;
+    }
+}
+
+static void programs_connect_with_their_keys(void **state)
+{
+    (void)state;
+    static const char with[] = "--key cnn.key --server-key k/server.pub";
+    int port = find_ports();
+    assert_int_equal(keys("k"), 0);
+    assert_int_equal(keys("k --client cnn"), 0);
+    assert_int_equal(keys("k --client viewer --for viewers"), 0);
+    char yaml[128], config[128];
+    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
+    write_line(port, yaml);
+    snprintf(config, sizeof config, "%s/line.yaml", folder);
+    daemon_process daemon;
+    const char *const arguments[] = {"cernitad", "--config", config, NULL};
+    daemon_start(&daemon, arguments);
+    daemon_read_until(&daemon, "ready:");
+    expect(0, "4 views sent",
+           run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot %s --wait 60",
+               port, with));
+    expect(0, "1 verdicts, 0 lost",
+           run(PYTHON "subscriber.py --from ipc://%s/grader --count 1", folder));
+    expect(0, "2 of 2 fruits complete",
+           run(PYTHON "sender.py --test --to tcp://127.0.0.1:%d --viewers tcp://127.0.0.1:%d "
+                      "--classes a,rot %s --wait 60",
+               port, port + 1, with));
+    expect(
+        1, "no daemon answers",
+        run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --wait 1", port));
+    expect(1, "both files are needed",
+           run(PYTHON "sender.py --to tcp://127.0.0.1:%d --key cnn.key", port));
+    expect(1, "one key expected",
+           run(PYTHON "subscriber.py --from tcp://127.0.0.1:%d --key line.yaml --server-key "
+                      "k/server.pub",
+               port));
+    assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
+    expect(1, "no line listens after",
+           run(CRN_BIN "/cernita-replay rec.tif --to tcp://127.0.0.1:%d --wait 1 "
+                       "--key viewer.key --server-key k/server.pub",
+               port));
+    /* The tail sees what the replay, behind it, sends. */
+    expect(0, "2/0",
+           run("( timeout 60 " CRN_BIN
+               "/cernita-tail tcp://127.0.0.1:%d --count 2 --key viewer.key "
+               "--server-key k/server.pub > tail; echo $? > tail.status ) & "
+               "for i in 1 2 3 4 5 6 7 8 9 10; do " CRN_BIN "/cernita-replay rec.tif --rate max "
+               "--to tcp://127.0.0.1:%d %s >/dev/null || exit 9; test -s tail.status && break; "
+               "done; wait; echo $(grep -c fruit tail)/$(cat tail.status)",
+               port + 1, port, with));
+    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
+    int status = daemon_end(&daemon);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_non_null(strstr(daemon.text, "viewer from 127.0.0.1 to ingest was refused"));
+}
+
+/* Serves with keys, and connects with keys. */
+static void the_recorder_stands_between_with_keys(void **state)
+{
+    (void)state;
+    static const char with[] = "--key cnn.key --server-key k/server.pub";
+    int port = find_ports(), between = port + 1000;
+    assert_int_equal(keys("k"), 0);
+    assert_int_equal(keys("k --client cnn"), 0);
+    char yaml[128], config[128];
+    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
+    write_line(port, yaml);
+    snprintf(config, sizeof config, "%s/line.yaml", folder);
+    daemon_process daemon;
+    const char *const arguments[] = {"cernitad", "--config", config, NULL};
+    daemon_start(&daemon, arguments);
+    daemon_read_until(&daemon, "ready:");
+    assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
+    int got = run("mkdir d; timeout 60 " CRN_BIN "/cernita-record --from ipc://%s/between%d --to "
+                  "tcp://127.0.0.1:%d --dir d --keys k %s & p=$!; " CRN_BIN
+                  "/cernita-replay rec.tif --to ipc://%s/between%d %s; " CRN_BIN
+                  "/cernita-replay rec.tif --to ipc://%s/between%d --wait 1; kill $p; wait $p",
+                  folder, between, port, with, folder, between, with, folder, between);
+    expect(0, "8 views recorded", got);
+    assert_non_null(strstr(output, "8 messages, 8 passed on"));
+    assert_non_null(strstr(output, "no line listens after 1 s"));
+    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
+    int status = daemon_end(&daemon);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_tool_makes_keys_that_only_their_owner_reads),
+        TEST(the_tool_overwrites_nothing),
+        TEST(the_tool_names_faults),
+        TEST(open_addresses_without_keys_must_be_wanted),
+        TEST(keys_are_checked_before_the_start),
+        TEST(programs_connect_with_their_keys),
+        TEST(the_recorder_stands_between_with_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
