@@ -165,11 +165,6 @@ static bool send_message(void *socket, const char *topic, zmq_msg_t *body)
            zmq_msg_send(body, socket, ZMQ_DONTWAIT) >= 0;
 }
 
-static void write_topic(char topic[CRN_TOPIC_BYTES], uint32_t lane)
-{
-    snprintf(topic, CRN_TOPIC_BYTES, "fruit/%" PRIu32, lane);
-}
-
 static void grader_connected(crn_publish *publish, int64_t now_ns)
 {
     const char *endpoint = crn_publish_endpoint(publish, CRN_OUTLET_GRADER);
@@ -249,7 +244,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
         unsigned char *body = zmq_msg_data(&first->body);
         crn_encoder_set_bool(publish->formats[CRN_OUTLET_GRADER], body + first->stale_at, stale);
         char topic[CRN_TOPIC_BYTES];
-        write_topic(topic, first->lane);
+        crn_topic_write(topic, first->lane);
         if (send_message(publish->socket, topic, &first->body)) {
             /* libzmq reports a disconnect shortly before it detaches the peer. */
             bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
@@ -371,7 +366,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     if (crn_viewers_wanted(publish->viewers) &&
         make_message(publish, to_viewers, fruit, &facts, store, &packed[to_viewers], &body) == 0) {
         char topic[CRN_TOPIC_BYTES];
-        write_topic(topic, facts.lane);
+        crn_topic_write(topic, facts.lane);
         crn_viewers_send(publish->viewers, topic, &body);
     }
     publish->last = (crn_published){facts, packed[to_grader].size, packed[CRN_FORMAT_MSGPACK]};

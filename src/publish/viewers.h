@@ -9,8 +9,10 @@
 #ifndef CRN_SRC_PUBLISH_VIEWERS_H
 #define CRN_SRC_PUBLISH_VIEWERS_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <zmq.h>
 
@@ -20,6 +22,12 @@
 
 /* libzmq stores up to 33 bytes inside the message struct: a topic allocates nothing. */
 #define CRN_TOPIC_BYTES 32
+
+/* The topic of a lane's verdicts. */
+static inline void crn_topic_write(char topic[CRN_TOPIC_BYTES], uint32_t lane)
+{
+    snprintf(topic, CRN_TOPIC_BYTES, "fruit/%" PRIu32, lane);
+}
 
 typedef struct crn_viewers crn_viewers;
 
