@@ -78,7 +78,7 @@ static void read_token(crn_workbench *bench, const char *path)
     if (!plain || length < CRN_TOKEN_BYTES_MIN || length >= CRN_TOKEN_BYTES)
         crn_usage_error(&tool, "--token-file %s: needs a line of %d to %d letters and digits", path,
                         CRN_TOKEN_BYTES_MIN, CRN_TOKEN_BYTES - 1);
-    snprintf(bench->token, sizeof bench->token, "%s", text);
+    snprintf(bench->token, sizeof bench->token, "%.*s", CRN_TOKEN_BYTES - 1, text);
 }
 
 static void read_options(int argc, char **argv, crn_workbench *bench)
