@@ -15,6 +15,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
         .latency = line->latency,
+        .budget_ns = line->settings.in_force->latency.budget_ms * CRN_NS_PER_MS,
     };
     if (line->flight)
         metrics.flight_dropped = crn_flight_dropped(line->flight);
@@ -62,6 +63,7 @@ void crn_line_snapshot(crn_line *line, int64_t now_ns)
     snapshot->state = crn_line_state(line);
     snapshot->metrics = crn_line_metrics(line);
     snapshot->levels = levels_of(line, &snapshot->metrics);
+    crn_line_settings_report(line, &snapshot->settings);
     snapshot->views = line->meters.views;
     snapshot->lane_count = snapshot->metrics.lane_count;
     for (int32_t i = 0; i < snapshot->lane_count; i++) {
