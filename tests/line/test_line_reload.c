@@ -71,7 +71,7 @@ static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
     reloading_write_text(&self, "classes: [{name: background}, {name: rot, level: 2}]\n"
                                 "chain: [contours: {}, convolve: {kernel: /nowhere}]\n");
     assert_false(reloading_ask(&self, "reload", answer));
-    assert_non_null(strstr(answer, "line.yaml:6:54: classes.level:"));
+    assert_non_null(strstr(answer, "line.yaml:6:50: classes.level:"));
     assert_non_null(strstr(answer, "a position before contours"));
     reloading_write_text(&self, "classes: [{name: background}, {name: mould, level: 0.5}]\n"
                                 "chain: [contours: {}]\n"
@@ -169,6 +169,7 @@ typedef struct reload_load {
     reloading_line *line;
     atomic_bool done;
     int taken_in, refused;
+    int unexpected; /* answers; asserts are for the main thread */
     size_t early_pages, late_pages;
 } reload_load;
 
@@ -214,7 +215,7 @@ static void *reload_often(void *argument)
             request = "recipe";
             break;
         }
-        assert_int_equal(reloading_ask(load->line, request, answer), good);
+        load->unexpected += reloading_ask(load->line, request, answer) != good;
         load->taken_in += good;
         load->refused += !good;
         if (i == ROUNDS / 5)
@@ -283,6 +284,7 @@ static void a_thousand_reloads_under_load_lose_nothing(void **state)
         check_verdict(&verdict, list, count);
     }
     pthread_join(thread, NULL);
+    assert_int_equal(load.unexpected, 0);
     assert_false(line_receive(&self.line, 0, &verdict));
     char answer[4096], wanted[80];
     assert_true(reloading_ask(&self, "status", answer));
