@@ -203,7 +203,8 @@ static void read_requests(crn_line *line)
         return;
     int64_t now_ns = crn_now_ns();
     line->stopping = true;
-    crn_fruits_end(line->fruits, now_ns, now_ns + line->settings.in_force->run.stop_ms * CRN_NS_PER_MS);
+    crn_fruits_end(line->fruits, now_ns,
+                   now_ns + line->settings.in_force->run.stop_ms * CRN_NS_PER_MS);
     crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
             crn_fruits_open(line->fruits));
     crn_line_snapshot(line, now_ns);

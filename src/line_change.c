@@ -191,8 +191,7 @@ void crn_line_end_answers(crn_line *line)
 void crn_line_retire(crn_line *line)
 {
     crn_line_settings *settings = &line->settings;
-    uint32_t former =
-        settings->in_use & ~(UINT32_C(1) << crn_config_slot(settings->in_force));
+    uint32_t former = settings->in_use & ~(UINT32_C(1) << crn_config_slot(settings->in_force));
     for (uint32_t slot = 0; former >> slot; slot++) {
         if (!(former >> slot & 1) || settings->running[slot] > 0 ||
             crn_fruits_open_of(line->fruits, slot) > 0)

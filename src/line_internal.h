@@ -38,9 +38,9 @@ typedef struct crn_line_settings {
     uint32_t newest;                  /* generation */
 
     /* Of both: */
-    atomic_uint retired;     /* bit per slot: no longer in use, to be freed */
-    atomic_int asked;        /* 0: nothing, or answered */
-    int answer;              /* 0 or a negative errno */
+    atomic_uint retired; /* bit per slot: no longer in use, to be freed */
+    atomic_int asked;    /* 0: nothing, or answered */
+    int answer;          /* 0 or a negative errno */
     const crn_config *offered;
     crn_line_status status;
     sem_t answered;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/control/control.h"
+#include "stages/base/file/new_file.h"
 #include "stages/base/process/arguments.h"
 #include "stages/base/process/standard.h"
 
@@ -54,10 +55,10 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
 };
 
-typedef struct options {
+typedef struct ctl_options {
     const char *socket, *command, *operand; /* operand NULL: none */
     bool json, none;
-} options;
+} ctl_options;
 
 /* --- the daemon --- */
 
@@ -165,9 +166,9 @@ static int download(const char *url, const char *path)
     char address[300], request[700];
     const char *host = url + strlen("http://");
     snprintf(address, sizeof address, "%.*s", (int)strcspn(host, "/\n"), host);
-    int length = snprintf(request, sizeof request, "GET %.*s HTTP/1.0\r\nHost: %s\r\n\r\n",
-                          (int)strcspn(host + strlen(address), "\n"), host + strlen(address),
-                          address);
+    int length =
+        snprintf(request, sizeof request, "GET %.*s HTTP/1.0\r\nHost: %s\r\n\r\n",
+                 (int)strcspn(host + strlen(address), "\n"), host + strlen(address), address);
     int descriptor = connect_to_http(address);
     if (descriptor < 0 || send(descriptor, request, (size_t)length, MSG_NOSIGNAL) != length) {
         fprintf(stderr, "cernitactl: http://%s cannot be reached: %s\n", address, strerror(errno));
@@ -175,23 +176,27 @@ static int download(const char *url, const char *path)
             close(descriptor);
         return EXIT_REFUSED;
     }
-    FILE *file = fopen(path, "we");
-    if (!file) {
-        fprintf(stderr, "cernitactl: %s: %s\n", path, strerror(errno));
+    crn_new_file file = {0};
+    crn_error error = {""};
+    int r = crn_new_file_open(path, &file, &error);
+    if (r == 0)
+        r = crn_new_file_stream(&file, &error);
+    if (r < 0)
         close(descriptor);
-        return EXIT_REFUSED;
-    }
-    bool good = copy_body(descriptor, file);
-    good = fclose(file) == 0 && good;
-    if (!good)
-        fprintf(stderr, "cernitactl: %s: the trace is not whole\n", path);
-    return good ? EXIT_SUCCESS : EXIT_REFUSED;
+    else if (!copy_body(descriptor, file.stream))
+        r = crn_error_set(&error, -EIO, "http://%s: the trace did not come whole", address);
+    if (r == 0)
+        r = crn_new_file_finish(&file, &error);
+    if (r < 0)
+        fprintf(stderr, "cernitactl: %s\n", error.text);
+    crn_new_file_drop(&file);
+    return r < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
 }
 
 /* --- the command line --- */
 
 /* Writes the request of a command; false if the usage is wrong. */
-static bool make_request(const options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
+static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
 {
     const char *command = given->command, *operand = given->operand;
     bool recipe = strcmp(command, "recipe") == 0;
@@ -206,15 +211,17 @@ static bool make_request(const options *given, char request[CRN_CONTROL_REQUEST_
     known &= !given->none || recipe;
     known &= !given->json || strcmp(command, "status") == 0;
     int length = snprintf(request, CRN_CONTROL_REQUEST_BYTES + 1, "%s%s%s", command,
-                          given->json ? " json" : recipe && operand ? " " : "",
+                          given->json         ? " json"
+                          : recipe && operand ? " "
+                                              : "",
                           recipe && operand ? operand : "");
     return known && length <= CRN_CONTROL_REQUEST_BYTES;
 }
 
 /* Returns 0 to go on; a positive value: exit with status value - 1. */
-static int parse(int argc, char **argv, options *ret_options)
+static int parse(int argc, char **argv, ctl_options *ret_options)
 {
-    options given = {.socket = DEFAULT_SOCKET};
+    ctl_options given = {.socket = DEFAULT_SOCKET};
     crn_error error;
     int option;
     if (crn_arguments_check("cernitactl", argv, short_options, long_options, &error) < 0) {
@@ -256,14 +263,15 @@ int main(int argc, char **argv)
 {
     static char answer[CRN_CONTROL_ANSWER_BYTES + 1];
     char request[CRN_CONTROL_REQUEST_BYTES + 1];
-    options given;
+    ctl_options given;
     crn_standard_streams("cernitactl");
     int r = parse(argc, argv, &given);
     if (r > 0)
         return r - 1;
     if (!make_request(&given, request)) {
-        fprintf(stderr, "cernitactl: '%s' is no such command, or with the wrong operands; see "
-                        "cernitactl --help\n",
+        fprintf(stderr,
+                "cernitactl: '%s' is no such command, or with the wrong operands; see "
+                "cernitactl --help\n",
                 given.command);
         return EXIT_USAGE;
     }

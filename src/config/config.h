@@ -161,9 +161,9 @@ CRN_API int crn_config_parse(const char *file, const char *bytes, size_t length,
                              crn_config *ret_config);
 
 /**
- * Frees the steps' settings and the recipes and leaves a chain without steps; NULL and a zeroed config are allowed.
- * A config copied by assignment shares its settings with the original: call this for only one of
- * them.
+ * Frees the steps' settings and the recipes and leaves a chain without steps; NULL and a zeroed
+ * config are allowed. A config copied by assignment shares its settings with the original: call
+ * this for only one of them.
  */
 CRN_API void crn_config_done(crn_config *config);
 

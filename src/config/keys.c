@@ -298,8 +298,9 @@ static const crn_param control[] = {
      .type = CRN_PARAM_TEXT,
      .offset = offsetof(crn_config, control.path),
      .fallback = "",
-     .help = "socket (AF_UNIX) that cernitactl asks at: status, reload, recipes; for this user, its "
-             "group and root; empty: none"},
+     .help =
+         "socket (AF_UNIX) that cernitactl asks at: status, reload, recipes; for this user, its "
+         "group and root; empty: none"},
     {0}};
 
 /* Indexed by crn_log_level. */
@@ -311,7 +312,7 @@ static const crn_param logging[] = {{.key = "level",
                                      .fallback = "info",
                                      .choices = levels,
                                      .live = true,
-     .help = "least important lines that are logged"},
+                                     .help = "least important lines that are logged"},
                                     {0}};
 
 static const crn_section publish[] = {{.key = "grader", .rows = grader},
@@ -330,8 +331,9 @@ const crn_section crn_sections[] = {
     {.key = "record", .rows = record},
     {.key = "recipes",
      .kind = CRN_SECTION_RECIPES,
-     .help = "levels (`classes: {rot: 0.4}`, `{}`: not outlined), chain and latency for one variety "
-             "of fruit; what it leaves out is the file's own. `cernitactl recipe NAME` switches"},
+     .help =
+         "levels (`classes: {rot: 0.4}`, `{}`: not outlined), chain and latency for one variety "
+         "of fruit; what it leaves out is the file's own. `cernitactl recipe NAME` switches"},
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
     {.key = "log", .rows = logging},

@@ -63,8 +63,7 @@ int crn_recipes_copy(const crn_recipes *recipes, crn_recipes **ret_copy)
         const crn_recipe *recipe = &recipes->item[i];
         copy->item[i] = *recipe;
         copy->count++;
-        r = crn_chain_copy(recipe->chain, recipe->steps, copy->item[i].chain,
-                           &copy->item[i].steps);
+        r = crn_chain_copy(recipe->chain, recipe->steps, copy->item[i].chain, &copy->item[i].steps);
     }
     *ret_copy = copy;
     if (r < 0)
@@ -143,11 +142,11 @@ static void find_sections(recipe_reader *self, const crn_node *map)
         while (k < 3 && (key->kind != CRN_NODE_SCALAR || strcmp(key->text, keys[k]) != 0))
             k++;
         if (k == 3)
-            crn_diagnostics_add(
-                self->reader.faults, key->position,
-                "%s: unknown key %s, known: classes, chain and latency", self->path,
-                key->kind == CRN_NODE_SCALAR ? crn_quote(key->text, key->length, '\'').text
-                                             : crn_node_noun(key));
+            crn_diagnostics_add(self->reader.faults, key->position,
+                                "%s: unknown key %s, known: classes, chain and latency", self->path,
+                                key->kind == CRN_NODE_SCALAR
+                                    ? crn_quote(key->text, key->length, '\'').text
+                                    : crn_node_noun(key));
         else if (*found[k])
             crn_diagnostics_add(self->reader.faults, key->position,
                                 "%s: '%s' is a duplicate, one expected", self->path, keys[k]);
@@ -271,7 +270,10 @@ static void read_recipe(const crn_reader *file, const crn_node *name, const crn_
     } else {
         self.reader.config = merged;
         find_sections(&self, map);
+        size_t before = file->faults->count;
         read_levels(&self);
+        /* A chain is not checked with levels that are wrong. */
+        self.reader.classes_good &= file->faults->count == before;
         read_latency(&self);
         read_chain(&self);
         crn_recipe *recipe = &recipes->item[recipes->count++];
@@ -339,8 +341,8 @@ void crn_print_recipes(const crn_recipes *recipes, FILE *out)
         fputs("    chain:\n", out);
         crn_print_chain(recipe->chain, recipe->steps, 6, out);
         fprintf(out,
-                "    latency: {budget_ms: %" PRId64 ", assemble_ms: %" PRId64
-                ", guard_ms: %" PRId64 "}\n",
+                "    latency: {budget_ms: %" PRId64 ", assemble_ms: %" PRId64 ", guard_ms: %" PRId64
+                "}\n",
                 recipe->latency.budget_ms, recipe->latency.assemble_ms, recipe->latency.guard_ms);
     }
 }

@@ -101,8 +101,7 @@ static void answer(crn_control *control, client *asking, const char *request)
     if (size > CRN_CONTROL_ANSWER_BYTES)
         size = CRN_CONTROL_ANSWER_BYTES;
     asking->asked_ns = crn_now_ns();
-    if (!text ||
-        send(asking->descriptor, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+    if (!text || send(asking->descriptor, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
         drop(asking);
     free(text);
 }
@@ -110,8 +109,8 @@ static void answer(crn_control *control, client *asking, const char *request)
 static void serve(crn_control *control, client *asking)
 {
     char request[CRN_CONTROL_REQUEST_BYTES + 1];
-    ssize_t size = recv(asking->descriptor, request, CRN_CONTROL_REQUEST_BYTES,
-                        MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t size =
+        recv(asking->descriptor, request, CRN_CONTROL_REQUEST_BYTES, MSG_DONTWAIT | MSG_TRUNC);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0 || size > CRN_CONTROL_REQUEST_BYTES) {
@@ -131,8 +130,7 @@ static void drop_idle(crn_control *control)
     int64_t idle_ns = control->settings.idle_ns ? control->settings.idle_ns : IDLE_NS;
     int64_t now_ns = crn_now_ns();
     for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
-        if (control->clients[i].descriptor >= 0 &&
-            now_ns - control->clients[i].asked_ns > idle_ns)
+        if (control->clients[i].descriptor >= 0 && now_ns - control->clients[i].asked_ns > idle_ns)
             drop(&control->clients[i]);
 }
 
@@ -158,8 +156,7 @@ static void wait_for_work(crn_control *control)
     polled[0] = (struct pollfd){.fd = control->wake_descriptor, .events = POLLIN};
     polled[1] = (struct pollfd){.fd = control->listener.descriptor, .events = POLLIN};
     for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
-        polled[2 + i] =
-            (struct pollfd){.fd = control->clients[i].descriptor, .events = POLLIN};
+        polled[2 + i] = (struct pollfd){.fd = control->clients[i].descriptor, .events = POLLIN};
     if (poll(polled, 2 + CRN_CONTROL_CLIENTS, TICK_MS) <= 0)
         return;
     uint64_t count;

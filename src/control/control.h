@@ -2,9 +2,10 @@
  * The control thread: reloads on SIGHUP, and answers what cernitactl asks at control.path. It reads
  * files and makes settings ready, so that the line's thread does neither.
  *
- * A request is one packet, a line of text: `status`, `status json`, `reload`, `recipe NAME` (without
- * a name: the file's own settings), `recipes`, `trace`. The answer is one packet: the line `ok` or
- * `refused`, then lines of text. Clients are few, requests and answers bounded, idle clients closed.
+ * A request is one packet, a line of text: `status`, `status json`, `reload`, `recipe NAME`
+ * (without a name: the file's own settings), `recipes`, `trace`. The answer is one packet: the line
+ * `ok` or `refused`, then lines of text. Clients are few, requests and answers bounded, idle
+ * clients closed.
  */
 #ifndef CRN_SRC_CONTROL_CONTROL_H
 #define CRN_SRC_CONTROL_CONTROL_H

@@ -29,9 +29,9 @@ static int look(const char *path, const struct sockaddr_un *address, bool *ret_l
     struct stat about;
     *ret_left = false;
     if (lstat(path, &about) < 0)
-        return errno == ENOENT ? 0
-                               : crn_error_set(error, -errno, "control.path: '%s': %s", path,
-                                               strerror(errno));
+        return errno == ENOENT
+                   ? 0
+                   : crn_error_set(error, -errno, "control.path: '%s': %s", path, strerror(errno));
     if (!S_ISSOCK(about.st_mode))
         return crn_error_set(error, -EEXIST,
                              "control.path: '%s' exists and is not a socket: move it away, or give "

@@ -41,15 +41,16 @@ static void put_status_text(const crn_line_status *status, const crn_reasons *re
     for (uint32_t i = 0; i < reasons->count; i++)
         fprintf(out, "%s%s\n", i ? "          " : "why       ", reasons->at[i].text);
     fprintf(out, "recipe    %s\n",
-            status->settings.recipe[0] ? status->settings.recipe : "none (the file's own settings)");
+            status->settings.recipe[0] ? status->settings.recipe
+                                       : "none (the file's own settings)");
     fprintf(out, "settings  %016" PRIx64 " since %s, budget %" PRId64 " ms\n",
             status->settings.hash, since, status->settings.budget_ms);
     fprintf(out,
             "fruits    %" PRIu64 " complete, %" PRIu64 " partial, %" PRIu64 " late, %" PRIu64
             " open; %" PRIu64 " views\n",
             status->complete, status->partial, status->late, status->fruits_open, status->views);
-    fprintf(out, "reloads   %" PRIu64 " taken in, %" PRIu64 " refused\n",
-            status->settings.taken_in, status->settings.refused);
+    fprintf(out, "reloads   %" PRIu64 " taken in, %" PRIu64 " refused\n", status->settings.taken_in,
+            status->settings.refused);
 }
 
 static void put_status_json(const crn_line_status *status, const crn_reasons *reasons, FILE *out)

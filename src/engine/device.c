@@ -26,9 +26,12 @@ static crn_device *_Atomic abandoned;
 crn_shape crn_shape_of(const crn_view *view)
 {
     const crn_view_header *header = &view->header;
-    return (crn_shape){(int32_t)header->height, (int32_t)header->width,
-                       (int32_t)header->channels, header->type,
-                       header->layout,            view->config ? view->config->generation : 0};
+    return (crn_shape){(int32_t)header->height,
+                       (int32_t)header->width,
+                       (int32_t)header->channels,
+                       header->type,
+                       header->layout,
+                       view->config ? view->config->generation : 0};
 }
 
 bool crn_shape_same(const crn_shape *a, const crn_shape *b)
@@ -105,7 +108,8 @@ static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t 
     for (int32_t i = 0; i < CRN_DEVICE_VIEWS; i++)
         device->views[i].device = device;
     device->done_descriptor = dup(done_descriptor);
-    if (device->done_descriptor < 0 || crn_device_prepare(device, config) < 0 || crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
+    if (device->done_descriptor < 0 || crn_device_prepare(device, config) < 0 ||
+        crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
         crn_ring_init(&device->out, CRN_DEVICE_VIEWS) < 0) {
         free_device(device);
         return NULL;

@@ -9,9 +9,9 @@
  * process ends.
  *
  * A view of a new shape makes the device run that shape once and capture it as graphs, for every
- * batch size; after a reload so does the first view of every shape. That may allocate device memory,
- * load code and block, so the device takes no views meanwhile: they are refused and run on the
- * workers.
+ * batch size; after a reload so does the first view of every shape. That may allocate device
+ * memory, load code and block, so the device takes no views meanwhile: they are refused and run on
+ * the workers.
  */
 #ifndef CRN_SRC_ENGINE_DEVICE_H
 #define CRN_SRC_ENGINE_DEVICE_H

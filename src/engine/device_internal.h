@@ -122,7 +122,7 @@ struct crn_device {
     crn_shape_graphs shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
-    int64_t ended_ns; /* when the last batch was seen to complete */
+    int64_t ended_ns;    /* when the last batch was seen to complete */
     crn_shape requested; /* while preparing */
     bool ring;           /* `out` received entries since the eventfd was last signalled */
 };

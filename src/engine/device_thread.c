@@ -322,8 +322,8 @@ static int serve(crn_device *self, crn_device_request *request)
     return r;
 }
 
-/* Frees settings that no view has any more. Their graphs go at the next preparation, when the device
- * is idle. */
+/* Frees settings that no view has any more. Their graphs go at the next preparation, when the
+ * device is idle. */
 static void give_back(crn_device *self)
 {
     unsigned unused = atomic_exchange(&self->unused, 0);
@@ -386,8 +386,8 @@ static int set_up(crn_device *self)
                              "device %d: %zu MiB of pinned memory for results: %s; lower "
                              "limits.points",
                              self->number, crn_device_bytes(self->config) >> 20, strerror(-r));
-    crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count, CRN_F32, CRN_HWC,
-                       self->config->generation};
+    crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count,
+                       CRN_F32,    CRN_HWC,    self->config->generation};
     r = crn_shape_graphs_prepare(self, &trial);
     const crn_shape_graphs *graphs = crn_shape_graphs_find(self, &trial);
     if (r == 0 && (!graphs || graphs->refused))

@@ -36,8 +36,8 @@ struct crn_worker {
     bool started;
     crn_chain *chain; /* owns the memory that those of all settings share; runs no view itself */
     worker_settings settings[CRN_GENERATIONS]; /* by crn_config_slot */
-    sem_t ready; /* posted once, when the thread is set up */
-    sem_t work;  /* one post per task in `in`, one more to stop */
+    sem_t ready;                               /* posted once, when the thread is set up */
+    sem_t work;                                /* one post per task in `in`, one more to stop */
     crn_ring in, out;
     task tasks[CRN_WORKER_DEPTH];
     uint32_t busy; /* bit per task in use; owned by the submitting thread */

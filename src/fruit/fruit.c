@@ -18,7 +18,7 @@ struct crn_fruits {
     crn_schedule *schedule;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
-    uint32_t held_slots; /* views that hold a slot */
+    uint32_t held_slots;              /* views that hold a slot */
     int32_t open_of[CRN_GENERATIONS]; /* open fruits, by their settings */
     bool ended;
     int64_t latest_ns; /* upper bound of all deadlines */
@@ -105,7 +105,8 @@ static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *entry)
 static void update_deadline(crn_fruits *fruits, crn_fruit_entry *entry)
 {
     crn_fruit *fruit = &entry->fruit;
-    int64_t close = is_closed(entry) ? fruit->closed_ns : fruit->opened_ns + entry->rules.assemble_ns;
+    int64_t close =
+        is_closed(entry) ? fruit->closed_ns : fruit->opened_ns + entry->rules.assemble_ns;
     fruit->deadline_ns = min_ns(close + entry->rules.budget_ns, cap_ns(fruits, entry));
     int64_t due_ns = fruit->deadline_ns - entry->rules.guard_ns;
 

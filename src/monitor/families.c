@@ -78,8 +78,9 @@ const crn_family crn_families[] = {
     OTHER("cernita_limit", GAUGE, "key", crn_samples_limits,
           "settings that figures are compared with: lanes, peers, slots, open_fruits, backlog "
           "(publish.grader.high_water_mark), workers"),
-    BY_ROW("cernita_reloads_total", COUNTER, "result", reloads,
-           "reloads of the file and switches of the recipe: taken_in, or refused (the log says why)"),
+    BY_ROW(
+        "cernita_reloads_total", COUNTER, "result", reloads,
+        "reloads of the file and switches of the recipe: taken_in, or refused (the log says why)"),
     OTHER("cernita_settings_since_timestamp_seconds", GAUGE, "", crn_samples_changed,
           "when the settings in force were taken in, in seconds since 1970"),
     OTHER("cernita_recipe", GAUGE, "recipe", crn_samples_recipe,

@@ -45,7 +45,7 @@ typedef struct crn_view_meters {
     crn_histogram stage[CRN_SIDES][CRN_METER_STEPS]; /* without views that skipped the step */
     int32_t steps;
     crn_step_kind step[CRN_METER_STEPS]; /* what `stage` is of; entries are only added */
-    uint64_t busy_ns[CRN_SIDES];                    /* machine time */
+    uint64_t busy_ns[CRN_SIDES];         /* machine time */
 } crn_view_meters;
 
 typedef struct crn_meters {

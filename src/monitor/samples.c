@@ -266,8 +266,7 @@ void crn_samples_age(const crn_family *family, const crn_observation *observatio
 
 void crn_samples_budget(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    fprintf(out, "%s %.9g\n", family->name,
-            (double)crn_observation_budget_ms(observation) / 1e3);
+    fprintf(out, "%s %.9g\n", family->name, (double)crn_observation_budget_ms(observation) / 1e3);
 }
 
 /* The hash of the settings is no label: it would grow without end. */

@@ -42,9 +42,9 @@ typedef struct crn_settings_in_force {
     uint64_t hash;
     char recipe[CRN_RECIPE_NAME_BYTES]; /* "": none */
     int64_t budget_ms;
-    int64_t since_ns;              /* CLOCK_REALTIME */
-    uint64_t taken_in, refused;    /* reloads and switches of the recipe */
-    uint64_t generations;          /* in use, with those of fruits that are still open */
+    int64_t since_ns;           /* CLOCK_REALTIME */
+    uint64_t taken_in, refused; /* reloads and switches of the recipe */
+    uint64_t generations;       /* in use, with those of fruits that are still open */
 } crn_settings_in_force;
 
 typedef struct crn_snapshot {

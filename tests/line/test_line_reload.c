@@ -1,5 +1,5 @@
-/* Settings that change while the line runs: each fruit has one verdict, by the settings of its first
- * view; a faulty file changes nothing. */
+/* Settings that change while the line runs: each fruit has one verdict, by the settings of its
+ * first view; a faulty file changes nothing. */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -139,7 +139,7 @@ static void more_settings_than_can_be_in_use_are_refused(void **state)
     reloading_start(&self, 1, "latency: {assemble_ms: 60000}\n");
     for (int i = 0; i < CRN_GENERATIONS; i++) {
         if (i > 0) {
-            reloading_write(&self, i % RELOADING_PEAKS + 1, "latency: {assemble_ms: 60000}\n");
+            reloading_write(&self, i % CRN_RELOADING_PEAKS + 1, "latency: {assemble_ms: 60000}\n");
             assert_true(reloading_ask(&self, "reload", answer));
         }
         reloading_hash(&self, "", hash[i]);
@@ -151,7 +151,7 @@ static void more_settings_than_can_be_in_use_are_refused(void **state)
     assert_non_null(strstr(answer, "fruits that were open at the last reloads still are"));
     for (int i = 0; i < CRN_GENERATIONS; i++) {
         reloading_send(&self, (uint64_t)i, 1, 2);
-        expect_verdict(&self, (uint64_t)i, 2 * ((uint32_t)i % RELOADING_PEAKS + 1), hash[i]);
+        expect_verdict(&self, (uint64_t)i, 2 * ((uint32_t)i % CRN_RELOADING_PEAKS + 1), hash[i]);
     }
     assert_true(reloading_ask(&self, "reload", answer));
     reloading_stop(&self);
@@ -195,7 +195,7 @@ static void *reload_often(void *argument)
         case 0:
         case 2:
         case 4:
-            reloading_write(load->line, i / 2 % RELOADING_PEAKS + 1, patient);
+            reloading_write(load->line, i / 2 % CRN_RELOADING_PEAKS + 1, patient);
             break;
         case 1:
             reloading_write(load->line, 2, "chain: [contour: {}]\n");
@@ -229,7 +229,7 @@ static void *reload_often(void *argument)
 static int expect_settings(const reloading_line *self, expected_settings *ret_list)
 {
     int count = 0;
-    for (int peaks = 1; peaks <= RELOADING_PEAKS; peaks++) {
+    for (int peaks = 1; peaks <= CRN_RELOADING_PEAKS; peaks++) {
         reloading_write(self, peaks, patient);
         const struct {
             const char *recipe;
@@ -262,7 +262,7 @@ static void a_thousand_reloads_under_load_lose_nothing(void **state)
 {
     (void)state;
     static reloading_line self;
-    expected_settings list[3 * RELOADING_PEAKS];
+    expected_settings list[3 * CRN_RELOADING_PEAKS];
     reload_load load = {.line = &self};
     pthread_t thread;
     uint64_t sent = 0, received = 0;

@@ -66,8 +66,8 @@ static void judge_on(const crn_gpu *gpu, const char *devices)
 {
     verdict_bytes own[FRUITS], other[FRUITS];
     line_fixture line;
-    every_stage_start(
-        &line, &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
+    every_stage_start(&line,
+                      &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
     judge(&line, 0, own);
     change(&line, true);
     judge(&line, FRUITS, other);

@@ -294,8 +294,8 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     crn_reasons reasons;
     crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder,
-                    14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS + CRN_EVENT_FIGURE_PAIRS);
+    crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+                                 CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(seconds(crn_realtime_ns())));
     crn_health_state(observation, &reasons, encoder);

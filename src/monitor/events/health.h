@@ -16,7 +16,8 @@ void crn_health_state(const crn_observation *observation, const crn_reasons *rea
 #define CRN_SETTINGS_PAIRS 2
 void crn_health_settings(const crn_observation *observation, crn_encoder *encoder);
 
-/* {state, healthy, ready, reasons, version, run, settings, recipe, uptime_s}; reasons are clauses in words. */
+/* {state, healthy, ready, reasons, version, run, settings, recipe, uptime_s}; reasons are clauses
+ * in words. */
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder);
 
 CRN_C_END

@@ -25,7 +25,7 @@ typedef struct seen_batch {
 typedef struct trace {
     const crn_config *config;
     crn_encoder *encoder;
-    int64_t origin_ns; /* the trace's time 0 */
+    int64_t origin_ns;             /* the trace's time 0 */
     const crn_flight_fruit *fruit; /* the one whose views are written */
     uint32_t batches;
     seen_batch batch[CRN_TRACE_VIEWS];

@@ -20,20 +20,22 @@ static double height_of(int peak)
 
 static float *make_maps(void)
 {
-    float *maps = calloc((size_t)RELOADING_HEIGHT * RELOADING_WIDTH * 2, sizeof *maps);
+    float *maps = calloc((size_t)CRN_RELOADING_HEIGHT * CRN_RELOADING_WIDTH * 2, sizeof *maps);
     assert_non_null(maps);
-    for (int y = 0; y < RELOADING_HEIGHT; y++) {
-        for (int x = 0; x < RELOADING_WIDTH; x++) {
+    for (int y = 0; y < CRN_RELOADING_HEIGHT; y++) {
+        for (int x = 0; x < CRN_RELOADING_WIDTH; x++) {
             int peak = x / 12;
-            double dx = x - 12 * peak - 5.5, dy = y - RELOADING_HEIGHT / 2;
+            double dx = x - 12 * peak - 5.5, dy = y - CRN_RELOADING_HEIGHT / 2;
             double value = height_of(peak + 1) * exp(-(dx * dx + dy * dy) / 4);
-            maps[(y * RELOADING_WIDTH + x) * 2 + 1] = (float)value;
+            maps[(y * CRN_RELOADING_WIDTH + x) * 2 + 1] = (float)value;
         }
     }
     /* Flat tops: the grid must not decide which peak reaches its height. */
-    for (int peak = 0; peak < RELOADING_PEAKS; peak++)
+    for (int peak = 0; peak < CRN_RELOADING_PEAKS; peak++)
         for (int i = 0; i < 4; i++)
-            maps[((RELOADING_HEIGHT / 2 + i / 2) * RELOADING_WIDTH + 12 * peak + 5 + i % 2) * 2 +
+            maps[((CRN_RELOADING_HEIGHT / 2 + i / 2) * CRN_RELOADING_WIDTH + 12 * peak + 5 +
+                  i % 2) *
+                     2 +
                  1] = (float)height_of(peak + 1);
     return maps;
 }
@@ -48,7 +50,7 @@ static void make_text(int peaks, const char *more, char text[2048])
              "limits: {slots: 32, view_mib: 1}\n"
              "monitor: {http: ''}\n"
              "%s",
-             height_of(RELOADING_PEAKS - peaks) + 0.05, more);
+             height_of(CRN_RELOADING_PEAKS - peaks) + 0.05, more);
 }
 
 void reloading_write_text(const reloading_line *self, const char *text)
@@ -143,7 +145,7 @@ bool reloading_ask(const reloading_line *self, const char *request, char answer[
 void reloading_send(reloading_line *self, uint64_t fruit, uint16_t view, uint16_t views)
 {
     crn_view_header header =
-        line_header(&self->line, fruit, view, views, RELOADING_HEIGHT, RELOADING_WIDTH);
+        line_header(&self->line, fruit, view, views, CRN_RELOADING_HEIGHT, CRN_RELOADING_WIDTH);
     line_send(&self->line, header, self->maps, NULL);
 }
 

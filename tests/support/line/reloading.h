@@ -9,9 +9,9 @@
 #include "src/control/control.h"
 #include "tests/support/line/line_fixture.h"
 
-#define RELOADING_PEAKS  8
-#define RELOADING_HEIGHT 24
-#define RELOADING_WIDTH  (RELOADING_PEAKS * 12)
+#define CRN_RELOADING_PEAKS  8
+#define CRN_RELOADING_HEIGHT 24
+#define CRN_RELOADING_WIDTH  (CRN_RELOADING_PEAKS * 12)
 
 typedef struct reloading_line {
     line_fixture line;

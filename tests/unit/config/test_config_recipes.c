@@ -10,8 +10,8 @@
 #include "tests/support/line/same_config.h"
 
 #define OWN                                                                                        \
-    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: hail}]\n"                          \
-    "chain: [convolve: {kernel: gaussian, size: 3}, contours: {}]\n"                              \
+    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: hail}]\n"                           \
+    "chain: [convolve: {kernel: gaussian, size: 3}, contours: {}]\n"                               \
     "latency: {budget_ms: 80, assemble_ms: 300, guard_ms: 5}\n"
 
 static int parse(const char *text, char **ret_faults, crn_config *ret_config)
@@ -95,7 +95,8 @@ static void each_fault_is_told_where_it_stands(void **state)
         {"recipes: {a: {latency: {}, latency: {}}}\n", "recipes.a: 'latency' is a duplicate"},
         {"recipes: {a: {classes: {mould: 0.4}}}\n",
          "f:4:25: recipes.a.classes: there is no class 'mould' in 'classes'"},
-        {"recipes: {a: {classes: {rot: 0.4, rot: 0.4}}}\n", "recipes.a.classes: 'rot' is a duplicate"},
+        {"recipes: {a: {classes: {rot: 0.4, rot: 0.4}}}\n",
+         "recipes.a.classes: 'rot' is a duplicate"},
         {"recipes: {a: {classes: {rot: 4}}}\n", "f:4:30: recipes.a.classes: 4 is out of range"},
         {"recipes: {a: {classes: {rot: {levl: 0.4}}}}\n", "did you mean 'level'?"},
         {"recipes: {a: {classes: [rot]}}\n", "recipes.a.classes: a list given"},
@@ -169,8 +170,9 @@ static void only_live_keys_may_differ(void **state)
     FILE *out = open_memstream(&text, &size);
     assert_int_equal(crn_config_fixed_differences(&running, &file, out), 7);
     fclose(out);
-    assert_non_null(strstr(text, "my.yaml: ingest.bind is [\"ipc://a\", \"ipc://b\"] in the file and "
-                                 "[\"tcp://127.0.0.1:5555\"] in the running daemon"));
+    assert_non_null(strstr(text,
+                           "my.yaml: ingest.bind is [\"ipc://a\", \"ipc://b\"] in the file and "
+                           "[\"tcp://127.0.0.1:5555\"] in the running daemon"));
     assert_non_null(strstr(text, "my.yaml: classes[1].name is hail in the file and rot in"));
     assert_non_null(strstr(text, "run.devices is [0, 1] in the file and [0] in"));
     assert_non_null(strstr(text, "publish.log.dir is \"/tmp\""));
