@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "src/control/listener.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
@@ -400,6 +401,18 @@ static void check_http(preflight *check)
         fail(check, "monitor.http", "%s", error.text);
 }
 
+static void check_control(preflight *check)
+{
+    const char *path = check->config->control.path;
+    crn_error error;
+    int r = path[0] ? crn_control_try(path, &error) : 0;
+    const char *text = error.text + strlen("control.path: ");
+    if (r == -EADDRINUSE)
+        note(check, "control.path", "%s", text);
+    else if (r < 0)
+        fail(check, "control.path", "%s", text);
+}
+
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
 {
     preflight check = {.config = config, .faults = faults, .notes = notes};
@@ -408,6 +421,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     check_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
     check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
     check_http(&check);
+    check_control(&check);
     check_log(&check);
     check_recording(&check);
     check_memory(&check);
