@@ -62,7 +62,8 @@ static void compare_classes(config_comparison *self)
     }
 }
 
-static void compare_sections(config_comparison *self, const char *above, const crn_section *sections)
+static void compare_sections(config_comparison *self, const char *above,
+                             const crn_section *sections)
 {
     for (const crn_section *section = sections; section && section->key; section++) {
         char path[PATH_BYTES], key[2 * PATH_BYTES];
